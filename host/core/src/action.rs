@@ -1,0 +1,422 @@
+//! One action of an agent, typed, with what the host found out about it.
+//!
+//! These are the shapes of `wit/plugin/types.wit` on the host's side; field documentation stands
+//! there once, since that is what plugin authors read. Nothing here decides anything.
+#![allow(missing_docs, reason = "each item is documented in wit/plugin/types.wit")]
+
+use crate::score::{Score, Verdict, named};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type Timestamp = u64;
+/// Named text values.
+pub type Attributes = Vec<(String, String)>;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    pub id: String,
+    pub step: u64,
+    pub client: String,
+    pub agent: Option<String>,
+    pub tool: String,
+    pub intent: Intent,
+    pub operation: Operation,
+    pub facts: Facts,
+    pub parameters: String,
+    pub outcome: Option<Outcome>,
+    pub attributes: Attributes,
+}
+
+named! {
+    Intent {
+        FileRead => "file-read",
+        FileCreation => "file-creation",
+        FileModification => "file-modification",
+        FileDeletion => "file-deletion",
+        SystemCommand => "system-command",
+        NetworkRequest => "network-request",
+        Message => "message",
+        Unknown => "unknown",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    Shell(Shell),
+    File(FileOperation),
+    Network(NetworkRequest),
+    Message(Message),
+    Tool(ToolCall),
+    Other(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shell {
+    pub text: String,
+    pub commands: Vec<Command>,
+    pub background: bool,
+    pub timeout_ms: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    pub program: String,
+    pub words: Vec<Word>,
+    pub assignments: Attributes,
+    pub redirections: Vec<Redirection>,
+    pub wrappers: Vec<String>,
+    pub origin: Origin,
+    pub input_from: Option<u32>,
+    pub start: u32,
+    pub end: u32,
+    pub privileged: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Word {
+    pub text: String,
+    pub known: bool,
+    pub quoted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    Plain,
+    Substitution,
+    Nested,
+    FunctionBody,
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Redirection {
+    pub descriptor: u32,
+    pub direction: Direction,
+    pub target: Word,
+}
+
+named! {
+    Direction {
+        Input => "input",
+        Output => "output",
+        Append => "append",
+        Duplicate => "duplicate",
+        Heredoc => "heredoc",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileOperation {
+    pub access: Access,
+    pub path: String,
+    pub content: Option<String>,
+    pub replaced: Option<String>,
+    pub every: bool,
+}
+
+named! {
+    Access {
+        Read => "read",
+        Create => "create",
+        Modify => "modify",
+        Delete => "delete",
+        Search => "search",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetworkRequest {
+    pub url: String,
+    pub method: Option<String>,
+    pub body: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub recipient: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub server: Option<String>,
+    pub name: String,
+    pub arguments: Attributes,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub at: Timestamp,
+    pub status: Status,
+    pub exit_code: Option<i32>,
+    pub error: String,
+    pub output: String,
+    pub duration_ms: Option<u32>,
+    pub bytes: u64,
+    pub tokens: Option<u32>,
+}
+
+named! {
+    Status {
+        Pending => "pending",
+        Ok => "ok",
+        Failed => "failed",
+        Refused => "refused",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub effects: Vec<Effect>,
+    pub paths: Vec<Path>,
+    pub hosts: Vec<String>,
+    pub programs: Vec<String>,
+    pub forms: Vec<Form>,
+    pub shape: u64,
+    pub identity: u64,
+    pub coverage: Coverage,
+    pub gaps: Vec<String>,
+}
+
+named! {
+    Coverage {
+        Full => "full",
+        Partial => "partial",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    pub kind: EffectKind,
+    pub target: String,
+    pub path: Option<u32>,
+    pub command: Option<u32>,
+    pub recursive: bool,
+    pub certain: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EffectKind {
+    FileRead,
+    FileCreate,
+    FileModify,
+    FileDelete,
+    ProcessStart,
+    ProcessStop,
+    Network,
+    Publish,
+    RemoteChange,
+    SystemChange,
+    Persistence,
+    Privilege,
+    SecretRead,
+    UnseenCode,
+    ResourceUse,
+    Other(String),
+}
+
+impl EffectKind {
+    /// The name used in records and messages.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::FileRead => "file-read",
+            Self::FileCreate => "file-create",
+            Self::FileModify => "file-modify",
+            Self::FileDelete => "file-delete",
+            Self::ProcessStart => "process-start",
+            Self::ProcessStop => "process-stop",
+            Self::Network => "network",
+            Self::Publish => "publish",
+            Self::RemoteChange => "remote-change",
+            Self::SystemChange => "system-change",
+            Self::Persistence => "persistence",
+            Self::Privilege => "privilege",
+            Self::SecretRead => "secret-read",
+            Self::UnseenCode => "unseen-code",
+            Self::ResourceUse => "resource-use",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// It writes, makes or removes a file.
+    #[must_use]
+    pub const fn changes_files(&self) -> bool {
+        matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    pub text: String,
+    pub glob: bool,
+    pub scope: Scope,
+    pub entry: Entry,
+    pub link_target: Option<String>,
+    pub git: GitState,
+    pub restorable: bool,
+}
+
+named! {
+    Scope {
+        Inside => "inside",
+        Scratch => "scratch",
+        Outside => "outside",
+        System => "system",
+        Unknown => "unknown",
+    }
+}
+
+named! {
+    Entry {
+        Absent => "absent",
+        File => "file",
+        Folder => "folder",
+        Link => "link",
+        Special => "special",
+        Unknown => "unknown",
+    }
+}
+
+named! {
+    GitState {
+        Clean => "clean",
+        Changed => "changed",
+        Untracked => "untracked",
+        Ignored => "ignored",
+        Unknown => "unknown",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Form {
+    pub id: String,
+    pub label: String,
+    pub weight: Score,
+    pub command: Option<u32>,
+}
+
+/// What the shell reader says of a command line (`wit/shell/shell.wit`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    pub commands: Vec<Command>,
+    pub effects: Vec<Effect>,
+    pub forms: Vec<Form>,
+    pub hosts: Vec<String>,
+    pub shape: String,
+    pub coverage: Coverage,
+    pub gaps: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    pub session: String,
+    pub now: Timestamp,
+    pub cwd: String,
+    pub roots: Vec<String>,
+    pub goals: Vec<Goal>,
+    pub limits: Vec<Limit>,
+    pub repetition: Repetition,
+    pub assessments: Vec<Assessed>,
+    pub attributes: Attributes,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    pub text: String,
+    pub at: Timestamp,
+    pub priority: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    pub quantity: Quantity,
+    pub maximum: u64,
+    pub used: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    FileOperations,
+    Memory,
+    Tokens,
+    Time,
+    BatchSize,
+    Other(String),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repetition {
+    pub failures: u32,
+    pub successes: u32,
+    pub seen: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assessed {
+    pub plugin: String,
+    pub risk: Option<Score>,
+    pub rationality: Option<Score>,
+    pub alignment: Option<Score>,
+    pub verdict: Verdict,
+    pub rules: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    pub steps: Vec<Step>,
+    pub totals: Totals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    pub index: u64,
+    pub at: Timestamp,
+    pub intent: Intent,
+    pub verdict: Verdict,
+    pub status: Status,
+    pub shape: u64,
+    pub identity: u64,
+    pub error: u64,
+    pub output: u64,
+    pub risk: Score,
+    /// 1001 when it was not scored.
+    pub alignment: u16,
+    pub effects: u16,
+    pub outside: u16,
+    pub files: u16,
+    pub prompt: u32,
+    pub bytes: u64,
+    pub tokens: u32,
+    pub duration_ms: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub steps: u64,
+    pub warned: u64,
+    pub modified: u64,
+    pub asked: u64,
+    pub blocked: u64,
+    pub failed: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub tokens: u64,
+    pub duration_ms: u64,
+    pub prompts: u32,
+    pub interventions: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepDetail {
+    pub tool: String,
+    pub parameters: String,
+    pub effects: Vec<Effect>,
+    pub paths: Vec<Path>,
+    pub outcome: Option<Outcome>,
+}

@@ -1,0 +1,15 @@
+//! The review pipeline of Portcullis, and nothing else.
+//!
+//! ```text
+//! bytes -> wire::parse -> Event -> facts -> mask -> observe -> review -> decide -> intervene -> recover -> record -> wire::render -> bytes
+//! ```
+//!
+//! One type for each stage, one function for each arrow; no stage imports a later one. This crate has
+//! no files, clock, environment, network, threads or globals: state comes in and goes out as data, so
+//! the same input always gives the same bytes.
+
+pub mod action;
+pub mod fault;
+pub mod finding;
+pub mod plugins;
+pub mod score;
