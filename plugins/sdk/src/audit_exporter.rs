@@ -1,0 +1,75 @@
+//! Write records of the journal in a format.
+//!
+//! ```
+//! use portcullis_plugin::audit_exporter::*;
+//! use portcullis_plugin::testing;
+//!
+//! struct Lines;
+//!
+//! impl AuditExporter for Lines {
+//!     const DESCRIPTOR: Descriptor = Descriptor::new("lines", "0.1.0", "A line a record.").reads(&[Reads::Records]);
+//!
+//!     fn render(_: &[u8], records: &[AuditRecord], _: bool) -> Result<Rendered, Error> {
+//!         let lines: String = records.iter().map(|record| format!("{} {}\n", record.sequence, record.summary.escape_debug())).collect();
+//!         Ok(Rendered::text(lines, "text/plain; charset=utf-8"))
+//!     }
+//! }
+//!
+//! portcullis_plugin::export!(audit-exporter: Lines);
+//!
+//! let rendered = Lines::render(&[], &[testing::record(7)], true).unwrap();
+//! assert_eq!(rendered.bytes, b"7 Bash: ls\n");
+//! ```
+
+pub use crate::bindings::audit_exporter::exports::portcullis::plugin::exporter::{
+    AuditRecord, Decision, Detected, Faulted, RecordKind, Rendered,
+};
+pub use crate::descriptor::{Descriptor, Reads, Spec};
+pub use crate::settings::Settings;
+pub use crate::types::{Error, Setting, Severity, Verdict};
+
+/// A plugin that writes records in a format.
+pub trait AuditExporter {
+    /// What it says of itself.
+    const DESCRIPTOR: Descriptor;
+
+    /// Checks the settings and does once what need not be done for each batch. Unless you write it,
+    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    ///
+    /// # Errors
+    /// A setting is unknown, of the wrong type or impossible.
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+    }
+
+    /// Renders records in order; `first` is set for the first batch of an export.
+    ///
+    /// # Errors
+    /// It cannot render them. The host keeps the records and tries again.
+    fn render(prepared: &[u8], records: &[AuditRecord], first: bool) -> Result<Rendered, Error>;
+}
+
+impl Rendered {
+    /// Text of a content type.
+    #[must_use]
+    pub fn text(text: String, content_type: &str) -> Self {
+        Self { bytes: text.into_bytes(), content_type: content_type.into() }
+    }
+}
+
+impl RecordKind {
+    /// The name used in records.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Review => "review",
+            Self::Outcome => "outcome",
+            Self::Unreviewed => "unreviewed",
+            Self::Intervention => "intervention",
+            Self::Session => "session",
+            Self::Configuration => "configuration",
+            Self::Fault => "fault",
+            Self::Other(name) => name,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Bytes in and out for what a plugin prepares or remembers: small, without a library.
+//!
+//! Numbers are little-endian, texts carry their length. The format says nothing of itself: begin
+//! with a version byte of your own, since a newer plugin may get an older one's bytes.
+
+/// Collects bytes.
+///
+/// ```
+/// use portcullis_plugin::codec::{Reader, Writer};
+///
+/// let mut out = Writer::default();
+/// out.byte(1);
+/// out.text("seen");
+/// out.eight(7_u64.to_le_bytes());
+/// let bytes = out.into_bytes();
+///
+/// let mut input = Reader::new(&bytes);
+/// assert_eq!((input.byte(), input.text()), (Some(1), Some("seen".to_owned())));
+/// assert_eq!(input.eight().map(u64::from_le_bytes), Some(7));
+/// assert!(input.is_empty());
+/// ```
+#[derive(Clone, Debug, std::default::Default)]
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    /// One byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    /// Eight bytes: a `u64`, `i64` or `f64` by its `to_le_bytes`.
+    pub fn eight(&mut self, bytes: [u8; 8]) {
+        self.0.extend_from_slice(&bytes);
+    }
+
+    /// A length or count, cut at 2^32 - 1.
+    pub fn number(&mut self, number: usize) {
+        self.0.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
+    }
+
+    /// A text with its length.
+    pub fn text(&mut self, text: &str) {
+        self.number(text.len());
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    /// What was collected.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// Takes bytes up again; everything is none when too few are left.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Begins at the first byte.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Nothing is left.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One byte.
+    pub fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    /// Eight bytes.
+    pub fn eight(&mut self) -> Option<[u8; 8]> {
+        self.take(8)?.try_into().ok()
+    }
+
+    /// A length or count.
+    pub fn number(&mut self) -> Option<usize> {
+        usize::try_from(u32::from_le_bytes(self.take(4)?.try_into().ok()?)).ok()
+    }
+
+    /// A text; none also when it is not UTF-8.
+    pub fn text(&mut self) -> Option<String> {
+        let length = self.number()?;
+        String::from_utf8(self.take(length)?.to_vec()).ok()
+    }
+
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(count)?;
+        self.0 = tail;
+        Some(head)
+    }
+}

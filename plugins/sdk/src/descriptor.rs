@@ -1,0 +1,336 @@
+//! What a plugin says of itself without being run.
+//!
+//! The descriptor is worked out while the plugin is compiled and stands in the component as one JSON
+//! object in the custom section [`SECTION`], so that a host or a person can read it from the file.
+//! Kind and WIT version are not decided here: the host reads them from the exports, and the kind in
+//! the descriptor is only there to be compared with them.
+//!
+//! ```json
+//! {"name":"protect-migrations","version":"0.1.0","description":"...","kind":"risk-calculator",
+//!  "reads":["action"],"severity":"high",
+//!  "settings":[{"key":"folders","type":"texts","default":["migrations"],"description":"..."}]}
+//! ```
+//!
+//! `severity` is absent where none is declared; `minimum` and `maximum` stand beside `default` where
+//! a setting is bounded. A key that ends with `.*` stands for every key of that table.
+
+use crate::json::Sink;
+use crate::types::Severity;
+
+/// The custom section's name.
+pub const SECTION: &str = "portcullis-descriptor";
+
+/// What a plugin says of itself.
+///
+/// ```
+/// use portcullis_plugin::descriptor::{Descriptor, Reads, Spec};
+///
+/// const DESCRIPTOR: Descriptor = Descriptor::new("quiet-hours", "0.1.0", "Asks before deployments at night.")
+///     .reads(&[Reads::Action, Reads::Context])
+///     .settings(&[Spec::integer("from_hour", 22, "first quiet hour, UTC").between(0, 23)]);
+/// assert_eq!(DESCRIPTOR.name, "quiet-hours");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// Lower-case letters, digits and hyphens, beginning with a letter; at most 64 bytes.
+    pub name: &'static str,
+    /// The plugin's own version.
+    pub version: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// What it looks at.
+    pub reads: &'static [Reads],
+    /// The worst severity that it ever reports.
+    pub severity: Option<Severity>,
+    /// Every setting that it knows.
+    pub settings: &'static [Spec],
+}
+
+/// Something that a plugin looks at. A host may leave out of a cache key what nobody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// The action, its facts and its outcome.
+    Action,
+    /// What surrounds it: goals, limits, repetition, time.
+    Context,
+    /// Earlier steps.
+    History,
+    /// An issue and the situation around it.
+    Issue,
+    /// Records of the journal.
+    Records,
+}
+
+impl Descriptor {
+    /// A plugin that reads the action alone and has no settings.
+    ///
+    /// `version` is mostly `env!("CARGO_PKG_VERSION")`.
+    #[must_use]
+    pub const fn new(name: &'static str, version: &'static str, description: &'static str) -> Self {
+        Self { name, version, description, reads: &[Reads::Action], severity: None, settings: &[] }
+    }
+
+    /// What it looks at.
+    #[must_use]
+    pub const fn reads(self, reads: &'static [Reads]) -> Self {
+        Self { reads, ..self }
+    }
+
+    /// The worst severity that it ever reports.
+    #[must_use]
+    pub const fn severity(self, severity: Severity) -> Self {
+        Self { severity: Some(severity), ..self }
+    }
+
+    /// Every setting that it knows; the others are refused.
+    #[must_use]
+    pub const fn settings(self, settings: &'static [Spec]) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The name can stand in configuration, file names and records.
+    #[must_use]
+    pub const fn is_well_formed(&self) -> bool {
+        let (Some((first, mut rest)), 1..=64) = (self.name.as_bytes().split_first(), self.name.len()) else { return false };
+        while let Some((byte, tail)) = rest.split_first() {
+            if !matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-') {
+                return false;
+            }
+            rest = tail;
+        }
+        first.is_ascii_lowercase() && !self.version.is_empty() && !self.description.is_empty()
+    }
+
+    /// Length in bytes of the descriptor as JSON.
+    #[must_use]
+    pub const fn json_len(&self, kind: &str) -> usize {
+        let mut sink = Sink { room: &mut [], at: 0 };
+        self.write(kind, &mut sink);
+        sink.at
+    }
+
+    /// The descriptor as JSON; `N` is what [`Descriptor::json_len`] says.
+    #[must_use]
+    pub const fn json<const N: usize>(&self, kind: &str) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.write(kind, &mut Sink { room: &mut bytes, at: 0 });
+        bytes
+    }
+
+    const fn write(&self, kind: &str, out: &mut Sink<'_>) {
+        out.raw("{\"name\":");
+        out.text(self.name);
+        out.raw(",\"version\":");
+        out.text(self.version);
+        out.raw(",\"description\":");
+        out.text(self.description);
+        out.raw(",\"kind\":");
+        out.text(kind);
+        out.raw(",\"reads\":[");
+        let mut reads = self.reads;
+        while let Some((one, rest)) = reads.split_first() {
+            out.text(one.as_str());
+            out.comma(!rest.is_empty());
+            reads = rest;
+        }
+        out.raw("]");
+        if let Some(severity) = self.severity {
+            out.raw(",\"severity\":");
+            out.text(severity.as_str());
+        }
+        out.raw(",\"settings\":[");
+        let mut settings = self.settings;
+        while let Some((one, rest)) = settings.split_first() {
+            one.write(out);
+            out.comma(!rest.is_empty());
+            settings = rest;
+        }
+        out.raw("]}");
+    }
+}
+
+impl Reads {
+    /// The name in the descriptor.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Action => "action",
+            Self::Context => "context",
+            Self::History => "history",
+            Self::Issue => "issue",
+            Self::Records => "records",
+        }
+    }
+}
+
+/// One setting: its name, its default (which tells its type), its bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// Its name, with dots between tables; `limits.*` stands for every key of the table `limits`.
+    pub key: &'static str,
+    /// What it is when the operator says nothing.
+    pub default: Default,
+    /// Least and greatest number that is possible: of an integer or decimal its value, of a score
+    /// thousandths.
+    pub bounds: Option<(i64, i64)>,
+    /// What it does, in words.
+    pub description: &'static str,
+}
+
+/// A setting's default, which tells its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Default {
+    /// A text.
+    Text(&'static str),
+    /// A whole number.
+    Integer(i64),
+    /// A number; three decimals of a default are kept.
+    Decimal(f64),
+    /// A share from 0 to 1, held in whole thousandths.
+    Score(u16),
+    /// Yes or no.
+    Flag(bool),
+    /// A list of texts.
+    Texts(&'static [&'static str]),
+}
+
+impl Spec {
+    /// A text.
+    #[must_use]
+    pub const fn text(key: &'static str, default: &'static str, description: &'static str) -> Self {
+        Self { key, default: Default::Text(default), bounds: None, description }
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn integer(key: &'static str, default: i64, description: &'static str) -> Self {
+        Self { key, default: Default::Integer(default), bounds: None, description }
+    }
+
+    /// A number.
+    #[must_use]
+    pub const fn decimal(key: &'static str, default: f64, description: &'static str) -> Self {
+        Self { key, default: Default::Decimal(default), bounds: None, description }
+    }
+
+    /// A share from 0 to 1; `default` is in thousandths.
+    #[must_use]
+    pub const fn score(key: &'static str, default: u16, description: &'static str) -> Self {
+        Self { key, default: Default::Score(default), bounds: Some((0, 1000)), description }
+    }
+
+    /// Yes or no.
+    #[must_use]
+    pub const fn flag(key: &'static str, default: bool, description: &'static str) -> Self {
+        Self { key, default: Default::Flag(default), bounds: None, description }
+    }
+
+    /// A list of texts.
+    #[must_use]
+    pub const fn texts(key: &'static str, default: &'static [&'static str], description: &'static str) -> Self {
+        Self { key, default: Default::Texts(default), bounds: None, description }
+    }
+
+    /// The least and the greatest number that is possible (of a score: thousandths).
+    #[must_use]
+    pub const fn between(self, least: i64, greatest: i64) -> Self {
+        Self { bounds: Some((least, greatest)), ..self }
+    }
+
+    const fn write(&self, out: &mut Sink<'_>) {
+        out.raw("{\"key\":");
+        out.text(self.key);
+        out.raw(",\"type\":");
+        out.text(self.default.type_name());
+        out.raw(",\"default\":");
+        self.default.write(out);
+        if let Some((least, greatest)) = self.bounds {
+            let scale = if matches!(self.default, Default::Score(_)) { 1 } else { 1000 };
+            out.raw(",\"minimum\":");
+            out.thousandths(least.saturating_mul(scale));
+            out.raw(",\"maximum\":");
+            out.thousandths(greatest.saturating_mul(scale));
+        }
+        out.raw(",\"description\":");
+        out.text(self.description);
+        out.raw("}");
+    }
+}
+
+impl Default {
+    /// The type's name in the descriptor and in messages.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Integer(_) => "integer",
+            Self::Decimal(_) | Self::Score(_) => "decimal",
+            Self::Flag(_) => "flag",
+            Self::Texts(_) => "texts",
+        }
+    }
+
+    const fn write(&self, out: &mut Sink<'_>) {
+        match self {
+            Self::Text(text) => out.text(text),
+            Self::Integer(number) => out.integer(*number),
+            Self::Decimal(number) => out.thousandths(crate::settings::thousandths(*number)),
+            Self::Score(thousandths) => out.thousandths(*thousandths as i64),
+            Self::Flag(true) => out.raw("true"),
+            Self::Flag(false) => out.raw("false"),
+            Self::Texts(texts) => {
+                out.raw("[");
+                let mut texts = *texts;
+                while let Some((one, rest)) = texts.split_first() {
+                    out.text(one);
+                    out.comma(!rest.is_empty());
+                    texts = rest;
+                }
+                out.raw("]");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: Descriptor = Descriptor::new("a-plugin", "1.2.3", "Says \"no\",\n\\ and ü.")
+        .reads(&[Reads::Action, Reads::Context])
+        .severity(Severity::High)
+        .settings(&[
+            Spec::texts("folders", &["a", "b\t"], "which"),
+            Spec::integer("limit", -7, "how many").between(-10, 10),
+            Spec::decimal("factor", 1.5, "how much").between(0, 4),
+            Spec::score("share", 300, "of all"),
+            Spec::flag("strict", true, ""),
+            Spec::text("words.*", "", "each"),
+        ]);
+
+    #[test]
+    fn json_is_exact() {
+        const LEN: usize = FULL.json_len("pattern");
+        const JSON: [u8; LEN] = FULL.json::<LEN>("pattern");
+        let expected = concat!(
+            r#"{"name":"a-plugin","version":"1.2.3","description":"Says \"no\",\u000a\\ and ü.","kind":"pattern","#,
+            r#""reads":["action","context"],"severity":"high","settings":["#,
+            r#"{"key":"folders","type":"texts","default":["a","b\u0009"],"description":"which"},"#,
+            r#"{"key":"limit","type":"integer","default":-7,"minimum":-10,"maximum":10,"description":"how many"},"#,
+            r#"{"key":"factor","type":"decimal","default":1.5,"minimum":0,"maximum":4,"description":"how much"},"#,
+            r#"{"key":"share","type":"decimal","default":0.3,"minimum":0,"maximum":1,"description":"of all"},"#,
+            r#"{"key":"strict","type":"flag","default":true,"description":""},"#,
+            r#"{"key":"words.*","type":"text","default":"","description":"each"}]}"#,
+        );
+        assert_eq!(std::str::from_utf8(&JSON).unwrap(), expected);
+    }
+
+    #[test]
+    fn names_are_checked() {
+        for (name, good) in [("a", true), ("no-2", true), ("", false), ("2a", false), ("A", false), ("a_b", false), ("a/b", false)] {
+            assert_eq!(Descriptor::new(name, "1", "x").is_well_formed(), good, "`{name}`");
+        }
+        assert!(!Descriptor::new("a", "", "x").is_well_formed());
+        assert!(!Descriptor::new("a", "1", "").is_well_formed());
+    }
+}

@@ -1,0 +1,112 @@
+//! The macro that makes a component of a plugin.
+
+/// Exports a plugin from a component and puts its descriptor into the file.
+///
+/// Name the world and the type that implements its trait; a component holds one plugin.
+/// Outside wasm it only checks the descriptor's name, so that the crate builds and tests natively.
+///
+/// ```
+/// use portcullis_plugin::risk_calculator::*;
+///
+/// struct Silent;
+/// impl RiskCalculator for Silent {
+///     const DESCRIPTOR: Descriptor = Descriptor::new("silent", "0.1.0", "Says nothing.");
+///     fn assess(_: &[u8], _: &Action, _: &Context) -> Result<Assessment, Error> {
+///         Ok(Assessment::nothing())
+///     }
+/// }
+/// portcullis_plugin::export!(risk-calculator: Silent);
+/// ```
+///
+/// A name that cannot stand in a configuration does not compile:
+///
+/// ```compile_fail
+/// # use portcullis_plugin::risk_calculator::*;
+/// # struct Silent;
+/// # impl RiskCalculator for Silent {
+/// const DESCRIPTOR: Descriptor = Descriptor::new("Silent Plugin", "0.1.0", "Says nothing.");
+/// #     fn assess(_: &[u8], _: &Action, _: &Context) -> Result<Assessment, Error> {
+/// #         Ok(Assessment::nothing())
+/// #     }
+/// # }
+/// portcullis_plugin::export!(risk-calculator: Silent);
+/// ```
+#[macro_export]
+macro_rules! export {
+    (risk-calculator: $plugin:ty) => {
+        $crate::export!(@component $plugin, $crate::risk_calculator::RiskCalculator, "risk-calculator", risk_calculator, export_risk_calculator, assessor, {
+            fn assess(
+                prepared: Vec<u8>,
+                action: $crate::types::Action,
+                context: $crate::types::Context,
+            ) -> Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
+                <$plugin as $crate::risk_calculator::RiskCalculator>::assess(&prepared, &action, &context)
+            }
+        });
+    };
+    (pattern: $plugin:ty) => {
+        $crate::export!(@component $plugin, $crate::pattern::Pattern, "pattern", pattern, export_pattern, detector, {
+            fn detect(
+                prepared: Vec<u8>,
+                state: Vec<u8>,
+                history: $crate::types::History,
+                action: $crate::types::Action,
+                context: $crate::types::Context,
+            ) -> Result<$crate::pattern::Report, $crate::types::Error> {
+                <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &history, &action, &context)
+            }
+        });
+    };
+    (intervention: $plugin:ty) => {
+        $crate::export!(@component $plugin, $crate::intervention::Intervention, "intervention", intervention, export_intervention, intervener, {
+            fn intervene(
+                prepared: Vec<u8>,
+                issue: $crate::intervention::Issue,
+                situation: $crate::intervention::Situation,
+                context: $crate::types::Context,
+            ) -> Result<$crate::intervention::Response, $crate::types::Error> {
+                <$plugin as $crate::intervention::Intervention>::intervene(&prepared, &issue, &situation, &context)
+            }
+        });
+    };
+    (audit-exporter: $plugin:ty) => {
+        $crate::export!(@component $plugin, $crate::audit_exporter::AuditExporter, "audit-exporter", audit_exporter, export_audit_exporter, exporter, {
+            fn render(
+                prepared: Vec<u8>,
+                records: Vec<$crate::audit_exporter::AuditRecord>,
+                first: bool,
+            ) -> Result<$crate::audit_exporter::Rendered, $crate::types::Error> {
+                <$plugin as $crate::audit_exporter::AuditExporter>::render(&prepared, &records, first)
+            }
+        });
+    };
+    (@component $plugin:ty, $kind:path, $world:literal, $module:ident, $export:ident, $interface:ident, { $($call:tt)* }) => {
+        const _: () = {
+            const PLUGIN: $crate::descriptor::Descriptor = <$plugin as $kind>::DESCRIPTOR;
+            const _: () = assert!(
+                PLUGIN.is_well_formed(),
+                "the plugin's name needs lower-case letters, digits and hyphens, beginning with a letter; version and description must not be empty"
+            );
+
+            #[cfg(target_arch = "wasm32")]
+            const _: () = {
+                struct Component;
+
+                impl $crate::bindings::$module::exports::portcullis::plugin::$interface::Guest for Component {
+                    fn prepare(settings: Vec<$crate::types::Setting>) -> Result<Vec<u8>, $crate::types::Error> {
+                        <$plugin as $kind>::prepare(&settings)
+                    }
+
+                    $($call)*
+                }
+
+                $crate::bindings::$module::$export!(Component with_types_in $crate::bindings::$module);
+
+                const LENGTH: usize = PLUGIN.json_len($world);
+                #[used]
+                #[unsafe(link_section = "portcullis-descriptor")]
+                static DESCRIPTOR: [u8; LENGTH] = PLUGIN.json::<LENGTH>($world);
+            };
+        };
+    };
+}

@@ -1,0 +1,53 @@
+//! What a plugin may ask of the host: a log line, a past step in full.
+//!
+//! In a component these call the host. Anywhere else (a native test) they go to and come from
+//! [`testing`](crate::testing): log lines are kept for [`testing::logged`](crate::testing::logged),
+//! past steps are those given to [`testing::remember`](crate::testing::remember).
+
+pub use crate::bindings::host::Level;
+use crate::types::StepDetail;
+
+/// Writes one line to the plugin's log: at most 64 lines and 8 KiB in each call into the plugin.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::warn("the folder list is empty");
+/// assert_eq!(testing::logged(), ["warn: the folder list is empty"]);
+/// ```
+pub fn log(level: Level, message: &str) {
+    #[cfg(target_arch = "wasm32")]
+    crate::bindings::host::log(level, message);
+    #[cfg(not(target_arch = "wasm32"))]
+    crate::testing::keep_log(level, message);
+}
+
+/// What helps while a plugin is written.
+pub fn debug(message: &str) {
+    log(Level::Debug, message);
+}
+
+/// What is worth knowing.
+pub fn info(message: &str) {
+    log(Level::Info, message);
+}
+
+/// What should be looked at.
+pub fn warn(message: &str) {
+    log(Level::Warn, message);
+}
+
+/// What went wrong.
+pub fn error(message: &str) {
+    log(Level::Error, message);
+}
+
+/// One past step of this session in full: at most 16 in each call into the plugin. None when the
+/// host does not keep it.
+#[must_use]
+pub fn detail(step: u64) -> Option<StepDetail> {
+    #[cfg(target_arch = "wasm32")]
+    return crate::bindings::host::detail(step);
+    #[cfg(not(target_arch = "wasm32"))]
+    crate::testing::recall(step)
+}

@@ -1,0 +1,112 @@
+//! Answer an issue: guide the agent, go back, stop, or say that a person is needed.
+//!
+//! ```
+//! use portcullis_plugin::intervention::*;
+//! use portcullis_plugin::testing;
+//!
+//! struct Remind;
+//!
+//! impl Intervention for Remind {
+//!     const DESCRIPTOR: Descriptor = Descriptor::new("remind", "0.1.0", "Repeats the request.").reads(&[Reads::Issue, Reads::Context]);
+//!
+//!     fn intervene(_: &[u8], issue: &Issue, _: &Situation, context: &Context) -> Result<Response, Error> {
+//!         let Some(goal) = context.goals.last() else { return Err(Error::failed("nothing was asked for")) };
+//!         Ok(Guidance::saying(format!("{}. You were asked to: {}", issue.summary, goal.text)).into())
+//!     }
+//! }
+//!
+//! portcullis_plugin::export!(intervention: Remind);
+//!
+//! let issue = testing::issue("goal_drift", Severity::Medium, "The last steps do not serve the request");
+//! let context = testing::BuildContext::goal(testing::context(), "fix the parser");
+//! let Ok(Response::Guide(guidance)) = Remind::intervene(&[], &issue, &testing::situation(), &context) else { panic!("no guidance") };
+//! assert_eq!(guidance.messages, ["The last steps do not serve the request. You were asked to: fix the parser"]);
+//! ```
+
+pub use crate::bindings::intervention::exports::portcullis::plugin::intervener::{
+    Background, Checkpoint, Guidance, Issue, PastIntervention, Plan, Response, Rollback, Situation, Stop, StopReport,
+};
+pub use crate::descriptor::{Descriptor, Reads, Spec};
+pub use crate::settings::Settings;
+pub use crate::types::{Context, Error, Evidence, Goal, Limit, Quantity, Score, Setting, Severity, Totals};
+
+/// A plugin that answers an issue.
+pub trait Intervention {
+    /// What it says of itself.
+    const DESCRIPTOR: Descriptor;
+
+    /// Checks the settings and does once what need not be done for each issue. Unless you write it,
+    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    ///
+    /// # Errors
+    /// A setting is unknown, of the wrong type or impossible.
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+    }
+
+    /// Answers one issue. The host has decided already that an intervention is due.
+    ///
+    /// # Errors
+    /// It cannot answer. The host counts that as a fault, never as "nothing to do".
+    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error>;
+}
+
+impl Guidance {
+    /// One message for the agent.
+    #[must_use]
+    pub fn saying(message: impl Into<String>) -> Self {
+        Self { messages: vec![message.into()], background: Vec::new(), limits: Vec::new() }
+    }
+
+    /// Adds a fact that the agent is to have before it.
+    #[must_use]
+    pub fn recalling(mut self, title: &str, text: impl Into<String>) -> Self {
+        self.background.push(Background { title: title.into(), text: text.into(), emphasised: false });
+        self
+    }
+
+    /// Adds a limit; the host refuses one that is looser than what is in force.
+    #[must_use]
+    pub fn limiting(mut self, limit: Limit) -> Self {
+        self.limits.push(limit);
+        self
+    }
+}
+
+impl From<Guidance> for Response {
+    fn from(guidance: Guidance) -> Self {
+        Self::Guide(guidance)
+    }
+}
+
+impl From<Stop> for Response {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<Plan> for Response {
+    fn from(plan: Plan) -> Self {
+        Self::RecoveryNeeded(plan)
+    }
+}
+
+impl Issue {
+    /// The values of its evidence of one kind, in order.
+    pub fn evidence_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a str> {
+        self.evidence.iter().filter(move |evidence| evidence.kind == kind).map(|evidence| evidence.value.as_str())
+    }
+
+    /// The rule's name, if the issue is a rule's objection.
+    #[must_use]
+    pub fn rule(&self) -> Option<&str> {
+        self.name.strip_prefix("rule:")
+    }
+}
+
+impl Situation {
+    /// Earlier interventions of one kind for one issue.
+    pub fn past_of<'a>(&'a self, kind: &'a str, issue: &'a str) -> impl Iterator<Item = &'a PastIntervention> {
+        self.past.iter().filter(move |past| past.kind == kind && past.issue == issue)
+    }
+}

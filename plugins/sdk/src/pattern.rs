@@ -1,0 +1,112 @@
+//! Notice how a session goes wrong.
+//!
+//! ```
+//! use portcullis_plugin::pattern::*;
+//! use portcullis_plugin::testing::{self, BuildStep};
+//!
+//! struct Costly;
+//!
+//! impl Pattern for Costly {
+//!     const DESCRIPTOR: Descriptor = Descriptor::new("costly", "0.1.0", "Notices a session that costs too many tokens.")
+//!         .reads(&[Reads::History])
+//!         .severity(Severity::Medium)
+//!         .settings(&[Spec::integer("most", 500_000, "tokens of a session").between(1, i64::MAX)]);
+//!
+//!     fn detect(prepared: &[u8], _: &[u8], history: &History, _: &Action, _: &Context) -> Result<Report, Error> {
+//!         let most = Settings::read(prepared)?.integer("most")?.unsigned_abs();
+//!         let spent = history.totals.tokens;
+//!         Ok(if spent <= most { Report::nothing() } else {
+//!             Detection::new("costly", Severity::Medium, &format!("{spent} tokens were spent, {most} were planned")).sure(1000, 500).into()
+//!         })
+//!     }
+//! }
+//!
+//! portcullis_plugin::export!(pattern: Costly);
+//!
+//! let history = testing::history([testing::step(0).tokens(600_000)]);
+//! let prepared = Costly::prepare(&[]).unwrap();
+//! let report = Costly::detect(&prepared, &[], &history, &testing::shell("ls"), &testing::context()).unwrap();
+//! assert_eq!(report.detections[0].summary, "600000 tokens were spent, 500000 were planned");
+//! ```
+
+pub use crate::bindings::pattern::exports::portcullis::plugin::detector::{Detection, Report};
+pub use crate::descriptor::{Descriptor, Reads, Spec};
+pub use crate::settings::Settings;
+pub use crate::types::{Action, Context, Error, Evidence, History, Score, Setting, Severity, Status, Step, Totals, Verdict};
+
+/// A plugin that notices how a session goes wrong.
+pub trait Pattern {
+    /// What it says of itself.
+    const DESCRIPTOR: Descriptor;
+
+    /// Checks the settings and does once what need not be done for each action. Unless you write it,
+    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    ///
+    /// # Errors
+    /// A setting is unknown, of the wrong type or impossible.
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+    }
+
+    /// Looks at the session. `state` is what the last call returned, empty at first; begin it with a
+    /// version of your own ([`codec`](crate::codec) helps to write it).
+    ///
+    /// # Errors
+    /// It cannot answer. The host counts that as a fault, never as "nothing found".
+    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, context: &Context) -> Result<Report, Error>;
+}
+
+impl Report {
+    /// Nothing is wrong, and what was remembered stays.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self { detections: Vec::new(), state: None }
+    }
+
+    /// What the next call gets as `state`.
+    #[must_use]
+    pub fn remember(self, state: Vec<u8>) -> Self {
+        Self { state: Some(state), ..self }
+    }
+}
+
+impl From<Detection> for Report {
+    fn from(detection: Detection) -> Self {
+        Self { detections: vec![detection], state: None }
+    }
+}
+
+impl Detection {
+    /// Something that is going wrong, from step 0 on and without evidence until told otherwise.
+    #[must_use]
+    pub fn new(pattern: &str, severity: Severity, summary: &str) -> Self {
+        Self {
+            pattern: pattern.into(),
+            severity,
+            confidence: 500,
+            impact: 500,
+            first_step: 0,
+            summary: summary.into(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// How sure, and how much of the session it touches; thousandths that end at 1000.
+    #[must_use]
+    pub fn sure(self, confidence: Score, impact: Score) -> Self {
+        Self { confidence: confidence.min(1000), impact: impact.min(1000), ..self }
+    }
+
+    /// The step at which it began.
+    #[must_use]
+    pub fn since(self, first_step: u64) -> Self {
+        Self { first_step, ..self }
+    }
+
+    /// Adds evidence.
+    #[must_use]
+    pub fn because(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+}

@@ -1,0 +1,192 @@
+//! Judge one action by itself: how risky, how sensible, what it leaves behind, which rules it breaks.
+//!
+//! ```
+//! use portcullis_plugin::risk_calculator::*;
+//! use portcullis_plugin::testing;
+//!
+//! struct NoForce;
+//!
+//! impl RiskCalculator for NoForce {
+//!     const DESCRIPTOR: Descriptor = Descriptor::new("no-force", "0.1.0", "Asks before a forced push.");
+//!
+//!     fn assess(_: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {
+//!         let forced = action.shell().into_iter().flat_map(|shell| &shell.commands).any(|command| {
+//!             command.program == "git" && command.operands().any(|word| word.text == "push") && command.has_flag(Some('f'), "force")
+//!         });
+//!         Ok(if forced { Ruling::ask("no_force", "a forced push rewrites what others have").into() } else { Assessment::nothing() })
+//!     }
+//! }
+//!
+//! portcullis_plugin::export!(risk-calculator: NoForce);
+//!
+//! let assessment = NoForce::assess(&[], &testing::shell("git push -f"), &testing::context()).unwrap();
+//! assert_eq!(assessment.rulings[0].verdict, Verdict::Ask);
+//! ```
+
+pub use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor::{
+    Assessment, Change, Edit, Factor, FactorKind, Rationality, Rewrite, Risk, Ruling, SideEffect, SideEffectKind, Splice,
+};
+pub use crate::descriptor::{Descriptor, Reads, Spec};
+pub use crate::settings::Settings;
+pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity, Verdict};
+
+/// A plugin that judges one action by itself.
+pub trait RiskCalculator {
+    /// What it says of itself.
+    const DESCRIPTOR: Descriptor;
+
+    /// Checks the settings and does once what need not be done for each action. Unless you write it,
+    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    ///
+    /// # Errors
+    /// A setting is unknown, of the wrong type or impossible.
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+    }
+
+    /// Judges one action; `prepared` is what [`RiskCalculator::prepare`] gave.
+    ///
+    /// # Errors
+    /// It cannot answer. The host counts that as a fault, never as "nothing found".
+    fn assess(prepared: &[u8], action: &Action, context: &Context) -> Result<Assessment, Error>;
+}
+
+impl Assessment {
+    /// Nothing to say.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self { risk: None, rationality: None, side_effects: None, rulings: Vec::new() }
+    }
+
+    /// Adds a ruling.
+    #[must_use]
+    pub fn ruling(mut self, ruling: Ruling) -> Self {
+        self.rulings.push(ruling);
+        self
+    }
+}
+
+impl From<Ruling> for Assessment {
+    fn from(ruling: Ruling) -> Self {
+        Self::nothing().ruling(ruling)
+    }
+}
+
+impl From<Risk> for Assessment {
+    fn from(risk: Risk) -> Self {
+        Self { risk: Some(risk), ..Self::nothing() }
+    }
+}
+
+impl From<Rationality> for Assessment {
+    fn from(rationality: Rationality) -> Self {
+        Self { rationality: Some(rationality), ..Self::nothing() }
+    }
+}
+
+impl From<Vec<SideEffect>> for Assessment {
+    fn from(side_effects: Vec<SideEffect>) -> Self {
+        Self { side_effects: Some(side_effects), ..Self::nothing() }
+    }
+}
+
+impl Risk {
+    /// A risk made of its base alone.
+    #[must_use]
+    pub fn base(id: &str, score: Score, reason: &str) -> Self {
+        Self { score: score.min(1000), factors: vec![Factor::base(id, score, reason)] }
+    }
+
+    /// Adds a factor to the score, which ends at 1000.
+    #[must_use]
+    pub fn plus(mut self, factor: Factor) -> Self {
+        self.score = self.score.saturating_add(factor.weight).min(1000);
+        self.factors.push(factor);
+        self
+    }
+}
+
+impl Factor {
+    /// One part of a risk score; `weight` is in thousandths and ends at 1000.
+    #[must_use]
+    pub fn new(kind: FactorKind, id: &str, weight: Score, reason: &str) -> Self {
+        Self { id: id.into(), kind, weight: weight.min(1000), reason: reason.into(), evidence: Vec::new() }
+    }
+
+    /// What the action is known to do.
+    #[must_use]
+    pub fn base(id: &str, weight: Score, reason: &str) -> Self {
+        Self::new(FactorKind::Base, id, weight, reason)
+    }
+
+    /// A reason of the plugin's own.
+    #[must_use]
+    pub fn custom(id: &str, weight: Score, reason: &str) -> Self {
+        Self::new(FactorKind::Custom, id, weight, reason)
+    }
+
+    /// Adds evidence.
+    #[must_use]
+    pub fn because(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+}
+
+impl Ruling {
+    /// Agent and person are told why.
+    #[must_use]
+    pub fn warn(rule: &str, reason: &str) -> Self {
+        Self::new(rule, Verdict::Warn, Severity::Low, reason)
+    }
+
+    /// The action runs changed.
+    #[must_use]
+    pub fn modify(rule: &str, reason: &str, rewrite: Rewrite) -> Self {
+        Self { rewrite: Some(rewrite), ..Self::new(rule, Verdict::Modify, Severity::Medium, reason) }
+    }
+
+    /// A person decides.
+    #[must_use]
+    pub fn ask(rule: &str, reason: &str) -> Self {
+        Self::new(rule, Verdict::Ask, Severity::Medium, reason)
+    }
+
+    /// The action does not run.
+    #[must_use]
+    pub fn block(rule: &str, reason: &str) -> Self {
+        Self::new(rule, Verdict::Block, Severity::High, reason)
+    }
+
+    /// Another severity; `critical` stops the session.
+    #[must_use]
+    pub fn severity(self, severity: Severity) -> Self {
+        Self { severity, ..self }
+    }
+
+    /// Adds evidence.
+    #[must_use]
+    pub fn because(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    /// Adds what could be done instead.
+    #[must_use]
+    pub fn instead(mut self, alternative: impl Into<String>) -> Self {
+        self.alternatives.push(alternative.into());
+        self
+    }
+
+    fn new(rule: &str, verdict: Verdict, severity: Severity, reason: &str) -> Self {
+        Self { rule: rule.into(), verdict, severity, reason: reason.into(), evidence: Vec::new(), alternatives: Vec::new(), rewrite: None }
+    }
+}
+
+impl Rewrite {
+    /// One change of one parameter.
+    #[must_use]
+    pub fn of(parameter: &str, change: Change, explanation: &str) -> Self {
+        Self { edits: vec![Edit { parameter: parameter.into(), change }], explanation: explanation.into() }
+    }
+}

@@ -1,0 +1,294 @@
+//! The operator's settings, checked against what the plugin declares.
+//!
+//! [`Settings::check`] is what `prepare` does unless a plugin does more: it refuses what is unknown,
+//! of the wrong type or out of bounds, naming the key, and fills in the defaults. Its bytes are what
+//! the host hands back as `prepared` for each call; [`Settings::read`] takes them up again. Nothing
+//! here knows TOML or files: the host has read those.
+
+use crate::codec::{Reader, Writer};
+use crate::descriptor::{Default, Spec};
+use crate::types::{Error, Setting, SettingValue};
+
+/// The format of the bytes; another one's are refused.
+const FORMAT: u8 = 1;
+
+/// A plugin's settings, complete and checked.
+///
+/// ```
+/// use portcullis_plugin::{descriptor::Spec, settings::Settings, types::Setting};
+///
+/// const SPECS: &[Spec] = &[Spec::texts("folders", &["migrations"], "guarded folders"), Spec::score("threshold", 300, "from which on")];
+/// let settings = Settings::check(SPECS, &[Setting::new("threshold", 0.5)])?;
+/// assert_eq!(settings.score("threshold")?, 500);
+/// assert_eq!(settings.texts("folders")?, ["migrations"]);
+/// assert_eq!(Settings::read(&settings.to_bytes())?.score("threshold")?, 500);
+///
+/// let error = Settings::check(SPECS, &[Setting::new("treshold", 0.5)]).unwrap_err();
+/// assert_eq!(error.message(), "setting `treshold`: unknown; did you mean `threshold`?");
+/// # Ok::<(), portcullis_plugin::types::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings(Vec<Setting>);
+
+impl Settings {
+    /// Checks what the operator gave against what is declared, and fills in the defaults.
+    ///
+    /// # Errors
+    /// `invalid-setting` for a key that is not declared or given twice, a value of another type, or
+    /// one out of bounds.
+    pub fn check(declared: &[Spec], given: &[Setting]) -> Result<Self, Error> {
+        let mut values: Vec<Setting> = Vec::with_capacity(declared.len());
+        for setting in given {
+            let spec = find(declared, &setting.key).ok_or_else(|| unknown(declared, &setting.key))?;
+            if values.iter().any(|known| known.key == setting.key) {
+                return Err(Error::setting(&setting.key, "given twice"));
+            }
+            values.push(Setting { key: setting.key.clone(), value: checked(spec, setting)? });
+        }
+        for spec in declared.iter().filter(|spec| !spec.key.ends_with(".*")) {
+            if !values.iter().any(|known| known.key == spec.key) {
+                values.push(Setting { key: spec.key.into(), value: spec.default.value() });
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// The settings as bytes, for `prepare` to return.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(FORMAT);
+        out.number(self.0.len());
+        for setting in &self.0 {
+            out.text(&setting.key);
+            write_value(&mut out, &setting.value);
+        }
+        out.into_bytes()
+    }
+
+    /// Takes up again what [`Settings::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// `invalid-input` when the bytes are something else.
+    pub fn read(prepared: &[u8]) -> Result<Self, Error> {
+        let mut input = Reader::new(prepared);
+        read_all(&mut input).filter(|_| input.is_empty()).ok_or_else(|| Error::input("`prepared` is not what this plugin writes"))
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// When no such text is declared.
+    pub fn text(&self, key: &str) -> Result<&str, Error> {
+        self.get(key, |value| if let SettingValue::Text(text) = value { Some(text.as_str()) } else { None })
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// When no such integer is declared.
+    pub fn integer(&self, key: &str) -> Result<i64, Error> {
+        self.get(key, |value| if let SettingValue::Integer(number) = value { Some(*number) } else { None })
+    }
+
+    /// A number.
+    ///
+    /// # Errors
+    /// When no such decimal is declared.
+    pub fn decimal(&self, key: &str) -> Result<f64, Error> {
+        self.get(key, |value| if let SettingValue::Decimal(number) = value { Some(*number) } else { None })
+    }
+
+    /// A share, in thousandths.
+    ///
+    /// # Errors
+    /// When no such score is declared.
+    pub fn score(&self, key: &str) -> Result<u16, Error> {
+        self.get(key, |value| if let SettingValue::Decimal(number) = value { u16::try_from(thousandths(*number)).ok() } else { None })
+    }
+
+    /// Yes or no.
+    ///
+    /// # Errors
+    /// When no such flag is declared.
+    pub fn flag(&self, key: &str) -> Result<bool, Error> {
+        self.get(key, |value| if let SettingValue::Flag(flag) = value { Some(*flag) } else { None })
+    }
+
+    /// A list of texts.
+    ///
+    /// # Errors
+    /// When no such list is declared.
+    pub fn texts(&self, key: &str) -> Result<&[String], Error> {
+        self.get(key, |value| if let SettingValue::Texts(texts) = value { Some(texts.as_slice()) } else { None })
+    }
+
+    /// What the operator gave in a table: the rest of each key with its value.
+    pub fn table<'a>(&'a self, table: &'a str) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
+        self.0.iter().filter_map(move |setting| {
+            let key = setting.key.strip_prefix(table)?.strip_prefix('.')?;
+            Some((key, &setting.value))
+        })
+    }
+
+    fn get<'a, T>(&'a self, key: &str, pick: impl Fn(&'a SettingValue) -> Option<T>) -> Result<T, Error> {
+        let found = self.0.iter().find(|setting| setting.key == key).and_then(|setting| pick(&setting.value));
+        found.ok_or_else(|| Error::failed(&format!("the plugin reads `{key}` as a setting of a type that its descriptor does not declare")))
+    }
+}
+
+fn find<'a>(declared: &'a [Spec], key: &str) -> Option<&'a Spec> {
+    declared.iter().find(|spec| spec.key == key).or_else(|| declared.iter().find(|spec| covers(spec.key, key)))
+}
+
+/// `pattern` is `table.*` and `key` lies in that table.
+fn covers(pattern: &str, key: &str) -> bool {
+    pattern.strip_suffix('*').and_then(|table| key.strip_prefix(table)).is_some_and(|rest| !rest.is_empty())
+}
+
+fn unknown(declared: &[Spec], key: &str) -> Error {
+    let nearest =
+        declared.iter().map(|spec| (distance(spec.key, key), spec.key)).min().filter(|(away, name)| *away <= name.len().div_ceil(3));
+    let known: Vec<&str> = declared.iter().map(|spec| spec.key).collect();
+    let reason = match nearest {
+        Some((_, name)) => format!("unknown; did you mean `{name}`?"),
+        None if known.is_empty() => "unknown; this plugin has no settings".to_owned(),
+        None => format!("unknown; this plugin knows `{}`", known.join("`, `")),
+    };
+    Error::setting(key, &reason)
+}
+
+/// How many characters have to be changed, added or left out.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (line, x) in a.chars().enumerate() {
+        let mut diagonal = line;
+        let mut left = line + 1;
+        let mut next = vec![left];
+        for (y, above) in b.chars().zip(row.iter().skip(1)) {
+            left = (diagonal + usize::from(x != y)).min(left + 1).min(above + 1);
+            diagonal = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+fn checked(spec: &Spec, setting: &Setting) -> Result<SettingValue, Error> {
+    let value = match (&spec.default, &setting.value) {
+        (Default::Decimal(_) | Default::Score(_), SettingValue::Integer(number)) => SettingValue::Decimal(decimal(*number)),
+        (Default::Decimal(_) | Default::Score(_), value @ SettingValue::Decimal(number)) if number.is_finite() => value.clone(),
+        (Default::Text(_), value @ SettingValue::Text(_))
+        | (Default::Integer(_), value @ SettingValue::Integer(_))
+        | (Default::Flag(_), value @ SettingValue::Flag(_))
+        | (Default::Texts(_), value @ SettingValue::Texts(_)) => value.clone(),
+        (wanted, given) => {
+            return Err(Error::setting(&setting.key, &format!("is {}, should be {}", given.type_name(), article(wanted.type_name()))));
+        }
+    };
+    within(spec, &value).then_some(value).ok_or_else(|| Error::setting(&setting.key, &bounds_text(spec)))
+}
+
+fn within(spec: &Spec, value: &SettingValue) -> bool {
+    let Some((least, greatest)) = spec.bounds else { return true };
+    let scale = if matches!(spec.default, Default::Score(_)) { 1000.0 } else { 1.0 };
+    match value {
+        SettingValue::Integer(number) => (least..=greatest).contains(number),
+        SettingValue::Decimal(number) => (decimal(least)..=decimal(greatest)).contains(&(number * scale)),
+        _ => true,
+    }
+}
+
+fn bounds_text(spec: &Spec) -> String {
+    let (least, greatest) = spec.bounds.unwrap_or((i64::MIN, i64::MAX));
+    match spec.default {
+        Default::Score(_) => format!("should be from {} to {}", decimal(least) / 1000.0, decimal(greatest) / 1000.0),
+        _ => format!("should be from {least} to {greatest}"),
+    }
+}
+
+fn article(type_name: &str) -> String {
+    match type_name {
+        "integer" => "an integer".into(),
+        "texts" => "a list of texts".into(),
+        other => format!("a {other}"),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a setting past 2^53 has no use that its last digits decide")]
+const fn decimal(number: i64) -> f64 {
+    number as f64
+}
+
+/// The nearest whole number of thousandths.
+pub(crate) const fn thousandths(number: f64) -> i64 {
+    let scaled = number * 1000.0;
+    if scaled < 0.0 { (scaled - 0.5) as i64 } else { (scaled + 0.5) as i64 }
+}
+
+impl Default {
+    /// The default as a setting's value.
+    #[must_use]
+    pub fn value(&self) -> SettingValue {
+        match *self {
+            Self::Text(text) => SettingValue::Text(text.into()),
+            Self::Integer(number) => SettingValue::Integer(number),
+            Self::Decimal(number) => SettingValue::Decimal(number),
+            Self::Score(thousandths) => SettingValue::Decimal(f64::from(thousandths) / 1000.0),
+            Self::Flag(flag) => SettingValue::Flag(flag),
+            Self::Texts(texts) => SettingValue::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
+        }
+    }
+}
+
+fn write_value(out: &mut Writer, value: &SettingValue) {
+    match value {
+        SettingValue::Text(text) => {
+            out.byte(b't');
+            out.text(text);
+        }
+        SettingValue::Integer(number) => {
+            out.byte(b'i');
+            out.eight(number.to_le_bytes());
+        }
+        SettingValue::Decimal(number) => {
+            out.byte(b'd');
+            out.eight(number.to_le_bytes());
+        }
+        SettingValue::Flag(flag) => {
+            out.byte(b'f');
+            out.byte(u8::from(*flag));
+        }
+        SettingValue::Texts(texts) => {
+            out.byte(b'l');
+            out.number(texts.len());
+            for text in texts {
+                out.text(text);
+            }
+        }
+    }
+}
+
+fn read_all(input: &mut Reader<'_>) -> Option<Settings> {
+    if input.byte()? != FORMAT {
+        return None;
+    }
+    let count = input.number()?;
+    let values: Option<Vec<Setting>> = (0..count).map(|_| Some(Setting { key: input.text()?, value: read_value(input)? })).collect();
+    values.map(Settings)
+}
+
+fn read_value(input: &mut Reader<'_>) -> Option<SettingValue> {
+    Some(match input.byte()? {
+        b't' => SettingValue::Text(input.text()?),
+        b'i' => SettingValue::Integer(i64::from_le_bytes(input.eight()?)),
+        b'd' => SettingValue::Decimal(f64::from_le_bytes(input.eight()?)),
+        b'f' => SettingValue::Flag(input.byte()? == 1),
+        b'l' => {
+            let count = input.number()?;
+            SettingValue::Texts((0..count).map(|_| input.text()).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,319 @@
+//! Actions for tests.
+
+use super::{NOW, PROJECT};
+use crate::types::{
+    Access, Action, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation, Form, GitState, Intent, Message, NetworkRequest,
+    Operation, Origin, Outcome, Path, Scope, Shell, Status, ToolCall, Word,
+};
+
+/// A shell command line. What it does is for the test to say, with [`BuildAction`].
+#[must_use]
+pub fn shell(text: &str) -> Action {
+    let commands = commands(text);
+    let programs = commands.iter().map(|command| command.program.clone()).collect();
+    let shell = Shell { text: text.into(), commands, background: false, timeout_ms: None };
+    let mut action = action("Bash", Intent::SystemCommand, Operation::Shell(shell), &[("command", text)]);
+    action.facts.programs = programs;
+    action
+}
+
+/// The file tool reads a file.
+#[must_use]
+pub fn file_read(path: &str) -> Action {
+    file("Read", Intent::FileRead, Access::Read, path, None, None).reads(path)
+}
+
+/// The file tool writes a new file.
+#[must_use]
+pub fn file_write(path: &str, content: &str) -> Action {
+    file("Write", Intent::FileCreation, Access::Create, path, Some(content), None).creates(path)
+}
+
+/// The file tool replaces text in a file.
+#[must_use]
+pub fn file_edit(path: &str, replaced: &str, content: &str) -> Action {
+    file("Edit", Intent::FileModification, Access::Modify, path, Some(content), Some(replaced)).modifies(path)
+}
+
+/// The file tool removes a file.
+#[must_use]
+pub fn file_delete(path: &str) -> Action {
+    file("Delete", Intent::FileDeletion, Access::Delete, path, None, None).deletes(path)
+}
+
+/// The client fetches an address.
+#[must_use]
+pub fn fetch(url: &str) -> Action {
+    let request = NetworkRequest { url: url.into(), method: None, body: None };
+    let host = url.split("://").last().unwrap_or(url).split(['/', ':']).next().unwrap_or_default().to_lowercase();
+    action("WebFetch", Intent::NetworkRequest, Operation::Network(request), &[("url", url)]).contacts(&host)
+}
+
+/// Text for a person (`user`) or a subagent.
+#[must_use]
+pub fn message(recipient: &str, text: &str) -> Action {
+    let message = Message { recipient: recipient.into(), text: text.into() };
+    action("Task", Intent::Message, Operation::Message(message), &[("prompt", text)])
+}
+
+/// Any other tool.
+#[must_use]
+pub fn tool(name: &str, arguments: &[(&str, &str)]) -> Action {
+    let call = ToolCall { server: None, name: name.into(), arguments: pairs(arguments) };
+    action(name, Intent::Unknown, Operation::Tool(call), arguments)
+}
+
+/// Adds to an action what the host would have found out about it.
+pub trait BuildAction: Sized {
+    /// An effect on a path.
+    #[must_use]
+    fn does(self, kind: EffectKind, path: &str) -> Self;
+    /// An effect on something that is no path.
+    #[must_use]
+    fn affects(self, kind: EffectKind, target: &str) -> Self;
+    /// It contacts a host.
+    #[must_use]
+    fn contacts(self, host: &str) -> Self;
+    /// A dangerous form.
+    #[must_use]
+    fn form(self, id: &str, weight: u16) -> Self;
+    /// Changes the path that was added last.
+    #[must_use]
+    fn path(self, change: impl FnOnce(&mut Path)) -> Self;
+    /// Its position in the session.
+    #[must_use]
+    fn at_step(self, step: u64) -> Self;
+    /// Something in it was not understood.
+    #[must_use]
+    fn partly(self, gap: &str) -> Self;
+    /// It ran, and this came of it.
+    #[must_use]
+    fn ended(self, status: Status, text: &str) -> Self;
+
+    /// It reads a file.
+    #[must_use]
+    fn reads(self, path: &str) -> Self {
+        self.does(EffectKind::FileRead, path)
+    }
+    /// It makes a file.
+    #[must_use]
+    fn creates(self, path: &str) -> Self {
+        self.does(EffectKind::FileCreate, path)
+    }
+    /// It changes a file.
+    #[must_use]
+    fn modifies(self, path: &str) -> Self {
+        self.does(EffectKind::FileModify, path)
+    }
+    /// It removes a file.
+    #[must_use]
+    fn deletes(self, path: &str) -> Self {
+        self.does(EffectKind::FileDelete, path)
+    }
+    /// The state in git of the path that was added last; `clean` and `ignored` make it restorable.
+    #[must_use]
+    fn git(self, state: GitState) -> Self {
+        self.path(|path| {
+            path.git = state;
+            path.restorable = matches!(state, GitState::Clean | GitState::Ignored);
+        })
+    }
+    /// It ran well.
+    #[must_use]
+    fn succeeded(self) -> Self {
+        self.ended(Status::Ok, "")
+    }
+    /// It failed.
+    #[must_use]
+    fn failed(self, error: &str) -> Self {
+        self.ended(Status::Failed, error)
+    }
+}
+
+impl BuildAction for Action {
+    fn does(mut self, kind: EffectKind, path: &str) -> Self {
+        let text = absolute(path);
+        let known = self.facts.paths.iter().position(|path| path.text == text);
+        let at = known.unwrap_or(self.facts.paths.len());
+        if known.is_none() {
+            self.facts.paths.push(new_path(&text, &kind));
+        }
+        self.facts.effects.push(Effect { path: u32::try_from(at).ok(), ..effect(kind, &text) });
+        self
+    }
+
+    fn affects(mut self, kind: EffectKind, target: &str) -> Self {
+        self.facts.effects.push(effect(kind, target));
+        self
+    }
+
+    fn contacts(mut self, host: &str) -> Self {
+        self.facts.hosts.push(host.into());
+        self.affects(EffectKind::Network, host)
+    }
+
+    fn form(mut self, id: &str, weight: u16) -> Self {
+        self.facts.forms.push(Form { id: id.into(), label: id.replace('-', " "), weight, command: None });
+        self
+    }
+
+    fn path(mut self, change: impl FnOnce(&mut Path)) -> Self {
+        if let Some(path) = self.facts.paths.last_mut() {
+            change(path);
+        }
+        self
+    }
+
+    fn at_step(self, step: u64) -> Self {
+        Self { step, ..self }
+    }
+
+    fn partly(mut self, gap: &str) -> Self {
+        self.facts.coverage = Coverage::Partial;
+        self.facts.gaps.push(gap.into());
+        self
+    }
+
+    fn ended(mut self, status: Status, text: &str) -> Self {
+        let failed = status == Status::Failed;
+        self.outcome = Some(Outcome {
+            at: NOW,
+            status,
+            exit_code: self.shell().map(|_| i32::from(failed)),
+            error: if failed { text.into() } else { String::new() },
+            output: if failed { String::new() } else { text.into() },
+            duration_ms: Some(10),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            tokens: None,
+        });
+        self
+    }
+}
+
+fn action(tool: &str, intent: Intent, operation: Operation, parameters: &[(&str, &str)]) -> Action {
+    Action {
+        id: "review-1".into(),
+        step: 0,
+        client: "claude".into(),
+        agent: None,
+        tool: tool.into(),
+        intent,
+        operation,
+        facts: facts(tool, parameters),
+        parameters: object(parameters),
+        outcome: None,
+        attributes: Vec::new(),
+    }
+}
+
+fn facts(tool: &str, parameters: &[(&str, &str)]) -> Facts {
+    Facts {
+        effects: Vec::new(),
+        paths: Vec::new(),
+        hosts: Vec::new(),
+        programs: Vec::new(),
+        forms: Vec::new(),
+        shape: fingerprint(tool),
+        identity: fingerprint(&format!("{tool}{parameters:?}")),
+        coverage: Coverage::Full,
+        gaps: Vec::new(),
+    }
+}
+
+fn file(tool: &str, intent: Intent, access: Access, path: &str, content: Option<&str>, replaced: Option<&str>) -> Action {
+    let path = absolute(path);
+    let mut parameters = vec![("file_path", path.as_str())];
+    parameters.extend(replaced.map(|text| ("old_string", text)));
+    parameters.extend(content.map(|text| (if replaced.is_some() { "new_string" } else { "content" }, text)));
+    let operation =
+        FileOperation { access, path: path.clone(), content: content.map(Into::into), replaced: replaced.map(Into::into), every: false };
+    action(tool, intent, Operation::File(operation), &parameters)
+}
+
+fn commands(text: &str) -> Vec<Command> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for piece in text.split_inclusive([';', '|', '&', '\n']) {
+        let words: Vec<&str> = piece.trim_end_matches([';', '|', '&', '\n']).split_whitespace().collect();
+        if let Some((program, words)) = words.split_first() {
+            found.push(command(program, words, start, start + piece.len()));
+        }
+        start += piece.len();
+    }
+    found
+}
+
+fn command(program: &str, words: &[&str], start: usize, end: usize) -> Command {
+    Command {
+        program: program.rsplit('/').next().unwrap_or(program).into(),
+        words: words.iter().map(|word| Word { text: (*word).into(), known: true, quoted: false }).collect(),
+        assignments: Vec::new(),
+        redirections: Vec::new(),
+        wrappers: Vec::new(),
+        origin: Origin::Plain,
+        input_from: None,
+        start: u32::try_from(start).unwrap_or(u32::MAX),
+        end: u32::try_from(end).unwrap_or(u32::MAX),
+        privileged: false,
+    }
+}
+
+fn effect(kind: EffectKind, target: &str) -> Effect {
+    Effect { kind, target: target.into(), path: None, command: None, recursive: false, certain: true }
+}
+
+fn new_path(text: &str, kind: &EffectKind) -> Path {
+    let created = matches!(kind, EffectKind::FileCreate);
+    Path {
+        text: text.into(),
+        glob: text.contains(['*', '?']),
+        scope: scope(text),
+        entry: if created { Entry::Absent } else { Entry::File },
+        link_target: None,
+        git: GitState::Unknown,
+        restorable: false,
+    }
+}
+
+fn absolute(path: &str) -> String {
+    if path.starts_with('/') { path.into() } else { format!("{PROJECT}/{path}") }
+}
+
+fn scope(path: &str) -> Scope {
+    let under = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match () {
+        () if under(PROJECT) => Scope::Inside,
+        () if under("/tmp") => Scope::Scratch,
+        () if path == "/" || ["/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/var"].into_iter().any(under) => {
+            Scope::System
+        }
+        () => Scope::Outside,
+    }
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn object(parameters: &[(&str, &str)]) -> String {
+    let fields: Vec<String> = parameters.iter().map(|(name, value)| format!("{}:{}", quoted(name), quoted(value))).collect();
+    format!("{{{}}}", fields.join(","))
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\0'..='\x1f' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// FNV-1a.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

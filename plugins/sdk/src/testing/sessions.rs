@@ -1,0 +1,233 @@
+//! Contexts, histories, issues and records for tests.
+
+use super::{NOW, PROJECT};
+use crate::audit_exporter::{AuditRecord, Decision, RecordKind};
+use crate::intervention::{Issue, Situation};
+use crate::types::{Context, Evidence, Goal, History, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals, Verdict};
+
+/// A session that has just begun: no goal, no limits, nothing tried before.
+#[must_use]
+pub fn context() -> Context {
+    Context {
+        session: "session-1".into(),
+        now: NOW,
+        cwd: PROJECT.into(),
+        roots: vec![PROJECT.into()],
+        goals: Vec::new(),
+        limits: Vec::new(),
+        repetition: Repetition { failures: 0, successes: 0, seen: 0 },
+        assessments: Vec::new(),
+        attributes: Vec::new(),
+    }
+}
+
+/// Adds to a context.
+pub trait BuildContext: Sized {
+    /// What the person asked for; the last one given is the newest.
+    #[must_use]
+    fn goal(self, text: &str) -> Self;
+    /// How often the same shape failed before.
+    #[must_use]
+    fn failures(self, failures: u32) -> Self;
+    /// A limit in force.
+    #[must_use]
+    fn limit(self, quantity: Quantity, maximum: u64, used: u64) -> Self;
+}
+
+impl BuildContext for Context {
+    fn goal(mut self, text: &str) -> Self {
+        for goal in &mut self.goals {
+            goal.priority = goal.priority.saturating_add(1);
+        }
+        self.goals.push(Goal { text: text.into(), at: NOW, priority: 0 });
+        self
+    }
+
+    fn failures(mut self, failures: u32) -> Self {
+        self.repetition.failures = failures;
+        self.repetition.seen = self.repetition.seen.max(failures);
+        self
+    }
+
+    fn limit(mut self, quantity: Quantity, maximum: u64, used: u64) -> Self {
+        self.limits.push(Limit { quantity, maximum, used });
+        self
+    }
+}
+
+/// A step that was allowed and ended well, a second after the one before.
+#[must_use]
+pub const fn step(index: u64) -> Step {
+    Step {
+        index,
+        at: NOW + index * 1000,
+        intent: Intent::SystemCommand,
+        verdict: Verdict::Allow,
+        status: Status::Ok,
+        shape: 1,
+        identity: 1,
+        error: 0,
+        output: 0,
+        risk: 100,
+        alignment: 1001,
+        effects: 0,
+        outside: 0,
+        files: 0,
+        prompt: 0,
+        bytes: 0,
+        tokens: 0,
+        duration_ms: 10,
+    }
+}
+
+/// Changes a step.
+pub trait BuildStep: Sized {
+    /// It failed with an error of this fingerprint.
+    #[must_use]
+    fn failed(self, error: u64) -> Self;
+    /// Fingerprint of its shape.
+    #[must_use]
+    fn shape(self, shape: u64) -> Self;
+    /// How many effects it has and how many of them lie outside.
+    #[must_use]
+    fn effects(self, all: u16, outside: u16) -> Self;
+    /// Tokens that it cost.
+    #[must_use]
+    fn tokens(self, tokens: u32) -> Self;
+    /// What was decided.
+    #[must_use]
+    fn decided(self, verdict: Verdict) -> Self;
+}
+
+impl BuildStep for Step {
+    fn failed(self, error: u64) -> Self {
+        Self { status: Status::Failed, error, ..self }
+    }
+
+    fn shape(self, shape: u64) -> Self {
+        Self { shape, identity: shape, ..self }
+    }
+
+    fn effects(self, all: u16, outside: u16) -> Self {
+        Self { effects: all, outside, ..self }
+    }
+
+    fn tokens(self, tokens: u32) -> Self {
+        Self { tokens, ..self }
+    }
+
+    fn decided(self, verdict: Verdict) -> Self {
+        Self { verdict, ..self }
+    }
+}
+
+/// A history of these steps, with its sums.
+#[must_use]
+pub fn history(steps: impl IntoIterator<Item = Step>) -> History {
+    let steps: Vec<Step> = steps.into_iter().collect();
+    let totals = steps.iter().fold(no_totals(), |sums, step| Totals {
+        steps: sums.steps + 1,
+        warned: sums.warned + u64::from(step.verdict == Verdict::Warn),
+        modified: sums.modified + u64::from(step.verdict == Verdict::Modify),
+        asked: sums.asked + u64::from(step.verdict == Verdict::Ask),
+        blocked: sums.blocked + u64::from(step.verdict == Verdict::Block),
+        failed: sums.failed + u64::from(step.status == Status::Failed),
+        files: sums.files + u64::from(step.files),
+        bytes: sums.bytes + step.bytes,
+        tokens: sums.tokens + u64::from(step.tokens),
+        duration_ms: sums.duration_ms + u64::from(step.duration_ms),
+        prompts: sums.prompts.max(step.prompt + 1),
+        interventions: 0,
+    });
+    History { steps, totals }
+}
+
+/// An issue without evidence, seen for the first time.
+#[must_use]
+pub fn issue(name: &str, severity: Severity, summary: &str) -> Issue {
+    Issue {
+        name: name.into(),
+        severity,
+        confidence: 800,
+        impact: 500,
+        first_step: 3,
+        summary: summary.into(),
+        evidence: Vec::new(),
+        recurrences: 0,
+    }
+}
+
+/// Adds to an issue.
+pub trait BuildIssue: Sized {
+    /// Evidence of a kind.
+    #[must_use]
+    fn with(self, kind: &str, value: &str) -> Self;
+}
+
+impl BuildIssue for Issue {
+    fn with(mut self, kind: &str, value: &str) -> Self {
+        self.evidence.push(Evidence::new(kind, value));
+        self
+    }
+}
+
+/// A situation at step 7 with nothing tried yet.
+#[must_use]
+pub const fn situation() -> Situation {
+    Situation {
+        step: 7,
+        level: 0,
+        score: 200,
+        totals: no_totals(),
+        checkpoints: Vec::new(),
+        past: Vec::new(),
+        recent: Vec::new(),
+        templates: Vec::new(),
+    }
+}
+
+/// A review's record.
+#[must_use]
+pub fn record(sequence: u64) -> AuditRecord {
+    AuditRecord {
+        sequence,
+        id: format!("record-{sequence}"),
+        at: NOW,
+        kind: RecordKind::Review,
+        session: "session-1".into(),
+        agent: None,
+        subject: "Bash".into(),
+        summary: "Bash: ls".into(),
+        decision: Some(Decision {
+            verdict: Verdict::Allow,
+            risk: 100,
+            rationality: None,
+            confidence: 900,
+            reasons: Vec::new(),
+            sources: Vec::new(),
+        }),
+        detections: Vec::new(),
+        faults: Vec::new(),
+        previous: "0".repeat(64),
+        hash: "1".repeat(64),
+        document: format!("{{\"sequence\":{sequence}}}"),
+        attributes: Vec::new(),
+    }
+}
+
+const fn no_totals() -> Totals {
+    Totals {
+        steps: 0,
+        warned: 0,
+        modified: 0,
+        asked: 0,
+        blocked: 0,
+        failed: 0,
+        files: 0,
+        bytes: 0,
+        tokens: 0,
+        duration_ms: 0,
+        prompts: 0,
+        interventions: 0,
+    }
+}

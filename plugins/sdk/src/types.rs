@@ -1,0 +1,261 @@
+//! What passes between the host and a plugin of any kind.
+//!
+//! The records and variants are those of `wit/plugin/types.wit`, documented there field by field;
+//! here they get the constructors and questions that plugins need most. Nothing here decides.
+
+pub use crate::bindings::types::*;
+
+impl Evidence {
+    /// Something in favour of a finding; `kind` says what the value is.
+    #[must_use]
+    pub fn new(kind: &str, value: impl Into<String>) -> Self {
+        Self { kind: kind.into(), value: value.into(), step: None }
+    }
+
+    /// A path.
+    #[must_use]
+    pub fn path(path: impl Into<String>) -> Self {
+        Self::new("path", path)
+    }
+
+    /// A command.
+    #[must_use]
+    pub fn command(command: impl Into<String>) -> Self {
+        Self::new("command", command)
+    }
+
+    /// A host.
+    #[must_use]
+    pub fn host(host: impl Into<String>) -> Self {
+        Self::new("host", host)
+    }
+
+    /// An error's text.
+    #[must_use]
+    pub fn error(error: impl Into<String>) -> Self {
+        Self::new("error", error)
+    }
+
+    /// The step that it belongs to.
+    #[must_use]
+    pub fn at_step(self, step: u64) -> Self {
+        Self { step: Some(step), ..self }
+    }
+}
+
+impl Error {
+    /// A setting cannot be used; `reason` says what is wrong and what would be right.
+    #[must_use]
+    pub fn setting(key: &str, reason: &str) -> Self {
+        Self::InvalidSetting(SettingError { key: key.into(), reason: reason.into() })
+    }
+
+    /// `prepared` or `state` is not what this plugin writes.
+    #[must_use]
+    pub fn input(reason: &str) -> Self {
+        Self::InvalidInput(reason.into())
+    }
+
+    /// Anything else that went wrong.
+    #[must_use]
+    pub fn failed(reason: &str) -> Self {
+        Self::Failed(reason.into())
+    }
+
+    /// The error in one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::InvalidSetting(error) => format!("setting `{}`: {}", error.key, error.reason),
+            Self::InvalidInput(reason) | Self::Failed(reason) => reason.clone(),
+        }
+    }
+}
+
+impl Setting {
+    /// A setting with its value.
+    #[must_use]
+    pub fn new(key: &str, value: impl Into<SettingValue>) -> Self {
+        Self { key: key.into(), value: value.into() }
+    }
+}
+
+impl SettingValue {
+    /// The type with its article, for messages.
+    pub(crate) const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a text",
+            Self::Integer(_) => "an integer",
+            Self::Decimal(_) => "a decimal",
+            Self::Flag(_) => "a flag",
+            Self::Texts(_) => "a list of texts",
+        }
+    }
+}
+
+macro_rules! from_value {
+    ($($from:ty => $case:ident,)+) => {
+        $(impl From<$from> for SettingValue {
+            fn from(value: $from) -> Self {
+                Self::$case(value.into())
+            }
+        })+
+    };
+}
+from_value! { &str => Text, String => Text, i64 => Integer, i32 => Integer, f64 => Decimal, bool => Flag, Vec<String> => Texts, }
+
+impl<const N: usize> From<[&str; N]> for SettingValue {
+    fn from(values: [&str; N]) -> Self {
+        Self::Texts(values.into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl Action {
+    /// The shell command line, if it is one.
+    #[must_use]
+    pub const fn shell(&self) -> Option<&Shell> {
+        if let Operation::Shell(shell) = &self.operation { Some(shell) } else { None }
+    }
+
+    /// The file tool's parameters, if it is one.
+    #[must_use]
+    pub const fn file(&self) -> Option<&FileOperation> {
+        if let Operation::File(file) = &self.operation { Some(file) } else { None }
+    }
+
+    /// Every path that it touches, with what it does to it.
+    pub fn touched(&self) -> impl Iterator<Item = (&EffectKind, &Path)> {
+        self.facts.effects.iter().filter_map(|effect| Some((&effect.kind, self.facts.path(effect)?)))
+    }
+
+    /// Every path that it writes, makes or removes.
+    pub fn changed(&self) -> impl Iterator<Item = &Path> {
+        self.touched().filter(|(kind, _)| kind.changes_files()).map(|(_, path)| path)
+    }
+}
+
+impl Facts {
+    /// The path that an effect belongs to.
+    #[must_use]
+    pub fn path(&self, effect: &Effect) -> Option<&Path> {
+        self.paths.get(usize::try_from(effect.path?).ok()?)
+    }
+}
+
+impl Command {
+    /// It carries one of these flags before `--`: `-f` also inside a bundle (`-rf`), `--force` also
+    /// with a value (`--force=yes`).
+    #[must_use]
+    pub fn has_flag(&self, short: Option<char>, long: &str) -> bool {
+        self.words.iter().map(|word| word.text.as_str()).take_while(|word| *word != "--").any(|word| match word.strip_prefix("--") {
+            Some(name) => name.split('=').next() == Some(long),
+            None => short.is_some_and(|short| word.strip_prefix('-').is_some_and(|bundle| bundle.contains(short))),
+        })
+    }
+
+    /// Its words that are no flags.
+    pub fn operands(&self) -> impl Iterator<Item = &Word> {
+        let mut open = true;
+        self.words.iter().filter(move |word| {
+            let ends_flags = open && word.text == "--";
+            let operand = !open || !word.text.starts_with('-') || word.text == "-";
+            open &= !ends_flags;
+            operand
+        })
+    }
+}
+
+impl EffectKind {
+    /// It writes, makes or removes a file.
+    #[must_use]
+    pub const fn changes_files(&self) -> bool {
+        matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete)
+    }
+
+    /// The name used in records and messages.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::FileRead => "file-read",
+            Self::FileCreate => "file-create",
+            Self::FileModify => "file-modify",
+            Self::FileDelete => "file-delete",
+            Self::ProcessStart => "process-start",
+            Self::ProcessStop => "process-stop",
+            Self::Network => "network",
+            Self::Publish => "publish",
+            Self::RemoteChange => "remote-change",
+            Self::SystemChange => "system-change",
+            Self::Persistence => "persistence",
+            Self::Privilege => "privilege",
+            Self::SecretRead => "secret-read",
+            Self::UnseenCode => "unseen-code",
+            Self::ResourceUse => "resource-use",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl Quantity {
+    /// The name used in records and messages.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::FileOperations => "file-operations",
+            Self::Memory => "memory",
+            Self::Tokens => "tokens",
+            Self::Time => "time",
+            Self::BatchSize => "batch-size",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+macro_rules! named {
+    ($($name:ident { $($case:ident => $text:literal,)+ })+) => {
+        $(impl $name {
+            /// The name used in records, settings and messages.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$case => $text,)+ }
+            }
+        })+
+    };
+}
+named! {
+    Severity { Low => "low", Medium => "medium", High => "high", Critical => "critical", }
+    Verdict { Allow => "allow", Warn => "warn", Modify => "modify", Ask => "ask", Block => "block", }
+    Status { Pending => "pending", Ok => "ok", Failed => "failed", Refused => "refused", }
+    Scope { Inside => "inside", Scratch => "scratch", Outside => "outside", System => "system", Unknown => "unknown", }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+
+    #[test]
+    fn flags_and_operands() {
+        let action = testing::shell("rm -rf --one-file-system=yes a - -- -b");
+        let Some([command]) = action.shell().map(|shell| shell.commands.as_slice()) else { panic!("no command") };
+        for (short, long, has) in [
+            (Some('f'), "force", true),
+            (Some('r'), "recursive", true),
+            (Some('i'), "interactive", false),
+            (None, "one-file-system", true),
+            (Some('b'), "backup", false),
+        ] {
+            assert_eq!(command.has_flag(short, long), has, "--{long}");
+        }
+        let operands: Vec<&str> = command.operands().map(|word| word.text.as_str()).collect();
+        assert_eq!(operands, ["a", "-", "-b"]);
+    }
+
+    #[test]
+    fn an_effect_without_a_path_touches_none() {
+        use crate::testing::BuildAction;
+        let action = testing::shell("x").deletes("a.txt").contacts("example.com");
+        let touched: Vec<(&str, &str)> = action.touched().map(|(kind, path)| (kind.as_str(), path.text.as_str())).collect();
+        assert_eq!(touched, [("file-delete", "/project/a.txt")]);
+        assert_eq!(action.facts.effects.len(), 2);
+    }
+}
