@@ -1,0 +1,241 @@
+//! The decision: findings in, verdict and reasons out.
+//!
+//! [`decide`] is total, pure and monotone: one more finding, fault or gap never makes its verdict more
+//! permissive. Whether a `modify` can be carried out is not decided here but settled afterwards
+//! ([`settle`]), since an offered rewrite is no finding against the action but a way to keep it.
+
+use crate::fault::Fault;
+use crate::finding::Rewrite;
+use crate::review::{Findings, Named};
+use crate::score::{NEGLIGIBLE, RationalityLevel, RiskLevel, Score, Severity, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// What was decided and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What happens to the action.
+    pub verdict: Verdict,
+    /// The risk that counted; zero when nobody scored it.
+    pub risk: Score,
+    /// Its level.
+    pub risk_level: RiskLevel,
+    /// The rationality that counted, if anyone scored it.
+    pub rationality: Option<Score>,
+    /// Its level; high when nobody scored it.
+    pub rationality_level: RationalityLevel,
+    /// What the matrix alone says.
+    pub matrix: Verdict,
+    /// What changed the verdict after the matrix, in order.
+    pub adjustments: Vec<Adjustment>,
+    /// Why, the weightiest first.
+    pub reasons: Vec<String>,
+    /// The first reason, or why there is no objection.
+    pub primary_reason: String,
+    /// The decision in a sentence.
+    pub explanation: String,
+    /// How sure, see [`confidence`].
+    pub confidence: Score,
+    /// What could be done instead.
+    pub alternatives: Vec<String>,
+    /// The rule whose critical violation stops the session.
+    pub stops: Option<String>,
+}
+
+/// One change of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adjustment {
+    /// What changed it: `critical side effect`, a rule's name, a fault's source, ...
+    pub cause: String,
+    /// Before.
+    pub from: Verdict,
+    /// After.
+    pub to: Verdict,
+}
+
+/// What the two levels mean together.
+#[must_use]
+pub const fn matrix(risk: RiskLevel, rationality: RationalityLevel) -> Verdict {
+    use {RationalityLevel as R, RiskLevel as K};
+    match (risk, rationality) {
+        (K::Low, R::High | R::Medium) | (K::Medium, R::High) => Verdict::Allow,
+        (K::Low, R::Low) | (K::Medium, R::Medium) | (K::High, R::High) => Verdict::Warn,
+        (K::Medium, R::Low) | (K::High, R::Medium) => Verdict::Modify,
+        (K::High, R::Low) | (K::Critical, _) => Verdict::Block,
+    }
+}
+
+/// Decides on what was found. `first_time`: no action of this shape was reviewed in the session before.
+#[must_use]
+pub fn decide(findings: &Findings, first_time: bool) -> Decision {
+    let risk = findings.risk().map_or(Score::ZERO, |risk| risk.finding.score);
+    let rationality = findings.rationality().map(|(score, _)| score);
+    let levels = (RiskLevel::of(risk), RationalityLevel::of(rationality));
+    let matrix = if risk < NEGLIGIBLE { Verdict::Allow } else { matrix(levels.0, levels.1) };
+    let mut course = Course { verdict: matrix, adjustments: Vec::new() };
+    adjust(&mut course, findings, first_time && levels.0 < RiskLevel::High);
+    let reasons = reasons(findings, risk, rationality);
+    let primary_reason = reasons.first().cloned().unwrap_or_else(|| "nothing speaks against it".into());
+    Decision {
+        verdict: course.verdict,
+        risk,
+        risk_level: levels.0,
+        rationality,
+        rationality_level: levels.1,
+        matrix,
+        explanation: explain(course.verdict, &primary_reason),
+        adjustments: course.adjustments,
+        primary_reason,
+        reasons,
+        confidence: confidence(findings),
+        alternatives: alternatives(findings),
+        stops: findings.objections.iter().find(|objection| objection.severity == Severity::Critical && objection.verdict == Verdict::Block).map(|objection| objection.rule.clone()),
+    }
+}
+
+/// A verdict on its way, with what changed it.
+struct Course {
+    verdict: Verdict,
+    adjustments: Vec<Adjustment>,
+}
+
+impl Course {
+    fn set(&mut self, to: Verdict, cause: impl Into<String>) {
+        if to != self.verdict {
+            self.adjustments.push(Adjustment { cause: cause.into(), from: self.verdict, to });
+            self.verdict = to;
+        }
+    }
+
+    fn at_least(&mut self, least: Verdict, cause: impl Into<String>) {
+        self.set(self.verdict.max(least), cause);
+    }
+}
+
+fn adjust(course: &mut Course, findings: &Findings, may_relax: bool) {
+    if let Some(effect) = findings.side_effects.iter().find(|effect| effect.finding.severity == Severity::Critical) {
+        course.at_least(Verdict::Block, format!("critical side effect on `{}`", effect.finding.target));
+    }
+    if !findings.gaps.is_empty() {
+        course.at_least(Verdict::Warn, "partial coverage");
+    }
+    if course.verdict == Verdict::Warn
+        && let Some(form) = findings.forms.first()
+    {
+        course.set(Verdict::Modify, format!("dangerous form: {form}"));
+    }
+    let clean = findings.objections.is_empty()
+        && findings.detections.is_empty()
+        && findings.forms.is_empty()
+        && findings.faults.is_empty()
+        && findings.gaps.is_empty();
+    if may_relax && clean && course.verdict == Verdict::Warn {
+        course.set(Verdict::Allow, "first action of its kind");
+    }
+    for objection in &findings.objections {
+        course.at_least(objection.verdict, format!("rule `{}` of `{}`", objection.rule, objection.source));
+    }
+    for fault in &findings.faults {
+        course.at_least(fault.policy.verdict(), format!("fault of `{}`: {}", fault.source, fault.kind));
+    }
+}
+
+fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    let mut objections: Vec<_> = findings.objections.iter().collect();
+    objections.sort_by_key(|objection| std::cmp::Reverse(objection.verdict));
+    reasons.extend(objections.iter().map(|objection| objection.reason.clone()));
+    if risk > Score::new(700) {
+        let factors = findings.risk().map(|risk| risk.finding.factors.iter().map(|factor| factor.reason.as_str()).collect::<Vec<_>>().join(", "));
+        reasons.push(format!("High risk action: {}", factors.filter(|factors| !factors.is_empty()).unwrap_or_else(|| format!("risk {risk}"))));
+    }
+    if let Some((score, low)) = findings.rationality().filter(|(score, _)| *score < Score::new(500)) {
+        let issues = low.finding.issues.join(", ");
+        reasons.push(format!("Low rationality: {}", if issues.is_empty() { format!("score {score}") } else { issues }));
+    }
+    let effects: Vec<String> = findings
+        .side_effects
+        .iter()
+        .filter(|effect| effect.finding.severity >= Severity::High)
+        .map(|effect| describe(&effect.finding))
+        .collect();
+    if !effects.is_empty() {
+        reasons.push(format!("Side effects: {}", effects.join("; ")));
+    }
+    reasons.extend(findings.gaps.iter().map(|gap| format!("Not understood: {gap}")));
+    reasons.extend(findings.detections.iter().map(|detection| detection.finding.summary.clone()));
+    reasons.extend(findings.faults.iter().map(Fault::to_string));
+    if reasons.is_empty() && (risk >= Score::new(600) || rationality.is_some_and(|score| score < Score::new(800))) {
+        reasons.push(format!("risk {risk}{}", rationality.map(|score| format!(", rationality {score}")).unwrap_or_default()));
+    }
+    reasons
+}
+
+fn describe(effect: &crate::finding::SideEffect) -> String {
+    let kind = match &effect.kind {
+        crate::finding::SideEffectKind::FileWrite => "writes",
+        crate::finding::SideEffectKind::FileDeletion => "deletes",
+        crate::finding::SideEffectKind::SystemChange => "changes the system:",
+        crate::finding::SideEffectKind::Process => "affects the process",
+        crate::finding::SideEffectKind::Network => "contacts",
+        crate::finding::SideEffectKind::ResourceUse => "uses up",
+        crate::finding::SideEffectKind::Other(kind) => kind.as_str(),
+    };
+    format!("{kind} `{}`{}", effect.target, if effect.reversible { "" } else { " (cannot be undone)" })
+}
+
+fn explain(verdict: Verdict, primary: &str) -> String {
+    match verdict {
+        Verdict::Allow => "No objection".into(),
+        Verdict::Warn => format!("No objection, with a warning: {primary}"),
+        Verdict::Modify => format!("It may run only in a safer form: {primary}"),
+        Verdict::Ask => format!("A person has to decide: {primary}"),
+        Verdict::Block => format!("It must not run: {primary}"),
+    }
+}
+
+/// 1.00, less .30 when not all was understood, .15 for each fault (at most .45) and .10 when nobody
+/// could score rationality; at least .10.
+#[must_use]
+pub fn confidence(findings: &Findings) -> Score {
+    let gaps = if findings.gaps.is_empty() { 0 } else { 300 };
+    let faults = u16::try_from(findings.faults.len()).unwrap_or(u16::MAX).saturating_mul(150).min(450);
+    let rationality = if findings.rationality().is_some() { 0 } else { 100 };
+    Score::new(1000_u16.saturating_sub(gaps).saturating_sub(faults).saturating_sub(rationality).max(100))
+}
+
+fn alternatives(findings: &Findings) -> Vec<String> {
+    let rules = findings.objections.iter().flat_map(|objection| objection.alternatives.iter());
+    let mitigations = findings.side_effects.iter().filter(|effect| effect.finding.severity >= Severity::High).filter_map(|effect| effect.finding.mitigation.as_ref());
+    let suggestions = findings.rationality().into_iter().flat_map(|(_, low)| low.finding.suggestions.iter());
+    let mut all: Vec<String> = Vec::new();
+    for text in rules.chain(mitigations).chain(suggestions) {
+        if all.len() < 8 && !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
+}
+
+/// How a `modify` is carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled<'a> {
+    /// The decision stands as it is.
+    Stands,
+    /// It runs with this rewrite.
+    Rewrite(&'a Named<Rewrite>),
+    /// Nobody offered a rewrite, or several differ: a person decides. Why.
+    Ask(&'static str),
+}
+
+/// Settles a `modify`: one rewrite, or a person.
+#[must_use]
+pub fn settle<'a>(decision: &Decision, offers: &'a [Named<Rewrite>]) -> Settled<'a> {
+    if decision.verdict != Verdict::Modify {
+        return Settled::Stands;
+    }
+    let Some(first) = offers.first() else { return Settled::Ask("no safer form is known") };
+    if offers.iter().any(|offer| offer.finding.edits != first.finding.edits) {
+        return Settled::Ask("two safer forms are offered and they differ");
+    }
+    Settled::Rewrite(first)
+}

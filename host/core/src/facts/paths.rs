@@ -1,0 +1,154 @@
+//! Paths as text: normalising them, and telling where they lie. Never looks at the disk.
+
+use crate::action::Scope;
+
+/// Where a call runs and what it may expect to touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The folder it runs in, absolute.
+    pub cwd: String,
+    /// The person's home folder, absolute; empty when not known.
+    pub home: String,
+    /// The project's folders and those that the configuration adds, absolute.
+    pub roots: Vec<String>,
+    /// Temporary folders and build caches, absolute or `~/…`.
+    pub scratch: Vec<String>,
+}
+
+/// An absolute path without `.`, `..`, doubled slashes, `~` or a leading `$HOME`. Links are not followed.
+#[must_use]
+pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
+    let from_home = ["~", "$HOME", "${HOME}"].iter().find_map(|prefix| {
+        let rest = path.strip_prefix(prefix)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+    });
+    let whole = match from_home {
+        Some(rest) => format!("{home}{rest}"),
+        None if path.starts_with('/') => path.to_owned(),
+        None => format!("{cwd}/{path}"),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Whether `path` is `folder` or lies below it.
+#[must_use]
+pub(super) fn within(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Where a normalised path lies.
+#[must_use]
+pub fn scope(path: &str, place: &Place) -> Scope {
+    if path.contains('\u{fffd}') || path.contains('$') {
+        return Scope::Unknown;
+    }
+    if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
+        return Scope::Scratch;
+    }
+    if is_credential(path, &place.home) && !project(path, place) {
+        return Scope::System;
+    }
+    if is_start_up(path, &place.home) && !project(path, place) {
+        return Scope::System;
+    }
+    if project(path, place) {
+        return Scope::Inside;
+    }
+    let scratch = place.scratch.iter().any(|folder| {
+        let folder = normalise(folder, "/", &place.home);
+        within(path, &folder) && path != folder
+    });
+    match () {
+        () if scratch => Scope::Scratch,
+        () if is_system(path, &place.home) => Scope::System,
+        () => Scope::Outside,
+    }
+}
+
+/// Whether a path lies in one of the project's folders. A root that would take in the whole machine,
+/// or a home folder with everyone's files, is none.
+fn project(path: &str, place: &Place) -> bool {
+    place.roots.iter().any(|root| {
+        let root = root.trim_end_matches('/');
+        let too_wide = root.is_empty() || root == place.home || WIDE.contains(&root);
+        !too_wide && within(path, root)
+    })
+}
+
+const WIDE: &[&str] = &["/home", "/Users", "/root", "/usr", "/etc", "/var", "/opt", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/tmp"];
+
+const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random", "/dev/urandom"];
+
+const SYSTEM: &[&str] = &[
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var", "/System", "/Library", "/Applications",
+    "/private/etc", "/private/var", "/opt",
+];
+
+/// A part of the operating system, or a root of it all.
+fn is_system(path: &str, home: &str) -> bool {
+    let root = path == "/" || path == "/*" || path == "/home" || path == "/Users" || path == "/root" || path == home;
+    root || SYSTEM.iter().any(|folder| within(path, folder))
+}
+
+/// Files of a home folder that run by themselves, and the likes of them elsewhere.
+pub(super) fn is_start_up(path: &str, home: &str) -> bool {
+    let own = below(path, home).is_some_and(|rest| {
+        START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
+    });
+    let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
+    own || machine || path.contains("/.git/hooks/") || path.ends_with("/.ssh/authorized_keys") || path.ends_with("/.ssh/rc")
+}
+
+const START_UP_FILES: &[&str] = &[
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".kshrc", ".cshrc", ".login",
+    ".config/fish/config.fish", ".xinitrc", ".xprofile", ".xsessionrc", ".inputrc", ".gitconfig", ".config/git/config", ".npmrc", ".pypirc",
+];
+
+const START_UP_FOLDERS: &[&str] =
+    &[".config/autostart", ".config/systemd", ".config/fish/conf.d", ".local/share/systemd", "Library/LaunchAgents", ".config/environment.d"];
+
+const MACHINE_START_UP: &[&str] = &[
+    "/etc/cron.d", "/etc/cron.daily", "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly", "/etc/crontab", "/var/spool/cron", "/etc/systemd",
+    "/lib/systemd", "/usr/lib/systemd", "/etc/init.d", "/etc/rc.local", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/zsh",
+    "/etc/ld.so.preload", "/etc/sudoers", "/etc/sudoers.d", "/Library/LaunchDaemons", "/Library/LaunchAgents",
+];
+
+/// Files that hold credentials.
+pub(super) fn is_credential(path: &str, home: &str) -> bool {
+    let own = below(path, home).is_some_and(|rest| {
+        CREDENTIAL_FILES.contains(&rest) || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder)) && !PUBLIC.iter().any(|end| rest.ends_with(end)))
+    });
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let environment = (name == ".env" || name.starts_with(".env.")) && !EXAMPLES.iter().any(|end| name.ends_with(end));
+    let key = (name.starts_with("id_rsa") || name.starts_with("id_ed25519") || name.starts_with("id_ecdsa")) && !name.ends_with(".pub");
+    own || environment || key || MACHINE_CREDENTIALS.contains(&path)
+}
+
+const CREDENTIAL_FILES: &[&str] = &[
+    ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".docker/config.json", ".kube/config", ".npmrc", ".pypirc", ".cargo/credentials.toml",
+    ".config/gh/hosts.yml", ".vault-token", ".boto", ".s3cfg", ".claude/.credentials.json",
+];
+const CREDENTIAL_FOLDERS: &[&str] = &[
+    ".ssh", ".aws", ".azure", ".gnupg", ".config/gcloud", ".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome",
+];
+const PUBLIC: &[&str] = &[".pub", "known_hosts", "known_hosts.old"];
+const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
+const MACHINE_CREDENTIALS: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"];
+
+fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    if folder.is_empty() {
+        return None;
+    }
+    path.strip_prefix(folder)?.strip_prefix('/')
+}

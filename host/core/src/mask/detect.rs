@@ -1,0 +1,303 @@
+//! What looks like a secret. One pass for trigger texts, then a check of what stands there.
+
+use crate::score::named;
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+named! {
+    /// What a placeholder stands for.
+    Kind {
+        /// A token with a known prefix.
+        Token => "token",
+        /// The value of something called a password, secret, token or key.
+        Password => "password",
+        /// A private key.
+        PrivateKey => "private-key",
+        /// A signed web token.
+        Jwt => "jwt",
+        /// User and password in a URL, or a credential in a header.
+        Credential => "credential",
+        /// A mail address (personal data).
+        Email => "email",
+        /// A payment card's number (personal data).
+        PaymentCard => "payment-card",
+    }
+}
+
+/// A secret's place and kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// How what follows a trigger is checked.
+#[derive(Clone, Copy)]
+enum Check {
+    /// A token: the trigger and at least so many token characters after it.
+    Token(usize),
+    /// `eyJ…` with two dots.
+    Jwt,
+    /// `-----BEGIN … PRIVATE KEY-----` to its end.
+    Frame,
+    /// A name such as `password`: the value after `=`, `:` or a flag's space.
+    Name,
+    /// `bearer `, `basic `: the credential after it.
+    Header,
+    /// `://user:password@`.
+    UserInfo,
+    /// `@` of a mail address.
+    Email,
+}
+
+const TRIGGERS: &[(&str, Check)] = &[
+    ("AKIA", Check::Token(16)),
+    ("ASIA", Check::Token(16)),
+    ("ghp_", Check::Token(30)),
+    ("gho_", Check::Token(30)),
+    ("ghu_", Check::Token(30)),
+    ("ghs_", Check::Token(30)),
+    ("ghr_", Check::Token(30)),
+    ("github_pat_", Check::Token(22)),
+    ("glpat-", Check::Token(18)),
+    ("sk-", Check::Token(20)),
+    ("sk_live_", Check::Token(16)),
+    ("rk_live_", Check::Token(16)),
+    ("sk_test_", Check::Token(16)),
+    ("xoxb-", Check::Token(16)),
+    ("xoxp-", Check::Token(16)),
+    ("xoxa-", Check::Token(16)),
+    ("xoxs-", Check::Token(16)),
+    ("xapp-", Check::Token(16)),
+    ("AIza", Check::Token(30)),
+    ("ya29.", Check::Token(20)),
+    ("npm_", Check::Token(30)),
+    ("pypi-", Check::Token(40)),
+    ("hf_", Check::Token(28)),
+    ("SG.", Check::Token(30)),
+    ("dop_v1_", Check::Token(40)),
+    ("shpat_", Check::Token(28)),
+    ("AGE-SECRET-KEY-1", Check::Token(40)),
+    ("hooks.slack.com/services/", Check::Token(20)),
+    ("eyJ", Check::Jwt),
+    ("-----BEGIN ", Check::Frame),
+    ("password", Check::Name),
+    ("passwd", Check::Name),
+    ("passphrase", Check::Name),
+    ("secret", Check::Name),
+    ("token", Check::Name),
+    ("api_key", Check::Name),
+    ("api-key", Check::Name),
+    ("apikey", Check::Name),
+    ("access_key", Check::Name),
+    ("private_key", Check::Name),
+    ("credential", Check::Name),
+    ("bearer ", Check::Header),
+    ("basic ", Check::Header),
+    ("://", Check::UserInfo),
+    ("@", Check::Email),
+];
+
+/// Finds secrets in text.
+pub(super) struct Detector {
+    finder: Option<AhoCorasick>,
+    email: bool,
+    card: bool,
+}
+
+impl Detector {
+    pub(super) fn new(personal: &[Kind]) -> Self {
+        let finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .build(TRIGGERS.iter().map(|(trigger, _)| trigger))
+            .ok();
+        Self { finder, email: personal.contains(&Kind::Email), card: personal.contains(&Kind::PaymentCard) }
+    }
+
+    pub(super) fn find(&self, text: &str) -> Vec<Secret> {
+        let mut found = Vec::new();
+        if let Some(finder) = &self.finder {
+            for hit in finder.find_overlapping_iter(text) {
+                if let Some((trigger, check)) = TRIGGERS.get(hit.pattern().as_usize()) {
+                    found.extend(self.check(text, hit.range(), trigger, *check));
+                }
+            }
+        }
+        if self.card {
+            found.extend(cards(text));
+        }
+        without_overlaps(found)
+    }
+
+    fn check(&self, text: &str, hit: Range<usize>, trigger: &str, check: Check) -> Option<Secret> {
+        match check {
+            Check::Token(least) => token(text, hit, trigger, least),
+            Check::Jwt => jwt(text, hit),
+            Check::Frame => frame(text, hit),
+            Check::Name => named_value(text, hit),
+            Check::Header => header(text, hit),
+            Check::UserInfo => user_info(text, hit),
+            Check::Email => self.email.then(|| email(text, hit)).flatten(),
+        }
+    }
+}
+
+/// Longest first where two begin together; a later one inside an earlier one is dropped.
+fn without_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
+    found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
+    let mut end = 0;
+    found.retain(|secret| {
+        let keep = secret.range.start >= end;
+        if keep {
+            end = secret.range.end;
+        }
+        keep
+    });
+    found
+}
+
+const fn is_token_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '=')
+}
+
+fn before(text: &str, index: usize) -> Option<char> {
+    text.get(..index)?.chars().next_back()
+}
+
+/// How many bytes from `start` on satisfy `accept`.
+fn run(text: &str, start: usize, accept: impl Fn(char) -> bool) -> usize {
+    text.get(start..).unwrap_or_default().chars().take_while(|c| accept(*c)).map(char::len_utf8).sum()
+}
+
+fn token(text: &str, hit: Range<usize>, trigger: &str, least: usize) -> Option<Secret> {
+    let same_case = text.get(hit.clone()) == Some(trigger);
+    let boundary = before(text, hit.start).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_');
+    let body = run(text, hit.end, |c| is_token_char(c) && c != '=');
+    let digits = text.get(hit.end..hit.end + body)?.chars().filter(char::is_ascii_digit).count();
+    let likely = same_case && boundary && body >= least && digits >= 2;
+    likely.then_some(Secret { range: hit.start..hit.end + body, kind: Kind::Token })
+}
+
+fn jwt(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let body = run(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let value = text.get(hit.start..hit.start + body)?;
+    let mut parts = value.split('.');
+    let long = |part: Option<&str>| part.is_some_and(|part| part.len() >= 10);
+    let likely = value.starts_with("eyJ") && long(parts.next()) && long(parts.next()) && parts.next().is_some();
+    likely.then_some(Secret { range: hit.start..hit.start + body, kind: Kind::Jwt })
+}
+
+fn frame(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let rest = text.get(hit.end..)?;
+    let heading = rest.get(..rest.find("-----")?)?;
+    if !heading.ends_with("PRIVATE KEY") && !heading.ends_with("PRIVATE KEY BLOCK") {
+        return None;
+    }
+    let end = rest.find("-----END ").and_then(|end| {
+        let tail = rest.get(end + 9..)?;
+        Some(hit.end + end + 9 + tail.find("-----")? + 5)
+    });
+    Some(Secret { range: hit.start..end.unwrap_or(text.len()), kind: Kind::PrivateKey })
+}
+
+/// The value of a name: `DB_PASSWORD=hunter2x`, `"apiKey": "..."`, `--token abc123def`.
+fn named_value(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let rest_of_name = run(text, hit.end, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let name_end = hit.end + rest_of_name;
+    let name_start = hit.start - text.get(..hit.start)?.chars().rev().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).count();
+    let flag = text.get(name_start..)?.starts_with("--");
+    let after = text.get(name_end..)?;
+    let quote = run(after, 0, |c| matches!(c, '"' | '\''));
+    let blank = quote + run(after, quote, |c| c == ' ');
+    let separated = match after.get(blank..)?.chars().next()? {
+        '=' | ':' if !after.get(blank..)?.starts_with("://") && !after.get(blank..)?.starts_with("==") => {
+            blank + 1 + run(after, blank + 1, |c| matches!(c, ' ' | '='))
+        }
+        _ if flag && blank > 0 => blank,
+        _ => return None,
+    };
+    value(text, name_end + separated).map(|range| Secret { range, kind: Kind::Password })
+}
+
+/// The value that begins at `start`, quoted or not, if it looks like a secret and not like code.
+fn value(text: &str, start: usize) -> Option<Range<usize>> {
+    let quote = text.get(start..)?.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let start = start + quote.map_or(0, char::len_utf8);
+    let length = match quote {
+        Some(quote) => run(text, start, |c| c != quote && c != '\n'),
+        None => run(text, start, |c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | ';' | ')' | '}' | '&' | '|' | '`' | '<' | '>')),
+    };
+    let value = text.get(start..start + length)?;
+    let reference = value.starts_with('$') || value.starts_with('<') || value.starts_with('{') || value.contains("${") || value.contains('(');
+    let digits = value.chars().any(|c| c.is_ascii_digit());
+    let symbols = value.chars().any(|c| "!@#%^&*+=~?".contains(c));
+    let spaced = value.contains(' ');
+    let likely = value.len() >= 6 && !reference && !spaced && (digits || symbols || (quote.is_some() && value.len() >= 12 && !value.contains('.')));
+    likely.then_some(start..start + length)
+}
+
+fn header(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let boundary = before(text, hit.start).is_none_or(|c| !c.is_ascii_alphanumeric());
+    let length = run(text, hit.end, is_token_char);
+    let body = text.get(hit.end..hit.end + length)?;
+    let likely = boundary && length >= 12 && body.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase() || c == '=');
+    likely.then_some(Secret { range: hit.end..hit.end + length, kind: Kind::Credential })
+}
+
+fn user_info(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let length = run(text, hit.end, |c| !c.is_whitespace() && !matches!(c, '/' | '"' | '\'' | '<' | '>' | '?' | '#'));
+    let authority = text.get(hit.end..hit.end + length)?;
+    let (user_info, _) = authority.rsplit_once('@')?;
+    let (user, password) = user_info.split_once(':')?;
+    let literal = !password.is_empty() && !password.starts_with('$') && !password.starts_with('{');
+    let start = hit.end + user.len() + 1;
+    literal.then_some(Secret { range: start..start + password.len(), kind: Kind::Credential })
+}
+
+fn email(text: &str, hit: Range<usize>) -> Option<Secret> {
+    let local = text.get(..hit.start)?.chars().rev().take_while(|c| c.is_ascii_alphanumeric() || ".+_-".contains(*c)).count();
+    let domain = run(text, hit.end, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    let host = text.get(hit.end..hit.end + domain)?.trim_end_matches(['.', '-']);
+    let end = hit.end + host.len();
+    let remote_login = text.get(end..)?.starts_with(':') || text.get(end..)?.starts_with('/');
+    let last = host.rsplit('.').next()?;
+    let likely = local > 0 && host.contains('.') && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()) && !remote_login;
+    likely.then_some(Secret { range: hit.start - local..end, kind: Kind::Email })
+}
+
+/// Runs of 15 to 19 digits that begin with 3 to 6 and pass the Luhn check, blanks or hyphens between groups.
+fn cards(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(offset) = text.get(start..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit())) {
+        let begin = start + offset;
+        let length = run(text, begin, |c| c.is_ascii_digit() || c == ' ' || c == '-');
+        let group = text.get(begin..begin + length).unwrap_or_default().trim_end_matches([' ', '-']);
+        let digits: Vec<u32> = group.chars().filter_map(|c| c.to_digit(10)).collect();
+        let alone = before(text, begin).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.' && c != '_');
+        if alone && (15..=19).contains(&digits.len()) && matches!(digits.first(), Some(3..=6)) && luhn(&digits) && group.chars().filter(|c| *c == ' ' || *c == '-').count() != 1 {
+            found.push(Secret { range: begin..begin + group.len(), kind: Kind::PaymentCard });
+        }
+        start = begin + length.max(1);
+    }
+    found
+}
+
+fn luhn(digits: &[u32]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(index, digit)| match (index % 2, digit * 2) {
+            (0, _) => *digit,
+            (_, doubled) if doubled > 9 => doubled - 9,
+            (_, doubled) => doubled,
+        })
+        .sum();
+    sum % 10 == 0 && digits.iter().any(|digit| *digit != 0)
+}

@@ -1,0 +1,275 @@
+//! Claude Code's hooks: one JSON object on standard input, one on standard output.
+//!
+//! The client runs the tool whenever an answer is not what it expects, so the forms here are the ones
+//! that were measured to hold:
+//!
+//! - no objection is an answer without a decision, so that the person's own permission rules apply;
+//! - a refusal is deny JSON *and* exit code 2 *and* the reason on standard error;
+//! - a rewrite is `updatedInput` without a decision;
+//! - a stop is a refusal with `continue: false`, which alone would not keep the tool from running.
+
+use super::{Answer, WireError};
+use crate::event::{Call, CallResult, Event, EventKind, Reply, Ruling};
+use crate::text::cut;
+use serde_json::{Map, Value, json};
+
+/// The most bytes of standard input that are read as an event: the client sends whole file contents,
+/// and 16 MiB is far past what a tool call can hold.
+pub const MAX_INPUT: usize = 16 * 1024 * 1024;
+
+/// The most bytes of one text in an answer. The client moves longer ones into a file.
+const MAX_TEXT: usize = 8 * 1024;
+
+/// Reads one event.
+///
+/// # Errors
+/// Input that is empty, too large, no JSON, nested deeper than 127 levels, or lacks what every event has.
+pub fn parse(bytes: &[u8]) -> Result<Event, WireError> {
+    let fail = |problem: String| WireError { problem, event: name_in(bytes, "hook_event_name"), session: name_in(bytes, "session_id") };
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(fail("the hook's standard input is empty: expected one JSON object from the client".into()));
+    }
+    if bytes.len() > MAX_INPUT {
+        return Err(fail(format!("the hook's standard input is larger than {} MiB", MAX_INPUT >> 20)));
+    }
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| fail(format!("the hook's standard input is not valid JSON: {error}")))?;
+    let Value::Object(object) = value else {
+        return Err(fail("the hook's standard input is JSON but not an object".into()));
+    };
+    event(&object).map_err(fail)
+}
+
+fn event(object: &Map<String, Value>) -> Result<Event, String> {
+    let name = required(object, "hook_event_name")?;
+    let session = required(object, "session_id")?;
+    if session.is_empty() || session.len() > 256 {
+        return Err("`session_id` must have 1 to 256 bytes".into());
+    }
+    Ok(Event {
+        client: "claude".into(),
+        session,
+        agent: optional(object, "agent_id")?.filter(|agent| !agent.is_empty()),
+        cwd: optional(object, "cwd")?.unwrap_or_default(),
+        permission_mode: optional(object, "permission_mode")?,
+        kind: kind(&name, object)?,
+        name,
+    })
+}
+
+fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
+    Ok(match name {
+        "PreToolUse" => EventKind::BeforeTool(call(object)?),
+        "PostToolUse" => EventKind::AfterTool(call(object)?, success(object)),
+        "PostToolUseFailure" => EventKind::AfterTool(call(object)?, failure(object)?),
+        "PostToolBatch" => EventKind::AfterBatch(batch(object)?),
+        "UserPromptSubmit" => EventKind::Prompt(required(object, "prompt")?),
+        "SessionStart" => EventKind::SessionStart { source: optional(object, "source")?.unwrap_or_default() },
+        "SessionEnd" => EventKind::SessionEnd { reason: optional(object, "reason")?.unwrap_or_default() },
+        "Stop" => EventKind::Stop,
+        "SubagentStart" => EventKind::SubagentStart { agent_type: optional(object, "agent_type")?.unwrap_or_default() },
+        "SubagentStop" => EventKind::SubagentStop,
+        "ConfigChange" => {
+            EventKind::ConfigChange { source: optional(object, "source")?.unwrap_or_default(), file: optional(object, "file_path")? }
+        }
+        _ => EventKind::Other,
+    })
+}
+
+fn call(object: &Map<String, Value>) -> Result<Call, String> {
+    let tool = required(object, "tool_name")?;
+    if tool.is_empty() || tool.len() > 256 {
+        return Err("`tool_name` must have 1 to 256 bytes".into());
+    }
+    let input = match object.get("tool_input") {
+        Some(Value::Object(input)) => input.clone(),
+        None | Some(Value::Null) => Map::new(),
+        Some(other) => return Err(format!("`tool_input` must be an object, not {}", type_name(other))),
+    };
+    Ok(Call { id: optional(object, "tool_use_id")?, tool, input })
+}
+
+fn success(object: &Map<String, Value>) -> CallResult {
+    let response = object.get("tool_response").unwrap_or(&Value::Null);
+    CallResult {
+        failed: false,
+        error: String::new(),
+        output: text_of(response),
+        duration_ms: duration(object),
+        tokens: response.get("totalTokens").and_then(Value::as_u64).and_then(|tokens| u32::try_from(tokens).ok()),
+    }
+}
+
+fn failure(object: &Map<String, Value>) -> Result<CallResult, String> {
+    let error = match object.get("error") {
+        Some(Value::String(error)) => error.clone(),
+        Some(other) => text_of(other),
+        None => object.get("tool_response").map(text_of).unwrap_or_default(),
+    };
+    let interrupted = object.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    let error = if error.is_empty() && interrupted { "interrupted".into() } else { error };
+    Ok(CallResult { failed: true, error, output: String::new(), duration_ms: duration(object), tokens: None })
+}
+
+fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String> {
+    let calls = match object.get("tool_calls") {
+        Some(Value::Array(calls)) => calls,
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(other) => return Err(format!("`tool_calls` must be an array, not {}", type_name(other))),
+    };
+    calls
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            let entry = entry.as_object().ok_or_else(|| format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry)))?;
+            let call = call(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))?;
+            Ok((call, success(entry)))
+        })
+        .collect()
+}
+
+fn duration(object: &Map<String, Value>) -> Option<u32> {
+    object.get("duration_ms").and_then(Value::as_f64).filter(|ms| *ms >= 0.0).map(|ms| ms.min(f64::from(u32::MAX)) as u32)
+}
+
+/// A tool's result as one text: its `stdout` and `stderr`, its text blocks, or itself as JSON.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join("\n"),
+        Value::Object(object) => {
+            let part = |key: &str| object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+            let streams: Vec<&str> = [part("stdout"), part("stderr")].into_iter().flatten().collect();
+            if object.contains_key("stdout") {
+                streams.join("\n")
+            } else if let Some(text) = part("text") {
+                text.into()
+            } else if let Some(content) = object.get("content") {
+                text_of(content)
+            } else {
+                value.to_string()
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+fn required(object: &Map<String, Value>, key: &str) -> Result<String, String> {
+    optional(object, key)?.ok_or_else(|| format!("`{key}` is missing"))
+}
+
+fn optional(object: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(format!("`{key}` must be a string, not {}", type_name(other))),
+    }
+}
+
+const fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Finds `"key": "value"` in bytes that are no valid JSON, so that even then the answer names the
+/// right event. Looks at the first 64 KiB and takes plain values only.
+fn name_in(bytes: &[u8], key: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(64 * 1024))?);
+    let after = text.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let value = after.split('"').next()?;
+    let plain = !value.is_empty() && value.len() <= 256 && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
+    plain.then(|| value.to_owned())
+}
+
+/// Writes the answer to the event of that name. An unknown name (empty) is answered as the one event
+/// that can refuse a tool.
+#[must_use]
+pub fn render(event: &str, reply: &Reply) -> Answer {
+    let event = if event.is_empty() { "PreToolUse" } else { event };
+    let mut body = Map::new();
+    if !reply.person.is_empty() {
+        body.insert("systemMessage".into(), bounded(&reply.person));
+    }
+    let refusal = match event {
+        "PreToolUse" => before_tool(&mut body, reply),
+        "PostToolUse" | "PostToolUseFailure" | "UserPromptSubmit" | "SessionStart" | "SubagentStart" | "Stop" | "SubagentStop"
+        | "PostToolBatch" => after(&mut body, event, reply),
+        "ConfigChange" => config_change(&mut body, reply),
+        _ => None,
+    };
+    let mut stdout = Value::Object(body).to_string().into_bytes();
+    stdout.push(b'\n');
+    match refusal {
+        Some(reason) => Answer { stdout, stderr: format!("{reason}\n").into_bytes(), exit: 2 },
+        None => Answer { stdout, stderr: Vec::new(), exit: 0 },
+    }
+}
+
+/// Fills the answer to `PreToolUse`; returns the reason when the call is refused.
+fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
+    let mut specific = Map::new();
+    specific.insert("hookEventName".into(), "PreToolUse".into());
+    let refusal = match &reply.ruling {
+        Ruling::None => None,
+        Ruling::Rewrite(input) => {
+            specific.insert("updatedInput".into(), Value::Object(input.clone()));
+            None
+        }
+        Ruling::Ask(reason) => {
+            decision(&mut specific, "ask", reason);
+            None
+        }
+        Ruling::Refuse(reason) => {
+            decision(&mut specific, "deny", reason);
+            Some(reason.clone())
+        }
+        Ruling::Stop(reason) => {
+            body.insert("continue".into(), false.into());
+            body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
+            decision(&mut specific, "deny", reason);
+            Some(reason.clone())
+        }
+    };
+    if !reply.agent.is_empty() && !matches!(reply.ruling, Ruling::Rewrite(_)) {
+        specific.insert("additionalContext".into(), bounded(&reply.agent));
+    }
+    body.insert("hookSpecificOutput".into(), Value::Object(specific));
+    refusal.map(|reason| cut(&reason, MAX_TEXT))
+}
+
+fn decision(specific: &mut Map<String, Value>, decision: &str, reason: &str) {
+    specific.insert("permissionDecision".into(), decision.into());
+    specific.insert("permissionDecisionReason".into(), cut(reason, MAX_TEXT).into());
+}
+
+/// Fills the answer to an event after the fact: context, and the end of the session. These events
+/// cannot refuse anything, so they never exit with 2.
+fn after(body: &mut Map<String, Value>, event: &str, reply: &Reply) -> Option<String> {
+    if let Ruling::Stop(reason) = &reply.ruling {
+        body.insert("continue".into(), false.into());
+        body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
+    }
+    if !reply.agent.is_empty() {
+        let context = json!({ "hookEventName": event, "additionalContext": bounded(&reply.agent) });
+        body.insert("hookSpecificOutput".into(), context);
+    }
+    None
+}
+
+fn config_change(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
+    let (Ruling::Refuse(reason) | Ruling::Stop(reason) | Ruling::Ask(reason)) = &reply.ruling else { return None };
+    body.insert("decision".into(), "block".into());
+    body.insert("reason".into(), cut(reason, MAX_TEXT).into());
+    None
+}
+
+fn bounded(texts: &[String]) -> Value {
+    cut(&texts.join("\n"), MAX_TEXT).into()
+}
