@@ -50,4 +50,5 @@ pub mod pattern;
 pub mod risk_calculator;
 pub mod settings;
 pub mod testing;
+pub mod text;
 pub mod types;

@@ -1,6 +1,7 @@
 //! Actions for tests.
 
 use super::{NOW, PROJECT};
+use crate::text::push_json;
 use crate::types::{
     Access, Action, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation, Form, GitState, Intent, Message, NetworkRequest,
     Operation, Origin, Outcome, Path, Scope, Shell, Status, ToolCall, Word,
@@ -296,20 +297,14 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn object(parameters: &[(&str, &str)]) -> String {
-    let fields: Vec<String> = parameters.iter().map(|(name, value)| format!("{}:{}", quoted(name), quoted(value))).collect();
-    format!("{{{}}}", fields.join(","))
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            '\0'..='\x1f' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
-            other => out.push(other),
-        }
+    let mut out = String::from("{");
+    for (position, (name, value)) in parameters.iter().enumerate() {
+        out.push_str(if position > 0 { "," } else { "" });
+        push_json(&mut out, name);
+        out.push(':');
+        push_json(&mut out, value);
     }
-    out.push('"');
+    out.push('}');
     out
 }
 
