@@ -1,0 +1,241 @@
+//! Where a path or a host lies, as far as its text tells.
+//!
+//! The host has said whether a path is inside the expected scope; this module only knows the few places
+//! that mean more than that: folders that everybody shares, homes, credentials, devices that keep
+//! nothing, and this machine's own addresses.
+
+use portcullis_plugin::types::{Effect, EffectKind, Entry, Facts, Path, Scope};
+
+/// Folders that belong to everybody on the machine.
+const SHARED: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "/run/shm"];
+
+/// Folders that hold one home each.
+const HOMES: &[&str] = &["/home", "/Users", "/var/home"];
+
+/// Special files that take or give data and keep none.
+const SINKS: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/random", "/dev/urandom"];
+
+/// Names whose presence in a path says that it is about credentials.
+const CREDENTIALS: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".azure",
+    ".gcloud",
+    "gcloud",
+    "shadow",
+    "gshadow",
+    "sudoers",
+    "sudoers.d",
+    "Keychains",
+    "keyrings",
+    "authorized_keys",
+];
+
+/// The effects that leave or take anything: those on devices such as `/dev/null` do not.
+pub fn lasting(facts: &Facts) -> impl Iterator<Item = &Effect> {
+    facts.effects.iter().filter(|effect| !is_sink(&effect.target))
+}
+
+/// A special file that takes or gives data and keeps none.
+#[must_use]
+pub fn is_sink(path: &str) -> bool {
+    SINKS.contains(&path) || path.starts_with("/dev/fd/")
+}
+
+/// The folder whose whole content `path` names: itself, or what stands before `/*`, `/**`, `/.*` or any
+/// other last part that is nothing but a glob. The second value tells that there was such a part.
+#[must_use]
+pub fn whole(path: &str) -> (&str, bool) {
+    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    let Some((folder, last)) = trimmed.rsplit_once('/') else { return (trimmed, false) };
+    let sweeping = last.contains('*') && last.chars().all(|c| "*?.[]{}!,^".contains(c));
+    match (sweeping, folder) {
+        (true, "") => ("/", true),
+        (true, folder) => (whole(folder).0, true),
+        (false, _) => (if trimmed.is_empty() { "/" } else { trimmed }, false),
+    }
+}
+
+/// All of a folder that others use too: `/tmp`, `/tmp/*`, a home's whole `.cache`.
+#[must_use]
+pub fn is_shared(path: &str) -> bool {
+    let (folder, _) = whole(path);
+    SHARED.contains(&folder) || folder.strip_suffix("/.cache").is_some_and(is_home)
+}
+
+/// A person's whole home, or the folder of all homes.
+#[must_use]
+pub fn is_home(path: &str) -> bool {
+    let (folder, _) = whole(path);
+    let one = |homes: &&str| folder.strip_prefix(*homes).and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.contains('/'));
+    folder == "/root" || HOMES.contains(&folder) || HOMES.iter().any(|homes| one(homes))
+}
+
+/// The root of the file system.
+#[must_use]
+pub fn is_root(path: &str) -> bool {
+    whole(path).0 == "/"
+}
+
+/// Somewhere below a person's home, or the home itself.
+#[must_use]
+pub fn in_home(path: &str) -> bool {
+    is_home(path) || holds("/root", path) || HOMES.iter().any(|homes| holds(homes, path))
+}
+
+/// A part of the path's text names credentials.
+#[must_use]
+pub fn is_credential(path: &str) -> bool {
+    path.split('/').any(|part| CREDENTIALS.contains(&part) || part.starts_with("id_rsa") || part.starts_with("id_ed25519"))
+}
+
+/// `path` is `folder` or lies below it.
+#[must_use]
+pub fn holds(folder: &str, path: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The project's folder that `path` lies in; the innermost, where folders nest.
+#[must_use]
+pub fn root_of<'a>(path: &str, roots: &'a [String]) -> Option<&'a str> {
+    roots.iter().map(String::as_str).filter(|root| !root.is_empty() && holds(root, path)).max_by_key(|root| root.len())
+}
+
+/// All of a project: one of its folders, a folder above it, everything below it, or its `.git`.
+#[must_use]
+pub fn is_project(path: &str, roots: &[String]) -> bool {
+    let (folder, _) = whole(path);
+    let target = folder.strip_suffix("/.git").unwrap_or(folder);
+    roots.iter().any(|root| !root.is_empty() && holds(target, root))
+}
+
+/// This machine itself.
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = host.trim_end_matches('.');
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "0:0:0:0:0:0:0:1" | "ip6-localhost")
+        || host.ends_with(".localhost")
+        || (host.starts_with("127.") && host.split('.').count() == 4 && host.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+}
+
+/// The host of an address, a `host:port` or a bare host; empty when there is none.
+#[must_use]
+pub fn host_of(target: &str) -> String {
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match authority.split_once(']') {
+        Some((inner, _)) => inner.trim_start_matches('['),
+        None if authority.matches(':').count() == 1 => authority.split(':').next().unwrap_or_default(),
+        None => authority,
+    };
+    host.to_ascii_lowercase()
+}
+
+/// What a network effect reaches lies outside this machine, or is not known to lie on it.
+#[must_use]
+pub fn is_external(effect: &Effect) -> bool {
+    effect.kind == EffectKind::Network && !is_loopback(&host_of(&effect.target))
+}
+
+/// Removing it loses nothing that was meant to stay: it can be had back, is scratch, or is not there.
+///
+/// A place that is only partly known counts as its known part, so the whole of a shared folder never
+/// passes, nor does an unknown part of the project.
+#[must_use]
+pub fn is_expendable(effect: &Effect, path: &Path) -> bool {
+    match path.scope {
+        _ if is_shared(&path.text) => false,
+        Scope::Scratch => true,
+        Scope::Inside => effect.certain && (path.restorable || path.entry == Entry::Absent),
+        Scope::Outside | Scope::System | Scope::Unknown => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Question = fn(&str) -> bool;
+
+    #[test]
+    fn knows_places() {
+        let project: Question = |path| is_project(path, &["/home/me/app".to_owned(), String::new()]);
+        let cases: &[(&str, Question, &[&str], &[&str])] = &[
+            (
+                "shared",
+                is_shared,
+                &["/tmp", "/tmp/", "/tmp/*", "/tmp/**", "/tmp/.*", "/tmp/*/*", "/var/tmp/{*,.*}", "/home/me/.cache", "/root/.cache/*"],
+                &["/tmp/mine", "/tmp/*.log", "/tmp/x/*", "/home/me/app/.cache", "/home/me/.cache/pip", "/tmpx", "/"],
+            ),
+            ("root", is_root, &["/", "/*", "/**", "/.*"], &["/a", "", "a", "/a/*"]),
+            (
+                "home",
+                is_home,
+                &["/root", "/home", "/home/me", "/home/me/", "/home/me/*", "/Users/me/**", "/home/*"],
+                &["/home/me/app", "/homes/me", "/root/x", "/tmp"],
+            ),
+            ("in home", in_home, &["/home/me/a/b", "/root/.bashrc"], &["/etc/passwd", "/rooted"]),
+            (
+                "project",
+                project,
+                &["/home/me/app", "/home/me/app/*", "/home/me", "/", "/home/me/app/.git", "/home/me/app/.git/"],
+                &["/home/me/app/src", "/home/me/app/src/*", "/home/me/app/.gitignore", "/home/me/application"],
+            ),
+            ("sink", is_sink, &["/dev/null", "/dev/fd/3"], &["/dev/sda", "/dev", "null"]),
+            (
+                "credential",
+                is_credential,
+                &["/home/me/.ssh/id_rsa", "/etc/shadow", "/x/id_ed25519_work"],
+                &["/home/me/ssh/x", "/etc/hosts"],
+            ),
+            (
+                "loopback",
+                is_loopback,
+                &["localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "app.localhost", "0.0.0.0"],
+                &["127.0.0.1.example.org", "example.org", "", "10.0.0.1", "localhost.example.org", "1270.0.0.1"],
+            ),
+        ];
+        for (name, question, yes, no) in cases {
+            for path in *yes {
+                assert!(question(path), "{name}: {path:?} is one");
+            }
+            for path in *no {
+                assert!(!question(path), "{name}: {path:?} is none");
+            }
+        }
+    }
+
+    #[test]
+    fn finds_the_host() {
+        for (target, host) in [
+            ("https://User@Example.org:8443/a?b@c", "example.org"),
+            ("example.org", "example.org"),
+            ("localhost:3000/x", "localhost"),
+            ("http://[::1]:80/", "::1"),
+            ("::1", "::1"),
+            ("", ""),
+        ] {
+            assert_eq!(host_of(target), host, "{target}");
+        }
+    }
+
+    #[test]
+    fn picks_the_innermost_root() {
+        let roots = ["/w".to_owned(), "/w/app".to_owned(), String::new()];
+        for (path, root) in [("/w/app/x", Some("/w/app")), ("/w/apps", Some("/w")), ("/v", None)] {
+            assert_eq!(root_of(path, &roots), root, "{path}");
+        }
+    }
+}

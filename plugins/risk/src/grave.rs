@@ -1,0 +1,37 @@
+//! What may make a score critical: an effect that is irreversible, system-wide, on credentials or
+//! remote. Without one, no sum of modifiers passes the ceiling.
+
+use portcullis_builtin_judging::place;
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Path, Scope};
+
+/// The action has such an effect.
+pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
+    let facts = &action.facts;
+    let external = facts.effects.iter().any(place::is_external);
+    place::lasting(facts).any(|effect| match effect.kind {
+        EffectKind::SecretRead | EffectKind::SystemChange | EffectKind::RemoteChange | EffectKind::Publish => true,
+        EffectKind::UnseenCode => external,
+        EffectKind::ResourceUse => !facts.forms.is_empty(),
+        EffectKind::FileDelete => facts.path(effect).is_some_and(|path| is_loss(effect, path, context)),
+        EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => facts.path(effect).is_some_and(is_vital),
+        _ => false,
+    })
+}
+
+/// A deletion that nobody can take back, of more than a part of the project: what lies inside the
+/// project is for the rules to save.
+fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
+    match path.scope {
+        Scope::Outside | Scope::System => true,
+        _ if !effect.certain => false,
+        Scope::Scratch => place::is_shared(&path.text),
+        Scope::Inside => effect.recursive && place::is_project(&path.text, &context.roots),
+        Scope::Unknown => false,
+    }
+}
+
+/// A part of the machine or of the person's credentials. A start-up file in a home is neither: its
+/// change can be undone.
+fn is_vital(path: &Path) -> bool {
+    path.scope == Scope::System && (!place::in_home(&path.text) || place::is_credential(&path.text))
+}

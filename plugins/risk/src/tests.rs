@@ -1,0 +1,220 @@
+//! Scores by table: what the contract names, and near misses beside it.
+
+use super::Plugin;
+use portcullis_builtin_judging::sample::{Newest, shell};
+use portcullis_plugin::risk_calculator::{Risk, RiskCalculator};
+use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read, file_write};
+use portcullis_plugin::types::{Action, Context, EffectKind, Intent, Operation, Scope, Setting, SettingValue};
+
+fn risk_in(action: &Action, context: &Context, settings: &[Setting]) -> Risk {
+    let prepared = Plugin::prepare(settings).expect("the settings are right");
+    Plugin::assess(&prepared, action, context).expect("it answers").risk.expect("it scores")
+}
+
+fn ids(risk: &Risk) -> Vec<&str> {
+    risk.factors.iter().map(|factor| factor.id.as_str()).collect()
+}
+
+/// Name, action, score, factors.
+type Case = (&'static str, Action, u16, &'static [&'static str]);
+
+fn check(cases: Vec<Case>, context: &Context) {
+    for (name, action, score, factors) in cases {
+        let risk = risk_in(&action, context, &[]);
+        assert_eq!((risk.score, ids(&risk)), (score, factors.to_vec()), "{name}: {:?}", risk.factors);
+        assert!(risk.factors.iter().all(|factor| !factor.reason.is_empty() && !factor.reason.ends_with('.')), "{name}: {:?}", risk.factors);
+    }
+}
+
+fn elevated(mut action: Action) -> Action {
+    if let Operation::Shell(shell) = &mut action.operation {
+        shell.commands.iter_mut().for_each(|command| command.privileged = true);
+    }
+    action
+}
+
+fn of_intent(intent: Intent) -> Action {
+    Action { intent, ..testing::tool("mcp__x__y", &[]) }
+}
+
+#[test]
+fn bases() {
+    use EffectKind::*;
+    let does = |kind: EffectKind, target: &str| shell("x").affects(kind, target);
+    check(
+        vec![
+            ("ls", shell("ls"), 100, &["harmless"]),
+            ("unread command line", shell("").partly("odd quoting"), 700, &["unknown_effect"]),
+            ("partly read, harmless as far", shell("echo").partly("$X"), 100, &["harmless"]),
+            ("message", testing::message("user", "hello"), 50, &["message"]),
+            ("read", file_read("src/a.rs"), 100, &["file_read"]),
+            ("create", file_write("src/a.rs", "x"), 300, &["file_creation"]),
+            ("edit", file_edit("src/a.rs", "x", "y"), 400, &["file_modification"]),
+            ("delete", file_delete("src/a.rs"), 800, &["file_deletion"]),
+            ("kill", does(ProcessStop, "4711"), 500, &["process_stop"]),
+            ("network", does(Network, "example.org"), 600, &["network_request"]),
+            ("fetch", testing::fetch("https://example.org/x"), 600, &["network_request"]),
+            ("loopback", does(Network, "http://localhost:3000/x"), 100, &["loopback_request"]),
+            ("looks like loopback", does(Network, "localhost.example.org"), 600, &["network_request"]),
+            ("publish", does(Publish, "origin"), 600, &["publish"]),
+            ("unknown program", does(ProcessStart, "frobnicate"), 700, &["unknown_effect"]),
+            ("unknown effect", does(Other("teleport".to_owned()), ""), 700, &["unknown_effect"]),
+            ("packages", does(SystemChange, "nginx"), 700, &["system_change"]),
+            ("privilege", does(Privilege, ""), 700, &["privilege"]),
+            ("unseen code", does(UnseenCode, ""), 700, &["unseen_code"]),
+            ("start-up", does(Persistence, "cron"), 800, &["persistence"]),
+            ("database", does(RemoteChange, "prod"), 800, &["remote_change"]),
+            ("to nowhere", shell("x").modifies("/dev/null"), 100, &["harmless"]),
+            ("to a disk", shell("x").modifies("/dev/sda"), 600, &["file_modification", "system_or_credentials"]),
+            ("tool nobody knows", testing::tool("mcp__x__y", &[]), 700, &["unknown_effect"]),
+            ("tool that reads", of_intent(Intent::FileRead), 100, &["file_read"]),
+            ("tool that deletes", of_intent(Intent::FileDeletion), 800, &["file_deletion"]),
+            ("the riskiest counts", shell("x").reads("a").affects(Network, "example.org").modifies("b"), 600, &["network_request"]),
+        ],
+        &testing::context(),
+    );
+}
+
+#[test]
+fn deletions() {
+    let forced = |path: &str| shell("rm -rf x").deletes(path).below().form("recursive-force-delete", 200);
+    check(
+        vec![
+            ("the contract's own", file_delete("/important/file.txt"), 940, &["file_deletion", "out_of_scope"]),
+            ("ignored build output", shell("rm build/x.o").deletes("build/x.o").restorable(), 400, &["expendable_deletion"]),
+            ("ignored folder", forced("node_modules").restorable(), 400, &["expendable_deletion"]),
+            ("scratch", shell("rm x").deletes("/tmp/mine/x"), 400, &["expendable_deletion"]),
+            ("scratch, partly known", shell("rm x").deletes("/tmp/mine-").uncertain(), 400, &["expendable_deletion"]),
+            ("nothing there", forced("gone").absent(), 400, &["expendable_deletion"]),
+            ("partly known", forced("src").restorable().uncertain(), 940, &["file_deletion", "recursive-force-delete"]),
+            ("sources", forced("src"), 940, &["file_deletion", "recursive-force-delete"]),
+            ("the project", forced("/project"), 1000, &["file_deletion", "recursive-force-delete"]),
+            ("all in the project", forced("/project/*"), 1000, &["file_deletion", "recursive-force-delete"]),
+            ("its history", forced("/project/.git"), 1000, &["file_deletion", "recursive-force-delete"]),
+            ("all scratch", forced("/tmp/*"), 1000, &["file_deletion", "recursive-force-delete"]),
+            ("other folder", forced("/srv/data"), 1000, &["file_deletion", "out_of_scope", "recursive-force-delete"]),
+            ("root", forced("/"), 1000, &["file_deletion", "system_or_credentials", "recursive-force-delete"]),
+            ("not known", forced("x").scope(Scope::Unknown).uncertain(), 940, &["file_deletion", "recursive-force-delete"]),
+            (
+                "one of two can be had back",
+                forced("node_modules").restorable().deletes("src").below(),
+                940,
+                &["file_deletion", "recursive-force-delete"],
+            ),
+        ],
+        &testing::context(),
+    );
+}
+
+#[test]
+fn scope_and_privilege() {
+    let key = || file_read("/home/me/.ssh/id_ed25519").scope(Scope::System);
+    let mut secret = key();
+    secret.facts.effects.iter_mut().for_each(|effect| effect.kind = EffectKind::SecretRead);
+    check(
+        vec![
+            ("write elsewhere", file_write("/outside/scope/file.txt", "x"), 600, &["file_creation", "out_of_scope"]),
+            ("read elsewhere", file_read("/srv/x"), 400, &["file_read", "out_of_scope"]),
+            ("read the system", file_read("/etc/os-release"), 300, &["file_read", "system_or_credentials"]),
+            ("write the system", file_write("/etc/hosts", "x"), 500, &["file_creation", "system_or_credentials"]),
+            ("scratch", file_write("/tmp/x", "x"), 300, &["file_creation"]),
+            ("not known", file_write("x", "x").scope(Scope::Unknown), 300, &["file_creation"]),
+            ("secret", secret, 700, &["secret_read", "system_or_credentials"]),
+            (
+                "system and elsewhere",
+                shell("x").modifies("/etc/hosts").modifies("/srv/x"),
+                900,
+                &["file_modification", "out_of_scope", "system_or_credentials"],
+            ),
+            ("sudo ls", elevated(shell("ls")), 200, &["harmless", "elevated"]),
+            ("sudo on the system", elevated(shell("x").modifies("/etc/hosts")), 600, &["file_modification", "system_or_credentials"]),
+            ("a program elsewhere", shell("x").does(EffectKind::ProcessStart, "/srv/x"), 700, &["unknown_effect"]),
+        ],
+        &testing::context(),
+    );
+}
+
+#[test]
+fn forms_add_at_most_the_setting() {
+    let request = || shell("curl x").contacts("example.org");
+    check(
+        vec![
+            ("one", request().form("no-verify", 100), 700, &["network_request", "no-verify"]),
+            ("two", request().form("no-verify", 100).form("upload", 300), 900, &["network_request", "no-verify", "upload"]),
+            (
+                "fetched and run",
+                request().affects(EffectKind::UnseenCode, "").form("pipe-to-shell", 300),
+                1000,
+                &["unseen_code", "pipe-to-shell"],
+            ),
+            (
+                "run unseen, not fetched",
+                shell("x").affects(EffectKind::UnseenCode, "").form("hidden", 300),
+                940,
+                &["unseen_code", "hidden"],
+            ),
+            ("fork bomb", shell("x").affects(EffectKind::ResourceUse, "").form("fork-bomb", 300), 1000, &["resource_use", "fork-bomb"]),
+            ("start-up file of a person", startup("/home/me/.bashrc"), 940, &["persistence", "system_or_credentials"]),
+            ("start-up file of the machine", startup("/etc/profile"), 1000, &["persistence", "system_or_credentials"]),
+            ("keys that let others in", startup("/home/me/.ssh/authorized_keys"), 1000, &["persistence", "system_or_credentials"]),
+        ],
+        &testing::context(),
+    );
+    let two = risk_in(&request().form("a", 200).form("b", 200), &testing::context(), &[]);
+    let weights: Vec<u16> = two.factors.iter().map(|factor| factor.weight).collect();
+    assert_eq!(weights, [600, 200, 100], "what is past the setting is not counted");
+}
+
+fn startup(path: &str) -> Action {
+    shell("x").modifies(path).scope(Scope::System).does(EffectKind::Persistence, path)
+}
+
+#[test]
+fn failures_add_and_never_make_critical() {
+    let cases = [
+        (0, "ls", shell("ls"), 100),
+        (1, "ls", shell("ls"), 200),
+        (2, "ls", shell("ls"), 300),
+        (3, "ls", shell("ls"), 500),
+        (9, "ls", shell("ls"), 500),
+        (3, "delete elsewhere", file_delete("/srv/x"), 940),
+        (3, "drop", shell("x").affects(EffectKind::RemoteChange, "db").form("drop-database", 200), 1000),
+    ];
+    for (failures, name, action, score) in cases {
+        let risk = risk_in(&action, &testing::context().failures(failures), &[]);
+        assert_eq!(risk.score, score, "{name} after {failures}");
+        assert_eq!(ids(&risk).contains(&"repeated_failure"), failures > 0, "{name} after {failures}");
+    }
+}
+
+#[test]
+fn settings_change_the_numbers_and_bad_ones_are_named() {
+    let write = file_write("/srv/x", "x");
+    let settings = [Setting::new("base.create", 0.1), Setting::new("scope", 0.25)];
+    assert_eq!(risk_in(&write, &testing::context(), &settings).score, 350);
+
+    let bad: [(&str, SettingValue, &str); 4] = [
+        ("scop", 0.1.into(), "did you mean `scope`"),
+        ("scope", "much".into(), "should be a decimal"),
+        ("scope", 300.into(), "from 0 to 1"),
+        ("ceiling", 0.95.into(), "from 0 to 0.949"),
+    ];
+    for (key, value, part) in bad {
+        let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
+        assert!(error.contains(key) && error.contains(part), "{error}");
+    }
+    for foreign in [&b""[..], b"\xff", b"\x01\x00\x00\x00\x00"] {
+        assert!(Plugin::assess(foreign, &write, &testing::context()).is_err(), "{foreign:?}");
+    }
+}
+
+#[test]
+fn evidence_fits_the_hosts_bounds() {
+    let long = "x".repeat(70_000);
+    let many = (0..256).fold(shell("rm"), |action, index| action.deletes(&["/srv/", &index.to_string(), &long].concat()));
+    let risk = risk_in(&many, &testing::context(), &[]);
+    for factor in &risk.factors {
+        assert!(factor.evidence.len() <= 64 && factor.reason.len() <= 4096, "{}", factor.id);
+        assert!(factor.evidence.iter().all(|evidence| evidence.value.len() <= 1024), "{}", factor.id);
+    }
+}
