@@ -24,3 +24,7 @@ pub mod observe;
 pub mod decide;
 pub mod review;
 pub mod rewrite;
+pub mod intervene;
+pub mod record;
+pub mod recover;
+pub mod pipeline;

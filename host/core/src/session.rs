@@ -114,8 +114,6 @@ pub struct Pending {
     pub step: u64,
     /// The review's id.
     pub review: String,
-    /// What ran in place of what was asked, for telling the agent.
-    pub rewritten: Option<String>,
 }
 
 /// The state that one review reads and writes.

@@ -1,0 +1,128 @@
+//! After a tool ran: its outcome joins the history, patterns look again, calls that slipped past are found.
+
+use super::Run;
+use super::before::{short, stopped};
+use super::judge::Understood;
+use crate::action::{Outcome, Status};
+use crate::event::{Call, CallResult, Ruling};
+use crate::facts;
+use crate::record::RecordKind;
+use crate::review::Findings;
+use crate::score::{Score, Verdict};
+use crate::session::NewStep;
+use crate::text::{cut, fingerprint, normalise_error, one_line};
+
+/// The most bytes of a result that are kept.
+const MOST_OUTPUT: usize = 16 * 1024;
+/// The most bytes of an error that are kept.
+const MOST_ERROR: usize = 4 * 1024;
+
+impl Run<'_, '_> {
+    pub(super) fn after(&mut self, call: &Call, result: &CallResult) {
+        let outcome = self.outcome(result);
+        let id = self.id(RecordKind::Outcome, 0);
+        let understood = self.understand(call, id, Some(outcome));
+        let key = call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
+        let pending = self.state.agent.end(key);
+        let reviewed = pending.is_some() || call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
+        let step = match &pending {
+            Some(pending) => pending.step,
+            None => self.add_unreviewed(&understood),
+        };
+        let kind = if reviewed { RecordKind::Outcome } else { RecordKind::Unreviewed };
+        self.finish(understood, step, kind, call, pending.map(|pending| pending.review));
+        self.stop_if_stopped();
+    }
+
+    /// Calls that no other event told of: they ran, or were refused by the client, without a review.
+    pub(super) fn after_batch(&mut self, calls: &[(Call, CallResult)]) {
+        for (call, result) in calls {
+            let known = call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
+            if known {
+                continue;
+            }
+            let outcome = self.outcome(result);
+            let id = self.id(RecordKind::Unreviewed, self.records.len());
+            let understood = self.understand(call, id, Some(outcome));
+            let step = self.add_unreviewed(&understood);
+            if let Some(id) = &call.id {
+                self.state.agent.saw_call(id);
+            }
+            self.finish(understood, step, RecordKind::Unreviewed, call, None);
+        }
+        self.stop_if_stopped();
+    }
+
+    /// A stop must also end what is already under way: the message's other calls, and the main loop
+    /// when the stop happened in a subagent.
+    fn stop_if_stopped(&mut self) {
+        if let Some(reason) = self.state.session.stopped.clone().filter(|_| !self.observing()) {
+            self.reply.ruling = Ruling::Stop(stopped(&reason));
+            self.reply.person.push(stopped(&reason));
+        }
+    }
+
+    fn outcome(&self, result: &CallResult) -> Outcome {
+        Outcome {
+            at: self.now,
+            status: if result.failed { Status::Failed } else { Status::Ok },
+            exit_code: exit_code(&result.error),
+            error: cut(&result.error, MOST_ERROR),
+            output: cut(&result.output, MOST_OUTPUT),
+            duration_ms: result.duration_ms,
+            bytes: (result.output.len() + result.error.len()) as u64,
+            tokens: result.tokens,
+        }
+    }
+
+    /// A step for a call that nobody reviewed, so that the patterns see it all the same.
+    fn add_unreviewed(&mut self, understood: &Understood) -> u64 {
+        let action = &understood.action;
+        let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
+        self.state.agent.note(one_line(&format!("unreviewed {}: {}", action.tool, short(action)), 240));
+        self.state.agent.add(&NewStep {
+            at: self.now,
+            intent: action.intent,
+            verdict: Verdict::Allow,
+            shape: action.facts.shape,
+            identity: action.facts.identity,
+            risk: Score::ZERO,
+            alignment: None,
+            effects: &effects,
+            prompt: self.state.session.prompts,
+        })
+    }
+
+    fn finish(&mut self, mut understood: Understood, step: u64, kind: RecordKind, call: &Call, review: Option<String>) {
+        let Some(outcome) = understood.action.outcome.clone() else { return };
+        let error = if outcome.status == Status::Failed { fingerprint(&[&normalise_error(&outcome.error)]) } else { 0 };
+        let output = if outcome.output.is_empty() { 0 } else { fingerprint(&[&outcome.output]) };
+        self.state.agent.finish(step, &outcome, error, output);
+        self.state.agent.totals.ended(&outcome);
+        self.state.session.totals.ended(&outcome);
+        understood.action.step = step;
+        let context = self.context(&understood.action);
+        let mut findings = Findings::default();
+        let plugins = self.detect(&understood.action, &context, &mut findings);
+        let mut record = self.record(kind, &call.tool, one_line(&format!("{}: {}", call.tool, short(&understood.action)), 240));
+        record.step = Some(step);
+        record.call.clone_from(&call.id);
+        record.outcome = Some(outcome);
+        record.detections.clone_from(&findings.detections);
+        record.faults.extend(understood.fault.clone());
+        record.faults.extend(findings.faults.iter().cloned());
+        record.plugins = plugins;
+        record.masked = understood.mask.placeholders().to_vec();
+        match review {
+            Some(review) => drop(record.details.insert("review".into(), review.into())),
+            None => record.action = Some(self.recorded(&understood, None)),
+        }
+        self.records.push(record);
+        self.respond(&findings, None, &context, step);
+    }
+}
+
+/// Claude Code begins a failed command's error with `Exit code N`.
+fn exit_code(error: &str) -> Option<i32> {
+    error.strip_prefix("Exit code ")?.split_whitespace().next()?.parse().ok()
+}

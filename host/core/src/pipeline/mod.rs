@@ -1,0 +1,199 @@
+//! The whole way of one event: state in, reply, records and new state out.
+//!
+//! This module only connects the stages. What it needs from outside comes through [`Ports`]: plugins,
+//! a look at the workspace, past steps. Called twice with the same input it answers the same bytes.
+
+mod after;
+mod before;
+mod judge;
+mod respond;
+mod session_events;
+
+use crate::action::Timestamp;
+use crate::event::{Event, EventKind, Reply, Ruling};
+use crate::facts::Place;
+use crate::fault::{Fault, OnFault};
+use crate::mask::Masker;
+use crate::observe::Observer;
+use crate::plugins::{Details, Plugins};
+use crate::policy::Policy;
+use crate::record::{Record, RecordKind, RecordedPlugin};
+use crate::session::State;
+use crate::text::cut;
+
+/// What the pipeline needs from outside.
+pub struct Ports<'a> {
+    /// The sandboxed plugins.
+    pub plugins: &'a mut dyn Plugins,
+    /// Looks at the workspace.
+    pub observe: &'a mut Observer<'a>,
+    /// Gives past steps in full.
+    pub details: &'a Details<'a>,
+}
+
+/// What stays the same over many events.
+pub struct Settings<'a> {
+    /// The operator's policy.
+    pub policy: &'a Policy,
+    /// Masks secrets.
+    pub masker: &'a Masker,
+    /// The person's home folder, absolute.
+    pub home: &'a str,
+}
+
+/// What came of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reviewed {
+    /// For the client. It may leave only when the records are durable.
+    pub reply: Reply,
+    /// For the journal, in order.
+    pub records: Vec<Record>,
+    /// The session from now on.
+    pub state: State,
+}
+
+/// One event on its way.
+struct Run<'a, 'p> {
+    event: &'a Event,
+    settings: &'a Settings<'a>,
+    ports: &'a mut Ports<'p>,
+    state: State,
+    now: Timestamp,
+    place: Place,
+    records: Vec<Record>,
+    reply: Reply,
+}
+
+/// Reviews one event.
+pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<'_>, ports: &mut Ports<'p>) -> Reviewed {
+    let mut state = state;
+    state.session.touch(now, &event.cwd, &settings.policy.limits);
+    let place = place(event, &state, settings);
+    let mut run = Run { event, settings, ports, state, now, place, records: Vec::new(), reply: Reply::default() };
+    match &event.kind {
+        EventKind::BeforeTool(call) => run.before(call),
+        EventKind::AfterTool(call, result) => run.after(call, result),
+        EventKind::AfterBatch(calls) => run.after_batch(calls),
+        EventKind::Prompt(text) => run.prompt(text),
+        EventKind::ConfigChange { source, file } => run.config_change(source, file.as_deref()),
+        EventKind::SessionEnd { reason } => run.session_end(reason),
+        EventKind::SessionStart { source } => run.session_event(source),
+        EventKind::SubagentStart { agent_type } => run.session_event(agent_type),
+        EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
+        EventKind::Other => {}
+    }
+    Reviewed { reply: run.reply, records: run.records, state: run.state }
+}
+
+/// Whether an event needs no session, no journal and no plugins at all.
+#[must_use]
+pub const fn is_neutral(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Other)
+}
+
+fn place(event: &Event, state: &State, settings: &Settings<'_>) -> Place {
+    let mut roots = state.session.roots.clone();
+    roots.extend(settings.policy.scope.folders.iter().cloned());
+    let cwd = if event.cwd.starts_with('/') { event.cwd.clone() } else { roots.first().cloned().unwrap_or_else(|| "/".into()) };
+    Place { cwd, home: settings.home.to_owned(), roots, scratch: settings.policy.scope.scratch.clone() }
+}
+
+impl Run<'_, '_> {
+    /// An id that follows from the session and the event's position in it.
+    fn id(&self, kind: RecordKind, part: usize) -> String {
+        let seed = format!("{}\0{}\0{}\0{kind}\0{part}", self.event.client, self.event.session, self.state.session.events);
+        blake3::hash(seed.as_bytes()).to_hex().as_str().get(..16).unwrap_or_default().to_owned()
+    }
+
+    fn record(&self, kind: RecordKind, subject: &str, summary: String) -> Record {
+        Record {
+            version: 1,
+            id: self.id(kind, self.records.len()),
+            at: self.now,
+            kind,
+            client: self.event.client.clone(),
+            session: self.event.session.clone(),
+            agent: self.event.agent.clone(),
+            event: self.event.name.clone(),
+            step: None,
+            call: None,
+            subject: cut(subject, 256),
+            summary,
+            mode: self.settings.policy.mode,
+            action: None,
+            decision: None,
+            findings: None,
+            detections: Vec::new(),
+            outcome: None,
+            intervention: None,
+            faults: Vec::new(),
+            plugins: Vec::new(),
+            masked: Vec::new(),
+            details: serde_json::Map::new(),
+        }
+    }
+
+    const fn observing(&self) -> bool {
+        matches!(self.settings.policy.mode, crate::policy::Mode::Observe)
+    }
+}
+
+/// The answer when no review could be made at all: the fault's policy, and a clear word to both.
+#[must_use]
+pub fn fault_reply(fault: &Fault) -> Reply {
+    let text = format!("Portcullis could not review this: {}", fault.detail);
+    let ruling = match fault.policy {
+        OnFault::Warn => Ruling::None,
+        OnFault::Ask => Ruling::Ask(text.clone()),
+        OnFault::Block => Ruling::Refuse(text.clone()),
+    };
+    let agent = if ruling == Ruling::None { vec![text.clone()] } else { Vec::new() };
+    Reply { ruling, agent, person: vec![text] }
+}
+
+/// A record of a fault outside any review. `seed` makes its id unique; the other fields are what could
+/// still be told of the event.
+#[must_use]
+pub fn fault_record(fault: &Fault, event: Option<&str>, session: Option<&str>, now: Timestamp, seed: &str) -> Record {
+    let event = event.unwrap_or("unknown");
+    let id = blake3::hash(format!("fault\0{seed}\0{now}\0{event}").as_bytes()).to_hex().as_str().get(..16).unwrap_or_default().to_owned();
+    Record {
+        version: 1,
+        id,
+        at: now,
+        kind: RecordKind::Fault,
+        client: "claude".into(),
+        session: session.unwrap_or_default().into(),
+        agent: None,
+        event: event.into(),
+        step: None,
+        call: None,
+        subject: event.into(),
+        summary: crate::text::one_line(&fault.to_string(), 512),
+        mode: crate::policy::Mode::Blocking,
+        action: None,
+        decision: None,
+        findings: None,
+        detections: Vec::new(),
+        outcome: None,
+        intervention: None,
+        faults: vec![fault.clone()],
+        plugins: Vec::new(),
+        masked: Vec::new(),
+        details: serde_json::Map::new(),
+    }
+}
+
+/// Takes down who was asked and what it cost.
+fn taken_down<T>(answers: &[crate::plugins::Answer<T>]) -> Vec<RecordedPlugin> {
+    answers
+        .iter()
+        .map(|answer| RecordedPlugin {
+            name: answer.plugin.name.clone(),
+            version: answer.plugin.version.clone(),
+            digest: cut(&answer.plugin.digest, 16).trim_end_matches('…').to_owned(),
+            fuel: answer.fuel,
+            log: answer.log.clone(),
+        })
+        .collect()
+}

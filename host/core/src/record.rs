@@ -1,0 +1,181 @@
+//! Records: what the journal holds of every review, outcome, intervention, fault and session event.
+//!
+//! A record is data that anyone can read again later: masked, without anything that a second run on
+//! the same input would not give again. The store adds its place in the chain.
+
+use crate::action::{Facts, Intent, Operation, Outcome, Timestamp};
+use crate::decide::Decision;
+use crate::fault::Fault;
+use crate::finding::{Detection, Rationality, Response, Risk, SideEffect};
+use crate::observe::Observations;
+use crate::policy::Mode;
+use crate::review::{Named, Objection};
+use crate::score::{Verdict, named};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+named! {
+    /// What a record tells of.
+    RecordKind {
+        /// A review before an action.
+        Review => "review",
+        /// How an action ended.
+        Outcome => "outcome",
+        /// An action that ended and was never reviewed.
+        Unreviewed => "unreviewed",
+        /// An intervention.
+        Intervention => "intervention",
+        /// The start, a prompt, a turn or the end of a session.
+        Session => "session",
+        /// A change of settings.
+        Configuration => "configuration",
+        /// Something that went wrong outside any review.
+        Fault => "fault",
+    }
+}
+
+/// One record. Its JSON is the document that the journal's chain covers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The layout of this document.
+    pub version: u8,
+    /// Unique in the journal.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// What it tells of.
+    pub kind: RecordKind,
+    /// The client.
+    pub client: String,
+    /// The session.
+    pub session: String,
+    /// The subagent, if one acted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// The client's event.
+    pub event: String,
+    /// The step in the agent's history.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub step: Option<u64>,
+    /// The client's id of the call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub call: Option<String>,
+    /// The tool, or the event.
+    pub subject: String,
+    /// In one line.
+    pub summary: String,
+    /// The mode it was decided in.
+    pub mode: Mode,
+    /// The action as received.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub action: Option<RecordedAction>,
+    /// What was decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decision: Option<Decision>,
+    /// What it was decided on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub findings: Option<RecordedFindings>,
+    /// Patterns that were detected.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub detections: Vec<Named<Detection>>,
+    /// How the action ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub outcome: Option<Outcome>,
+    /// The intervention.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub intervention: Option<RecordedIntervention>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub faults: Vec<Fault>,
+    /// The plugins that were asked, with what each cost.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub plugins: Vec<RecordedPlugin>,
+    /// Placeholders of what was masked.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub masked: Vec<String>,
+    /// Named values for what has no field.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty", default)]
+    pub details: serde_json::Map<String, serde_json::Value>,
+}
+
+/// An action as the journal keeps it, masked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedAction {
+    /// Its purpose.
+    pub intent: Intent,
+    /// The parameters as received, as JSON text.
+    pub parameters: String,
+    /// The parameters as run, where they were changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub run_as: Option<String>,
+    /// The parameters, typed.
+    pub operation: Operation,
+    /// What was found about it.
+    pub facts: Facts,
+    /// The folder it runs in.
+    pub cwd: String,
+    /// What the workspace looked like.
+    #[serde(skip_serializing_if = "Observations::is_empty", default)]
+    pub observed: Observations,
+}
+
+/// What a decision was made on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedFindings {
+    /// Each plugin's risk.
+    pub risks: Vec<Named<Risk>>,
+    /// Each plugin's rationality.
+    pub rationalities: Vec<Named<Rationality>>,
+    /// All side effects.
+    pub side_effects: Vec<Named<SideEffect>>,
+    /// All objections.
+    pub objections: Vec<Objection>,
+}
+
+/// An intervention as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedIntervention {
+    /// Its kind.
+    pub kind: String,
+    /// What it answers.
+    pub issue: String,
+    /// How far the host had escalated.
+    pub level: u8,
+    /// The score, in thousandths.
+    pub score: u32,
+    /// How the session goes on.
+    pub outcome: crate::recover::Outcome,
+    /// What the plugin answered.
+    pub response: Response,
+}
+
+/// A plugin that was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedPlugin {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// BLAKE3 of its bytes, the first 16 digits.
+    pub digest: String,
+    /// Fuel that it used.
+    pub fuel: u64,
+    /// What it logged.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub log: Vec<String>,
+}
+
+impl Record {
+    /// The document that the chain covers.
+    #[must_use]
+    pub fn document(&self) -> String {
+        // Only map keys that are no strings could fail here, and there are none.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The verdict, for records that have one.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.decision.as_ref().map(|decision| decision.verdict)
+    }
+}
