@@ -1,0 +1,102 @@
+//! The real Claude Code client, pinned, against a scripted model, with our hooks in front: what runs,
+//! what model and person are told, what the journal says. One test for each file in `cases`.
+//!
+//! Needs the release binary (or `PORTCULLIS_BIN`), `git`, and the client, which `npm` installs the
+//! first time. Where one of them cannot be had the tests say so and are skipped; with `CI=true` they
+//! fail. Nothing is sent beyond this machine, nothing is written but scratch folders. What the client
+//! does with replies that we never give is not tested here.
+
+mod case;
+mod check;
+mod evidence;
+mod install;
+mod model;
+mod offline;
+mod process;
+mod run;
+mod scratch;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::case::Case;
+use crate::run::Programs;
+use crate::scratch::Scratch;
+
+fn main() -> Result<ExitCode> {
+    let arguments = Arguments::from_args();
+    let programs = programs();
+    if let Err(why) = &programs {
+        tell(&format!("the client's tests cannot run: {why:#}"));
+        if env::var_os("CI").is_some_and(|value| value == "true") {
+            return Ok(ExitCode::FAILURE);
+        }
+        tell("they are SKIPPED; with CI=true this is a failure");
+    } else if !arguments.list && !offline::enter()? {
+        tell("no network namespace can be had here: tools are held back by a closed proxy alone");
+    }
+    let trials = cases()?.into_iter().map(|(name, file)| trial(name, file, programs.as_ref().ok())).collect();
+    Ok(libtest_mimic::run(&arguments, trials).exit_code())
+}
+
+fn trial(name: String, file: PathBuf, programs: Option<&Programs>) -> Trial {
+    let Some(programs) = programs.cloned() else {
+        return Trial::test(name, || Ok(())).with_ignored_flag(true);
+    };
+    Trial::test(name.clone(), move || play(&name, &file, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+}
+
+/// Plays one case. Its folders stay where they are when it fails.
+fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
+    let scratch = Scratch::create(&parent()?, name)?;
+    let case = Case::read(file, &scratch)?;
+    let evidence = run::run(&case, &scratch, programs).with_context(|| format!("see `{}`", scratch.root().display()))?;
+    check::check(&case, &scratch, &evidence).with_context(|| format!("see `{}`", scratch.root().display()))?;
+    scratch.remove()
+}
+
+fn cases() -> Result<Vec<(String, PathBuf)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("client/cases");
+    let mut cases = vec![];
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
+        let file = entry?.path();
+        let name = file.file_stem().ok_or_else(|| anyhow!("`{}` has no name", file.display()))?;
+        cases.push((name.to_string_lossy().into_owned(), file));
+    }
+    cases.sort();
+    Ok(cases)
+}
+
+fn programs() -> Result<Programs> {
+    Ok(Programs { portcullis: portcullis()?, client: install::client()? })
+}
+
+fn portcullis() -> Result<PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let built = || workspace.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("release/portcullis");
+    let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
+    ensure!(binary.is_file(), "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN", binary.display());
+    Ok(binary.canonicalize()?)
+}
+
+/// Where the scratch folders go: cargo's folder for tests, or the person's cache where that one lies in
+/// a temporary folder, whose files the reviewer holds to be in scope.
+fn parent() -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let temporary = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    if !temporary.iter().any(|temporary| folder.starts_with(temporary)) {
+        return Ok(folder.join("client"));
+    }
+    let home = env::var_os("HOME").ok_or_else(|| anyhow!("HOME is not set"))?;
+    Ok(Path::new(&home).join(".cache/portcullis-tests/client"))
+}
+
+#[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]
+fn tell(line: &str) {
+    eprintln!("{line}");
+}

@@ -1,0 +1,59 @@
+//! Runs a program to its end or its deadline. At the deadline the whole process group ends with it.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// What a program left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// It ended by itself with code 0.
+    pub(crate) success: bool,
+    /// Its standard output.
+    pub(crate) stdout: String,
+    /// Its standard error.
+    pub(crate) stderr: String,
+}
+
+/// Runs `command` with no input, in a process group of its own. Its output goes to `log.out` and
+/// `log.err`, so that a program that outlives it cannot hold the test up.
+pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<Ended> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let (out, err) = (log.with_extension("out"), log.with_extension("err"));
+    command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
+    let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
+    let Some(status) = wait(&mut child, Instant::now() + limit)? else {
+        end(&mut child)?;
+        bail!("`{name}` did not end within {} s; see `{}`", limit.as_secs(), out.display());
+    };
+    Ok(Ended { success: status.success(), stdout: fs::read_to_string(out)?, stderr: fs::read_to_string(err)? })
+}
+
+fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Asks the group to end, so that the client ends what it started in groups of their own, then ends it.
+fn end(child: &mut Child) -> Result<()> {
+    let group = Pid::from_child(child);
+    kill_process_group(group, Signal::TERM)?;
+    if wait(child, Instant::now() + Duration::from_secs(3))?.is_none() {
+        kill_process_group(group, Signal::KILL)?;
+        child.wait()?;
+    }
+    Ok(())
+}
