@@ -1,0 +1,189 @@
+//! The folder that holds our state: journal, key and cache.
+//!
+//! Only its owner may change it, and only its owner may read the key. Everything in it is made under
+//! one lock, or appears by a rename, so that any number of processes may come first.
+
+use crate::error::StoreError;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long anything waits for a lock.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+const KEY_SIZE: usize = 32;
+
+/// A checked home.
+#[derive(Clone)]
+pub struct Home {
+    root: PathBuf,
+    key: [u8; KEY_SIZE],
+}
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Home").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl Home {
+    /// Opens the home, making what is missing: the folder (0700), `key` (32 random bytes, 0600) and
+    /// `cache/` (0700).
+    ///
+    /// # Errors
+    /// The folder or the key belongs to another user, others may change the folder or read the key, the
+    /// key has the wrong size, or the system refuses.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let root = root.into();
+        check_folder(&root)?;
+        let key = match read_key(&root.join("key"))? {
+            Some(key) => key,
+            None => create_key(&root)?,
+        };
+        let home = Self { root, key };
+        make_folder(&home.cache())?;
+        Ok(home)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database: sessions and journal.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("journal.db")
+    }
+
+    /// The folder for what can be made again, such as compiled code.
+    #[must_use]
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// A key for one purpose, derived from the home's own, which never leaves this type. `purpose` is a
+    /// constant that names application and use, for example `portcullis 2026 code cache`.
+    #[must_use]
+    pub fn derive_key(&self, purpose: &str) -> [u8; 32] {
+        blake3::derive_key(purpose, &self.key)
+    }
+
+    /// Holds the home's lock until the answer is dropped.
+    pub(crate) fn lock(&self) -> Result<File, StoreError> {
+        lock(&self.root)
+    }
+}
+
+fn check_folder(root: &Path) -> Result<(), StoreError> {
+    let found = match fs::metadata(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_folder(root)?;
+            fs::metadata(root).map_err(|error| StoreError::io("read", root, error))?
+        }
+        other => other.map_err(|error| StoreError::io("read", root, error))?,
+    };
+    if !found.is_dir() {
+        return Err(StoreError::WrongKind { path: root.to_owned(), wanted: "folder" });
+    }
+    check_access(root, &found, 0o022, "700")
+}
+
+/// Makes a folder and those above it unless they are there.
+fn make_folder(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::WrongKind { path: path.to_owned(), wanted: "folder" },
+        _ => StoreError::io("create", path, error),
+    })
+}
+
+fn check_access(path: &Path, found: &fs::Metadata, forbidden: u32, wanted: &'static str) -> Result<(), StoreError> {
+    let user = rustix::process::geteuid().as_raw();
+    if found.uid() != user {
+        return Err(StoreError::ForeignOwner { path: path.to_owned(), owner: found.uid(), user });
+    }
+    let mode = found.mode() & 0o7777;
+    if mode & forbidden != 0 {
+        return Err(StoreError::OpenToOthers { path: path.to_owned(), mode, wanted });
+    }
+    Ok(())
+}
+
+fn read_key(path: &Path) -> Result<Option<[u8; KEY_SIZE]>, StoreError> {
+    let found = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|error| StoreError::io("read", path, error))?,
+    };
+    if !found.is_file() {
+        return Err(StoreError::WrongKind { path: path.to_owned(), wanted: "file" });
+    }
+    check_access(path, &found, 0o077, "600")?;
+    let bad = |size| StoreError::BadKey { path: path.to_owned(), size };
+    if found.len() != KEY_SIZE as u64 {
+        return Err(bad(found.len()));
+    }
+    let bytes = fs::read(path).map_err(|error| StoreError::io("read", path, error))?;
+    <[u8; KEY_SIZE]>::try_from(bytes.as_slice()).map(Some).map_err(|_| bad(bytes.len() as u64))
+}
+
+/// Makes the key, or reads the one that another process has made in the meantime. A reader never sees
+/// half a key: it appears by a rename.
+fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
+    let _lock = lock(root)?;
+    let path = root.join("key");
+    if let Some(key) = read_key(&path)? {
+        return Ok(key);
+    }
+    let mut key = [0; KEY_SIZE];
+    getrandom::fill(&mut key).map_err(|error| StoreError::io("create", &path, io::Error::other(error)))?;
+    let draft = root.join("key.new");
+    let write = || -> io::Result<()> {
+        let mut file = private_file(&draft)?;
+        file.write_all(&key)?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)?;
+        sync_folder(root)
+    };
+    write().map_err(|error| StoreError::io("create", &path, error))?;
+    Ok(key)
+}
+
+/// A new, empty file that only its owner may read and write, in place of a left-over one.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Makes renames in a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn lock(root: &Path) -> Result<File, StoreError> {
+    let path = root.join("lock");
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|error| StoreError::io("create", &path, error))?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", &path, error)),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Records as they go into the journal and as they come out.
+
+use crate::chain::Hash;
+
+/// A record to be stored. Sequence, hash and session come from the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewRecord {
+    /// Unique in the journal, not empty.
+    pub id: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z, at most `i64::MAX`.
+    pub at: u64,
+    /// `review`, `outcome`, `fault` and the like, not empty.
+    pub kind: String,
+    /// The step that it belongs to, at most `i64::MAX`.
+    pub step: Option<u64>,
+    /// The client's own id of the tool call.
+    pub call_id: Option<String>,
+    /// The tool or event.
+    pub subject: String,
+    /// What was decided, for reviews.
+    pub verdict: Option<String>,
+    /// The whole record as JSON text: what is hashed, byte for byte.
+    pub document: String,
+}
+
+/// A record of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Position in the journal, from 1, without gaps.
+    pub sequence: u64,
+    /// None for records that belong to no session.
+    pub session: Option<String>,
+    /// The subagent; none for the main agent.
+    pub agent: Option<String>,
+    /// The record as it was given.
+    pub record: NewRecord,
+    /// Hash of the record before it; zeros for the first.
+    pub previous: Hash,
+    /// Its own hash.
+    pub hash: Hash,
+}
