@@ -77,7 +77,7 @@ pub fn is_shared(path: &str) -> bool {
 pub fn is_home(path: &str) -> bool {
     let (folder, _) = whole(path);
     let one = |homes: &&str| folder.strip_prefix(*homes).and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.contains('/'));
-    folder == "/root" || HOMES.contains(&folder) || HOMES.iter().any(|homes| one(homes))
+    folder == "/root" || HOMES.contains(&folder) || HOMES.iter().any(one)
 }
 
 /// The root of the file system.

@@ -1,1 +1,44 @@
-//! Placeholder.
+//! The builtin side-effect analysis: what an action leaves behind, how bad that is, whether it can be
+//! undone, and how it could be softened.
+//!
+//! A critical side effect blocks, so only five things are critical: an irreversible loss outside the
+//! scope or of a whole tree, credentials that leave, remote code that runs unseen, and damage to the
+//! machine or to a remote service. A whole tree is a project's folder, its `.git`, a folder above them or
+//! one that everybody shares: a folder inside the project is for the rules to save. It scores nothing and
+//! forbids nothing itself.
+
+mod critical;
+mod effects;
+mod levels;
+
+use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Setting, Settings};
+
+/// The plugin.
+#[derive(Debug)]
+pub struct Plugin;
+
+impl RiskCalculator for Plugin {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "side-effects",
+        env!("CARGO_PKG_VERSION"),
+        "Lists what an action leaves behind, whether it can be undone, and how it could be softened.",
+    )
+    .reads(&[Reads::Action, Reads::Context])
+    .settings(levels::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(levels::SPECS, settings)?;
+        levels::Levels::read(&settings)?;
+        Ok(settings.to_bytes())
+    }
+
+    fn assess(prepared: &[u8], action: &Action, context: &Context) -> Result<Assessment, Error> {
+        let levels = levels::Levels::read(&Settings::read(prepared)?)?;
+        Ok(effects::left_by(action, context, &levels).into())
+    }
+}
+
+portcullis_plugin::export!(risk-calculator: Plugin);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! The side effects that block: what cannot be undone and hurts more than this project.
+
+use crate::levels::Levels;
+use portcullis_builtin_judging::place;
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Path, Scope};
+
+/// Nobody can have back what this deletion takes, and it takes more than a part of the project.
+pub(crate) fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
+    match path.scope {
+        Scope::Outside | Scope::System => !path.restorable,
+        Scope::Scratch | Scope::Inside | Scope::Unknown if !effect.certain => false,
+        Scope::Scratch => place::is_shared(&path.text),
+        Scope::Inside => effect.recursive && !path.restorable && place::is_project(&path.text, &context.roots),
+        Scope::Unknown => false,
+    }
+}
+
+/// A secret is read by an action that also reaches another machine.
+pub(crate) fn lets_secrets_leave(facts: &Facts) -> bool {
+    facts.effects.iter().any(|effect| place::is_external(effect) || effect.kind == EffectKind::Publish)
+}
+
+/// Code that nobody has seen runs in an action that reaches another machine.
+pub(crate) fn runs_remote_code(facts: &Facts) -> bool {
+    facts.effects.iter().any(place::is_external)
+}
+
+/// A change of the machine or of a remote service in a form that is known to damage it.
+pub(crate) fn damages(effect: &Effect, action: &Action, levels: &Levels) -> bool {
+    let bears = match effect.kind {
+        EffectKind::SystemChange | EffectKind::RemoteChange | EffectKind::ResourceUse => true,
+        EffectKind::FileCreate | EffectKind::FileModify => action.facts.path(effect).is_some_and(|path| path.scope == Scope::System),
+        _ => false,
+    };
+    bears
+        && action.facts.forms.iter().any(|form| {
+            let same = form.command.is_none() || effect.command.is_none() || form.command == effect.command;
+            same && form.weight >= levels.damaging_form
+        })
+}

@@ -1,0 +1,55 @@
+//! How bad each kind of side effect is by itself, each a setting.
+
+use portcullis_builtin_judging::choice::{SEVERITIES, one_of};
+use portcullis_plugin::descriptor::Spec;
+use portcullis_plugin::settings::Settings;
+use portcullis_plugin::types::{Error, Severity};
+
+/// Every setting with its default.
+pub(crate) const SPECS: &[Spec] = &[
+    Spec::text("severity.file_write", "medium", "a file is created or changed"),
+    Spec::text("severity.file_deletion", "high", "a file is deleted"),
+    Spec::text("severity.system_change", "high", "the machine, its start-up or its permissions change"),
+    Spec::text("severity.process", "medium", "a program is started or ended"),
+    Spec::text("severity.network", "medium", "another machine is reached"),
+    Spec::text("severity.publish", "high", "others get what was published, or remote data changes"),
+    Spec::text("severity.resource_use", "medium", "disk, memory, processors or money are used up"),
+    Spec::text("severity.secret_read", "medium", "a secret enters the agent's context"),
+    Spec::score("damaging_form", 200, "a dangerous form of this weight makes a change of the machine or of a remote service critical"),
+];
+
+/// The settings, read once a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Levels {
+    pub(crate) file_write: Severity,
+    pub(crate) file_deletion: Severity,
+    pub(crate) system_change: Severity,
+    pub(crate) process: Severity,
+    pub(crate) network: Severity,
+    pub(crate) publish: Severity,
+    pub(crate) resource_use: Severity,
+    pub(crate) secret_read: Severity,
+    /// In thousandths.
+    pub(crate) damaging_form: u16,
+}
+
+impl Levels {
+    /// Takes the levels out of settings.
+    ///
+    /// # Errors
+    /// A word that is no severity, or settings that are not this plugin's.
+    pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
+        let severity = |key| one_of(settings, key, SEVERITIES);
+        Ok(Self {
+            file_write: severity("severity.file_write")?,
+            file_deletion: severity("severity.file_deletion")?,
+            system_change: severity("severity.system_change")?,
+            process: severity("severity.process")?,
+            network: severity("severity.network")?,
+            publish: severity("severity.publish")?,
+            resource_use: severity("severity.resource_use")?,
+            secret_read: severity("severity.secret_read")?,
+            damaging_form: settings.score("damaging_form")?,
+        })
+    }
+}
