@@ -1,7 +1,7 @@
 //! What the SDK's builders for tests leave to the judges' own tests. Not for wasm.
 
 use portcullis_plugin::testing::{self, BuildAction};
-use portcullis_plugin::types::{Action, Command, Effect, Entry, Operation, Scope};
+use portcullis_plugin::types::{Action, Command, Direction, Effect, Entry, Operation, Redirection, Scope, Word};
 
 /// A shell command line whose commands end where their last word does, as the host's reader has them.
 #[must_use]
@@ -82,4 +82,10 @@ fn trim(text: &str, command: &mut Command) {
     let kept = piece.trim_end_matches([';', '|', '&', '\n', ' ']).len();
     command.end = command.start + u32::try_from(kept).unwrap_or_default();
     command.start += u32::try_from(before).unwrap_or_default();
+}
+
+/// A redirection of standard error.
+#[must_use]
+pub fn errors_to(target: &str) -> Redirection {
+    Redirection { descriptor: 2, direction: Direction::Output, target: Word { text: target.to_owned(), known: true, quoted: false } }
 }

@@ -1,0 +1,112 @@
+//! `prevent_recursive_deletion`: whole folders go only where they can be had back.
+//!
+//! Inside the project, what git ignores, holds clean or a checkpoint saved may go; anything else is moved
+//! into a quarantine instead, where the command can be rewritten so, or a person decides. Outside the
+//! scope nothing goes, nor does a whole project, home, shared folder or a part of the system. Scratch may
+//! go. A link is removed as a link: what it leads to stays.
+
+use crate::config::{Config, DELETION};
+use crate::quarantine;
+use portcullis_builtin_judging::place;
+use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_plugin::risk_calculator::Ruling;
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Facts, Operation, Path, Scope, Severity};
+
+const SHOWN: usize = 16;
+
+/// What is to become of one deletion, from most to least permissive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Free,
+    /// It may be moved instead.
+    Keep,
+    NotKnown,
+    Elsewhere,
+    WholeProject,
+    Shared,
+    /// The system, a home, the root.
+    Vital,
+}
+
+/// The rule.
+pub(crate) fn rule(action: &Action, context: &Context, config: &Config<'_>) -> Option<Ruling> {
+    let facts = &action.facts;
+    let doomed: Vec<(Fate, &str)> = facts
+        .effects
+        .iter()
+        .filter(|effect| effect.kind == EffectKind::FileDelete && sweeps(effect, action))
+        .map(|effect| (fate(effect, facts, context), effect.target.as_str()))
+        .collect();
+    let worst = doomed.iter().map(|(fate, _)| *fate).max()?;
+    let targets: Vec<&str> =
+        doomed.iter().filter(|(fate, _)| *fate == worst).map(|(_, target)| *target).filter(|target| !target.is_empty()).collect();
+    let ruling = match worst {
+        Fate::Free => return None,
+        Fate::Keep => keep(action, context, config, &targets),
+        Fate::NotKnown => Ruling::ask(DELETION, &reason("what this deletes with everything below it is known only when it runs", &targets))
+            .instead("name each folder that has to go, in full and without variables or globs"),
+        Fate::Elsewhere => Ruling::block(DELETION, &reason("this deletes whole folders outside the project", &targets))
+            .instead("work inside the project, or let a person delete it"),
+        Fate::WholeProject => Ruling::block(DELETION, &reason("this deletes the whole project or its history", &targets))
+            .instead("name only the folders that have to go"),
+        Fate::Shared => Ruling::block(DELETION, &reason("this empties a folder that other programs and people share", &targets))
+            .instead("delete only what this session has put there, by name"),
+        Fate::Vital => Ruling::block(DELETION, &reason("this deletes a part of the system or a whole home", &targets))
+            .severity(Severity::Critical)
+            .instead("let a person do it"),
+    };
+    Some(targets.iter().take(SHOWN).fold(ruling, |ruling, target| ruling.because(evidence("path", target, None))))
+}
+
+fn reason(what: &str, targets: &[&str]) -> String {
+    if targets.is_empty() { what.to_owned() } else { [what, ": ", &listed(targets.iter().copied())].concat() }
+}
+
+/// It takes more than single files.
+fn sweeps(effect: &Effect, action: &Action) -> bool {
+    let path = action.facts.path(effect);
+    let whole_tool =
+        matches!(action.operation, Operation::File(_) | Operation::Tool(_)) && path.is_some_and(|path| path.entry == Entry::Folder);
+    let emptied = place::whole(&effect.target).1
+        && (place::is_shared(&effect.target) || place::is_home(&effect.target) || place::is_root(&effect.target));
+    effect.recursive || whole_tool || emptied
+}
+
+fn fate(effect: &Effect, facts: &Facts, context: &Context) -> Fate {
+    let Some(path) = facts.path(effect) else { return Fate::NotKnown };
+    let text = path.text.as_str();
+    match path.scope {
+        _ if place::is_root(text) || place::is_home(text) => Fate::Vital,
+        _ if place::is_shared(text) => {
+            if effect.certain {
+                Fate::Shared
+            } else {
+                Fate::NotKnown
+            }
+        }
+        _ if path.entry == Entry::Link && effect.certain && place::root_of(text, &context.roots).is_some() => Fate::Keep,
+        Scope::System => Fate::Vital,
+        Scope::Outside => Fate::Elsewhere,
+        Scope::Unknown => Fate::NotKnown,
+        Scope::Scratch => Fate::Free,
+        Scope::Inside => inside(effect, path, context),
+    }
+}
+
+fn inside(effect: &Effect, path: &Path, context: &Context) -> Fate {
+    match effect.certain {
+        false => Fate::NotKnown,
+        true if place::is_project(&path.text, &context.roots) => Fate::WholeProject,
+        true if place::is_expendable(effect, path) => Fate::Free,
+        true => Fate::Keep,
+    }
+}
+
+fn keep(action: &Action, context: &Context, config: &Config<'_>, targets: &[&str]) -> Ruling {
+    let why = reason("this deletes folders that neither git nor a checkpoint could give back", targets);
+    let ruling = match quarantine::rewrite(action, context, config) {
+        Some(rewrite) => Ruling::modify(DELETION, &why, rewrite),
+        None => Ruling::ask(DELETION, &why).instead("move it into a folder beside it instead of deleting it"),
+    };
+    ruling.instead("commit it first: what git holds may be deleted")
+}

@@ -1,0 +1,233 @@
+//! Rulings by table, with near misses that no rule objects to.
+
+mod moving;
+
+use super::Plugin;
+use portcullis_builtin_judging::sample::{Newest, shell};
+use portcullis_plugin::risk_calculator::{Change, RiskCalculator, Ruling};
+use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read};
+use portcullis_plugin::types::{
+    Action, Context, EffectKind, Entry, GitState, Operation, Quantity, Scope, Setting, SettingValue, Severity, Verdict,
+};
+
+fn rulings(action: &Action, context: &Context, settings: &[Setting]) -> Vec<Ruling> {
+    let prepared = Plugin::prepare(settings).expect("the settings are right");
+    Plugin::assess(&prepared, action, context).expect("it answers").rulings
+}
+
+/// Action and what the rules say: rule, verdict.
+type Case = (&'static str, Action, &'static [(&'static str, Verdict)]);
+
+fn check(cases: Vec<Case>) {
+    for (name, action, expected) in cases {
+        let found = rulings(&action, &testing::context(), &[]);
+        let brief: Vec<(&str, Verdict)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.verdict)).collect();
+        assert_eq!(brief, expected, "{name}: {found:?}");
+        for ruling in &found {
+            assert!(!ruling.reason.is_empty() && !ruling.reason.ends_with('.') && !ruling.alternatives.is_empty(), "{name}: {ruling:?}");
+            assert_eq!(ruling.rewrite.is_some(), ruling.verdict == Verdict::Modify, "{name}: {ruling:?}");
+        }
+    }
+}
+
+use Verdict::{Ask, Block, Modify, Warn};
+
+const DELETION: &str = "prevent_recursive_deletion";
+const NETWORK: &str = "warn_external_network";
+const UNSEEN: &str = "refuse_unseen_code";
+
+fn tree(path: &str) -> Action {
+    shell("rm -rf x").deletes(path).below().by(0)
+}
+
+fn folder_tool(path: &str) -> Action {
+    file_delete(path).path(|path| path.entry = Entry::Folder)
+}
+
+#[test]
+fn deletions() {
+    check(vec![
+        ("one file", shell("rm x").deletes("src/a.rs").by(0), &[]),
+        ("one file elsewhere", file_delete("/srv/a"), &[]),
+        ("ignored", tree("node_modules").restorable(), &[]),
+        ("scratch", tree("/tmp/mine"), &[]),
+        ("scratch, partly known", tree("/tmp/mine-").uncertain(), &[]),
+        ("not there", tree("gone").absent(), &[]),
+        ("sources", tree("src"), &[(DELETION, Modify)]),
+        ("sources and ignored", tree("src").deletes("build").below().by(0).restorable(), &[(DELETION, Modify)]),
+        (
+            "link that leads elsewhere",
+            tree("data").path(|path| (path.entry, path.scope) = (Entry::Link, Scope::Outside)),
+            &[(DELETION, Modify)],
+        ),
+        ("below a link that leads elsewhere", tree("data/x").scope(Scope::Outside), &[(DELETION, Block)]),
+        ("partly known", tree("src").uncertain(), &[(DELETION, Ask)]),
+        ("ignored, partly known", tree("build").restorable().uncertain(), &[(DELETION, Ask)]),
+        ("not known", tree("x").scope(Scope::Unknown).uncertain(), &[(DELETION, Ask)]),
+        ("glob", tree("src/*.bak"), &[(DELETION, Ask)]),
+        ("scratch's root, partly known", tree("/tmp").uncertain(), &[(DELETION, Ask)]),
+        ("elsewhere", tree("/srv/data"), &[(DELETION, Block)]),
+        ("elsewhere, partly known", tree("/srv/data").uncertain(), &[(DELETION, Block)]),
+        ("all scratch", tree("/tmp/*"), &[(DELETION, Block)]),
+        ("all scratch, not recursive", shell("rm x").deletes("/tmp/*").by(0), &[(DELETION, Block)]),
+        ("some scratch, not recursive", shell("rm x").deletes("/tmp/*.log").by(0), &[]),
+        ("the project", tree("/project"), &[(DELETION, Block)]),
+        ("its history", tree("/project/.git"), &[(DELETION, Block)]),
+        ("root", tree("/"), &[(DELETION, Block)]),
+        ("root, partly known", tree("/").uncertain(), &[(DELETION, Block)]),
+        ("home", tree("/home/me").scope(Scope::System), &[(DELETION, Block)]),
+        ("system", tree("/usr/lib"), &[(DELETION, Block)]),
+        ("the worst counts", tree("src").deletes("/srv/data").below().by(0), &[(DELETION, Block)]),
+        ("tool, folder", folder_tool("src"), &[(DELETION, Ask)]),
+        ("tool, ignored folder", folder_tool("build").git(GitState::Ignored), &[]),
+        ("tool, folder elsewhere", folder_tool("/srv/data"), &[(DELETION, Block)]),
+        ("mentioned only", shell("echo rm -rf /"), &[]),
+    ]);
+}
+
+#[test]
+fn only_the_system_homes_and_the_root_are_critical() {
+    for (path, scope, severity) in [
+        ("/", Scope::System, Severity::Critical),
+        ("/home/me", Scope::System, Severity::Critical),
+        ("/home/me/*", Scope::Outside, Severity::Critical),
+        ("/etc", Scope::System, Severity::Critical),
+        ("/srv/data", Scope::Outside, Severity::High),
+        ("/tmp/*", Scope::Scratch, Severity::High),
+        ("/project", Scope::Inside, Severity::High),
+        ("src", Scope::Inside, Severity::Medium),
+    ] {
+        let found = rulings(&tree(path).scope(scope), &testing::context(), &[]);
+        assert_eq!(found.first().map(|ruling| ruling.severity), Some(severity), "{path}");
+    }
+}
+
+#[test]
+fn network_and_unseen_code() {
+    let by = |text: &str, host: &str| shell(text).contacts(host).by(0);
+    let unseen = || shell("x").affects(EffectKind::UnseenCode, "");
+    check(vec![
+        ("fetch", testing::fetch("https://example.org/x"), &[(NETWORK, Warn)]),
+        ("search", web_search(), &[]),
+        ("request", by("curl x", "example.org"), &[(NETWORK, Warn)]),
+        ("request, host not known", shell("curl x").affects(EffectKind::Network, "").by(0), &[(NETWORK, Warn)]),
+        ("host without an effect", hosts_only("example.org"), &[(NETWORK, Warn)]),
+        ("this machine", by("curl x", "localhost:3000"), &[]),
+        ("this machine by number", by("curl x", "127.0.0.1"), &[]),
+        ("looks like this machine", by("curl x", "localhost.example.org"), &[(NETWORK, Warn)]),
+        ("install", by("npm install", "registry.npmjs.org"), &[]),
+        ("install, registry not named", shell("pip install x").affects(EffectKind::Network, "").by(0), &[]),
+        ("install from elsewhere", by("npm install", "registry.example.org"), &[(NETWORK, Warn)]),
+        ("another's registry", by("pip install", "registry.npmjs.org"), &[(NETWORK, Warn)]),
+        ("registry by another program", by("curl x", "registry.npmjs.org"), &[(NETWORK, Warn)]),
+        ("git at its remote", by("git fetch", "origin"), &[]),
+        ("git at an address", by("git clone", "example.org"), &[(NETWORK, Warn)]),
+        ("another program at a bare name", by("ssh x", "origin"), &[(NETWORK, Warn)]),
+        ("unseen", unseen(), &[(UNSEEN, Ask)]),
+        ("unseen, this machine", unseen().contacts("localhost"), &[(UNSEEN, Ask)]),
+        ("unseen, from elsewhere", unseen().contacts("example.org"), &[(NETWORK, Warn), (UNSEEN, Block)]),
+    ]);
+}
+
+fn web_search() -> Action {
+    let mut search = testing::fetch("").affects(EffectKind::Network, "web search");
+    search.facts.hosts.clear();
+    search
+}
+
+fn hosts_only(host: &str) -> Action {
+    let mut action = shell("x");
+    action.facts.hosts.push(host.to_owned());
+    action
+}
+
+#[test]
+fn file_operations_are_counted() {
+    let edit = || file_edit("a", "x", "y");
+    let two = || shell("x").modifies("a").deletes("b");
+    let cases = [
+        (edit(), 100, 0, None),
+        (edit(), 100, 78, None),
+        (edit(), 100, 79, Some(Warn)),
+        (edit(), 100, 99, Some(Warn)),
+        (edit(), 100, 100, Some(Ask)),
+        (edit(), 0, 0, Some(Ask)),
+        (two(), 100, 78, Some(Warn)),
+        (two(), 100, 99, Some(Ask)),
+        (file_read("a"), 100, 100, None),
+        (shell("x").modifies("/dev/null"), 100, 100, None),
+    ];
+    for (action, maximum, used, expected) in cases {
+        let found = rulings(&action, &testing::context().limit(Quantity::FileOperations, maximum, used), &[]);
+        assert_eq!(found.first().map(|ruling| ruling.verdict), expected, "{used} of {maximum}: {found:?}");
+    }
+    assert!(rulings(&edit(), &testing::context().limit(Quantity::Tokens, 1, 1), &[]).is_empty(), "another limit");
+
+    let context = testing::context().limit(Quantity::FileOperations, 100, 10);
+    for (key, value, expected) in [
+        ("limit_file_operations.maximum", SettingValue::Integer(10), Some(Ask)),
+        ("limit_file_operations.maximum", SettingValue::Integer(500), None),
+        ("limit_file_operations.warn_at", SettingValue::Decimal(0.1), Some(Warn)),
+    ] {
+        let found = rulings(&edit(), &context, &[Setting::new(key, value)]);
+        assert_eq!(found.first().map(|ruling| ruling.verdict), expected, "{key}");
+    }
+}
+
+#[test]
+fn sets_and_switches() {
+    let both = || tree("/srv/data").affects(EffectKind::UnseenCode, "").contacts("example.org");
+    let cases: [(&[Setting], &[&str]); 6] = [
+        (&[], &[DELETION, NETWORK, UNSEEN]),
+        (&[Setting::new("builtin", "essential")], &[DELETION, UNSEEN]),
+        (&[Setting::new("builtin", "none")], &[]),
+        (&[Setting::new("disabled", [DELETION, NETWORK])], &[UNSEEN]),
+        (&[Setting::new("builtin", "essential"), Setting::new("disabled", [UNSEEN])], &[DELETION]),
+        (&[Setting::new("warn_external_network.trusted_hosts", ["example.org"])], &[DELETION, UNSEEN]),
+    ];
+    for (settings, expected) in cases {
+        let found = rulings(&both(), &testing::context(), settings);
+        let names: Vec<&str> = found.iter().map(|ruling| ruling.rule.as_str()).collect();
+        assert_eq!(names, expected, "{settings:?}");
+    }
+    let trusted = [Setting::new("warn_external_network.trusted_hosts", ["example.org"])];
+    for (host, silent) in [("example.org", true), ("api.example.org", true), ("badexample.org", false), ("example.org.evil.net", false)] {
+        assert_eq!(rulings(&shell("curl x").contacts(host), &testing::context(), &trusted).is_empty(), silent, "{host}");
+    }
+}
+
+#[test]
+fn bad_settings_are_named() {
+    for (key, value, part) in [
+        ("builtin", SettingValue::from("most"), "one of `all`, `essential`, `none`"),
+        ("disabled", ["prevent_deletion"].into(), "known are `prevent_recursive_deletion`"),
+        ("prevent_recursive_deletion.quarantine", "../elsewhere".into(), "below the project's"),
+        ("prevent_recursive_deletion.quarantine", "/tmp".into(), "below the project's"),
+        ("limit_file_operations.maximum", (-1).into(), "from 0 to"),
+        ("builtins", "all".into(), "did you mean `builtin`"),
+    ] {
+        let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
+        assert!(error.contains(key) && error.contains(part), "{error}");
+    }
+    assert!(Plugin::assess(b"\x01\x00\x00\x00\x00", &file_read("a"), &testing::context()).is_err(), "foreign settings");
+}
+
+/// The command line as the host would run it: every splice applied.
+fn rewritten(action: &Action, found: &[Ruling]) -> Option<String> {
+    let Operation::Shell(shell) = &action.operation else { return None };
+    let rewrite = found.iter().find_map(|ruling| ruling.rewrite.as_ref())?;
+    let mut splices: Vec<_> = rewrite
+        .edits
+        .iter()
+        .map(|edit| match &edit.change {
+            Change::Splice(splice) => splice.clone(),
+            other => panic!("a command is spliced, not {other:?}"),
+        })
+        .collect();
+    splices.sort_by_key(|splice| std::cmp::Reverse(splice.start));
+    let mut text = shell.text.clone();
+    for splice in splices {
+        text.replace_range(splice.start as usize..splice.end as usize, &splice.text);
+    }
+    Some(text)
+}
