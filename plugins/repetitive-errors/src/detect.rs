@@ -1,0 +1,78 @@
+//! Counting one error in the history.
+
+use crate::config::{Config, LEAST};
+use crate::memory::Memory;
+use portcullis_builtin_judging::text::{evidence, named};
+use portcullis_plugin::pattern::{Detection, Report};
+use portcullis_plugin::types::{Action, History, Severity, Status, Step};
+
+/// Steps that stand as evidence, newest first.
+const SHOWN: usize = 8;
+
+/// What this action's outcome adds.
+pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action) -> Report {
+    let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.status == Status::Failed) else { return Report::nothing() };
+    let Some(own) = history.steps.iter().rev().find(|step| step.index == action.step).filter(|step| is_error(step)) else {
+        return Report::nothing();
+    };
+    memory.keep(own.error, &outcome.error);
+    let times = unresolved(&history.steps, own.error);
+    let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
+    let report = if count >= config.threshold { detection(config, &memory, &history.steps, &times).into() } else { Report::nothing() };
+    report.remember(memory.to_bytes())
+}
+
+/// Steps that ended in this error, oldest first, with no success of their shape since.
+fn unresolved(steps: &[Step], error: u64) -> Vec<&Step> {
+    let mut succeeded: Vec<u64> = Vec::new();
+    let mut found: Vec<&Step> = Vec::new();
+    for step in steps.iter().rev() {
+        if step.status == Status::Ok && !succeeded.contains(&step.shape) {
+            succeeded.push(step.shape);
+        }
+        if is_error(step) && step.error == error && !succeeded.contains(&step.shape) {
+            found.push(step);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// A step that ran and failed with an error that has a fingerprint. Refused ones never ran.
+fn is_error(step: &Step) -> bool {
+    step.status == Status::Failed && step.error != 0
+}
+
+fn detection(config: &Config, memory: &Memory, steps: &[Step], times: &[&Step]) -> Detection {
+    let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
+    let more = count.saturating_sub(config.threshold);
+    let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step))).min(1000);
+    let impact = share(config, steps, times);
+    let bad = if more >= 2 || impact >= 500 { Severity::Medium } else { Severity::Low };
+    let error = times.last().map_or(0, |step| step.error);
+    let text = memory.text(error);
+    let summary = ["the same error came up ", &count.to_string(), " times without a success between: ", &first_line(text)].concat();
+    let detection = Detection::new("repetitive_errors", bad.min(config.severity), &summary)
+        .sure(thousandths(confidence), thousandths(impact))
+        .since(times.first().map_or(0, |step| step.index));
+    let told = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
+    let steps = times.iter().rev().take(SHOWN).map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
+    told.into_iter().chain(steps).fold(detection, Detection::because)
+}
+
+/// The error's share of the recent steps that ended, in thousandths.
+fn share(config: &Config, steps: &[Step], times: &[&Step]) -> u32 {
+    let recent = || steps.iter().rev().filter(|step| matches!(step.status, Status::Ok | Status::Failed)).take(config.window);
+    let all = u32::try_from(recent().count()).unwrap_or(u32::MAX).max(LEAST);
+    let own = recent().filter(|step| times.iter().any(|time| time.index == step.index)).count();
+    u32::try_from(own).unwrap_or(u32::MAX).saturating_mul(1000) / all
+}
+
+fn first_line(text: Option<&str>) -> String {
+    text.and_then(|text| text.lines().find(|line| !line.trim().is_empty()))
+        .map_or_else(|| "its text is not known".to_owned(), |line| named(line.trim()))
+}
+
+fn thousandths(value: u32) -> u16 {
+    u16::try_from(value).unwrap_or(1000)
+}

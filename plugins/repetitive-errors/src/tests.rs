@@ -1,0 +1,150 @@
+//! Histories by table: which fire, how strongly, and which near misses stay silent.
+
+use super::Plugin;
+use portcullis_builtin_judging::sample::shell;
+use portcullis_plugin::pattern::{Detection, Pattern, Report};
+use portcullis_plugin::testing::{self, BuildAction, BuildStep, step};
+use portcullis_plugin::types::{Action, Setting, SettingValue, Severity, Status, Step};
+
+/// A letter a step: lower case `a`-`c` fails with that error, upper case succeeds in that error's shape,
+/// `r` was refused, `p` has not ended, `n` failed without an error text, `x` failed like `a` in a shape
+/// of its own, `.` succeeded in another shape.
+fn steps(letters: &str) -> Vec<Step> {
+    let shape = |letter: char| u64::from(letter.to_ascii_lowercase()) + 100;
+    let one = |(index, letter): (usize, char)| {
+        let plain = step(index as u64).shape(shape(letter));
+        match letter {
+            'a'..='c' => plain.failed(u64::from(letter)),
+            'x' => plain.failed(u64::from('a')),
+            'n' => plain.failed(0),
+            'r' => Step { status: Status::Refused, error: u64::from('a'), ..step(index as u64).shape(shape('a')) },
+            'p' => Step { status: Status::Pending, ..step(index as u64).shape(shape('a')) },
+            _ => plain,
+        }
+    };
+    letters.chars().enumerate().map(one).collect()
+}
+
+fn last(letters: &str) -> Action {
+    let action = shell("cargo test").at_step(letters.len() as u64 - 1);
+    match letters.chars().last() {
+        Some('a'..='c' | 'x' | 'n') => action.failed("error: expected `;`\nat src/a.rs:3"),
+        Some('r') => action.ended(Status::Refused, ""),
+        Some('p') => action,
+        _ => action.succeeded(),
+    }
+}
+
+fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
+    let prepared = Plugin::prepare(settings).expect("the settings are right");
+    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
+}
+
+fn brief(report: &Report) -> Option<(u16, u16, Severity, u64)> {
+    report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
+}
+
+#[test]
+fn histories() {
+    use Severity::{Low, Medium};
+    let cases: [(&str, Option<(u16, u16, Severity, u64)>); 20] = [
+        ("aa", None),
+        ("aaa", Some((600, 600, Medium, 0))),
+        (".......aaa", Some((600, 300, Low, 7))),
+        (".......aaaa", Some((700, 363, Low, 7))),
+        (".......aaaaa", Some((800, 416, Medium, 7))),
+        ("......aaaaaaaaaa", Some((1000, 625, Medium, 6))),
+        ("a.a.a", Some((600, 600, Medium, 0))),
+        ("aAaa", None),
+        ("aaAa", None),
+        ("aaaA", None),
+        ("Aaaa", Some((600, 600, Medium, 1))),
+        ("aaCa", Some((600, 600, Medium, 0))),
+        ("abcabc", None),
+        ("abcabcc", Some((600, 428, Low, 2))),
+        ("aax", Some((600, 600, Medium, 0))),
+        ("aaXx", Some((600, 600, Medium, 0))),
+        ("aarrr", None),
+        ("aarpa", Some((600, 600, Medium, 0))),
+        ("nnnnn", None),
+        ("aaaap", None),
+    ];
+    for (letters, expected) in cases {
+        assert_eq!(brief(&look(letters, &[], &[])), expected, "{letters}");
+    }
+    let many = ["aaa", &".".repeat(30), "a"].concat();
+    assert_eq!(brief(&look(&many, &[], &[])), Some((700, 50, Low, 0)), "only the recent steps count for the share");
+}
+
+#[test]
+fn sensitivity_and_settings() {
+    let medium = || Setting::new("sensitivity", "medium");
+    let cases: [(&str, &[Setting], bool); 8] = [
+        ("aaa", &[medium()], true),
+        ("aaaa", &[Setting::new("sensitivity", "low")], false),
+        ("aaaaa", &[Setting::new("sensitivity", "low")], true),
+        ("a", &[Setting::new("sensitivity", "high")], false),
+        ("aa", &[Setting::new("sensitivity", "high")], true),
+        ("aaaa", &[Setting::new("threshold", 5)], false),
+        ("aaaaa", &[Setting::new("threshold", 5)], true),
+        ("aa", &[Setting::new("threshold", 2), Setting::new("sensitivity", "high")], true),
+    ];
+    for (letters, settings, fires) in cases {
+        assert_eq!(!look(letters, settings, &[]).detections.is_empty(), fires, "{letters} {settings:?}");
+    }
+    let capped = look("aaaaaa", &[Setting::new("severity", "low")], &[]);
+    assert_eq!(capped.detections.first().map(|found| found.severity), Some(Severity::Low));
+
+    let bad: [(&str, SettingValue, &str); 3] = [
+        ("treshold", 3.into(), "did you mean `threshold`"),
+        ("threshold", 1.into(), "from 2 to"),
+        ("sensitivity", "huge".into(), "one of `low`"),
+    ];
+    for (key, value, part) in bad {
+        let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
+        assert!(error.contains(key) && error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn it_says_what_and_where() {
+    let found: Detection = look("..aaa", &[], &[]).detections.pop().expect("it fires");
+    assert_eq!(found.summary, "the same error came up 3 times without a success between: `error: expected `;``");
+    let evidence: Vec<(&str, &str, Option<u64>)> =
+        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+    let expected =
+        [("error", "error: expected `;`\nat src/a.rs:3", Some(4)), ("step", "4", Some(4)), ("step", "3", Some(3)), ("step", "2", Some(2))];
+    assert_eq!(evidence, expected);
+}
+
+#[test]
+fn it_is_silent_before_an_outcome_and_without_its_step() {
+    let prepared = Plugin::prepare(&[]).expect("no settings are right");
+    let history = testing::history(steps("aaa"));
+    for action in [shell("cargo test").at_step(3), shell("cargo test").at_step(9).failed("error")] {
+        let report = Plugin::detect(&prepared, &[], &history, &action, &testing::context()).expect("it answers");
+        assert_eq!(report, Report::nothing(), "{:?}", action.step);
+    }
+}
+
+#[test]
+fn the_memory_is_bounded_versioned_and_checked() {
+    let prepared = Plugin::prepare(&[]).expect("no settings are right");
+    let mut state = Vec::new();
+    for index in 0..100_u64 {
+        let history = testing::history([step(index).failed(index + 1)]);
+        let action = shell("x").at_step(index).failed(&"é".repeat(3000));
+        let report = Plugin::detect(&prepared, &state, &history, &action, &testing::context()).expect("its own state is right");
+        state = report.state.expect("it remembers the error");
+    }
+    assert!(state.len() < 32 * 1024, "{}", state.len());
+
+    let damaged = state.get(..state.len() - 1).expect("it is not empty").to_vec();
+    let of_another_version = [&[9][..], &state].concat();
+    for (name, state, answers) in [("damaged", damaged, false), ("of another version", of_another_version, true)] {
+        let history = testing::history(steps("aaa"));
+        let report = Plugin::detect(&prepared, &state, &history, &last("aaa"), &testing::context());
+        assert_eq!(report.is_ok(), answers, "{name}");
+    }
+    assert!(Plugin::detect(b"\x01\x00\x00\x00\x00", &[], &testing::history(steps("aaa")), &last("aaa"), &testing::context()).is_err());
+}

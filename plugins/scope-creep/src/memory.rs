@@ -1,0 +1,32 @@
+//! What was told last: the plugin's own state.
+
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes. Another one's are dropped: at worst the same thing is told once more.
+const LAYOUT: u8 = 1;
+
+/// The share that was told last, in thousandths; none while all is well.
+pub(crate) type Told = Option<u32>;
+
+/// Takes up the state.
+///
+/// # Errors
+/// `invalid-input` for bytes that this layout cannot be.
+pub(crate) fn read(state: &[u8]) -> Result<Told, Error> {
+    let mut input = Reader::new(state);
+    let told = match input.byte() {
+        Some(LAYOUT) => input.number().filter(|share| *share <= 1001 && input.is_empty()),
+        None | Some(_) => return Ok(None),
+    };
+    let share = told.and_then(|share| u32::try_from(share).ok()).ok_or_else(|| Error::input("`state` is damaged: start a new session"))?;
+    Ok(share.checked_sub(1))
+}
+
+/// What was told as bytes: the share and one, or nothing.
+pub(crate) fn to_bytes(told: Told) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.byte(LAYOUT);
+    out.number(told.map_or(0, |share| usize::try_from(share).unwrap_or(usize::MAX).saturating_add(1)));
+    out.into_bytes()
+}
