@@ -40,14 +40,17 @@ fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
     Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
 }
 
-fn brief(report: &Report) -> Option<(u16, u16, Severity, u64)> {
+/// Confidence, impact, severity, first step.
+type Brief = (u16, u16, Severity, u64);
+
+fn brief(report: &Report) -> Option<Brief> {
     report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
 fn histories() {
     use Severity::{Low, Medium};
-    let cases: [(&str, Option<(u16, u16, Severity, u64)>); 20] = [
+    let cases: [(&str, Option<Brief>); 20] = [
         ("aa", None),
         ("aaa", Some((600, 600, Medium, 0))),
         (".......aaa", Some((600, 300, Low, 7))),

@@ -35,14 +35,17 @@ fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
     Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
 }
 
-fn brief(report: &Report) -> Option<(u16, u16, Severity, u64)> {
+/// Confidence, impact, severity, first step.
+type Brief = (u16, u16, Severity, u64);
+
+fn brief(report: &Report) -> Option<Brief> {
     report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
 fn histories() {
     use Severity::{High, Low, Medium};
-    let cases: [(&str, Option<(u16, u16, Severity, u64)>); 15] = [
+    let cases: [(&str, Option<Brief>); 15] = [
         ("oooo", None),
         ("ooooo", Some((250, 1000, High, 0))),
         ("iiiio", None),
