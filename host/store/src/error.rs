@@ -80,16 +80,16 @@ pub enum StoreError {
         /// The newest format that this version reads.
         supported: i64,
     },
-    /// The database cannot be written.
-    #[error("the journal `{}` is read-only: make the file and its folder writable for you, or choose another home", Shown(.path))]
+    /// The database or the home cannot be written.
+    #[error("`{}` is read-only: make it and its folder writable for you, or choose another home", Shown(.path))]
     ReadOnly {
-        /// The database.
+        /// The database, or another file of the home.
         path: PathBuf,
     },
     /// There is no room left.
-    #[error("no room left to write the journal `{}`: free disk space on its volume", Shown(.path))]
+    #[error("no room left to write `{}`: free disk space on its volume", Shown(.path))]
     Full {
-        /// The database.
+        /// The database, or another file of the home.
         path: PathBuf,
     },
     /// Somebody else held the lock for too long.
@@ -150,7 +150,12 @@ pub enum CommitError {
 
 impl StoreError {
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Io { action, path: path.to_owned(), source }
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            _ => Self::Io { action, path, source },
+        }
     }
 
     pub(crate) fn corrupt(path: &Path, reason: impl Into<String>) -> Self {

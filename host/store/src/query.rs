@@ -85,7 +85,9 @@ impl Store {
         Ok(self.select(newest, [session, call_id, kind])?.pop())
     }
 
-    /// Hands each record that the filter lets through to `each`, one at a time, until it breaks.
+    /// Hands each record that the filter lets through to `each`, one at a time, until it breaks. All come
+    /// from one view, and while that is open the log cannot be emptied: what waits for a person or a
+    /// network between records should go in steps, by `after` and `limit`.
     ///
     /// # Errors
     /// The database cannot be read.

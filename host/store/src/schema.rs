@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub(crate) const FORMAT: i64 = 1;
 
 /// Small pages keep the log short: a commit rewrites whole pages, and every first opener reads the log.
-const PAGE_SIZE: u32 = 4096;
+const PAGE_SIZE: u32 = 2048;
 
 /// In `states`, the part '' holds a session's head, 's' its state, 'a' and a name an agent's; they are
 /// one table so that a commit touches one leaf.

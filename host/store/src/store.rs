@@ -4,12 +4,13 @@
 
 use crate::chain::{self, Columns, Head, Keys};
 use crate::error::{CommitError, StoreError};
-use crate::home::Home;
+use crate::home::{Home, PATIENCE};
 use crate::record::{NewRecord, Stored};
 use crate::schema;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What a commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,16 +135,20 @@ impl Store {
     /// Moves the log into the database and empties it. For maintenance: it flushes the disk.
     ///
     /// # Errors
-    /// Readers or writers were busy for more than 2 s, or the database cannot be written.
+    /// A reader or writer was in the way for more than 2 s, or the database cannot be written.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
-        match self.empty_log() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::Busy { path: self.path.clone() }),
-            Err(error) => Err(self.named(&error)),
+        let start = Instant::now();
+        loop {
+            match self.empty_log() {
+                Ok(true) => return Ok(()),
+                Ok(false) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+                Ok(false) => return Err(StoreError::Busy { path: self.path.clone() }),
+                Err(error) => return Err(self.named(&error)),
+            }
         }
     }
 
-    /// The log is long enough (1 MiB) that reading it slows the next process down.
+    /// The log is long enough (512 KiB) that reading it slows the next process down.
     #[must_use]
     pub fn checkpoint_due(&self) -> bool {
         self.log_size() >= DUE
@@ -159,19 +164,28 @@ impl Store {
         StoreError::database(&self.path, error)
     }
 
-    /// Copies while others go on writing, so that the lock is held for the rest alone. The first frame of
-    /// an emptied log costs a disk flush: it is written here, not by the next hook.
-    fn empty_log(&self) -> rusqlite::Result<bool> {
+    /// Empties the log if nobody is in the way: it never waits while it holds the lock that hooks need.
+    fn empty_log(&mut self) -> rusqlite::Result<bool> {
+        self.connection.busy_handler(None::<fn(i32) -> bool>)?;
+        let outcome = self.copy_and_cut();
+        schema::be_patient(&mut self.connection)?;
+        outcome
+    }
+
+    /// Copies while others go on writing, so that the lock is held for the rest alone.
+    fn copy_and_cut(&self) -> rusqlite::Result<bool> {
+        let mut copy = self.connection.prepare("PRAGMA wal_checkpoint(PASSIVE)")?;
         for _ in 0..COPIES {
-            let rest: i64 =
-                self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))?;
-            if rest == 0 {
+            let (written, copied): (i64, i64) = copy.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))?;
+            if written == copied {
                 break;
             }
         }
         let busy: i64 = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if busy == 0 {
-            schema::mark(&self.connection)?;
+            // The first frame of an empty log costs a disk flush: better here than in the next hook. If
+            // another process is writing it already, that is as good.
+            let _first_frame = schema::mark(&self.connection);
         }
         Ok(busy == 0)
     }
@@ -197,13 +211,11 @@ impl Store {
         if self.log_size() < OVERDUE {
             return;
         }
-        let calm = self.connection.busy_handler(None::<fn(i32) -> bool>);
-        let _emptied = calm.and_then(|()| self.empty_log());
-        let _patient = schema::be_patient(&mut self.connection);
+        let _emptied = self.empty_log();
     }
 }
 
-const DUE: u64 = 1 << 20;
+const DUE: u64 = 512 << 10;
 const OVERDUE: u64 = 4 << 20;
 const COPIES: u32 = 4;
 
@@ -339,4 +351,57 @@ fn checked(record: &NewRecord) -> Result<(i64, Option<i64>), StoreError> {
     let at = i64::try_from(record.at).map_err(|_| bad("its time is beyond the year 292 million: give milliseconds"))?;
     let step = record.step.map(i64::try_from).transpose().map_err(|_| bad("its step is beyond 2^63"))?;
     Ok((at, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let store = Store::open(&home, Durability::Process).unwrap();
+        (folder, store)
+    }
+
+    fn large(id: &str) -> Commit {
+        let record = NewRecord { id: id.into(), kind: "review".into(), document: "x".repeat(50_000), ..NewRecord::default() };
+        Commit { session_state: Some(id.as_bytes().repeat(20_000)), agent_state: None, records: vec![record] }
+    }
+
+    fn put(store: &mut Store, id: &str) -> Result<Vec<Stored>, CommitError> {
+        store.commit(&store.snapshot("s", None)?, large(id))
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_store_as_it_was() {
+        let table: [(&str, &str, &str); 2] = [
+            ("PRAGMA max_page_count = 60", "PRAGMA max_page_count = 1000000", "no room left to write"),
+            ("PRAGMA query_only = ON", "PRAGMA query_only = OFF", "is read-only: make it"),
+        ];
+        for (fail, mend, message) in table {
+            let (_folder, mut store) = place();
+            put(&mut store, "first").unwrap();
+            let before = store.snapshot("s", None).unwrap();
+            // The first of them answers with a row.
+            store.connection.prepare(fail).unwrap().query([]).unwrap().next().unwrap();
+            let error = put(&mut store, "second").unwrap_err().to_string();
+            assert!(error.contains(message), "{fail}: {error}");
+            assert_eq!(store.snapshot("s", None).unwrap(), before, "{fail}");
+            assert_eq!(store.verify(|_| {}).unwrap().first_bad, None, "{fail}");
+            store.connection.prepare(mend).unwrap().query([]).unwrap().next().unwrap();
+            assert_eq!(put(&mut store, "second").unwrap()[0].sequence, 2, "{fail}");
+        }
+    }
+
+    #[test]
+    fn durability_sets_what_sqlite_flushes() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        for (durability, level) in [(Durability::Process, 1), (Durability::Full, 2)] {
+            let store = Store::open(&home, durability).unwrap();
+            let pragma = |name: &str| store.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
+            assert_eq!((pragma("synchronous"), pragma("wal_autocheckpoint")), (level, 0));
+        }
+    }
 }

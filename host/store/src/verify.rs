@@ -54,7 +54,7 @@ impl fmt::Display for Flaw {
         f.write_str(match self {
             Self::Missing => "the record is missing",
             Self::Unlinked => "the record does not follow the one before it",
-            Self::DocumentChanged => "the document was changed",
+            Self::DocumentChanged => "the document is not the one that was hashed",
             Self::ColumnsChanged => "the record's columns were changed, or it was made without the key",
             Self::CutOff => "the record is missing: the end of the journal was cut off",
             Self::AfterAnchor => "the record stands after the journal's anchor",

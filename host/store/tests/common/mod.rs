@@ -1,0 +1,71 @@
+//! What the store's tests share: homes, records, and the other side of tests that need processes.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test support")]
+
+use portcullis_store::{Commit, Durability, Home, NewRecord, Store};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    pub(crate) home: Home,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        Self { folder, home }
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::open(&self.home, Durability::Process).unwrap()
+    }
+
+    /// The database as somebody who does not go through us sees it.
+    pub(crate) fn raw(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.home.journal()).unwrap()
+    }
+}
+
+pub(crate) fn record(id: &str) -> NewRecord {
+    NewRecord {
+        id: id.into(),
+        at: 1_700_000_000_000,
+        kind: "review".into(),
+        step: Some(1),
+        call_id: Some(format!("toolu_{id}")),
+        subject: "Bash".into(),
+        verdict: Some("allow".into()),
+        document: format!("{{\"id\":\"{id}\"}}"),
+    }
+}
+
+pub(crate) fn commit(id: &str) -> Commit {
+    Commit { records: vec![record(id)], ..Commit::default() }
+}
+
+/// Runs a test of this binary in a process of its own; it finds its orders in the environment.
+pub(crate) fn spawn(test: &str, home: &Path, name: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env("STORE_TEST_HOME", home)
+        .env("STORE_TEST_NAME", name)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The orders of a spawned test, none when somebody ran it by hand.
+pub(crate) fn orders() -> Option<(String, String)> {
+    Some((std::env::var("STORE_TEST_HOME").ok()?, std::env::var("STORE_TEST_NAME").ok()?))
+}
+
+/// The answers in a spawned test's output: whole lines that begin with `answer `.
+pub(crate) fn answers(output: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(output);
+    let whole = text.rfind('\n').map_or("", |end| text.split_at(end).0);
+    whole.lines().filter_map(|line| line.split_once("answer ").map(|(_, rest)| rest.to_owned())).collect()
+}

@@ -1,0 +1,273 @@
+//! Commits, the protocol, and finding records again.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use common::{Place, commit, record};
+use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError, Stored};
+use std::ops::ControlFlow;
+
+fn collect(store: &Store, filter: &Filter) -> Vec<String> {
+    let mut ids = Vec::new();
+    store
+        .query(filter, |stored| {
+            ids.push(stored.record.id);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    ids
+}
+
+/// Two sessions, an agent, and a record of no session; positions 1 to 6.
+fn filled(place: &Place) -> Store {
+    let mut store = place.store();
+    let of = |id: &str, kind: &str, step: u64, at: u64, verdict: Option<&str>| NewRecord {
+        kind: kind.into(),
+        step: Some(step),
+        at,
+        verdict: verdict.map(Into::into),
+        ..record(id)
+    };
+    let mut put = |session: &str, agent: Option<&str>, records: Vec<NewRecord>| {
+        let snapshot = store.snapshot(session, agent).unwrap();
+        store.commit(&snapshot, Commit { records, ..Commit::default() }).unwrap();
+    };
+    put("one", None, vec![of("aa1", "review", 1, 10, Some("allow"))]);
+    let outcome = NewRecord { call_id: Some("toolu_aa1".into()), ..of("aa2", "outcome", 1, 20, None) };
+    put("one", None, vec![outcome, of("ab1", "review", 2, 30, Some("block"))]);
+    put("one", Some("scout"), vec![of("ac1", "review", 1, 40, Some("allow"))]);
+    put("two", None, vec![of("b", "review", 1, 50, Some("warn"))]);
+    store.append(vec![NewRecord { step: None, call_id: None, ..of("c", "fault", 0, 60, None) }]).unwrap();
+    store
+}
+
+#[test]
+fn filters() {
+    let place = Place::new();
+    let store = filled(&place);
+    let all = Filter::default();
+    let text = |text: &str| Some(text.to_owned());
+    let table: [(Filter, &[&str]); 10] = [
+        (all.clone(), &["aa1", "aa2", "ab1", "ac1", "b", "c"]),
+        (Filter { newest_first: true, limit: Some(2), ..all.clone() }, &["c", "b"]),
+        (Filter { session: text("one"), ..all.clone() }, &["aa1", "aa2", "ab1", "ac1"]),
+        (Filter { session: text("one"), kind: text("review"), after: Some(1), ..all.clone() }, &["ab1", "ac1"]),
+        (Filter { kind: text("review"), newest_first: true, limit: Some(3), ..all.clone() }, &["b", "ac1", "ab1"]),
+        (Filter { verdict: text("allow"), ..all.clone() }, &["aa1", "ac1"]),
+        (Filter { since: Some(40), ..all.clone() }, &["ac1", "b", "c"]),
+        (Filter { after: Some(4), limit: Some(1), ..all.clone() }, &["b"]),
+        (Filter { session: text("none"), ..all.clone() }, &[]),
+        (Filter { limit: Some(0), ..all }, &[]),
+    ];
+    for (filter, expected) in table {
+        assert_eq!(collect(&store, &filter), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn a_query_stops_when_told() {
+    let place = Place::new();
+    let mut seen = 0;
+    filled(&place)
+        .query(&Filter::default(), |_| {
+            seen += 1;
+            if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+    assert_eq!(seen, 2);
+}
+
+#[test]
+fn a_reader_that_lingers_stops_no_writer() {
+    let place = Place::new();
+    let (reader, mut writer, mut maintenance) = (filled(&place), place.store(), place.store());
+    let mut seen = 0;
+    reader
+        .query(&Filter::default(), |_| {
+            seen += 1;
+            if seen == 1 {
+                writer.append(vec![record("meanwhile")]).unwrap();
+                assert!(matches!(maintenance.checkpoint(), Err(StoreError::Busy { .. })));
+                writer.append(vec![record("later")]).unwrap();
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(seen, 6, "one view");
+    maintenance.checkpoint().unwrap();
+    assert_eq!(collect(&reader, &Filter { after: Some(6), ..Filter::default() }), ["meanwhile", "later"]);
+}
+
+#[test]
+fn by_id_or_prefix() {
+    let place = Place::new();
+    let store = filled(&place);
+    for (looked_for, expected) in [
+        ("aa1", Some("aa1")),
+        ("ab", Some("ab1")),
+        ("b", Some("b")),
+        ("c", Some("c")),
+        ("d", None),
+        ("", None),
+        ("aa1x", None),
+        ("%", None),
+    ] {
+        let found = store.record(looked_for).unwrap().map(|stored| stored.record.id);
+        assert_eq!(found.as_deref(), expected, "{looked_for}");
+    }
+    let Err(StoreError::Ambiguous { candidates, .. }) = store.record("a") else { panic!("`a` names four records") };
+    assert_eq!(candidates, ["aa1", "aa2", "ab1", "ac1"]);
+}
+
+#[test]
+fn by_step_and_call() {
+    let place = Place::new();
+    let store = filled(&place);
+    let ids = |found: Vec<Stored>| found.into_iter().map(|stored| stored.record.id).collect::<Vec<_>>();
+    assert_eq!(ids(store.step("one", None, 1).unwrap()), ["aa1", "aa2"]);
+    assert_eq!(ids(store.step("one", Some("scout"), 1).unwrap()), ["ac1"]);
+    assert_eq!(ids(store.step("one", None, u64::MAX).unwrap()), [""; 0]);
+    let call = |call, kind| store.call("one", call, kind).unwrap().map(|stored| stored.record.id);
+    assert_eq!(call("toolu_aa1", "review").as_deref(), Some("aa1"));
+    assert_eq!(call("toolu_aa1", "outcome").as_deref(), Some("aa2"));
+    assert_eq!(call("toolu_b", "review"), None, "another session's call");
+}
+
+#[test]
+fn sessions_with_counts() {
+    let place = Place::new();
+    let found = filled(&place).sessions().unwrap();
+    let counts: Vec<_> = found.iter().map(|s| (s.session.as_str(), s.records, s.reviews, s.first_at, s.last_at)).collect();
+    assert_eq!(counts, [("two", 1, 1, 50, 50), ("one", 4, 3, 10, 40)]);
+}
+
+#[test]
+fn a_record_comes_back_as_it_went_in() {
+    let place = Place::new();
+    let odd =
+        NewRecord { document: "{\"text\":\"\u{0}\u{1f980} \\\" \n\"}".into(), verdict: None, step: None, call_id: None, ..record("odd") };
+    let stored = place.store().append(vec![odd.clone()]).unwrap().remove(0);
+    assert_eq!(stored.record, odd);
+    assert_eq!((stored.sequence, stored.previous), (1, [0; 32]));
+    // As the module documentation words it, so that an export can be checked without us.
+    let text = [b"portcullis journal v1".as_slice(), &[0; 32], &1_u64.to_be_bytes(), odd.document.as_bytes()].concat();
+    assert_eq!(stored.hash, *blake3::hash(&text).as_bytes());
+    assert_eq!(place.store().record("odd").unwrap(), Some(stored));
+}
+
+#[test]
+fn states_belong_to_session_and_agent() {
+    let place = Place::new();
+    let mut store = place.store();
+    let put = |store: &mut Store, agent, session_state: Option<&[u8]>, agent_state: Option<&[u8]>| {
+        let snapshot = store.snapshot("s", agent).unwrap();
+        let owned = |state: Option<&[u8]>| state.map(<[u8]>::to_vec);
+        store
+            .commit(&snapshot, Commit { session_state: owned(session_state), agent_state: owned(agent_state), records: Vec::new() })
+            .unwrap();
+    };
+    put(&mut store, None, Some(b"shared"), Some(b"main"));
+    put(&mut store, Some("scout"), None, Some(b"scout"));
+    put(&mut store, Some("s"), Some(b"later"), Some(b""));
+    for (agent, own) in
+        [(None, Some("main")), (Some(""), Some("main")), (Some("scout"), Some("scout")), (Some("s"), Some("")), (Some("new"), None)]
+    {
+        let snapshot = store.snapshot("s", agent).unwrap();
+        assert_eq!((snapshot.head, snapshot.session.as_deref()), (3, Some(b"later".as_slice())));
+        assert_eq!(snapshot.agent.as_deref(), own.map(str::as_bytes), "{agent:?}");
+    }
+    assert_eq!(store.snapshot("t", None).unwrap().session, None);
+}
+
+#[test]
+fn a_session_that_moved_refuses_the_commit() {
+    let place = Place::new();
+    let (mut here, mut there) = (place.store(), place.store());
+    let old = here.snapshot("s", None).unwrap();
+    there.commit(&there.snapshot("s", Some("scout")).unwrap(), commit("first")).unwrap();
+    there.commit(&there.snapshot("other", None).unwrap(), commit("elsewhere")).unwrap();
+    match here.commit(&old, commit("second")) {
+        Err(CommitError::Moved { expected: 0, found: 1, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(collect(&here, &Filter::default()), ["first", "elsewhere"], "nothing of the refused commit stays");
+    here.commit(&here.snapshot("s", None).unwrap(), commit("second")).unwrap();
+}
+
+#[test]
+fn the_protocol_reviews_again_and_then_under_the_lock() {
+    for (disturbances, attempts) in [(0, 1), (1, 2), (2, 3)] {
+        let place = Place::new();
+        let (mut store, mut other) = (place.store(), place.store());
+        let mut heads = Vec::new();
+        let committed = store
+            .review("s", None, |snapshot| {
+                heads.push(snapshot.head);
+                if heads.len() <= disturbances {
+                    other.commit(&other.snapshot("s", None).unwrap(), commit(&format!("disturbance{}", heads.len())))?;
+                }
+                Ok::<_, CommitError>(Draft { commit: commit("mine"), value: snapshot.head })
+            })
+            .unwrap();
+        assert_eq!((committed.attempts, committed.value), (attempts, disturbances as u64));
+        assert_eq!(heads, (0..u64::from(attempts)).collect::<Vec<_>>());
+        assert_eq!(committed.stored[0].sequence, disturbances as u64 + 1);
+        assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+    }
+}
+
+#[test]
+fn a_review_that_fails_writes_nothing() {
+    let place = Place::new();
+    let mut store = place.store();
+    let fail = || StoreError::BadRecord { id: "x".into(), reason: "because" };
+    assert!(store.review("s", None, |_| Err::<Draft<()>, _>(fail())).is_err());
+    assert!(store.commit_locked("s", None, |_| Err::<(Commit, ()), _>(fail())).is_err());
+    assert_eq!(store.snapshot("s", None).unwrap().head, 0);
+    store.append(vec![record("after")]).unwrap();
+}
+
+#[test]
+fn records_that_cannot_be_stored() {
+    let place = Place::new();
+    let mut store = place.store();
+    store.append(vec![record("taken")]).unwrap();
+    let table = [
+        (NewRecord { id: String::new(), ..record("x") }, "the record `` cannot be stored: it needs an id and a kind"),
+        (NewRecord { kind: String::new(), ..record("x") }, "the record `x` cannot be stored: it needs an id and a kind"),
+        (
+            NewRecord { at: u64::MAX, ..record("x") },
+            "the record `x` cannot be stored: its time is beyond the year 292 million: give milliseconds",
+        ),
+        (NewRecord { step: Some(u64::MAX), ..record("x") }, "the record `x` cannot be stored: its step is beyond 2^63"),
+        (record("taken"), "a record with the id `taken` is in the journal already: give each record an id of its own"),
+    ];
+    for (bad, message) in table {
+        let error = store.append(vec![record("good"), bad]).unwrap_err();
+        assert_eq!(error.to_string(), message);
+        assert_eq!(collect(&store, &Filter::default()), ["taken"], "all or nothing");
+    }
+}
+
+#[test]
+fn checkpoints_empty_the_log_and_lose_nothing() {
+    let place = Place::new();
+    let mut store = place.store();
+    let mut ids = Vec::new();
+    let mut due = 0;
+    for n in 0..120 {
+        ids.push(format!("r{n:03}"));
+        let large = Commit { session_state: Some(vec![u8::try_from(n).unwrap(); 100_000]), ..commit(&ids[n]) };
+        store.commit(&store.snapshot("s", None).unwrap(), large).unwrap();
+        // Left alone at first, so that the log grows until commits empty it themselves.
+        if n > 80 && store.checkpoint_due() {
+            due += 1;
+            store.checkpoint().unwrap();
+            assert!(!store.checkpoint_due());
+        }
+        assert!(store.log_size() < 5 << 20, "{}", store.log_size());
+    }
+    assert!(due > 1);
+    assert_eq!(collect(&place.store(), &Filter::default()), ids);
+    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+}

@@ -1,0 +1,131 @@
+//! Any order of snapshots, commits, appends, reopenings and checkpoints against a model in memory.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use common::{Place, record};
+use portcullis_store::{Commit, CommitError, Filter, Snapshot};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+#[derive(Clone, Debug)]
+enum Act {
+    Look(u8, u8),
+    Commit { which: usize, session: Option<u8>, agent: Option<u8>, records: u8 },
+    Append(u8),
+    Reopen,
+    Checkpoint,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let state = || prop::option::of(any::<u8>());
+    prop_oneof![
+        4 => (0..2_u8, 0..3_u8).prop_map(|(session, agent)| Act::Look(session, agent)),
+        6 => (any::<usize>(), state(), state(), 0..4_u8)
+            .prop_map(|(which, session, agent, records)| Act::Commit { which, session, agent, records }),
+        1 => (0..3_u8).prop_map(Act::Append),
+        1 => Just(Act::Reopen),
+        1 => Just(Act::Checkpoint),
+    ]
+}
+
+#[derive(Default)]
+struct Model {
+    heads: HashMap<String, u64>,
+    sessions: HashMap<String, Vec<u8>>,
+    agents: HashMap<(String, Option<String>), Vec<u8>>,
+    ids: Vec<String>,
+}
+
+impl Model {
+    fn snapshot(&self, session: &str, agent: Option<&str>) -> Snapshot {
+        Snapshot {
+            session_id: session.into(),
+            agent_id: agent.map(Into::into),
+            head: self.heads.get(session).copied().unwrap_or(0),
+            session: self.sessions.get(session).cloned(),
+            agent: self.agents.get(&(session.into(), agent.map(Into::into))).cloned(),
+        }
+    }
+
+    fn commit(&mut self, snapshot: &Snapshot, commit: &Commit) {
+        let session = snapshot.session_id.clone();
+        *self.heads.entry(session.clone()).or_default() += 1;
+        if let Some(state) = &commit.session_state {
+            self.sessions.insert(session.clone(), state.clone());
+        }
+        if let Some(state) = &commit.agent_state {
+            self.agents.insert((session, snapshot.agent_id.clone()), state.clone());
+        }
+        self.ids.extend(commit.records.iter().map(|record| record.id.clone()));
+    }
+}
+
+fn run(acts: Vec<Act>) {
+    let place = Place::new();
+    let mut store = place.store();
+    let mut model = Model::default();
+    let mut snapshots = vec![store.snapshot("session0", None).unwrap()];
+    let mut count = 0;
+    let mut fresh = |n: u8| -> Vec<_> {
+        (0..n)
+            .map(|_| {
+                count += 1;
+                record(&format!("r{count}"))
+            })
+            .collect()
+    };
+    for act in acts {
+        match act {
+            Act::Look(session, agent) => {
+                let (session, agent) = (format!("session{session}"), [None, Some("a"), Some("b")][usize::from(agent)]);
+                let snapshot = store.snapshot(&session, agent).unwrap();
+                assert_eq!(snapshot, model.snapshot(&session, agent));
+                snapshots.push(snapshot);
+            }
+            Act::Commit { which, session, agent, records } => {
+                let snapshot = &snapshots[which % snapshots.len()];
+                let state = |byte: Option<u8>| byte.map(|byte| vec![byte; usize::from(byte) * 40]);
+                let commit = Commit { session_state: state(session), agent_state: state(agent), records: fresh(records) };
+                let current = model.snapshot(&snapshot.session_id, None).head;
+                match store.commit(snapshot, commit.clone()) {
+                    Ok(stored) => {
+                        assert_eq!((current, stored.len()), (snapshot.head, commit.records.len()));
+                        model.commit(snapshot, &commit);
+                    }
+                    Err(CommitError::Moved { expected, found, .. }) => {
+                        assert_eq!((expected, found), (snapshot.head, current));
+                        assert_ne!(expected, found);
+                    }
+                    Err(CommitError::Store(error)) => panic!("{error}"),
+                }
+            }
+            Act::Append(n) => {
+                let records = fresh(n);
+                model.ids.extend(records.iter().map(|record| record.id.clone()));
+                store.append(records).unwrap();
+            }
+            Act::Reopen => store = place.store(),
+            Act::Checkpoint => store.checkpoint().unwrap(),
+        }
+    }
+    let mut ids = Vec::new();
+    let read = store.query(&Filter::default(), |stored| {
+        ids.push(stored.record.id);
+        ControlFlow::Continue(())
+    });
+    read.unwrap();
+    assert_eq!(ids, model.ids);
+    let found = store.verify(|_| {}).unwrap();
+    assert_eq!((found.records, found.first_bad), (model.ids.len() as u64, None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_does_what_the_model_does(acts in prop::collection::vec(act(), 1..40)) {
+        run(acts);
+    }
+}
