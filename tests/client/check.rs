@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::case::{Answer, Case, Entry, Expect, Kept};
 use crate::evidence::{Hook, context, hooks, result, shown, tool_results, unheard};
@@ -159,8 +159,13 @@ fn journal(expect: &Expect, evidence: &Evidence) -> Vec<String> {
     for entry in expected {
         let times = records.iter().filter(|record| matches(entry, record)).count();
         if entry.times.map_or(times == 0, |expected| times != expected) {
-            wrong.push(format!("{times} records match {entry:?}; the journal holds\n{}", summary(records)));
+            let (holds, present, has) = (json!(entry.holds), &entry.present, &entry.has);
+            let wanted = entry.times.map_or("at least 1".to_owned(), |times| times.to_string());
+            wrong.push(format!("{times} records (not {wanted}) hold {holds}, something at {present:?} and the texts {has:?}"));
         }
+    }
+    if !wrong.is_empty() {
+        wrong.push(format!("the journal's records (kind, subject, verdict): {}", summary(records)));
     }
     wrong
 }
@@ -175,12 +180,8 @@ fn agrees(document: &Value, holds: &BTreeMap<String, Value>, present: &[String])
 }
 
 fn summary(records: &[Value]) -> String {
-    let field = |record: &Value, name: &str| record.get(name).map(Value::to_string).unwrap_or_default();
-    records
-        .iter()
-        .map(|record| format!("  {} {} {}", field(record, "kind"), field(record, "subject"), field(record, "verdict")))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let fields = |record: &Value| json!([record.get("kind"), record.get("subject"), record.get("verdict")]).to_string();
+    records.iter().map(fields).collect::<Vec<_>>().join(" ")
 }
 
 fn leaks(expect: &Expect, scratch: &Scratch) -> Result<Vec<String>> {

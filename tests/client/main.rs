@@ -40,23 +40,33 @@ fn main() -> Result<ExitCode> {
     } else if !arguments.list && !offline::enter()? {
         tell("no network namespace can be had here: tools are held back by a closed proxy alone");
     }
-    let trials = cases()?.into_iter().map(|(name, file)| trial(name, file, programs.as_ref().ok())).collect();
-    Ok(libtest_mimic::run(&arguments, trials).exit_code())
+    let trials = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs)).collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // Stays where a case left its folders behind.
+    let _ = fs::remove_dir(parent()?);
+    Ok(conclusion.exit_code())
 }
 
-fn trial(name: String, file: PathBuf, programs: Option<&Programs>) -> Trial {
-    let Some(programs) = programs.cloned() else {
-        return Trial::test(name, || Ok(())).with_ignored_flag(true);
-    };
-    Trial::test(name.clone(), move || play(&name, &file, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
+    match programs {
+        Ok(programs) => {
+            let programs = programs.clone();
+            Trial::test(name.clone(), move || play(&name, &file, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+        }
+        Err(why) => {
+            let why = format!("{why:#}");
+            Trial::test(name, || Err(Failed::from(why))).with_ignored_flag(true)
+        }
+    }
 }
 
 /// Plays one case. Its folders stay where they are when it fails.
 fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     let scratch = Scratch::create(&parent()?, name)?;
     let case = Case::read(file, &scratch)?;
-    let evidence = run::run(&case, &scratch, programs).with_context(|| format!("see `{}`", scratch.root().display()))?;
-    check::check(&case, &scratch, &evidence).with_context(|| format!("see `{}`", scratch.root().display()))?;
+    let evidence = run::run(&case, &scratch, programs);
+    let judged = evidence.and_then(|evidence| check::check(&case, &scratch, &evidence));
+    judged.map_err(|error| anyhow!("{error:#}\nall that the run left is in `{}`", scratch.root().display()))?;
     scratch.remove()
 }
 
@@ -84,16 +94,17 @@ fn portcullis() -> Result<PathBuf> {
     Ok(binary.canonicalize()?)
 }
 
-/// Where the scratch folders go: cargo's folder for tests, or the person's cache where that one lies in
-/// a temporary folder, whose files the reviewer holds to be in scope.
+/// Where the scratch folders of this process go: cargo's folder for tests, or the person's cache where
+/// that one lies in a temporary folder, whose files the reviewer holds to be in scope.
 fn parent() -> Result<PathBuf> {
+    let own = format!("client-{}", std::process::id());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let temporary = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
     if !temporary.iter().any(|temporary| folder.starts_with(temporary)) {
-        return Ok(folder.join("client"));
+        return Ok(folder.join(own));
     }
     let home = env::var_os("HOME").ok_or_else(|| anyhow!("HOME is not set"))?;
-    Ok(Path::new(&home).join(".cache/portcullis-tests/client"))
+    Ok(Path::new(&home).join(".cache/portcullis-tests").join(own))
 }
 
 #[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]

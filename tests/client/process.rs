@@ -1,4 +1,4 @@
-//! Runs a program to its end or its deadline. At the deadline the whole process group ends with it.
+//! Runs a program to its end or its deadline, and ends what it leaves running.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// What a program left.
 #[derive(Debug)]
@@ -35,6 +35,22 @@ pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<E
     Ok(Ended { success: status.success(), stdout: fs::read_to_string(out)?, stderr: fs::read_to_string(err)? })
 }
 
+/// Ends every process whose environment holds `mark`, an assignment that only one run has: a client
+/// puts what it starts into sessions of their own, where no group reaches it. Looks at `/proc`, so it
+/// finds none on a system that has no such folder.
+pub(crate) fn end_marked(mark: &str) {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let marked = processes.filter(|process| {
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|assignment| assignment == mark.as_bytes())
+    });
+    let ids = marked.filter_map(|process| process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw));
+    for id in ids {
+        // An error says that it has ended since, which is what was wanted.
+        let _ = kill_process(id, Signal::KILL);
+    }
+}
+
 fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -47,7 +63,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// Asks the group to end, so that the client ends what it started in groups of their own, then ends it.
+/// Asks the group to end, then ends it.
 fn end(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
     kill_process_group(group, Signal::TERM)?;

@@ -14,6 +14,9 @@ use crate::model::{Conversation, Model};
 use crate::process;
 use crate::scratch::Scratch;
 
+/// Where our hooks keep what they keep; no two runs have the same place.
+const STATE: &str = "PORTCULLIS_HOME";
+
 /// How long one run may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -47,6 +50,7 @@ pub(crate) fn run(case: &Case, scratch: &Scratch, programs: &Programs) -> Result
     scratch.furnish(case, &programs.portcullis)?;
     let model = Model::start(case)?;
     let ended = process::run(client(case, scratch, &programs.client, &model.url()), &scratch.root().join("client"), LIMIT);
+    process::end_marked(&format!("{STATE}={}", scratch.state().display()));
     let conversation = model.finish()?;
     keep(scratch, &conversation)?;
     let ended = ended?;
@@ -88,7 +92,7 @@ fn environment(scratch: &Scratch) -> Vec<(&'static str, String)> {
         ("PATH", std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned())),
         ("HOME", text(scratch.home())),
         ("TMPDIR", text(scratch.temporary())),
-        ("PORTCULLIS_HOME", text(scratch.state())),
+        (STATE, text(scratch.state())),
         ("LANG", "C.UTF-8".to_owned()),
         ("SHELL", "/bin/bash".to_owned()),
         ("TERM", "dumb".to_owned()),
