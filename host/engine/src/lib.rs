@@ -1,1 +1,45 @@
+//! The sandbox: loads plugins, runs them under limits, names what goes wrong.
+//!
+//! The only crate that knows wasmtime; no type of it appears here. A plugin gets what its imports ask,
+//! intersected with what is granted, which by default is: a budgeted log, details of past steps, and a
+//! WASI without effects. It gets no file, no network, no variable, no clock but the review's.
+//!
+//! ```text
+//! bytes -> inspect -> compile (or cache) -> bind imports -> prepare -> [fresh store -> call -> check] -> answer or named fault
+//! ```
+//!
+//! What never happens here: a guest that runs without fuel, a memory limit and an answer limit; a store
+//! that serves two calls; an answer that is passed on unchecked; a failure that is passed on as "nothing
+//! found"; machine code that runs without our signature; a verdict.
 
+mod backstop;
+mod bindings;
+mod cache;
+mod check;
+mod engine;
+mod faults;
+mod from_wit;
+mod host;
+mod imports;
+mod inert;
+mod inspect;
+mod kind;
+mod limits;
+mod plugin;
+mod reading;
+mod set;
+mod settings;
+mod state;
+mod text;
+mod to_wit;
+mod world;
+
+pub use cache::{CacheEvent, CodeCache};
+pub use engine::{Engine, EngineError, STACK_BYTES};
+pub use imports::{Import, Tier};
+pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, LoadError, inspect};
+pub use kind::Kind;
+pub use limits::{Limits, MAX_COMPONENT_BYTES};
+pub use plugin::{Entry, Source};
+pub use set::{Description, PluginSet, Progress, ReviewClock};
+pub use settings::{Setting, SettingValue};

@@ -1,0 +1,255 @@
+//! Compiled code and receipts on disk, kept under a key.
+//!
+//! Compiled code is machine code: whoever can put bytes of their own in its place runs in the host,
+//! outside any sandbox. wasmtime finds a truncated file, not a flipped byte. So every file here carries
+//! a BLAKE3 code keyed with the installation's key, over its content, its purpose and its name; what
+//! does not carry it is as good as absent, and the component is compiled again.
+//!
+//! Checking the code of a whole artefact costs more than loading it, so a *card* (one small file for
+//! each plugin and its settings) remembers which file was checked: device, inode, size, time of change
+//! of content and of status. The kernel sets the last one at each write, and no call sets it back.
+//! A file that changed less than `SETTLED` ago gets no such receipt, since a second write could carry
+//! the same time.
+//!
+//! Who may do what:
+//! - Another user cannot: the folder is 0700, the files 0600, and neither is used when it is not, or
+//!   when it belongs to someone else.
+//! - Someone who can write the files but lacks the key (a restored backup, a broken disk, a tool that
+//!   was given the folder) gets no byte executed. Moving valid files about does not help either, since
+//!   names and digests are part of what is signed. Deleting them costs time, nothing else.
+//! - The same user, which an agent usually is, can read the key where the program can, can write to a
+//!   mapped artefact between check and use, can set the clock, and can replace the program. A keyed
+//!   code does not hold that user off. Only an installation that belongs to root does.
+
+mod card;
+mod files;
+
+pub(crate) use card::{Card, Facts};
+pub(crate) use files::Stamp;
+
+use files::{Folder, Unusable};
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use wasmtime::component::Component;
+
+/// How long a file must have stood still before a receipt can tell its next change from its last one:
+/// some ticks of the coarsest kernel clock.
+pub(crate) const SETTLED: Duration = Duration::from_millis(50);
+
+/// Compiled code and receipts in a folder, signed with a key.
+pub struct CodeCache {
+    path: PathBuf,
+    key: [u8; 32],
+    folder: OnceLock<Option<Folder>>,
+    events: Mutex<Vec<CacheEvent>>,
+    build: OnceLock<String>,
+}
+
+/// Something in the cache that could not be used. The plugin was compiled anew; the caller records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheEvent {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why it was not used.
+    pub reason: String,
+}
+
+impl CodeCache {
+    /// A cache in `dir`, which is made at first use. `key` is the installation's secret: with another
+    /// one, everything is compiled again.
+    #[must_use]
+    pub fn new(dir: &Path, key: [u8; 32]) -> Self {
+        Self { path: dir.to_owned(), key, folder: OnceLock::new(), events: Mutex::new(Vec::new()), build: OnceLock::new() }
+    }
+
+    /// The compiled form of the component with that digest, if a trustworthy one is there, and the stamp
+    /// of its file where a receipt for it can be given.
+    pub(crate) fn code(&self, engine: &wasmtime::Engine, digest: &str, receipt: Option<Stamp>) -> Option<(Component, Option<Stamp>)> {
+        let name = self.code_name(engine, digest);
+        let (file, stamp) = self.open(&name)?;
+        if receipt == Some(stamp) {
+            if let Some(component) = map(engine, &file) {
+                return Some((component, Some(stamp)));
+            }
+        }
+        let bytes = self.noted(&name, files::read_all(file))?;
+        let tag = self.read(&format!("{name}.tag"))?;
+        if !self.signed(&name, "code", &bytes, &tag) {
+            self.note(&name, "its signature does not fit");
+            return None;
+        }
+        // SAFETY: these very bytes carry our key's code for this digest and this build of the compiler,
+        // so they are what `precompile_component` gave us.
+        #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the signature does")]
+        let component = unsafe { Component::deserialize(engine, &bytes) };
+        match component {
+            Ok(component) => Some((component, stamp.settled(SETTLED).then_some(stamp))),
+            Err(error) => {
+                self.note(&name, &format!("wasmtime refuses it: {}", error.root_cause()));
+                None
+            }
+        }
+    }
+
+    /// Keeps the compiled form of a component.
+    pub(crate) fn keep_code(&self, engine: &wasmtime::Engine, digest: &str, code: &[u8]) {
+        let name = self.code_name(engine, digest);
+        let tag = self.sign(&name, "code", code);
+        // The code first: a tag without its code, or beside an older one, only means to compile again.
+        if self.write(&name, &[code]) {
+            self.write(&format!("{name}.tag"), &[tag.as_bytes()]);
+        }
+    }
+
+    /// What was remembered under that name.
+    pub(crate) fn card(&self, name: &str) -> Option<Card> {
+        let bytes = self.read(name)?;
+        let Some((tag, body)) = bytes.split_at_checked(blake3::OUT_LEN) else {
+            self.note(name, "it is cut short");
+            return None;
+        };
+        if !self.signed(name, "card", body, tag) {
+            self.note(name, "its signature does not fit");
+            return None;
+        }
+        Card::decode(body)
+    }
+
+    /// Remembers something under a name.
+    pub(crate) fn keep_card(&self, name: &str, card: &Card) {
+        let body = card.encode();
+        let tag = self.sign(name, "card", &body);
+        self.write(name, &[tag.as_bytes(), &body]);
+    }
+
+    /// The name of the card for a source and its settings under this build of the compiler.
+    pub(crate) fn card_name(&self, engine: &wasmtime::Engine, source: &[&[u8]], settings: &blake3::Hash) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("portcullis card name 1");
+        hasher.update(self.build(engine).as_bytes()).update(settings.as_bytes());
+        for part in source {
+            hasher.update(part).update(b"\0");
+        }
+        format!("{}.card", short(&hasher.finalize()))
+    }
+
+    /// What could not be used since the last call.
+    pub(crate) fn take_events(&self) -> Vec<CacheEvent> {
+        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn code_name(&self, engine: &wasmtime::Engine, digest: &str) -> String {
+        format!("{digest}-{}.code", self.build(engine))
+    }
+
+    /// What tells this build and configuration of the compiler from any other.
+    fn build(&self, engine: &wasmtime::Engine) -> &str {
+        self.build.get_or_init(|| {
+            let mut hasher = Blake(blake3::Hasher::new_derive_key("portcullis compiler build 1"));
+            engine.precompile_compatibility_hash().hash(&mut hasher);
+            short(&hasher.0.finalize())
+        })
+    }
+
+    fn sign(&self, name: &str, purpose: &str, bytes: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        for part in ["portcullis cache 1", purpose, name] {
+            hasher.update(&[u8::try_from(part.len()).unwrap_or(u8::MAX)]).update(part.as_bytes());
+        }
+        hasher.update(bytes).finalize()
+    }
+
+    /// Compares in constant time.
+    fn signed(&self, name: &str, purpose: &str, bytes: &[u8], tag: &[u8]) -> bool {
+        blake3::Hash::from_slice(tag).is_ok_and(|tag| tag == self.sign(name, purpose, bytes))
+    }
+
+    fn folder(&self) -> Option<&Folder> {
+        let open = || match Folder::open(&self.path) {
+            Ok(folder) => Some(folder),
+            Err(reason) => {
+                self.note_path(self.path.clone(), &reason.to_string());
+                None
+            }
+        };
+        self.folder.get_or_init(open).as_ref()
+    }
+
+    fn open(&self, name: &str) -> Option<(File, Stamp)> {
+        let opened = self.folder()?.file(name);
+        self.noted(name, opened)
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let (file, _) = self.open(name)?;
+        self.noted(name, files::read_all(file))
+    }
+
+    fn write(&self, name: &str, parts: &[&[u8]]) -> bool {
+        let Some(folder) = self.folder() else { return false };
+        self.noted(name, folder.replace(name, parts)).is_some()
+    }
+
+    fn noted<T>(&self, name: &str, result: Result<T, Unusable>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Unusable::Absent) => None,
+            Err(reason) => {
+                self.note(name, &reason.to_string());
+                None
+            }
+        }
+    }
+
+    fn note(&self, name: &str, reason: &str) {
+        self.note_path(self.path.join(name), reason);
+    }
+
+    fn note_path(&self, path: PathBuf, reason: &str) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(CacheEvent { path, reason: reason.to_owned() });
+    }
+}
+
+impl std::fmt::Debug for CodeCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CodeCache").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Maps the very file that was opened and looked at, not whatever its name leads to by now.
+#[cfg(target_os = "linux")]
+fn map(engine: &wasmtime::Engine, file: &File) -> Option<Component> {
+    use std::os::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // SAFETY: a signed receipt says that this inode's content carried our key's code, and that its time
+    // of status change, which the kernel sets at each write, is still the same. It is ours, 0600, in a
+    // 0700 folder, and we only ever replace such files, never write into them.
+    #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the receipt does")]
+    unsafe {
+        Component::deserialize_file(engine, path).ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn map(_: &wasmtime::Engine, _: &File) -> Option<Component> {
+    None
+}
+
+fn short(hash: &blake3::Hash) -> String {
+    hash.to_hex().chars().take(32).collect()
+}
+
+struct Blake(blake3::Hasher);
+
+impl Hasher for Blake {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        let hash = self.0.finalize();
+        hash.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
+    }
+}

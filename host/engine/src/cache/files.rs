@@ -1,0 +1,131 @@
+//! A folder that is ours alone, and the files in it: opened without following links, replaced whole.
+
+use serde::{Deserialize, Serialize};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// The largest file that is read back: the compiled form of the largest component is some 3 times its size.
+const MAX_BYTES: u64 = 512 << 20;
+
+/// Tells a file's content from any other that stood or will stand under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Its last change lies at least `age` back.
+    pub(crate) fn settled(&self, age: Duration) -> bool {
+        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.changed.0), u32::try_from(self.changed.1)) else { return false };
+        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
+        SystemTime::now().duration_since(changed).is_ok_and(|passed| passed >= age)
+    }
+}
+
+/// Why a file or folder is not used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unusable {
+    #[error("it is not there")]
+    Absent,
+    #[error("it belongs to user {0}, not to user {1} who runs this")]
+    Owner(u32, u32),
+    #[error("its mode is {0:o}, so that others can reach it; wanted is {1:o}")]
+    Mode(u32, u32),
+    #[error("it is not a {0}")]
+    Type(&'static str),
+    #[error("it has {0} bytes, more than any compiled plugin")]
+    Size(u64),
+    #[error("{0}")]
+    Io(String),
+}
+
+impl From<io::Error> for Unusable {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound { Self::Absent } else { Self::Io(error.to_string()) }
+    }
+}
+
+/// A folder that only this user can enter.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> Result<Self, Unusable> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let metadata = std::fs::symlink_metadata(path)?;
+        if !metadata.is_dir() {
+            return Err(Unusable::Type("folder"));
+        }
+        ours(&metadata, 0o700)?;
+        Ok(Self(path.to_owned()))
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Result<(File, Stamp), Unusable> {
+        let file = OpenOptions::new().read(true).custom_flags(no_follow()).open(self.0.join(name))?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Unusable::Type("file"));
+        }
+        ours(&metadata, 0o600)?;
+        if metadata.size() > MAX_BYTES {
+            return Err(Unusable::Size(metadata.size()));
+        }
+        Ok((file, Stamp::of(&metadata)))
+    }
+
+    /// Puts a whole new file in the place of an old one, so that a mapped one never changes.
+    pub(crate) fn replace(&self, name: &str, parts: &[&[u8]]) -> Result<(), Unusable> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.0.join(format!(".{name}.{}.{serial}", std::process::id()));
+        let written = self.write(&temporary, parts).and_then(|()| std::fs::rename(&temporary, self.0.join(name)));
+        if written.is_err() {
+            // Best effort: what matters is reported by the error itself.
+            drop(std::fs::remove_file(&temporary));
+        }
+        Ok(written?)
+    }
+
+    fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(no_follow()).open(path)?;
+        parts.iter().try_for_each(|part| file.write_all(part))
+    }
+}
+
+pub(crate) fn read_all(mut file: File) -> Result<Vec<u8>, Unusable> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn ours(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {
+    let user = rustix::process::geteuid().as_raw();
+    if metadata.uid() != user {
+        return Err(Unusable::Owner(metadata.uid(), user));
+    }
+    let found = metadata.mode() & 0o7777;
+    if found & !mode != 0 { Err(Unusable::Mode(found, mode)) } else { Ok(()) }
+}
+
+fn no_follow() -> i32 {
+    // The flags are a C `int`; the bits stay as they are.
+    i32::from_ne_bytes(rustix::fs::OFlags::NOFOLLOW.bits().to_ne_bytes())
+}

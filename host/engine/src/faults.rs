@@ -1,0 +1,141 @@
+//! From whatever ended a call to the fault with a name.
+
+use crate::bindings::types;
+use crate::limits::Limits;
+use crate::state::{Refused, State};
+use crate::text;
+use portcullis_core::fault::FaultKind;
+use wasmtime::{Error, Trap, WasmBacktrace};
+
+/// The most of a guest's own words in a fault's detail.
+const QUOTED_BYTES: usize = 400;
+
+/// A fault whose source is not named yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) kind: FaultKind,
+    pub(crate) detail: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+/// Why one of our own functions ended the guest.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Ended {
+    #[error("it ended itself")]
+    Exit,
+    #[error("it called `{0}`, which is not offered")]
+    NotOffered(String),
+    #[error("it asked for {0} random bytes at once; at most 65536 are given")]
+    Random(u64),
+}
+
+/// Names what ended a call.
+pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Failure {
+    let named = by_trap(error, limits).or_else(|| by_refusal(state, limits)).or_else(|| by_message(error, limits));
+    if let Some(failure) = named {
+        return failure;
+    }
+    let mut detail = match error.downcast_ref::<Trap>() {
+        Some(trap) => format!("it trapped ({}){}", reason(*trap), place(error)),
+        None => text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES)),
+    };
+    if let Some(complaint) = state.log.complaint() {
+        detail = format!("{detail}; it said: {complaint}");
+    }
+    if state.wants.files {
+        return Failure::new(
+            FaultKind::MissingGrant,
+            format!("it looked for files (`wasi:filesystem`), which are not granted; then {detail}"),
+        );
+    }
+    let kind = match error.downcast_ref::<Trap>() {
+        Some(trap) if lifting(*trap) => FaultKind::BadValue,
+        Some(_) => FaultKind::Trap,
+        None => by_origin(error, state),
+    };
+    Failure::new(kind, detail)
+}
+
+/// Names what a plugin says of itself.
+pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
+    let quote = |words: &str| text::line(text::cut(words, QUOTED_BYTES));
+    match error {
+        types::Error::InvalidSetting(setting) => {
+            Failure::new(FaultKind::BadSettings, format!("setting `{}`: {}", quote(&setting.key), quote(&setting.reason)))
+        }
+        types::Error::InvalidInput(words) => {
+            Failure::new(FaultKind::Declined, format!("it cannot read its own saved data: {}", quote(&words)))
+        }
+        types::Error::Failed(words) if state.wants.files => Failure::new(
+            FaultKind::MissingGrant,
+            format!("it looked for files (`wasi:filesystem`), which are not granted; then it said: {}", quote(&words)),
+        ),
+        types::Error::Failed(words) => Failure::new(FaultKind::Declined, format!("it said: {}", quote(&words))),
+    }
+}
+
+fn by_trap(error: &Error, limits: &Limits) -> Option<Failure> {
+    Some(match error.downcast_ref::<Trap>()? {
+        Trap::OutOfFuel => Failure::new(FaultKind::OutOfFuel, format!("it used up its {} units of fuel{}", limits.fuel, place(error))),
+        Trap::Interrupt => Failure::new(FaultKind::Timeout, format!("it was still running when the review's time was up{}", place(error))),
+        Trap::StackOverflow => Failure::new(FaultKind::StackOverflow, format!("it recursed too deep{}", place(error))),
+        _ => return None,
+    })
+}
+
+fn by_refusal(state: &State, limits: &Limits) -> Option<Failure> {
+    let detail = match state.limiter.refused? {
+        Refused::Memory => format!("it wanted more than {} KiB of memory", limits.memory_bytes / 1024),
+        Refused::Table => format!("it wanted more than {} table elements", limits.table_elements),
+    };
+    Some(Failure::new(FaultKind::OutOfMemory, detail))
+}
+
+/// These errors of wasmtime have no public type; a test holds each text to its fault.
+fn by_message(error: &Error, limits: &Limits) -> Option<Failure> {
+    let message = error.root_cause().to_string();
+    if message.contains("fuel allocated for hostcalls has been exhausted") {
+        let detail = format!("it answered or logged more than {} KiB at once", limits.answer_bytes / 1024);
+        return Some(Failure::new(FaultKind::OutputTooLarge, detail));
+    }
+    if message.contains("handle limit exceeded") {
+        return Some(Failure::new(FaultKind::OutOfMemory, format!("it holds more than {} handles", limits.handles)));
+    }
+    if message.contains("resource limit exceeded") {
+        return Some(Failure::new(FaultKind::OutOfMemory, format!("it has too many parts: {}", text::line(&message))));
+    }
+    None
+}
+
+/// What is no trap comes from us, from the guest's start, or from reading what the guest answered.
+fn by_origin(error: &Error, state: &State) -> FaultKind {
+    match error.downcast_ref::<Ended>() {
+        Some(Ended::NotOffered(_)) => FaultKind::MissingGrant,
+        Some(_) => FaultKind::Trap,
+        None if state.wants.answering => FaultKind::BadValue,
+        None => FaultKind::LoadFailed,
+    }
+}
+
+/// Traps that mean: the answer itself cannot be read.
+fn lifting(trap: Trap) -> bool {
+    matches!(trap, Trap::InvalidChar | Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::InvalidDiscriminant | Trap::UnalignedPointer)
+}
+
+fn reason(trap: Trap) -> String {
+    trap.to_string().trim_start_matches("wasm trap: ").to_owned()
+}
+
+/// The guest's function in which it happened, where the component names its functions.
+fn place(error: &Error) -> String {
+    let frame = error.downcast_ref::<WasmBacktrace>().and_then(|trace| trace.frames().first());
+    match frame.and_then(|frame| frame.func_name()) {
+        Some(name) => format!(" in `{}`", text::line(text::cut(name, 100))),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,211 @@
+//! From the WIT package's types to the core's, each value checked on the way.
+
+use crate::bindings::audit_exporter::exports::portcullis::plugin::exporter as e;
+use crate::bindings::intervention::exports::portcullis::plugin::intervener as i;
+use crate::bindings::pattern::exports::portcullis::plugin::detector as d;
+use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor as r;
+use crate::bindings::types as w;
+use crate::check::{
+    self, EVIDENCE_BYTES, FEW_ITEMS, ITEMS, MESSAGES, RENDERED_BYTES, STATE_BYTES, bad, line, lines, list, maybe, prose, score,
+};
+use crate::faults::Failure;
+use crate::text;
+use portcullis_core::action::{Limit, Quantity};
+use portcullis_core::finding as f;
+use portcullis_core::score::{Severity, Verdict};
+
+type Checked<T> = Result<T, Failure>;
+
+fn severity(severity: w::Severity) -> Severity {
+    match severity {
+        w::Severity::Low => Severity::Low,
+        w::Severity::Medium => Severity::Medium,
+        w::Severity::High => Severity::High,
+        w::Severity::Critical => Severity::Critical,
+    }
+}
+
+fn objection(verdict: w::Verdict) -> Checked<Verdict> {
+    match verdict {
+        w::Verdict::Allow => Err(bad("ruling.verdict", "is `allow`; a rule can only object")),
+        w::Verdict::Warn => Ok(Verdict::Warn),
+        w::Verdict::Modify => Ok(Verdict::Modify),
+        w::Verdict::Ask => Ok(Verdict::Ask),
+        w::Verdict::Block => Ok(Verdict::Block),
+    }
+}
+
+fn evidence(items: Vec<w::Evidence>) -> Checked<Vec<f::Evidence>> {
+    list("evidence", items, ITEMS, |item| {
+        Ok(f::Evidence {
+            kind: line("evidence.kind", &item.kind)?,
+            value: text::line(check::bounded("evidence.value", &item.value, EVIDENCE_BYTES)?),
+            step: item.step,
+        })
+    })
+}
+
+pub(crate) fn assessment(assessment: r::Assessment) -> Checked<f::Assessment> {
+    Ok(f::Assessment {
+        risk: maybe(assessment.risk, risk)?,
+        rationality: maybe(assessment.rationality, rationality)?,
+        side_effects: maybe(assessment.side_effects, |items| list("side-effects", items, ITEMS, side_effect))?,
+        rulings: list("rulings", assessment.rulings, ITEMS, ruling)?,
+    })
+}
+
+fn risk(risk: r::Risk) -> Checked<f::Risk> {
+    Ok(f::Risk { score: score("risk.score", risk.score)?, factors: list("risk.factors", risk.factors, ITEMS, factor)? })
+}
+
+fn factor(factor: r::Factor) -> Checked<f::Factor> {
+    Ok(f::Factor {
+        id: line("factor.id", &factor.id)?,
+        kind: match factor.kind {
+            r::FactorKind::Base => f::FactorKind::Base,
+            r::FactorKind::Scope => f::FactorKind::Scope,
+            r::FactorKind::Repetition => f::FactorKind::Repetition,
+            r::FactorKind::Privilege => f::FactorKind::Privilege,
+            r::FactorKind::Form => f::FactorKind::Form,
+            r::FactorKind::Custom => f::FactorKind::Custom,
+        },
+        weight: score("factor.weight", factor.weight)?,
+        reason: prose("factor.reason", &factor.reason)?,
+        evidence: evidence(factor.evidence)?,
+    })
+}
+
+fn rationality(rationality: r::Rationality) -> Checked<f::Rationality> {
+    Ok(f::Rationality {
+        alignment: maybe(rationality.alignment, |value| score("rationality.alignment", value))?,
+        progression: maybe(rationality.progression, |value| score("rationality.progression", value))?,
+        efficiency: maybe(rationality.efficiency, |value| score("rationality.efficiency", value))?,
+        completeness: maybe(rationality.completeness, |value| score("rationality.completeness", value))?,
+        issues: lines("rationality.issues", rationality.issues)?,
+        suggestions: lines("rationality.suggestions", rationality.suggestions)?,
+    })
+}
+
+fn side_effect(effect: r::SideEffect) -> Checked<f::SideEffect> {
+    Ok(f::SideEffect {
+        kind: match effect.kind {
+            r::SideEffectKind::FileWrite => f::SideEffectKind::FileWrite,
+            r::SideEffectKind::FileDeletion => f::SideEffectKind::FileDeletion,
+            r::SideEffectKind::SystemChange => f::SideEffectKind::SystemChange,
+            r::SideEffectKind::Process => f::SideEffectKind::Process,
+            r::SideEffectKind::Network => f::SideEffectKind::Network,
+            r::SideEffectKind::ResourceUse => f::SideEffectKind::ResourceUse,
+            r::SideEffectKind::Other(name) => f::SideEffectKind::Other(line("side-effect.kind", &name)?),
+        },
+        target: line("side-effect.target", &effect.target)?,
+        severity: severity(effect.severity),
+        reversible: effect.reversible,
+        mitigation: maybe(effect.mitigation, |words| prose("side-effect.mitigation", &words))?,
+    })
+}
+
+fn ruling(ruling: r::Ruling) -> Checked<f::Ruling> {
+    Ok(f::Ruling {
+        rule: line("ruling.rule", &ruling.rule)?,
+        verdict: objection(ruling.verdict)?,
+        severity: severity(ruling.severity),
+        reason: prose("ruling.reason", &ruling.reason)?,
+        evidence: evidence(ruling.evidence)?,
+        alternatives: lines("ruling.alternatives", ruling.alternatives)?,
+        rewrite: maybe(ruling.rewrite, |rewrite| {
+            Ok(f::Rewrite {
+                edits: list("rewrite.edits", rewrite.edits, FEW_ITEMS, edit)?,
+                explanation: prose("rewrite.explanation", &rewrite.explanation)?,
+            })
+        })?,
+    })
+}
+
+fn edit(edit: r::Edit) -> Checked<f::Edit> {
+    let change = match edit.change {
+        r::Change::SetText(text) => f::Change::SetText(check::parameter_text("edit.set-text", text)?),
+        r::Change::SetInteger(number) => f::Change::SetInteger(number),
+        r::Change::SetFlag(flag) => f::Change::SetFlag(flag),
+        r::Change::Splice(splice) if splice.start > splice.end => return Err(bad("edit.splice", "ends before it starts")),
+        r::Change::Splice(splice) => {
+            f::Change::Splice { start: splice.start, end: splice.end, text: check::parameter_text("edit.splice", splice.text)? }
+        }
+        r::Change::Remove => f::Change::Remove,
+    };
+    Ok(f::Edit { parameter: check::parameter_text("edit.parameter", edit.parameter)?, change })
+}
+
+pub(crate) fn report(report: d::Report) -> Checked<f::Report> {
+    Ok(f::Report {
+        detections: list("detections", report.detections, FEW_ITEMS, detection)?,
+        state: maybe(report.state, |state| check::bytes("state", state, STATE_BYTES))?,
+    })
+}
+
+fn detection(detection: d::Detection) -> Checked<f::Detection> {
+    Ok(f::Detection {
+        pattern: line("detection.pattern", &detection.pattern)?,
+        severity: severity(detection.severity),
+        confidence: score("detection.confidence", detection.confidence)?,
+        impact: score("detection.impact", detection.impact)?,
+        first_step: detection.first_step,
+        summary: prose("detection.summary", &detection.summary)?,
+        evidence: evidence(detection.evidence)?,
+    })
+}
+
+pub(crate) fn response(response: i::Response) -> Checked<f::Response> {
+    Ok(match response {
+        i::Response::Guide(words) => f::Response::Guide(guidance(words)?),
+        i::Response::Rollback(rollback) => {
+            f::Response::Rollback { checkpoint: line("rollback.checkpoint", &rollback.checkpoint)?, guidance: guidance(rollback.guidance)? }
+        }
+        i::Response::Stop(stop) => f::Response::Stop { message: prose("stop.message", &stop.message)?, report: stop_report(stop.report)? },
+        i::Response::RecoveryNeeded(plan) => {
+            f::Response::RecoveryNeeded { reason: prose("plan.reason", &plan.reason)?, steps: lines("plan.steps", plan.steps)? }
+        }
+    })
+}
+
+fn guidance(guidance: i::Guidance) -> Checked<f::Guidance> {
+    Ok(f::Guidance {
+        messages: list("guidance.messages", guidance.messages, MESSAGES, |message| prose("guidance.messages", &message))?,
+        background: list("guidance.background", guidance.background, ITEMS, |item| {
+            Ok(f::Background {
+                title: line("background.title", &item.title)?,
+                text: prose("background.text", &item.text)?,
+                emphasised: item.emphasised,
+            })
+        })?,
+        limits: list("guidance.limits", guidance.limits, ITEMS, limit)?,
+    })
+}
+
+fn limit(limit: w::Limit) -> Checked<Limit> {
+    let quantity = match limit.quantity {
+        w::Quantity::FileOperations => Quantity::FileOperations,
+        w::Quantity::Memory => Quantity::Memory,
+        w::Quantity::Tokens => Quantity::Tokens,
+        w::Quantity::Time => Quantity::Time,
+        w::Quantity::BatchSize => Quantity::BatchSize,
+        w::Quantity::Other(name) => Quantity::Other(line("limit.quantity", &name)?),
+    };
+    Ok(Limit { quantity, maximum: limit.maximum, used: limit.used })
+}
+
+fn stop_report(report: i::StopReport) -> Checked<f::StopReport> {
+    Ok(f::StopReport {
+        root_cause: prose("report.root-cause", &report.root_cause)?,
+        contributing_factors: lines("report.contributing-factors", report.contributing_factors)?,
+        immediate: lines("report.immediate", report.immediate)?,
+        preventive: lines("report.preventive", report.preventive)?,
+        configuration: lines("report.configuration", report.configuration)?,
+    })
+}
+
+pub(crate) fn rendered(rendered: e::Rendered) -> Checked<f::Rendered> {
+    Ok(f::Rendered {
+        bytes: check::bytes("rendered.bytes", rendered.bytes, RENDERED_BYTES)?,
+        content_type: line("rendered.content-type", &rendered.content_type)?,
+    })
+}

@@ -1,0 +1,77 @@
+//! The functions that a guest can call: our own interface and the inert tier, nothing else.
+//!
+//! Each component gets a linker of its own that defines what this component imports, so that a new
+//! import never finds an answer by accident.
+
+use crate::bindings::host::Level;
+use crate::bindings::types::StepDetail;
+use crate::imports::{Import, Tier};
+use crate::inspect::LoadError;
+use crate::state::{HOST_CALL_FUEL, State};
+use crate::{inert, to_wit};
+use wasmtime::component::types::{ComponentInstance, ComponentItem};
+use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::{StoreContextMut, Trap};
+
+/// Binds a component's imports.
+pub(crate) fn link(engine: &wasmtime::Engine, component: &Component) -> Result<InstancePre<State>, LoadError> {
+    let types = |error: wasmtime::Error| LoadError::Types(crate::text::line(&format!("{error:#}")));
+    let mut linker = Linker::new(engine);
+    for (name, import) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = import.ty else { return Err(refused(name)) };
+        match Import::of(name).tier {
+            Tier::Own => own(engine, &mut linker, name, &instance).map_err(types)?,
+            Tier::Inert => inert::define(engine, &mut linker, name, &instance).map_err(types)?,
+            Tier::Refused => return Err(refused(name)),
+        }
+    }
+    linker.instantiate_pre(component).map_err(types)
+}
+
+fn refused(name: &str) -> LoadError {
+    let import = Import::of(name);
+    LoadError::Refused { wants: import.wants(), import: import.name }
+}
+
+fn own(engine: &wasmtime::Engine, linker: &mut Linker<State>, name: &str, instance: &ComponentInstance) -> wasmtime::Result<()> {
+    let mut host = linker.instance(name)?;
+    for (function, _) in instance.exports(engine) {
+        match function {
+            "log" => host.func_wrap("log", |store, (level, message): (Level, String)| log(store, level, &message))?,
+            "detail" => host.func_wrap("detail", |store, (step,): (u64,)| detail(store, step))?,
+            // Types need no definition; a function that this version lacks fails the binding by name.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn log(mut store: StoreContextMut<'_, State>, level: Level, message: &str) -> wasmtime::Result<()> {
+    charge(&mut store, message.len())?;
+    let (level, complaint) = match level {
+        Level::Debug => ("debug", false),
+        Level::Info => ("info", false),
+        Level::Warn => ("warn", false),
+        Level::Error => ("error", true),
+    };
+    store.data_mut().log.line(level, message, complaint);
+    Ok(())
+}
+
+fn detail(mut store: StoreContextMut<'_, State>, step: u64) -> wasmtime::Result<(Option<StepDetail>,)> {
+    charge(&mut store, 0)?;
+    let found = store.data_mut().detail(step);
+    Ok((found.as_ref().map(to_wit::detail),))
+}
+
+/// Takes fuel for what the host does on a guest's behalf.
+pub(crate) fn charge(store: &mut StoreContextMut<'_, State>, bytes: usize) -> wasmtime::Result<()> {
+    let cost = HOST_CALL_FUEL.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    match store.get_fuel()?.checked_sub(cost) {
+        Some(left) => store.set_fuel(left),
+        None => {
+            store.set_fuel(0)?;
+            Err(Trap::OutOfFuel.into())
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a component wants from the host, and what it gets: decided by the import's name alone, before
+//! any of its code is compiled or run.
+
+use serde::{Deserialize, Serialize};
+
+/// How the host answers an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// An interface of ours.
+    Own,
+    /// Answered without an effect: no files, no variables, no arguments, a clock that stands.
+    Inert,
+    /// Not granted: the component does not load.
+    Refused,
+}
+
+/// One import of a component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// Its name, with the version.
+    pub name: String,
+    /// How it is answered.
+    pub tier: Tier,
+}
+
+impl Import {
+    pub(crate) fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), tier: tier(name) }
+    }
+
+    /// What a component that imports it wants to do, in words that follow "wants to".
+    #[must_use]
+    pub fn wants(&self) -> &'static str {
+        let interface = self.name.split('@').next().unwrap_or_default();
+        WISHES
+            .iter()
+            .find(|(prefix, _)| interface.starts_with(prefix))
+            .map_or("use an interface of a host other than this one", |(_, words)| words)
+    }
+}
+
+const WISHES: &[(&str, &str)] = &[
+    ("portcullis:plugin/host", "write to its log and look up past steps"),
+    ("portcullis:plugin/types", "share types with the host"),
+    ("wasi:sockets/", "open network connections"),
+    ("wasi:http/", "send or serve web requests"),
+    ("wasi:tls/", "open encrypted network connections"),
+    ("wasi:filesystem/", "open files"),
+    ("wasi:cli/environment", "read environment variables and arguments"),
+    ("wasi:cli/exit", "end itself"),
+    ("wasi:cli/", "use standard input and output"),
+    ("wasi:io/", "read and write streams"),
+    ("wasi:clocks/", "read clocks"),
+    ("wasi:random/", "get random numbers"),
+    ("wasi:keyvalue/", "use a key-value store"),
+    ("wasi:blobstore/", "use an object store"),
+    ("wasi:messaging/", "send messages"),
+    ("wasi:config/", "read the host's configuration"),
+    ("wasi:nn/", "run a model"),
+];
+
+const INERT: &[&str] = &["wasi:cli/", "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/"];
+
+fn tier(name: &str) -> Tier {
+    let (interface, version) = name.split_once('@').unwrap_or((name, ""));
+    match interface {
+        "portcullis:plugin/types" | "portcullis:plugin/host" => Tier::Own,
+        _ if INERT.iter().any(|prefix| interface.starts_with(prefix)) && version.starts_with("0.2.") => Tier::Inert,
+        _ => Tier::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorts_imports_into_tiers() {
+        let table = [
+            ("portcullis:plugin/types@0.1.0", Tier::Own, "share types"),
+            ("portcullis:plugin/host@0.1.0", Tier::Own, "write to its log"),
+            ("portcullis:plugin/admin@0.1.0", Tier::Refused, "another host"),
+            ("wasi:cli/environment@0.2.6", Tier::Inert, "environment variables"),
+            ("wasi:io/streams@0.2.0", Tier::Inert, "streams"),
+            ("wasi:filesystem/types@0.2.3", Tier::Inert, "open files"),
+            ("wasi:clocks/monotonic-clock@0.2.12", Tier::Inert, "clocks"),
+            ("wasi:random/random@0.2.0", Tier::Inert, "random"),
+            ("wasi:random/random@0.3.0", Tier::Refused, "random"),
+            ("wasi:random/random", Tier::Refused, "random"),
+            ("wasi:sockets/tcp@0.2.0", Tier::Refused, "network connections"),
+            ("wasi:http/outgoing-handler@0.2.0", Tier::Refused, "web requests"),
+            ("wasi:clix/environment@0.2.0", Tier::Refused, "another host"),
+            ("env", Tier::Refused, "another host"),
+        ];
+        for (name, tier, words) in table {
+            let import = Import::of(name);
+            assert_eq!(import.tier, tier, "{name}");
+            let told = import.wants().contains(words) || (words == "another host" && import.wants().contains("other than this one"));
+            assert!(told, "{name}: {}", import.wants());
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! One configured plugin: where it comes from, what is known of it, and its way into the engine.
+
+use crate::bindings::types;
+use crate::cache::{Card, Stamp};
+use crate::check::{self, PREPARED_BYTES};
+use crate::engine::Engine;
+use crate::faults::Failure;
+use crate::inspect::{self, Inspection, LoadError};
+use crate::kind::Kind;
+use crate::limits::{Limits, MAX_COMPONENT_BYTES};
+use crate::settings::{self, Setting};
+use crate::state::Seat;
+use crate::world::{self, Called, World};
+use crate::{host, to_wit};
+use portcullis_core::fault::{FaultKind, OnFault};
+use portcullis_core::plugins::Identity;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use wasmtime::component::Component;
+
+/// Where a plugin's bytes are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// In the program itself.
+    Builtin {
+        /// The plugin's own name.
+        name: &'static str,
+        /// Its kind.
+        kind: Kind,
+        /// BLAKE3 of `bytes`, 64 hex digits; trusted, since it was compiled in with them.
+        digest: &'static str,
+        /// The component.
+        bytes: &'static [u8],
+    },
+    /// In a file.
+    File(PathBuf),
+}
+
+/// A plugin as the configuration names it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name, unique among all entries; it stands in records and settings.
+    pub name: String,
+    /// Where its bytes are.
+    pub source: Source,
+    /// What its `prepare` gets.
+    pub settings: Vec<Setting>,
+    /// What its faults mean.
+    pub on_fault: OnFault,
+    /// What each call may use up.
+    pub limits: Limits,
+    /// It runs and is recorded, but does not count. The engine only carries this; the caller applies it.
+    pub shadow: bool,
+}
+
+/// An entry with whatever is known of it so far.
+pub(crate) struct Slot {
+    pub(crate) entry: Entry,
+    known: Option<Result<Known, LoadError>>,
+    loaded: Option<Result<Loaded, Failure>>,
+}
+
+/// What is known without compiling.
+struct Known {
+    inspection: Inspection,
+    /// The file's stamp, if it stood still long enough to be recognised by it.
+    source: Option<Stamp>,
+    bytes: Option<Cow<'static, [u8]>>,
+    card: Option<Card>,
+}
+
+/// A plugin that can be called.
+pub(crate) struct Loaded {
+    pub(crate) world: World,
+    pub(crate) prepared: Vec<u8>,
+}
+
+impl Slot {
+    pub(crate) const fn new(entry: Entry) -> Self {
+        Self { entry, known: None, loaded: None }
+    }
+
+    /// The kind: none while it is a file that cannot be understood.
+    pub(crate) fn kind(&mut self, engine: &Engine) -> Option<Kind> {
+        match self.entry.source {
+            Source::Builtin { kind, .. } => Some(kind),
+            Source::File(_) => self.known(engine).as_ref().ok().map(|known| known.inspection.kind),
+        }
+    }
+
+    /// What its bytes say of it.
+    pub(crate) fn inspection(&mut self, engine: &Engine) -> Result<&Inspection, LoadError> {
+        self.known(engine).as_ref().map(|known| &known.inspection).map_err(LoadError::clone)
+    }
+
+    /// Who it is, as far as that is known.
+    pub(crate) fn identity(&self) -> Identity {
+        let inspection = match &self.known {
+            Some(Ok(known)) => Some(&known.inspection),
+            _ => None,
+        };
+        let digest = match self.entry.source {
+            Source::Builtin { digest, .. } => digest.to_owned(),
+            Source::File(_) => inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default(),
+        };
+        let version = inspection.and_then(|inspection| inspection.descriptor.as_ref()).map(|descriptor| descriptor.version.clone());
+        Identity { name: self.entry.name.clone(), version: version.unwrap_or_default(), digest, on_fault: self.entry.on_fault }
+    }
+
+    /// What became of loading, if it was tried.
+    pub(crate) fn outcome(&self) -> Option<Result<(), &Failure>> {
+        self.loaded.as_ref().map(|loaded| loaded.as_ref().map(|_| ()))
+    }
+
+    /// Compiles or fetches, binds and prepares it, once.
+    pub(crate) fn load(&mut self, engine: &Engine, now_ms: u64) -> &Result<Loaded, Failure> {
+        if self.loaded.is_none() {
+            self.loaded = Some(self.try_load(engine, now_ms));
+        }
+        self.loaded.get_or_insert_with(|| Err(Failure::new(FaultKind::Internal, "it was not loaded")))
+    }
+
+    fn known(&mut self, engine: &Engine) -> &Result<Known, LoadError> {
+        let entry = &self.entry;
+        self.known.get_or_insert_with(|| Known::of(engine, entry))
+    }
+
+    fn try_load(&mut self, engine: &Engine, now_ms: u64) -> Result<Loaded, Failure> {
+        self.known(engine);
+        let Some(Ok(known)) = &mut self.known else {
+            let reason = match &self.known {
+                Some(Err(error)) => error.clone(),
+                _ => LoadError::NotWasm,
+            };
+            return Err(load_failure(&reason));
+        };
+        let entry = &self.entry;
+        if let Source::Builtin { kind, .. } = entry.source
+            && kind != known.inspection.kind
+        {
+            return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
+        }
+        known.inspection.granted().map_err(|error| load_failure(&error))?;
+        let (component, code) = known.component(engine, entry).map_err(|error| load_failure(&error))?;
+        let world = host::link(&engine.inner, &component).and_then(|pre| World::bind(known.inspection.kind, pre));
+        let world = world.map_err(|error| load_failure(&error))?;
+        let remembered = known.card.take();
+        let prepared = match &remembered {
+            Some(card) => card.prepared.clone(),
+            None => prepare(engine, &world, entry, &known.inspection.digest, now_ms)?,
+        };
+        known.remember(engine, entry, remembered.as_ref(), code, &prepared);
+        known.bytes = None;
+        Ok(Loaded { world, prepared })
+    }
+}
+
+impl Known {
+    fn of(engine: &Engine, entry: &Entry) -> Result<Self, LoadError> {
+        match &entry.source {
+            Source::Builtin { digest, bytes, .. } => Self::builtin(engine, entry, digest, bytes),
+            Source::File(path) => Self::file(engine, entry, path),
+        }
+    }
+
+    fn builtin(engine: &Engine, entry: &Entry, digest: &str, bytes: &'static [u8]) -> Result<Self, LoadError> {
+        let card = card_of(engine, entry, None);
+        let inspection = match &card {
+            Some(card) => card.facts.inspection.clone(),
+            None => Inspection { digest: digest.to_owned(), ..inspect::outline(bytes)? },
+        };
+        Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), card })
+    }
+
+    fn file(engine: &Engine, entry: &Entry, path: &Path) -> Result<Self, LoadError> {
+        let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
+        let metadata = std::fs::metadata(path).map_err(unreadable)?;
+        let stamp = Stamp::of(&metadata);
+        if let Some(card) = card_of(engine, entry, Some(stamp)) {
+            return Ok(Self { inspection: card.facts.inspection.clone(), source: Some(stamp), bytes: None, card: Some(card) });
+        }
+        let (bytes, stamp) = read(path)?;
+        let inspection = inspect::inspect(&bytes)?;
+        if inspection.kind == Kind::ShellReader {
+            return Err(LoadError::NoKind("`portcullis:shell/reader`, which only the host's own component may".to_owned()));
+        }
+        Ok(Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), card: None })
+    }
+
+    /// The compiled component, and the stamp of the file it came from.
+    fn component(&mut self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
+        let Some(cache) = &engine.cache else {
+            let bytes = self.bytes(entry)?;
+            return Component::from_binary(&engine.inner, &bytes).map(|component| (component, None)).map_err(|error| invalid(&error));
+        };
+        let receipt = self.card.as_ref().and_then(|card| card.facts.code);
+        if let Some(found) = cache.code(&engine.inner, &self.inspection.digest, receipt) {
+            return Ok(found);
+        }
+        let bytes = self.bytes(entry)?;
+        let code = engine.inner.precompile_component(&bytes).map_err(|error| invalid(&error))?;
+        cache.keep_code(&engine.inner, &self.inspection.digest, &code);
+        // SAFETY: the line above made these bytes; they were in no one else's hands.
+        #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; this is our own")]
+        let component = unsafe { Component::deserialize(&engine.inner, &code) };
+        component.map(|component| (component, None)).map_err(|error| invalid(&error))
+    }
+
+    /// The bytes, read again if a card spared reading them before.
+    fn bytes(&self, entry: &Entry) -> Result<Cow<'static, [u8]>, LoadError> {
+        match (&self.bytes, &entry.source) {
+            (Some(Cow::Borrowed(bytes)), _) => Ok(Cow::Borrowed(bytes)),
+            (Some(Cow::Owned(bytes)), _) => Ok(Cow::Owned(bytes.clone())),
+            (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed(bytes)),
+            (None, Source::File(path)) => {
+                let (bytes, _) = read(path)?;
+                if blake3::hash(&bytes).to_hex().as_str() == self.inspection.digest {
+                    Ok(Cow::Owned(bytes))
+                } else {
+                    Err(LoadError::Unreadable { path: path.clone(), reason: "it changed while it was being loaded".into() })
+                }
+            }
+        }
+    }
+
+    /// Writes a card where there is none, or one that knows less.
+    fn remember(&self, engine: &Engine, entry: &Entry, old: Option<&Card>, code: Option<Stamp>, prepared: &[u8]) {
+        let Some(cache) = &engine.cache else { return };
+        let known = old.map(|card| (card.facts.source, card.facts.code));
+        if known.is_some_and(|known| known == (self.source, code) || code.is_none()) {
+            return;
+        }
+        if self.source.is_some_and(|stamp| !stamp.settled(crate::cache::SETTLED)) {
+            return;
+        }
+        let facts = crate::cache::Facts { inspection: self.inspection.clone(), source: self.source, code };
+        cache.keep_card(&card_name(engine, cache, entry), &Card { facts, prepared: prepared.to_vec() });
+    }
+}
+
+fn card_of(engine: &Engine, entry: &Entry, source: Option<Stamp>) -> Option<Card> {
+    let cache = engine.cache.as_deref()?;
+    cache.card(&card_name(engine, cache, entry)).filter(|card| card.facts.source == source)
+}
+
+fn card_name(engine: &Engine, cache: &crate::cache::CodeCache, entry: &Entry) -> String {
+    let source: [&[u8]; 2] = match &entry.source {
+        Source::Builtin { digest, .. } => [b"builtin", digest.as_bytes()],
+        Source::File(path) => [b"file", path.as_os_str().as_bytes()],
+    };
+    cache.card_name(&engine.inner, &source, &settings::digest(&entry.settings))
+}
+
+/// Reads a file and stamps the very file that was read.
+fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
+    let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(LoadError::Unreadable { path: path.to_owned(), reason: "it is not a file".into() });
+    }
+    if metadata.len() > MAX_COMPONENT_BYTES {
+        return Err(LoadError::TooLarge { size: metadata.len() });
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok((bytes, Stamp::of(&metadata)))
+}
+
+fn prepare(engine: &Engine, world: &World, entry: &Entry, digest: &str, now_ms: u64) -> Result<Vec<u8>, Failure> {
+    let settings: Vec<types::Setting> = to_wit::settings(&entry.settings);
+    let seat = Seat {
+        limits: &entry.limits,
+        answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
+        now_ms,
+        // Loading is not part of a review's time; fuel ends it.
+        deadline: None::<Instant>,
+        seed: digest,
+        details: &|_| None,
+    };
+    let called: Called<Vec<u8>> = world::call(
+        &engine.inner,
+        &seat,
+        |store| world.prepare(store, &settings),
+        |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
+    );
+    called.result.map_err(|failure| Failure { detail: format!("while it prepared itself: {}", failure.detail), ..failure })
+}
+
+fn invalid(error: &wasmtime::Error) -> LoadError {
+    LoadError::Invalid(crate::text::line(crate::text::cut(&error.root_cause().to_string(), 400)))
+}
+
+/// A wish that was not granted is named as such; all else is a file that cannot be loaded.
+fn load_failure(error: &LoadError) -> Failure {
+    let kind = match error {
+        LoadError::Refused { .. } => FaultKind::MissingGrant,
+        _ => FaultKind::LoadFailed,
+    };
+    Failure::new(kind, error.to_string())
+}

@@ -1,0 +1,335 @@
+//! The plugins of a review: asked in the order of their names, each answer checked, each failure named.
+
+use crate::backstop::Backstop;
+use crate::check::RENDERED_BYTES;
+use crate::engine::{Engine, EngineError};
+use crate::faults::Failure;
+use crate::inspect::{Inspection, LoadError};
+use crate::kind::Kind;
+use crate::plugin::{Entry, Loaded, Slot, Source};
+use crate::state::{Seat, State};
+use crate::world::{self, Called, Said, World, ready, wrong_world};
+use crate::{cache::CacheEvent, check, from_wit, reading, to_wit};
+use portcullis_core::action::{Action, Context, History, Reading};
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation};
+use portcullis_core::plugins::{Answer, Details, Plugins};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use wasmtime::Store;
+
+/// The time of a review.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewClock {
+    /// Milliseconds since 1970: what a guest's clock shows.
+    pub now_ms: u64,
+    /// How long the guests of one review may run together; none where results must depend on fuel alone.
+    pub backstop: Option<Duration>,
+}
+
+impl ReviewClock {
+    /// How long the guests of one review may run together, if nothing else is configured: far more than
+    /// they need, far less than a client waits.
+    pub const BACKSTOP: Duration = Duration::from_secs(2);
+}
+
+/// The plugins that are configured, each loaded when it is first needed.
+pub struct PluginSet {
+    engine: Engine,
+    backstop: Backstop,
+    now_ms: u64,
+    reader: Slot,
+    slots: Vec<Slot>,
+    /// Files that are no plugin were reported in this review.
+    strangers_told: bool,
+}
+
+/// A plugin, for people.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Where its bytes are.
+    pub source: Source,
+    /// What its faults mean.
+    pub on_fault: OnFault,
+    /// It does not count.
+    pub shadow: bool,
+    /// What its bytes say of it, or why they say nothing.
+    pub inspection: Result<Inspection, LoadError>,
+    /// What became of loading it; none while nobody asked for it.
+    pub loaded: Option<Result<(), Fault>>,
+}
+
+/// One step of `warm`.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// The plugin.
+    pub name: &'a str,
+    /// How many are done, this one included.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+    /// Whether it can be used.
+    pub result: Result<(), Fault>,
+}
+
+impl PluginSet {
+    /// The plugins `entries`, and the host's own `shell_reader`. Nothing is read or compiled yet.
+    ///
+    /// # Errors
+    /// If a name is no name, or is there twice.
+    pub fn new(engine: Engine, shell_reader: Entry, mut entries: Vec<Entry>, clock: ReviewClock) -> Result<Self, EngineError> {
+        let mut names = BTreeSet::new();
+        for entry in entries.iter().chain([&shell_reader]) {
+            if !usable_name(&entry.name) {
+                return Err(EngineError::BadName(crate::text::line(&entry.name)));
+            }
+            if !names.insert(entry.name.as_str()) {
+                return Err(EngineError::SameName(entry.name.clone()));
+            }
+        }
+        drop(names);
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self {
+            engine,
+            backstop: Backstop::new(clock.backstop),
+            now_ms: clock.now_ms,
+            reader: Slot::new(shell_reader),
+            slots: entries.into_iter().map(Slot::new).collect(),
+            strangers_told: false,
+        })
+    }
+
+    /// A new review begins at `now_ms`: the guests' time starts anew.
+    pub fn begin(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        self.backstop.begin();
+        self.strangers_told = false;
+    }
+
+    /// Names of the plugins whose answers do not count.
+    pub fn shadows(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.as_str())
+    }
+
+    /// Names of the plugins of a kind. A file that cannot be understood has none.
+    pub fn names(&mut self, kind: Kind) -> Vec<String> {
+        let engine = &self.engine;
+        let of_kind = |slot: &mut Slot| (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone());
+        self.slots.iter_mut().filter_map(of_kind).collect()
+    }
+
+    /// Asks the exporter of that name to write records; none when there is no such exporter.
+    pub fn render(&mut self, name: &str, records: &[AuditRecord], first: bool) -> Option<Answer<Rendered>> {
+        let records: Vec<_> = records.iter().map(to_wit::record).collect();
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+            World::AuditExporter(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_exporter().call_render(store, &loaded.prepared, &records, first)
+            }
+            _ => Err(wrong_world()),
+        };
+        let at = self.position(name, Kind::AuditExporter)?;
+        let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
+        let slot = self.slots.get_mut(at)?;
+        Some(Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None }.take(
+            slot,
+            &mut self.backstop,
+            ask,
+            from_wit::rendered,
+        ))
+    }
+
+    /// Compiles and prepares every plugin now, for an installation or a test.
+    pub fn warm(&mut self, mut progress: impl FnMut(Progress<'_>)) {
+        let total = self.slots.len() + 1;
+        for (before, slot) in std::iter::once(&mut self.reader).chain(&mut self.slots).enumerate() {
+            let result = slot.load(&self.engine, self.now_ms).as_ref().map(|_| ()).map_err(Failure::clone);
+            let identity = slot.identity();
+            let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
+            progress(Progress { name: &slot.entry.name, done: before + 1, total, result });
+        }
+    }
+
+    /// Every plugin, the shell reader first. Reads what is needed for it, compiles nothing.
+    pub fn describe(&mut self) -> Vec<Description> {
+        let engine = &self.engine;
+        std::iter::once(&mut self.reader).chain(&mut self.slots).map(|slot| describe(slot, engine)).collect()
+    }
+
+    /// What could not be used of the cache since the last call; it was made anew.
+    pub fn take_cache_events(&self) -> Vec<CacheEvent> {
+        self.engine.cache.as_ref().map(|cache| cache.take_events()).unwrap_or_default()
+    }
+
+    /// Asks all plugins of a kind.
+    fn ask_all<W, T>(
+        &mut self,
+        kind: Kind,
+        details: &Details<'_>,
+        ask: impl Fn(&str, &Loaded, &mut Store<State>) -> Said<W>,
+        accept: impl Fn(W) -> Result<T, Failure>,
+    ) -> Vec<Answer<T>> {
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details };
+        let mut answers = Vec::new();
+        for slot in &mut self.slots {
+            let name = slot.entry.name.clone();
+            match slot.kind(&self.engine) {
+                Some(found) if found == kind => {
+                    answers.push(turn.take(slot, &mut self.backstop, |loaded, store| ask(&name, loaded, store), &accept));
+                }
+                // A file that is no plugin might have been one of these: its fault is told once a review.
+                None if !self.strangers_told => answers.push(turn.take(slot, &mut self.backstop, |_, _| Err(wrong_world()), &accept)),
+                _ => {}
+            }
+        }
+        self.strangers_told = true;
+        answers
+    }
+
+    fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
+        let engine = &self.engine;
+        let at = self.slots.iter().position(|slot| slot.entry.name == name)?;
+        let slot = self.slots.get_mut(at)?;
+        slot.kind(engine).is_none_or(|found| found == kind).then_some(at)
+    }
+}
+
+impl Plugins for PluginSet {
+    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
+        use crate::bindings::shell_reader::exports::portcullis::shell::reader::Surroundings;
+        let surroundings = Surroundings { cwd: cwd.to_owned(), home: home.to_owned() };
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+            World::ShellReader(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_shell_reader().call_read(store, text, &surroundings).map(Ok)
+            }
+            _ => Err(wrong_world()),
+        };
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
+        turn.take(&mut self.reader, &mut self.backstop, ask, reading::reading).result
+    }
+
+    fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>> {
+        let (action, context) = (to_wit::action(action), to_wit::context(context));
+        let ask = |_: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+            World::RiskCalculator(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_assessor().call_assess(store, &loaded.prepared, &action, &context)
+            }
+            _ => Err(wrong_world()),
+        };
+        self.ask_all(Kind::RiskCalculator, details, ask, from_wit::assessment)
+    }
+
+    fn detect(
+        &mut self,
+        states: &BTreeMap<String, Vec<u8>>,
+        history: &History,
+        action: &Action,
+        context: &Context,
+        details: &Details<'_>,
+    ) -> Vec<Answer<Report>> {
+        let (history, action, context) = (to_wit::history(history), to_wit::action(action), to_wit::context(context));
+        let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+            World::Pattern(pre) => {
+                let state = states.get(name).map_or(&[][..], Vec::as_slice);
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, &history, &action, &context)
+            }
+            _ => Err(wrong_world()),
+        };
+        self.ask_all(Kind::Pattern, details, ask, from_wit::report)
+    }
+
+    fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
+        let (issue, situation, context) = (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+            World::Intervention(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_intervener().call_intervene(store, &loaded.prepared, &issue, &situation, &context)
+            }
+            _ => Err(wrong_world()),
+        };
+        let at = self.position(name, Kind::Intervention)?;
+        let slot = self.slots.get_mut(at)?;
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
+        Some(turn.take(slot, &mut self.backstop, ask, from_wit::response))
+    }
+}
+
+/// One plugin's turn in a review.
+struct Turn<'a> {
+    engine: &'a Engine,
+    now_ms: u64,
+    answer_bytes: usize,
+    details: &'a Details<'a>,
+}
+
+impl Turn<'_> {
+    fn take<W, T>(
+        &self,
+        slot: &mut Slot,
+        backstop: &mut Backstop,
+        ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
+        accept: impl FnOnce(W) -> Result<T, Failure>,
+    ) -> Answer<T> {
+        let called = self.call(slot, backstop, ask, accept);
+        let plugin = slot.identity();
+        let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
+        Answer { plugin, result, log: called.log, fuel: called.fuel }
+    }
+
+    fn call<W, T>(
+        &self,
+        slot: &mut Slot,
+        backstop: &mut Backstop,
+        ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
+        accept: impl FnOnce(W) -> Result<T, Failure>,
+    ) -> Called<T> {
+        if let Err(failure) = slot.load(self.engine, self.now_ms) {
+            return Called::failed(failure.clone());
+        }
+        let digest = slot.identity().digest;
+        let limits = slot.entry.limits.clone();
+        let loaded = match slot.load(self.engine, self.now_ms) {
+            Ok(loaded) => loaded,
+            Err(failure) => return Called::failed(failure.clone()),
+        };
+        let run = |deadline| {
+            let seat = Seat {
+                limits: &limits,
+                answer_bytes: self.answer_bytes,
+                now_ms: self.now_ms,
+                deadline,
+                seed: &digest,
+                details: self.details,
+            };
+            world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
+        };
+        match backstop.during(&self.engine.inner, run) {
+            Ok(called) => called,
+            Err(_over) => Called::failed(Failure::new(FaultKind::NotRun, "the review's time was up before its turn")),
+        }
+    }
+}
+
+fn describe(slot: &mut Slot, engine: &Engine) -> Description {
+    let inspection = slot.inspection(engine).cloned();
+    let identity = slot.identity();
+    let loaded = slot.outcome().map(|outcome| outcome.map_err(|failure| identity.fault(failure.kind, failure.detail.clone())));
+    Description {
+        name: slot.entry.name.clone(),
+        source: slot.entry.source.clone(),
+        on_fault: slot.entry.on_fault,
+        shadow: slot.entry.shadow,
+        inspection,
+        loaded,
+    }
+}
+
+fn usable_name(name: &str) -> bool {
+    let fit = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&name.len()) && name.bytes().all(fit)
+}

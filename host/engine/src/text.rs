@@ -1,0 +1,96 @@
+//! Text that a plugin wrote, made fit for a terminal, a log and a model.
+//!
+//! A plugin may be hostile, or repeat hostile text: an escape sequence could repaint the terminal, a
+//! bidirectional override could show another command than the one that runs, an invisible character
+//! could carry words that only a model reads. Nothing is dropped: what cannot be shown is spelled out.
+
+use std::fmt::Write;
+
+/// One line: every control character is spelled out, line breaks too.
+pub(crate) fn line(text: &str) -> String {
+    spell_out(text, |c| hidden(c) || c == '\n' || c == '\t')
+}
+
+/// Prose: line breaks and tabs stay, every other control character is spelled out.
+pub(crate) fn prose(text: &str) -> String {
+    spell_out(text, hidden)
+}
+
+/// The first such character, for text that must not be altered: a new value of a parameter.
+pub(crate) fn first_hidden(text: &str) -> Option<char> {
+    text.chars().find(|c| hidden(*c))
+}
+
+/// At most `bytes` of it, cut between characters.
+pub(crate) fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
+    if !text.chars().any(&unfit) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            c if !unfit(c) => out.push(c),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            // Writing to a string cannot fail.
+            c => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
+        }
+    }
+    out
+}
+
+fn hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // Bidirectional marks, embeddings, overrides and isolates.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        // Separators and characters without a width (the joiners of scripts and emoji stay).
+        '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => true,
+        // Interlinear marks and tags.
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spells_out_what_cannot_be_shown() {
+        let table = [
+            ("plain ümlaut 漢字 👩‍👧", "plain ümlaut 漢字 👩‍👧", "plain ümlaut 漢字 👩‍👧"),
+            ("a\nb\tc", "a\\nb\\tc", "a\nb\tc"),
+            ("a\r\nb", "a\\r\\nb", "a\\r\nb"),
+            ("\u{1b}[31mred\u{1b}[0m", "\\u{1b}[31mred\\u{1b}[0m", "\\u{1b}[31mred\\u{1b}[0m"),
+            ("\u{9b}2J", "\\u{9b}2J", "\\u{9b}2J"),
+            ("rm \u{202e}txt", "rm \\u{202e}txt", "rm \\u{202e}txt"),
+            ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}", "a\\u{2066}b\\u{2069}"),
+            ("zero\u{200b}width\u{feff}", "zero\\u{200b}width\\u{feff}", "zero\\u{200b}width\\u{feff}"),
+            ("tag\u{e0041}", "tag\\u{e0041}", "tag\\u{e0041}"),
+            ("nul\0bell\x07", "nul\\u{0}bell\\u{7}", "nul\\u{0}bell\\u{7}"),
+            ("a\u{2028}b", "a\\u{2028}b", "a\\u{2028}b"),
+        ];
+        for (text, as_line, as_prose) in table {
+            assert_eq!(line(text), as_line);
+            assert_eq!(prose(text), as_prose);
+            assert_eq!(first_hidden(text).is_some(), prose(text) != text);
+        }
+    }
+
+    #[test]
+    fn cuts_between_characters() {
+        for (text, bytes, expected) in [("abc", 2, "ab"), ("aü", 2, "a"), ("ü", 1, ""), ("ab", 9, "ab"), ("", 0, "")] {
+            assert_eq!(cut(text, bytes), expected);
+        }
+    }
+}

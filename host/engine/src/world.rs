@@ -1,0 +1,109 @@
+//! A component bound to the world of its kind, and the calls into it.
+//!
+//! Each call instantiates anew: a guest that kept something between actions could be talked into
+//! keeping the wrong thing, and after a trap nothing of it may be used again.
+
+use crate::bindings::{audit_exporter, intervention, pattern, risk_calculator, shell_reader, types};
+use crate::faults::{self, Failure};
+use crate::inspect::LoadError;
+use crate::kind::Kind;
+use crate::state::{Seat, State};
+use portcullis_core::fault::FaultKind;
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+/// A component that is ready to be instantiated.
+pub(crate) enum World {
+    RiskCalculator(risk_calculator::RiskCalculatorPre<State>),
+    Pattern(pattern::PatternPre<State>),
+    Intervention(intervention::InterventionPre<State>),
+    AuditExporter(audit_exporter::AuditExporterPre<State>),
+    ShellReader(shell_reader::ShellReaderPre<State>),
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub(crate) struct Called<T> {
+    pub(crate) result: Result<T, Failure>,
+    pub(crate) log: Vec<String>,
+    pub(crate) fuel: u64,
+}
+
+impl<T> Called<T> {
+    pub(crate) const fn failed(failure: Failure) -> Self {
+        Self { result: Err(failure), log: Vec::new(), fuel: 0 }
+    }
+}
+
+/// A guest's own answer: what it found, or why it could not.
+pub(crate) type Said<T> = wasmtime::Result<Result<T, types::Error>>;
+
+/// Runs `body` in a fresh store, names what ended it, and checks what it gave.
+pub(crate) fn call<W, T>(
+    engine: &wasmtime::Engine,
+    seat: &Seat<'_>,
+    body: impl FnOnce(&mut Store<State>) -> Said<W>,
+    accept: impl FnOnce(W) -> Result<T, Failure>,
+) -> Called<T> {
+    let (said, mut state, fuel) = match seat.with_store(engine, body) {
+        Ok(done) => done,
+        Err(error) => return Called::failed(Failure::new(FaultKind::Internal, format!("no store: {error:#}"))),
+    };
+    let result = match said {
+        Ok(Ok(answer)) => accept(answer),
+        Ok(Err(error)) => Err(faults::of_answer(error, &state)),
+        Err(error) => Err(faults::of_error(&error, &mut state, seat.limits)),
+    };
+    Called { result, log: state.log.finish(), fuel }
+}
+
+impl World {
+    pub(crate) fn bind(kind: Kind, pre: InstancePre<State>) -> Result<Self, LoadError> {
+        let bound = match kind {
+            Kind::RiskCalculator => risk_calculator::RiskCalculatorPre::new(pre).map(Self::RiskCalculator),
+            Kind::Pattern => pattern::PatternPre::new(pre).map(Self::Pattern),
+            Kind::Intervention => intervention::InterventionPre::new(pre).map(Self::Intervention),
+            Kind::AuditExporter => audit_exporter::AuditExporterPre::new(pre).map(Self::AuditExporter),
+            Kind::ShellReader => shell_reader::ShellReaderPre::new(pre).map(Self::ShellReader),
+        };
+        bound.map_err(|error| LoadError::Types(crate::text::line(&format!("{error:#}"))))
+    }
+
+    /// Calls `prepare`, which all kinds but the shell reader have.
+    pub(crate) fn prepare(&self, store: &mut Store<State>, settings: &[types::Setting]) -> Said<Vec<u8>> {
+        match self {
+            Self::RiskCalculator(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_assessor().call_prepare(store, settings)
+            }
+            Self::Pattern(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_detector().call_prepare(store, settings)
+            }
+            Self::Intervention(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_intervener().call_prepare(store, settings)
+            }
+            Self::AuditExporter(pre) => {
+                let guest = ready(store, |store| pre.instantiate(store))?;
+                guest.portcullis_plugin_exporter().call_prepare(store, settings)
+            }
+            Self::ShellReader(_) => Ok(Ok(Vec::new())),
+        }
+    }
+}
+
+/// Instantiates; from here on the guest is answering.
+pub(crate) fn ready<G>(
+    store: &mut Store<State>,
+    instantiate: impl FnOnce(&mut Store<State>) -> wasmtime::Result<G>,
+) -> wasmtime::Result<G> {
+    let guest = instantiate(store)?;
+    store.data_mut().wants.answering = true;
+    Ok(guest)
+}
+
+/// A defect of ours: a plugin was asked what its kind cannot answer.
+pub(crate) fn wrong_world() -> wasmtime::Error {
+    wasmtime::Error::msg("the plugin is of another kind than the question")
+}

@@ -1,0 +1,148 @@
+//! Guests for the tests: core modules in text form, encoded as components of a world.
+//!
+//! The text names the canonical ABI by hand on purpose: a hostile guest does what no toolchain would.
+
+use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell, StepDetail};
+use portcullis_core::fault::OnFault;
+use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
+use std::path::{Path, PathBuf};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// A core module for `assessor`: `assess` and `prepare` as given, memory of one page, a bump allocator,
+/// and whatever `more` holds.
+pub(crate) fn assessor(assess: &str, prepare: &str, more: &str) -> String {
+    format!(
+        r#"(module
+            {more}
+            (func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32) {assess})
+            (func (export "portcullis:plugin/assessor@0.1.0#prepare") (param i32 i32) (result i32) {prepare})
+            {ALLOCATOR}
+        )"#
+    )
+}
+
+/// Never gives memory back, which suits a guest that lives for one call. Pages are added as needed.
+pub(crate) const ALLOCATOR: &str = r#"
+    (memory (export "memory") 1)
+    (global $next (mut i32) (i32.const 4096))
+    (func (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
+        (local $at i32)
+        (local.set $at (i32.and (i32.add (global.get $next) (i32.const 15)) (i32.const -16)))
+        (global.set $next (i32.add (local.get $at) (local.get $size)))
+        (block $fits
+            (loop $grow
+                (br_if $fits (i32.le_u (global.get $next) (i32.mul (memory.size) (i32.const 65536))))
+                (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))
+                unreachable))
+        (local.get $at))
+"#;
+
+/// An answer of zeros: `ok` with nothing found, or `ok` with nothing prepared.
+pub(crate) const NOTHING: &str = "(i32.const 1024)";
+
+/// An assessment with that risk score and no factors.
+pub(crate) fn risk(score: u32) -> String {
+    format!("(i32.store8 (i32.const 1028) (i32.const 1)) (i32.store16 (i32.const 1032) (i32.const {score})) (i32.const 1024)")
+}
+
+/// A core module as a component of that world.
+pub(crate) fn component(wat: &str, world: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    let (package, _) = resolve.push_path(wit.join("plugin")).expect("our WIT");
+    let (shell, _) = resolve.push_path(wit.join("shell")).expect("our WIT");
+    let package = if world == "shell-reader" { shell } else { package };
+    let world = resolve.select_world(&[package], Some(world)).expect("our world");
+    let mut module = wat::parse_str(wat).expect("valid text");
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+    ComponentEncoder::default().validate(true).module(&module).expect("a module of that world").encode().expect("a component")
+}
+
+/// A component text as bytes.
+pub(crate) fn component_text(wat: &str) -> Vec<u8> {
+    wat::parse_str(wat).expect("valid text")
+}
+
+/// A well-behaved assessor that gives that risk.
+pub(crate) fn good(score: u32) -> Vec<u8> {
+    component(&assessor(&risk(score), NOTHING, ""), "risk-calculator")
+}
+
+/// A file that is a plugin, under third-party limits.
+pub(crate) fn file_entry(name: &str, path: PathBuf) -> Entry {
+    Entry {
+        name: name.into(),
+        source: Source::File(path),
+        settings: Vec::new(),
+        on_fault: OnFault::Ask,
+        limits: Limits::third_party(),
+        shadow: false,
+    }
+}
+
+/// Bytes that stand for a builtin plugin for the rest of the test process.
+pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> Entry {
+    let digest = blake3::hash(&bytes).to_hex().to_string();
+    let source = Source::Builtin { name, kind, digest: digest.leak(), bytes: bytes.leak() };
+    Entry { name: name.into(), source, settings: Vec::new(), on_fault: OnFault::Block, limits: Limits::builtin(), shadow: false }
+}
+
+/// A shell reader that finds nothing in anything.
+pub(crate) fn reader() -> Entry {
+    let wat = format!(
+        r#"(module
+            (func (export "portcullis:shell/reader@0.1.0#read") (param i32 i32 i32 i32 i32 i32) (result i32) (i32.const 1024))
+            {ALLOCATOR})"#
+    );
+    Entry { limits: Limits::shell_reader(), ..builtin_entry("shell", Kind::ShellReader, component(&wat, "shell-reader")) }
+}
+
+/// A set without a wall clock.
+pub(crate) fn set(engine: &Engine, entries: Vec<Entry>) -> PluginSet {
+    PluginSet::new(engine.clone(), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None }).expect("usable names")
+}
+
+pub(crate) fn action() -> Action {
+    Action {
+        id: "review-1".into(),
+        step: 7,
+        client: "claude".into(),
+        agent: None,
+        tool: "Bash".into(),
+        intent: Intent::SystemCommand,
+        operation: Operation::Shell(Shell { text: "ls -l".into(), ..Shell::default() }),
+        facts: Facts {
+            effects: vec![],
+            paths: vec![],
+            hosts: vec![],
+            programs: vec!["ls".into()],
+            forms: vec![],
+            shape: 1,
+            identity: 2,
+            coverage: Coverage::Full,
+            gaps: vec![],
+        },
+        parameters: r#"{"command":"ls -l"}"#.into(),
+        outcome: None,
+        attributes: vec![],
+    }
+}
+
+pub(crate) fn context() -> Context {
+    Context {
+        session: "session-1".into(),
+        now: 1_700_000_000_000,
+        cwd: "/work".into(),
+        roots: vec!["/work".into()],
+        goals: vec![],
+        limits: vec![],
+        repetition: Repetition::default(),
+        assessments: vec![],
+        attributes: vec![],
+    }
+}
+
+pub(crate) fn no_details(_: u64) -> Option<StepDetail> {
+    None
+}
