@@ -49,6 +49,7 @@ mod json;
 pub mod pattern;
 pub mod risk_calculator;
 pub mod settings;
+pub mod template;
 pub mod testing;
 pub mod text;
 pub mod types;

@@ -147,15 +147,21 @@ fn covers(pattern: &str, key: &str) -> bool {
 }
 
 fn unknown(declared: &[Spec], key: &str) -> Error {
-    let nearest =
-        declared.iter().map(|spec| (distance(spec.key, key), spec.key)).min().filter(|(away, name)| *away <= name.len().div_ceil(3));
     let known: Vec<&str> = declared.iter().map(|spec| spec.key).collect();
-    let reason = match nearest {
-        Some((_, name)) => format!("unknown; did you mean `{name}`?"),
+    let reason = match nearest(known.iter().copied(), key) {
+        Some(name) => format!("unknown; did you mean `{name}`?"),
         None if known.is_empty() => "unknown; this plugin has no settings".to_owned(),
         None => format!("unknown; this plugin knows `{}`", known.join("`, `")),
     };
     Error::setting(key, &reason)
+}
+
+/// The name that `given` was probably meant to be: about a third of its letters may differ.
+pub(crate) fn nearest<'a>(known: impl Iterator<Item = &'a str>, given: &str) -> Option<&'a str> {
+    // A name of any length would take time that grows with its square.
+    let given = given.get(..given.floor_char_boundary(64))?;
+    let (away, name) = known.map(|name| (distance(name, given), name)).min()?;
+    (away <= name.len().div_ceil(3)).then_some(name)
 }
 
 /// How many characters have to be changed, added or left out.
@@ -183,6 +189,9 @@ fn checked(spec: &Spec, setting: &Setting) -> Result<SettingValue, Error> {
         | (Default::Integer(_), value @ SettingValue::Integer(_))
         | (Default::Flag(_), value @ SettingValue::Flag(_))
         | (Default::Texts(_), value @ SettingValue::Texts(_)) => value.clone(),
+        (Default::Decimal(_) | Default::Score(_), SettingValue::Decimal(_)) => {
+            return Err(Error::setting(&setting.key, "is a decimal, should be a finite decimal"));
+        }
         (wanted, given) => {
             return Err(Error::setting(&setting.key, &format!("is {}, should be {}", given.type_name(), article(wanted.type_name()))));
         }
@@ -203,9 +212,18 @@ fn within(spec: &Spec, value: &SettingValue) -> bool {
 fn bounds_text(spec: &Spec) -> String {
     let (least, greatest) = spec.bounds.unwrap_or((i64::MIN, i64::MAX));
     match spec.default {
-        Default::Score(_) => format!("should be from {} to {}", decimal(least) / 1000.0, decimal(greatest) / 1000.0),
+        // Whole numbers only: printing a float costs a component 20 KB.
+        Default::Score(_) => format!("should be from {} to {}", share(least), share(greatest)),
         _ => format!("should be from {least} to {greatest}"),
     }
+}
+
+/// Thousandths as a decimal.
+fn share(thousandths: i64) -> String {
+    let sign = if thousandths < 0 { "-" } else { "" };
+    let (whole, fraction) = (thousandths.unsigned_abs() / 1000, thousandths.unsigned_abs() % 1000);
+    let text = format!("{sign}{whole}.{fraction:03}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 fn article(type_name: &str) -> String {
@@ -291,4 +309,86 @@ fn read_value(input: &mut Reader<'_>) -> Option<SettingValue> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[Spec] = &[
+        Spec::text("mode", "calm", ""),
+        Spec::integer("limit", 100, "").between(1, 1000),
+        Spec::decimal("factor", 1.5, "").between(1, 4),
+        Spec::score("share", 300, "").between(100, 1000),
+        Spec::flag("strict", true, ""),
+        Spec::texts("folders", &["a", "b"], ""),
+        Spec::integer("limits.*", 0, "").between(0, 9),
+    ];
+
+    fn reason(given: Setting) -> String {
+        Settings::check(SPECS, &[given]).map_or_else(|error| error.message(), |_| "accepted".into())
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        for (given, message) in [
+            (Setting::new("limt", 1), "setting `limt`: unknown; did you mean `limit`?"),
+            (
+                Setting::new("something", 1),
+                "setting `something`: unknown; this plugin knows `mode`, `limit`, `factor`, `share`, `strict`, `folders`, `limits.*`",
+            ),
+            (Setting::new("mode", 1), "setting `mode`: is an integer, should be a text"),
+            (Setting::new("limit", 1.0), "setting `limit`: is a decimal, should be an integer"),
+            (Setting::new("limit", 0), "setting `limit`: should be from 1 to 1000"),
+            (Setting::new("limit", 1001), "setting `limit`: should be from 1 to 1000"),
+            (Setting::new("factor", 0.5), "setting `factor`: should be from 1 to 4"),
+            (Setting::new("factor", f64::NAN), "setting `factor`: is a decimal, should be a finite decimal"),
+            (Setting::new("share", 0.05), "setting `share`: should be from 0.1 to 1"),
+            (Setting::new("share", 2), "setting `share`: should be from 0.1 to 1"),
+            (Setting::new("strict", "yes"), "setting `strict`: is a text, should be a flag"),
+            (Setting::new("folders", "a"), "setting `folders`: is a text, should be a list of texts"),
+            (Setting::new("limits.a", 10), "setting `limits.a`: should be from 0 to 9"),
+            (Setting::new("limits.", 1), "setting `limits.`: unknown; did you mean `limits.*`?"),
+            (Setting::new("limit", 5), "accepted"),
+            (Setting::new("factor", 2), "accepted"),
+            (Setting::new("share", 1), "accepted"),
+            (Setting::new("limits.a.b", 9), "accepted"),
+        ] {
+            assert_eq!(reason(given.clone()), message, "{given:?}");
+        }
+        let twice = [Setting::new("limit", 1), Setting::new("limit", 2)];
+        assert_eq!(Settings::check(SPECS, &twice).unwrap_err().message(), "setting `limit`: given twice");
+        assert_eq!(
+            Settings::check(&[], &[Setting::new("x", 1)]).unwrap_err().message(),
+            "setting `x`: unknown; this plugin has no settings"
+        );
+    }
+
+    #[test]
+    fn defaults_and_given_values_survive_their_bytes() {
+        let given = [Setting::new("folders", ["x", "ü"]), Setting::new("limits.files", 7), Setting::new("share", 0.29)];
+        let settings = Settings::read(&Settings::check(SPECS, &given).unwrap().to_bytes()).unwrap();
+        assert_eq!(settings.text("mode").unwrap(), "calm");
+        assert_eq!(settings.integer("limit").unwrap(), 100);
+        assert_eq!(settings.decimal("factor").unwrap().to_bits(), 1.5_f64.to_bits());
+        assert_eq!(settings.score("share").unwrap(), 290);
+        assert!(settings.flag("strict").unwrap());
+        assert_eq!(settings.texts("folders").unwrap(), ["x", "ü"]);
+        assert_eq!(settings.table("limits").collect::<Vec<_>>(), [("files", &SettingValue::Integer(7))]);
+        assert!(settings.text("limit").unwrap_err().message().contains("`limit`"));
+    }
+
+    #[test]
+    fn foreign_bytes_are_refused() {
+        let good = Settings::check(SPECS, &[]).unwrap().to_bytes();
+        for end in 0..good.len() {
+            assert!(matches!(Settings::read(&good[..end]), Err(Error::InvalidInput(_))), "cut at {end}");
+        }
+        let longer = [good.as_slice(), &[0]].concat();
+        let other_format = [&[2], &good[1..]].concat();
+        let huge_count = [1, 255, 255, 255, 255];
+        for bytes in [longer.as_slice(), &other_format, &huge_count] {
+            assert!(Settings::read(bytes).is_err());
+        }
+    }
 }

@@ -1,0 +1,270 @@
+//! Texts with `{placeholders}`, filled from what is known of an issue.
+//!
+//! A line that names a detail which this issue does not have is left out, so that no message ever
+//! holds an empty place; a name that nobody knows is an error. `{{` and `}}` stand for braces. Values
+//! are put in as one line each, without backquotes, and bounded: they come from the agent's world.
+//!
+//! | placeholder | value |
+//! |---|---|
+//! | `{issue}`, `{rule}`, `{severity}`, `{confidence}`, `{impact}` | the issue's name, the rule's name for `rule:NAME`, how bad, how sure, how much |
+//! | `{summary}` | the issue in words |
+//! | `{step}`, `{first_step}`, `{recurrences}` | now, where it began, how often it came up before |
+//! | `{time}` | when the action was received |
+//! | `{request}`, `{earlier_request}` | what the person asked for: the newest, the one before it |
+//! | `{folders}` | the project's folders |
+//! | `{limits}` | each limit in force: how much of it is used |
+//! | `{evidence.KIND}` | every value of that kind (`path`, `command`, `host`, `error`, `growth`, ...), joined |
+//! | `{path}`, `{command}`, `{host}`, `{error}` | the first value of that kind |
+//! | `{recent}` | the newest actions |
+//! | `{files}`, `{failed}`, `{blocked}`, `{steps}`, `{tokens}` | totals of the session, where they are not 0 |
+
+use crate::intervention::{Issue, Situation};
+use crate::settings::nearest;
+use crate::text::{cut, rfc3339, score};
+use crate::types::{Context, Error, Limit};
+
+/// The most bytes that one value takes.
+const VALUE: usize = 400;
+/// How many values stand in a list.
+const LISTED: usize = 5;
+
+/// The details that can stand in a template.
+#[derive(Clone, Debug, std::default::Default)]
+pub struct Values(Vec<(String, Option<String>)>);
+
+impl Values {
+    /// What is known of an issue.
+    #[must_use]
+    pub fn of(issue: &Issue, situation: &Situation, context: &Context) -> Self {
+        let mut values = Self::default();
+        values.set("issue", Some(&issue.name));
+        values.set("rule", issue.rule());
+        values.set("severity", Some(issue.severity.as_str()));
+        values.set("confidence", Some(&score(issue.confidence)));
+        values.set("impact", Some(&score(issue.impact)));
+        values.set("summary", Some(&issue.summary));
+        values.set("time", Some(&rfc3339(context.now)));
+        values.set("step", Some(&situation.step.to_string()));
+        values.set("first_step", Some(&issue.first_step.to_string()));
+        values.session(issue, situation, context);
+        values.evidence(issue);
+        values
+    }
+
+    /// Adds or replaces a value; none, or one without a visible character, is known but absent.
+    pub fn set(&mut self, name: &str, value: Option<&str>) {
+        let value = value.map(one_line).filter(|value| !value.is_empty());
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.into(), value));
+    }
+
+    fn count(&mut self, name: &str, count: u64) {
+        self.set(name, (count > 0).then(|| count.to_string()).as_deref());
+    }
+
+    fn session(&mut self, issue: &Issue, situation: &Situation, context: &Context) {
+        let mut requests: Vec<_> = context.goals.iter().collect();
+        requests.sort_by_key(|goal| goal.priority);
+        self.set("request", requests.first().map(|goal| goal.text.as_str()));
+        self.set("earlier_request", requests.get(1).map(|goal| goal.text.as_str()));
+        self.set("folders", list(context.roots.iter().map(String::as_str)).as_deref());
+        let limits: Vec<String> = context.limits.iter().map(limit).collect();
+        self.set("limits", list(limits.iter().map(String::as_str)).as_deref());
+        self.set("recent", list(situation.recent.iter().rev().map(String::as_str)).as_deref());
+        self.count("recurrences", issue.recurrences.into());
+        self.count("steps", situation.totals.steps);
+        self.count("files", situation.totals.files);
+        self.count("failed", situation.totals.failed);
+        self.count("blocked", situation.totals.blocked);
+        self.count("tokens", situation.totals.tokens);
+    }
+
+    fn evidence(&mut self, issue: &Issue) {
+        for kind in ["path", "command", "host", "error"] {
+            self.set(kind, issue.evidence_of(kind).find(|value| !one_line(value).is_empty()));
+        }
+        let mut kinds: Vec<&str> = issue.evidence.iter().map(|evidence| evidence.kind.as_str()).collect();
+        kinds.dedup();
+        for kind in kinds {
+            self.set(&format!("evidence.{kind}"), list(issue.evidence_of(kind)).as_deref());
+        }
+    }
+
+    /// Every kind of evidence is known, also where the issue has none of it.
+    fn get(&self, name: &str) -> Option<Option<&str>> {
+        let known = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_deref());
+        known.or_else(|| name.strip_prefix("evidence.").filter(|kind| !kind.is_empty()).map(|_| None))
+    }
+}
+
+/// Fills a template; `name` is for the error. Empty when every line named something absent.
+///
+/// ```
+/// use portcullis_plugin::template::{Values, fill};
+///
+/// let mut values = Values::default();
+/// values.set("path", Some("/project/a.txt"));
+/// values.set("error", None);
+/// assert_eq!(fill("x", "look at `{path}`\nthe error: {error}\n{{done}}", &values)?, "look at `/project/a.txt`\n{done}");
+/// assert_eq!(
+///     fill("x", "look at {paht}", &values).unwrap_err().message(),
+///     "template `x`, line 1: unknown placeholder `{paht}`; did you mean `{path}`?"
+/// );
+/// # Ok::<(), portcullis_plugin::types::Error>(())
+/// ```
+///
+/// # Errors
+/// A placeholder is unknown, or a brace has no partner.
+pub fn fill(name: &str, template: &str, values: &Values) -> Result<String, Error> {
+    let mut lines = Vec::new();
+    for (number, line) in template.lines().enumerate() {
+        let filled =
+            fill_line(line, values).map_err(|reason| Error::failed(&format!("template `{name}`, line {}: {reason}", number + 1)))?;
+        lines.extend(filled);
+    }
+    Ok(lines.join("\n").trim().to_owned())
+}
+
+/// None when the line names something absent.
+fn fill_line(line: &str, values: &Values) -> Result<Option<String>, String> {
+    let mut out = String::with_capacity(line.len());
+    let mut complete = true;
+    let mut rest = line;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (text, tail) = rest.split_at(at);
+        out.push_str(text);
+        if let Some(tail) = tail.strip_prefix("{{") {
+            out.push('{');
+            rest = tail;
+        } else if let Some(tail) = tail.strip_prefix("}}") {
+            out.push('}');
+            rest = tail;
+        } else {
+            let (name, tail) = placeholder(tail)?;
+            match values.get(name) {
+                Some(Some(value)) => out.push_str(value),
+                Some(None) => complete = false,
+                None => return Err(unknown(name, values)),
+            }
+            rest = tail;
+        }
+    }
+    out.push_str(rest);
+    Ok(complete.then_some(out))
+}
+
+fn placeholder(text: &str) -> Result<(&str, &str), String> {
+    let inside = text.strip_prefix('{').ok_or("a `}` without its `{`; write `}}` for the brace itself")?;
+    inside.split_once('}').ok_or_else(|| "a `{` without its `}`; write `{{` for the brace itself".into())
+}
+
+fn unknown(name: &str, values: &Values) -> String {
+    let known: Vec<&str> = values.0.iter().map(|(known, _)| known.as_str()).collect();
+    match nearest(known.iter().copied(), name) {
+        Some(near) => format!("unknown placeholder `{{{}}}`; did you mean `{{{near}}}`?", cut(name, 64)),
+        None => format!("unknown placeholder `{{{}}}`; known are `{}`", cut(name, 64), known.join("`, `")),
+    }
+}
+
+/// A value as it may stand in a message: one line, no backquotes, bounded.
+#[must_use]
+pub fn one_line(value: &str) -> String {
+    let clean: String = value
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else if character == '`' {
+                '\''
+            } else {
+                character
+            }
+        })
+        .collect();
+    cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), VALUE)
+}
+
+/// Values in a line, without repetitions; past a few it says how many more there are.
+#[must_use]
+pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for value in values.map(one_line).filter(|value| !value.is_empty()) {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    let more = seen.len().saturating_sub(LISTED);
+    seen.truncate(LISTED);
+    let text = seen.join(", ");
+    match (text.is_empty(), more) {
+        (true, _) => None,
+        (_, 0) => Some(text),
+        (_, more) => Some(format!("{} and {more} more", cut(&text, VALUE - 30))),
+    }
+}
+
+fn limit(limit: &Limit) -> String {
+    format!("{} {} of {}", limit.quantity.as_str(), limit.used, limit.maximum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, BuildContext, BuildIssue};
+    use crate::types::{Quantity, Severity};
+
+    fn values() -> Values {
+        let issue = testing::issue("rule:no_force", Severity::High, "a forced push")
+            .with("path", "/project/a.txt")
+            .with("path", "/project/b.txt")
+            .with("error", "no such\nfile `x`")
+            .with("growth", " \n");
+        let mut situation = testing::situation();
+        situation.recent = vec!["Bash: ls".into(), "Bash: git push -f".into()];
+        situation.totals.failed = 2;
+        let context = testing::context().goal("first").goal("second").limit(Quantity::FileOperations, 100, 40);
+        Values::of(&issue, &situation, &context)
+    }
+
+    #[test]
+    fn filled() {
+        for (template, expected) in [
+            ("{issue} {rule} {severity} {confidence} {impact}", "rule:no_force no_force high 0.80 0.50"),
+            ("{summary} {time} {step} {first_step}", "a forced push 2026-01-01T12:00:00.000Z 7 3"),
+            ("{request} / {earlier_request}", "second / first"),
+            ("{folders} | {limits} | {recent}", "/project | file-operations 40 of 100 | Bash: git push -f, Bash: ls"),
+            ("{path} | {evidence.path} | {error}", "/project/a.txt | /project/a.txt, /project/b.txt | no such file 'x'"),
+            ("{failed}", "2"),
+            ("kept\n{host}\n{evidence.growth} x\n{evidence.unheard}\n{blocked}\n{recurrences}\nkept", "kept\nkept"),
+            ("{host}", ""),
+            ("{{issue}} }}", "{issue} }"),
+            ("", ""),
+        ] {
+            assert_eq!(fill("t", template, &values()).unwrap(), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn refused() {
+        for (template, message) in [
+            ("ok\n{summry}", "template `t`, line 2: unknown placeholder `{summry}`; did you mean `{summary}`?"),
+            ("{", "template `t`, line 1: a `{` without its `}`; write `{{` for the brace itself"),
+            ("a } b", "template `t`, line 1: a `}` without its `{`; write `}}` for the brace itself"),
+            ("{host}{nothing like it}", "template `t`, line 1: unknown placeholder `{nothing like it}`; known are `issue`"),
+            ("{}", "template `t`, line 1: unknown placeholder `{}`; known are `issue`"),
+            ("{evidence.}", "template `t`, line 1: unknown placeholder `{evidence.}`"),
+        ] {
+            let error = fill("t", template, &values()).unwrap_err().message();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn values_are_bounded() {
+        let long = "word ".repeat(500);
+        assert!(one_line(&long).len() <= VALUE);
+        let many: Vec<String> = (0..20).map(|number| format!("{number}{long}")).collect();
+        let text = list(many.iter().map(String::as_str)).unwrap();
+        assert!(text.ends_with(" and 15 more") && text.len() < VALUE, "{text}");
+    }
+}
