@@ -1,1 +1,101 @@
-//! Placeholder.
+//! The intervention `emergency-stop`: ends the session and says why.
+//!
+//! The message is for the person and the agent; the report is what a person needs afterwards: root
+//! cause, what contributed, what to do now, against the next time, and in the configuration. All of it
+//! is made from the issue, the session's totals and its newest actions; what is not known is left out,
+//! never invented. Saving the incident, telling people and offering ways back are the host's part.
+//!
+//! An operator's template replaces the message: `emergency_stop.ISSUE`, else `emergency_stop.default`.
+
+mod advice;
+mod cause;
+
+use portcullis_plugin::intervention::{Context, Descriptor, Error, Intervention, Issue, Reads, Response, Situation, Stop, StopReport};
+use portcullis_plugin::template::{Values, fill, list};
+use portcullis_plugin::text::cut;
+
+/// The host's limit for one text, in bytes.
+const TEXT: usize = 4096;
+
+/// The message's wording; a line that names something absent falls away.
+const MESSAGE: &str = "\
+[portcullis emergency_stop | {issue} | {time}]
+This session was stopped, and nothing more will run in it.
+Why: {summary}
+Severity {severity}, confidence {confidence}; it began at step {first_step} and was stopped at step {step}.
+About: {evidence.path}
+Contacted: {evidence.host}
+The command: `{command}`
+So far: {so_far}.
+The newest actions: {recent}
+Agent: do not try to go on in another way. Tell the person what you were doing and what is unfinished.";
+
+/// The intervention.
+#[derive(Debug)]
+pub struct EmergencyStop;
+
+impl Intervention for EmergencyStop {
+    const DESCRIPTOR: Descriptor =
+        Descriptor::new("emergency-stop", env!("CARGO_PKG_VERSION"), "Ends the session with a report for the person.")
+            .reads(&[Reads::Issue, Reads::Context]);
+
+    fn intervene(_: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+        let mut values = Values::of(issue, situation, context);
+        values.set("so_far", so_far(situation).as_deref());
+        let report = StopReport {
+            root_cause: cut(&cause::root(issue, &values)?, TEXT),
+            contributing_factors: cause::contributing(issue, situation, context),
+            immediate: advice::immediate(issue, situation, &values)?,
+            preventive: advice::preventive(issue, &values)?,
+            configuration: advice::configuration(issue, &values)?,
+        };
+        Ok(Stop { message: cut(&message(issue, situation, &values)?, TEXT), report }.into())
+    }
+}
+
+portcullis_plugin::export!(intervention: EmergencyStop);
+
+fn message(issue: &Issue, situation: &Situation, values: &Values) -> Result<String, Error> {
+    let wanted = [format!("emergency_stop.{}", issue.name), "emergency_stop.default".to_owned()];
+    let theirs = wanted.iter().find_map(|wanted| situation.templates.iter().find(|(name, _)| name == wanted));
+    if let Some((name, template)) = theirs {
+        let text = fill(name, template, values)?;
+        if !text.is_empty() {
+            return Ok(text);
+        }
+    }
+    fill("emergency stop", MESSAGE, values)
+}
+
+/// What the session has done and used.
+fn so_far(situation: &Situation) -> Option<String> {
+    let totals = &situation.totals;
+    let seconds = totals.duration_ms / 1000;
+    let parts: Vec<String> = [
+        (totals.steps, "steps"),
+        (totals.files, "files written or deleted"),
+        (totals.failed, "failed"),
+        (totals.blocked, "blocked"),
+        (totals.tokens, "tokens"),
+        (totals.bytes, "bytes"),
+        (seconds, "seconds"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Texts of which each line is one item.
+fn items(name: &str, template: &str, values: &Values) -> Result<Vec<String>, Error> {
+    Ok(fill(name, template, values)?.lines().map(|line| cut(line, TEXT)).collect())
+}
+
+/// The newest actions, newest first.
+fn newest(situation: &Situation) -> Option<String> {
+    list(situation.recent.iter().rev().map(String::as_str))
+}
+
+#[cfg(test)]
+mod tests;
