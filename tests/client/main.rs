@@ -30,21 +30,31 @@ use crate::scratch::Scratch;
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
-    let programs = programs();
-    if let Err(why) = &programs {
-        tell(&format!("the client's tests cannot run: {why:#}"));
-        if env::var_os("CI").is_some_and(|value| value == "true") {
-            return Ok(ExitCode::FAILURE);
-        }
-        tell("they are SKIPPED; with CI=true this is a failure");
-    } else if !arguments.list && !offline::enter()? {
-        tell("no network namespace can be had here: tools are held back by a closed proxy alone");
+    let programs = if arguments.list { Err(anyhow!("the cases are listed, not run")) } else { programs() };
+    if !arguments.list && !ready(&programs)? {
+        return Ok(ExitCode::FAILURE);
     }
     let trials = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Stays where a case left its folders behind.
     let _ = fs::remove_dir(parent()?);
     Ok(conclusion.exit_code())
+}
+
+/// Says what stands in the way, and goes offline where nothing does. False when the run is to fail.
+fn ready(programs: &Result<Programs>) -> Result<bool> {
+    let Err(why) = programs else {
+        if !offline::enter()? {
+            tell("no network namespace can be had here: tools are held back by a closed proxy alone");
+        }
+        return Ok(true);
+    };
+    tell(&format!("the client's tests cannot run: {why:#}"));
+    let fails = env::var_os("CI").is_some_and(|value| value == "true");
+    if !fails {
+        tell("they are SKIPPED; with CI=true this is a failure");
+    }
+    Ok(!fails)
 }
 
 fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
