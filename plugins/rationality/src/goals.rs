@@ -1,0 +1,225 @@
+//! The person's goals: whether an action serves one, and whether one forbids it.
+//!
+//! A prohibition is read only where it is plain: a negation, then at once a known verb, then either
+//! nothing particular or words that name things. Anything conditional ("unless", "until", "other") is
+//! left to the model that reads the whole sentence. A later goal that asks for the same kind of thing
+//! lifts an earlier prohibition.
+
+use crate::nature;
+use crate::words::{Stems, split, stem};
+use portcullis_builtin_judging::place;
+use portcullis_plugin::types::{Action, EffectKind, Goal};
+
+/// What the person may ask for or forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Delete,
+    Change,
+    Publish,
+    Commit,
+    Install,
+    Download,
+    Run,
+}
+
+/// Verbs, with what they ask for.
+const VERBS: &[(&str, Deed)] = &[
+    ("delete", Deed::Delete),
+    ("remove", Deed::Delete),
+    ("erase", Deed::Delete),
+    ("wipe", Deed::Delete),
+    ("drop", Deed::Delete),
+    ("change", Deed::Change),
+    ("modify", Deed::Change),
+    ("edit", Deed::Change),
+    ("touch", Deed::Change),
+    ("alter", Deed::Change),
+    ("overwrite", Deed::Change),
+    ("rewrite", Deed::Change),
+    ("push", Deed::Publish),
+    ("publish", Deed::Publish),
+    ("deploy", Deed::Publish),
+    ("release", Deed::Publish),
+    ("upload", Deed::Publish),
+    ("commit", Deed::Commit),
+    ("install", Deed::Install),
+    ("download", Deed::Download),
+    ("run", Deed::Run),
+    ("execute", Deed::Run),
+];
+
+/// Words of a goal that ask for an effect, beyond the words of its target.
+const ASKED: &[(EffectKind, &[&str])] = &[
+    (
+        EffectKind::FileDelete,
+        &["delete", "remove", "clean", "cleanup", "prune", "clear", "purge", "reset", "uninstall", "drop", "wipe", "move", "rename"],
+    ),
+    (
+        EffectKind::Network,
+        &["download", "fetch", "install", "api", "url", "http", "web", "search", "research", "document", "docs", "upgrade", "update"],
+    ),
+    (EffectKind::Publish, &["push", "publish", "deploy", "release", "ship", "upload", "merge", "pr", "pull"]),
+    (EffectKind::RemoteChange, &["deploy", "migrate", "migration", "database", "provision", "cluster", "cloud", "push", "sql"]),
+    (EffectKind::ProcessStop, &["kill", "stop", "restart", "port"]),
+    (EffectKind::ProcessStart, &["run", "start", "execute", "launch", "demo", "try"]),
+    (EffectKind::SystemChange, &["install", "configure", "setup", "upgrade", "system", "docker"]),
+    (EffectKind::Persistence, &["cron", "service", "startup", "hook", "schedule", "daemon", "autostart", "alias"]),
+    (EffectKind::SecretRead, &["secret", "key", "token", "credential", "env", "password"]),
+    (EffectKind::Privilege, &["sudo", "root", "permission", "chmod", "chown", "install"]),
+];
+
+const NEGATIONS: &[&[&str]] = &[
+    &["don't"],
+    &["dont"],
+    &["do", "not"],
+    &["never"],
+    &["mustn't"],
+    &["must", "not"],
+    &["shouldn't"],
+    &["should", "not"],
+    &["without"],
+    &["avoid"],
+];
+
+/// Words after which a prohibition is not plain.
+const CONDITIONS: &[&str] = &[
+    "unless", "until", "before", "if", "when", "while", "except", "other", "others", "else", "just", "only", "without", "more", "than",
+    "too", "it", "this", "that", "these", "those",
+];
+
+/// Objects that stand for everything.
+const ANYTHING: &[&str] = &[
+    "any",
+    "anything",
+    "file",
+    "files",
+    "code",
+    "change",
+    "changes",
+    "nothing",
+    "something",
+    "yet",
+    "thing",
+    "things",
+    "stuff",
+    "folder",
+    "folders",
+];
+
+/// A goal serves as a measure: the action does what it asks for, or speaks of the same things.
+pub(crate) fn serves(action: &Action, goals: &[Goal], about: &Stems) -> bool {
+    goals.iter().rev().any(|goal| {
+        let asked = Stems::of([goal.text.as_str()]);
+        asked.meet(about) || asks_for(&asked, action)
+    })
+}
+
+fn asks_for(asked: &Stems, action: &Action) -> bool {
+    let mut grave = place::lasting(&action.facts).filter(|effect| ASKED.iter().any(|(kind, _)| *kind == effect.kind)).peekable();
+    grave.peek().is_some()
+        && grave.all(|effect| ASKED.iter().any(|(kind, words)| *kind == effect.kind && words.iter().any(|word| asked.has(&stem(word)))))
+}
+
+/// What the person said not to do, in their words, if the action does it.
+pub(crate) fn forbids(action: &Action, goals: &[Goal], roots: &[String]) -> Option<String> {
+    let verbs = Verbs(VERBS.iter().map(|(verb, deed)| (stem(verb), *deed)).collect());
+    let mut standing: Vec<Prohibition> = Vec::new();
+    for goal in goals {
+        let (asked, forbidden) = read(&goal.text, &verbs);
+        standing.retain(|known| !asked.contains(&known.deed));
+        standing.extend(forbidden);
+    }
+    standing.into_iter().find(|known| known.covers(action, roots)).map(|known| known.text)
+}
+
+struct Prohibition {
+    deed: Deed,
+    /// Empty for everything of the kind.
+    objects: Stems,
+    text: String,
+}
+
+/// What a goal asks for, and what it forbids.
+fn read(text: &str, verbs: &Verbs) -> (Vec<Deed>, Vec<Prohibition>) {
+    let mut asked = Vec::new();
+    let mut forbidden = Vec::new();
+    for clause in text.split(['.', ',', ';', ':', '!', '?', '\n', '(', ')']) {
+        let words = split(clause);
+        let negated = (0..words.len()).find_map(|at| Some((at, negation(words.get(at..)?)?)));
+        match negated {
+            Some((at, length)) => forbidden.extend(prohibition(clause, words.get(at + length..).unwrap_or_default(), verbs)),
+            None => asked.extend(words.iter().filter_map(|word| verbs.deed(word))),
+        }
+    }
+    (asked, forbidden)
+}
+
+/// How many words a negation at the start has.
+fn negation(words: &[String]) -> Option<usize> {
+    NEGATIONS
+        .iter()
+        .find(|negation| words.len() >= negation.len() && words.iter().zip(**negation).all(|(word, part)| word == part))
+        .map(|found| found.len())
+}
+
+/// "push", "push to main", "commit or push": each verb with what follows them all.
+fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition> {
+    let mut deeds: Vec<Deed> = rest.first().and_then(|verb| verbs.deed(verb)).into_iter().collect();
+    let mut objects = rest.get(1..).unwrap_or_default();
+    while let [joint, verb, others @ ..] = objects
+        && matches!(joint.as_str(), "or" | "and" | "nor")
+        && let Some(deed) = verbs.deed(verb)
+    {
+        deeds.push(deed);
+        objects = others;
+    }
+    if objects.iter().any(|word| CONDITIONS.contains(&word.as_str())) {
+        return Vec::new();
+    }
+    let objects = Stems::of(objects.iter().map(String::as_str).filter(|word| !ANYTHING.contains(word)));
+    let plain = |deed: &Deed| *deed != Deed::Run || !objects.is_empty();
+    deeds.into_iter().filter(plain).map(|deed| Prohibition { deed, objects: objects.clone(), text: clause.trim().to_owned() }).collect()
+}
+
+/// The verbs' stems.
+struct Verbs(Vec<(String, Deed)>);
+
+impl Verbs {
+    fn deed(&self, word: &str) -> Option<Deed> {
+        let stem = stem(word);
+        self.0.iter().find(|(known, _)| *known == stem).map(|(_, deed)| *deed)
+    }
+}
+
+impl Prohibition {
+    fn covers(&self, action: &Action, roots: &[String]) -> bool {
+        let effect = |wanted: fn(&EffectKind) -> bool| place::lasting(&action.facts).any(|effect| wanted(&effect.kind));
+        let orders = |words: &[&str]| nature::orders(action, words);
+        let (done, about) = match self.deed {
+            Deed::Delete => (effect(deletes), nature::objects(action, roots, deletes)),
+            Deed::Change => (effect(changes) && nature::of(action) != nature::Nature::Tests, nature::objects(action, roots, changes)),
+            Deed::Publish => (effect(publishes), spoken(action)),
+            Deed::Commit => (orders(&["commit"]), spoken(action)),
+            Deed::Install => (orders(&["install", "add", "i"]), spoken(action)),
+            Deed::Download => (action.facts.effects.iter().any(place::is_external), spoken(action)),
+            Deed::Run => (action.shell().is_some(), spoken(action)),
+        };
+        done && (self.objects.is_empty() || self.objects.meet(&about))
+    }
+}
+
+fn spoken(action: &Action) -> Stems {
+    Stems::of(nature::spoken(action))
+}
+
+const fn deletes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::FileDelete)
+}
+
+const fn changes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete)
+}
+
+const fn publishes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::Publish | EffectKind::RemoteChange)
+}

@@ -1,0 +1,65 @@
+//! What the newest steps had to do with this one.
+
+use crate::nature;
+use portcullis_builtin_judging::place;
+use portcullis_plugin::types::{Action, EffectKind, Operation, Status, StepDetail};
+
+/// One past step in full.
+pub(crate) type Detail<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
+
+/// What the look back showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Past {
+    /// An earlier step had to do with the same path, or with one beside it.
+    pub(crate) near: bool,
+    /// An earlier step had to do with the very path that this one changes.
+    pub(crate) known: bool,
+    /// Every step of the session was looked at.
+    pub(crate) whole: bool,
+    /// The newest test or build that was seen failed.
+    pub(crate) broken: bool,
+}
+
+/// Looks back over at most `most` steps, newest first.
+pub(crate) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
+    let own: Vec<(&EffectKind, &str)> =
+        action.touched().filter(|(kind, _)| **kind != EffectKind::FileRead).map(|(kind, path)| (kind, path.text.as_str())).collect();
+    let first = action.step.saturating_sub(most);
+    let mut past = Past { whole: first == 0, ..Past::default() };
+    let mut tested = false;
+    for step in (first..action.step).rev() {
+        let Some(earlier) = detail(step) else {
+            past.whole = false;
+            continue;
+        };
+        past.near |= earlier.paths.iter().any(|path| own.iter().any(|(_, own)| beside(own, &path.text)));
+        past.known |= earlier.paths.iter().any(|path| own.iter().any(|(kind, own)| shows(kind, own, &path.text)));
+        if !tested && let Some(failed) = ended_badly(&earlier, action) {
+            tested = true;
+            past.broken = failed;
+        }
+    }
+    past
+}
+
+/// Having to do with `other` shows what `own` holds: it is the same or a part of it; for a deletion, also
+/// the folder that it stands in.
+fn shows(kind: &EffectKind, own: &str, other: &str) -> bool {
+    let listed = *kind == EffectKind::FileDelete && own.rsplit_once('/').is_some_and(|(folder, _)| folder == other);
+    place::holds(own, other) || listed
+}
+
+/// The same folder, or one of the two below the other.
+fn beside(own: &str, other: &str) -> bool {
+    let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
+    place::holds(own, other) || place::holds(other, own) || (!folder.is_empty() && place::holds(folder, other))
+}
+
+/// Whether a past test or build failed; none for any other step. The details keep no parsed commands, so
+/// its parameters' text has to name a runner that this action's shape would be known by.
+fn ended_badly(earlier: &StepDetail, action: &Action) -> Option<bool> {
+    let outcome = earlier.outcome.as_ref()?;
+    let shell = matches!(action.operation, Operation::Shell(_)) && earlier.tool == action.tool;
+    let ended = matches!(outcome.status, Status::Ok | Status::Failed);
+    (shell && ended && nature::names_a_test(&earlier.parameters)).then_some(outcome.status == Status::Failed)
+}
