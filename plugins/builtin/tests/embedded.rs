@@ -1,0 +1,97 @@
+//! What is embedded is what the list says, small, self-contained, and the same on any machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+use portcullis_builtin::{ALL, Builtin, Kind, SHELL_READER, find};
+use std::path::Path;
+use wasmparser::{Parser, Payload};
+
+fn every() -> impl Iterator<Item = &'static Builtin> {
+    ALL.iter().chain([&SHELL_READER])
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn every_plugin_is_there() {
+    for (name, kind) in [
+        ("csv", Kind::AuditExporter),
+        ("emergency-stop", Kind::Intervention),
+        ("jsonl", Kind::AuditExporter),
+        ("rationality", Kind::RiskCalculator),
+        ("repetitive-errors", Kind::Pattern),
+        ("risk", Kind::RiskCalculator),
+        ("rules", Kind::RiskCalculator),
+        ("scope-creep", Kind::Pattern),
+        ("side-effects", Kind::RiskCalculator),
+        ("soft-correction", Kind::Intervention),
+    ] {
+        assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
+    }
+    assert_eq!(ALL.len(), 10);
+    assert_eq!(SHELL_READER.kind, Kind::ShellReader);
+    assert!(find("shell").is_none(), "the shell reader is no plugin");
+    assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
+}
+
+#[test]
+fn digests_are_the_bytes() {
+    for builtin in every() {
+        assert_eq!(blake3::hash(builtin.bytes).to_hex().as_str(), builtin.digest, "{}", builtin.name);
+    }
+}
+
+/// A descriptor stands at the component's top level and names the plugin, its kind and this version.
+#[test]
+fn plugins_describe_themselves() {
+    for builtin in ALL {
+        let mut depth = 0;
+        let mut found = Vec::new();
+        for payload in Parser::new(0).parse_all(builtin.bytes) {
+            match payload.unwrap() {
+                Payload::Version { .. } => depth += 1,
+                Payload::End(_) => depth -= 1,
+                Payload::CustomSection(section) if section.name() == "portcullis-descriptor" => {
+                    found.push((depth, section.data().to_vec()))
+                }
+                _ => {}
+            }
+        }
+        let [(1, descriptor)] = found.as_slice() else { panic!("{}: {found:?}", builtin.name) };
+        let text = std::str::from_utf8(descriptor).unwrap();
+        for part in [
+            format!("\"name\":\"{}\"", builtin.name),
+            format!("\"kind\":\"{}\"", builtin.kind),
+            format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION")),
+        ] {
+            assert!(text.contains(&part), "{part} is not in {text}");
+        }
+    }
+}
+
+/// Each call gets a memory of its own, so its first size counts; a module's own code and data too.
+#[test]
+fn memories_begin_small() {
+    for builtin in every() {
+        let most = if builtin.kind == Kind::ShellReader { 2 << 20 } else { 192 << 10 };
+        let mut bytes = 0;
+        for payload in Parser::new(0).parse_all(builtin.bytes) {
+            if let Payload::MemorySection(memories) = payload.unwrap() {
+                bytes += memories.into_iter().map(|memory| memory.unwrap().initial * 65_536).sum::<u64>();
+            }
+        }
+        assert!((65_536..=most).contains(&bytes), "{}: {bytes} bytes of memory", builtin.name);
+    }
+}
+
+#[test]
+fn nothing_of_the_build_machine_is_inside() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_str().unwrap();
+    let home = std::env::home_dir().map(|home| home.join(".cargo").display().to_string()).unwrap();
+    for builtin in every() {
+        for foreign in [root, home.as_str(), "wasi_snapshot", "wasi:"] {
+            assert!(!contains(builtin.bytes, foreign), "{} holds `{foreign}`", builtin.name);
+        }
+    }
+}
