@@ -5,8 +5,9 @@
 //! with 10 KB of state, into a journal that is checkpointed as maintenance would.
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
-use portcullis_store::{Commit, Durability, Home, NewRecord, Store, StoreError};
+use portcullis_store::{Commit, CommitError, Durability, Home, NewRecord, Store, StoreError};
 use std::error::Error;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,18 +22,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// One hook's share: three times in microseconds on stdout.
+/// Prints what one hook's share took, in microseconds.
 fn hook(folder: &str, id: &str) -> Result<(), Box<dyn Error>> {
+    let [open, snapshot, commit] = once(Path::new(folder), id)?;
+    println!("{open} {snapshot} {commit}");
+    Ok(())
+}
+
+/// Open, snapshot, commit.
+fn once(folder: &Path, id: &str) -> Result<[f64; 3], CommitError> {
     let start = Instant::now();
-    let home = Home::open(folder)?;
-    let mut store = Store::open(&home, Durability::Process)?;
+    let mut store = Store::open(&Home::open(folder)?, Durability::Process)?;
     let opened = Instant::now();
     let snapshot = store.snapshot(SESSION, None)?;
     let seen = Instant::now();
     store.commit(&snapshot, commit(id))?;
-    let committed = Instant::now();
-    println!("{} {} {}", micros(opened - start), micros(seen - opened), micros(committed - seen));
-    Ok(())
+    Ok([micros(opened - start), micros(seen - opened), micros(seen.elapsed())])
 }
 
 fn commit(id: &str) -> Commit {
@@ -56,9 +61,7 @@ fn measure() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let home = Home::open(folder.path().join("home"))?;
     let myself = std::env::current_exe()?;
-    let mut parts: [Vec<f64>; 3] = Default::default();
-    let mut rounds: [Vec<f64>; 3] = Default::default();
-    let mut largest = 0;
+    let mut figures = Figures::default();
     for round in 0..ROUNDS {
         let mut hook = Command::new(&myself);
         hook.arg("hook").arg(home.path()).arg(round.to_string());
@@ -66,29 +69,65 @@ fn measure() -> Result<(), Box<dyn Error>> {
         nothing.arg("nothing");
         let mut sh = Command::new("sh");
         sh.args(["-c", "true"]);
-        for (command, times) in [hook, nothing, sh].iter_mut().zip(&mut rounds) {
+        for (command, times) in [hook, nothing, sh].iter_mut().zip(&mut figures.processes) {
             let (text, took) = run(command)?;
             times.push(took);
-            for (part, value) in parts.iter_mut().zip(text.split_whitespace()) {
+            for (part, value) in figures.cold.iter_mut().zip(text.split_whitespace()) {
                 part.push(value.parse()?);
             }
         }
-        largest = largest.max(maintain(&home)?);
+        for (part, value) in figures.warm.iter_mut().zip(once(home.path(), &format!("warm{round}"))?) {
+            part.push(value);
+        }
+        figures.maintain(&home)?;
     }
-    report(&parts, &rounds, largest);
-    let mut store = Store::open(&home, Durability::Process)?;
-    println!("verified {} records: {:?}", store.verify(|_| {})?.records, store.verify(|_| {})?.first_bad);
+    figures.print();
+    let verified = Store::open(&home, Durability::Process)?.verify(|_| {})?;
+    println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
     Ok(())
 }
 
-/// Checkpoints when it is due; the size of the log.
-fn maintain(home: &Home) -> Result<u64, StoreError> {
-    let mut store = Store::open(home, Durability::Process)?;
-    let size = store.log_size();
-    if store.checkpoint_due() {
-        store.checkpoint()?;
+/// All in microseconds.
+#[derive(Default)]
+struct Figures {
+    /// Open, snapshot, commit in a process of their own.
+    cold: [Vec<f64>; 3],
+    /// The same in a process that has done it before.
+    warm: [Vec<f64>; 3],
+    /// The hook, this program doing nothing, the shell.
+    processes: [Vec<f64>; 3],
+    checkpoints: Vec<f64>,
+    largest_log: u64,
+}
+
+impl Figures {
+    fn maintain(&mut self, home: &Home) -> Result<(), StoreError> {
+        let mut store = Store::open(home, Durability::Process)?;
+        self.largest_log = self.largest_log.max(store.log_size());
+        if store.checkpoint_due() {
+            let start = Instant::now();
+            store.checkpoint()?;
+            self.checkpoints.push(micros(start.elapsed()));
+        }
+        Ok(())
     }
-    Ok(size)
+
+    fn print(&self) {
+        let [hook, nothing, sh] = self.processes.each_ref().map(|times| median(times));
+        let line = |name: &str, value: f64| println!("{name:24} {value:8.0} us {:6.2} x sh", value / sh);
+        println!("medians of {ROUNDS}, log up to {} KiB", self.largest_log / 1024);
+        for (where_, parts) in [("", &self.cold), (", warm", &self.warm)] {
+            let parts = parts.each_ref().map(|times| median(times));
+            for (name, value) in ["open", "snapshot", "commit"].iter().zip(parts) {
+                line(&format!("{name}{where_}"), value);
+            }
+            line(&format!("all three{where_}"), parts.iter().sum());
+        }
+        for (name, value) in [("process", hook), ("process doing nothing", nothing), ("sh -c true", sh)] {
+            line(name, value);
+        }
+        line(&format!("checkpoint ({} times)", self.checkpoints.len()), median(&self.checkpoints));
+    }
 }
 
 fn run(command: &mut Command) -> Result<(String, f64), Box<dyn Error>> {
@@ -99,19 +138,6 @@ fn run(command: &mut Command) -> Result<(String, f64), Box<dyn Error>> {
         return Err(format!("{command:?} failed: {}", output.status).into());
     }
     Ok((String::from_utf8(output.stdout)?, took))
-}
-
-fn report(parts: &[Vec<f64>; 3], rounds: &[Vec<f64>; 3], largest: u64) {
-    let [hook, nothing, sh] = rounds.each_ref().map(|times| median(times));
-    println!("median of {ROUNDS}, log up to {} KiB", largest / 1024);
-    for (name, times) in ["open", "snapshot", "commit"].iter().zip(parts) {
-        println!("{name:10} {:8.0} us  {:5.2} x sh", median(times), median(times) / sh);
-    }
-    let total = parts.each_ref().map(|times| median(times)).iter().sum::<f64>();
-    println!("{:10} {total:8.0} us  {:5.2} x sh", "all three", total / sh);
-    for (name, value) in [("process", hook), ("nothing", nothing), ("sh -c true", sh)] {
-        println!("{name:10} {value:8.0} us  {:5.2} x sh", value / sh);
-    }
 }
 
 fn median(times: &[f64]) -> f64 {

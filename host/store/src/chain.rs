@@ -100,3 +100,32 @@ impl<'a> Columns<'a> {
 pub fn hex(hash: &Hash) -> String {
     blake3::Hash::from(*hash).to_hex().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_sets_of_columns_have_one_seal() {
+        let keys = Keys { seal: [1; 32], anchor: [2; 32] };
+        let with = |at, step, first: Option<&'static str>, second: Option<&'static str>| {
+            let mut texts = [None; 7];
+            (texts[0], texts[1]) = (first.map(str::as_bytes), second.map(str::as_bytes));
+            Columns { at, step, texts }.seal(&GENESIS, &keys)
+        };
+        let seals = [
+            with(None, None, None, None),
+            with(Some(0), None, None, None),
+            with(None, Some(0), None, None),
+            with(None, None, Some(""), None),
+            with(None, None, None, Some("")),
+            with(None, None, Some("ab"), Some("c")),
+            with(None, None, Some("a"), Some("bc")),
+            with(None, None, Some("abc"), None),
+            with(None, None, Some("a\u{1}b"), Some("c")),
+            with(None, None, Some("a"), Some("b\u{1}c")),
+        ];
+        let different: std::collections::HashSet<_> = seals.iter().collect();
+        assert_eq!(different.len(), seals.len());
+    }
+}

@@ -10,8 +10,16 @@
 //!
 //! A record is durable when `commit` returns: it survives the death of the process, and with
 //! [`Durability::Full`] that of the machine. Until [`Store::checkpoint`] runs, what was committed
-//! stands in the write-ahead log, and every first opener reads that log: let maintenance run it when
-//! [`Store::checkpoint_due`] says so.
+//! stands in the write-ahead log, and a process that finds no other at work reads that log whole: let
+//! maintenance empty it when [`Store::checkpoint_due`] says so. A commit that meets a log of 4 MiB
+//! empties it itself.
+//!
+//! What a journal that verifies proves, and what not, stands in `chain.rs`.
+//!
+//! Cost: `cargo run --release -p portcullis-store --example cost`. On a busy two-core machine a process
+//! of its own takes .7 ms to open, .1 ms for the snapshot and .2 ms to commit a 3 KB record and 10 KB of
+//! state, together .7 to 1.0 of `sh -c true` in the same run; a tenth to a quarter of that reads the log.
+//! A checkpoint flushes the disk, 30 ms there, and is due after 18 such commits.
 
 mod chain;
 mod error;
