@@ -132,7 +132,7 @@ pub fn is_loopback(host: &str) -> bool {
 /// The host of an address, a `host:port` or a bare host; empty when there is none.
 #[must_use]
 pub fn host_of(target: &str) -> String {
-    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let rest = target.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or(target);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match authority.split_once(']') {

@@ -9,8 +9,8 @@ use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Form,
 const SHOWN: usize = 8;
 
 /// A path outside the expected scope, unless it counts as a part of the system.
-pub(crate) fn scope(action: &Action, weights: &Weights) -> Option<Factor> {
-    let paths = touched(&action.facts, |scope| scope == Scope::Outside);
+pub(crate) fn scope(action: &Action, base: &Factor, weights: &Weights) -> Option<Factor> {
+    let paths = touched(&action.facts, reads_count(base, weights), |scope| scope == Scope::Outside);
     if paths.is_empty() {
         return None;
     }
@@ -34,9 +34,9 @@ pub(crate) fn repetition(context: &Context, weights: &Weights) -> Option<Factor>
 }
 
 /// The system, credentials, or else a mightier user.
-pub(crate) fn privilege(action: &Action, weights: &Weights) -> Option<Factor> {
+pub(crate) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Option<Factor> {
     let facts = &action.facts;
-    let mut paths = touched(facts, |scope| scope == Scope::System);
+    let mut paths = touched(facts, reads_count(base, weights), |scope| scope == Scope::System);
     let secrets = place::lasting(facts).filter(|effect| effect.kind == EffectKind::SecretRead).map(|effect| effect.target.as_str());
     for secret in secrets {
         if !paths.contains(&secret) {
@@ -87,12 +87,19 @@ fn command_text<'a>(action: &'a Action, form: &Form) -> Option<&'a str> {
     shell.text.get(usize::try_from(command.start).ok()?..usize::try_from(command.end).ok()?)
 }
 
-/// Paths of that scope that the action itself reads or changes, each once.
-fn touched(facts: &Facts, wanted: fn(Scope) -> bool) -> Vec<&str> {
+/// Looking elsewhere makes looking riskier, not the changes that the same action makes at home.
+const fn reads_count(base: &Factor, weights: &Weights) -> bool {
+    base.weight <= weights.read
+}
+
+/// Paths of that scope that the action itself changes, or reads where reads count, each once. Reading a
+/// secret always counts.
+fn touched(facts: &Facts, reads: bool, wanted: fn(Scope) -> bool) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for effect in place::lasting(facts) {
-        let file =
-            effect.kind.changes_files() || matches!(effect.kind, EffectKind::FileRead | EffectKind::SecretRead | EffectKind::Persistence);
+        let file = effect.kind.changes_files()
+            || matches!(effect.kind, EffectKind::SecretRead | EffectKind::Persistence)
+            || (reads && effect.kind == EffectKind::FileRead);
         let Some(path) = facts.path(effect).filter(|path| file && wanted(path.scope)) else { continue };
         if !found.contains(&path.text.as_str()) {
             found.push(&path.text);

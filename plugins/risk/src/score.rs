@@ -13,8 +13,8 @@ const MOST: u16 = 1000;
 /// grave. Scope and repetition are added last and never lift anything past it.
 pub(crate) fn judge(action: &Action, context: &Context, weights: &Weights) -> Risk {
     let base = base::factor(action, weights);
-    let around: Vec<_> = modifiers::scope(action, weights).into_iter().chain(modifiers::repetition(context, weights)).collect();
-    let power: Vec<_> = modifiers::privilege(action, weights).into_iter().chain(modifiers::forms(action, weights)).collect();
+    let around: Vec<_> = modifiers::scope(action, &base, weights).into_iter().chain(modifiers::repetition(context, weights)).collect();
+    let power: Vec<_> = modifiers::privilege(action, &base, weights).into_iter().chain(modifiers::forms(action, weights)).collect();
 
     let own = power.iter().fold(base.weight, |sum, factor| sum.saturating_add(factor.weight));
     let own = own.min(if grave::is_grave(action, context) { MOST } else { weights.ceiling });

@@ -1,7 +1,8 @@
 //! `warn_external_network`: another machine is reached.
 //!
 //! Not in that sense external: this machine itself, hosts that the operator trusts, a package manager at
-//! its own default registry, and git at a remote that the project names without an address.
+//! its own default registry, and git or its forge's client at a remote that the project names without an
+//! address.
 
 use crate::config::{Config, NETWORK};
 use portcullis_builtin_judging::place;
@@ -28,6 +29,9 @@ const MANAGERS: &[(&[&str], &[&str])] = &[
     (&["brew"], &["formulae.brew.sh", "ghcr.io"]),
 ];
 
+/// Programs that talk to the project's own remote.
+const REMOTES: &[&str] = &["git", "gh", "glab", "hub"];
+
 /// The rule.
 pub(crate) fn rule(action: &Action, _: &Context, config: &Config<'_>) -> Option<Ruling> {
     if matches!(&action.operation, Operation::Network(request) if request.url.is_empty()) {
@@ -37,9 +41,12 @@ pub(crate) fn rule(action: &Action, _: &Context, config: &Config<'_>) -> Option<
     let reached = effects().filter(|effect| !is_expected(effect, action)).map(|effect| place::host_of(&effect.target));
     let claimed = |host: &String| effects().any(|effect| place::host_of(&effect.target) == *host);
     let unclaimed = action.facts.hosts.iter().map(|host| place::host_of(host)).filter(|host| !claimed(host));
-    let mut hosts: Vec<String> = reached.chain(unclaimed).filter(|host| !place::is_loopback(host) && !is_trusted(host, config)).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
+    let mut hosts: Vec<String> = Vec::new();
+    for host in reached.chain(unclaimed).filter(|host| !place::is_loopback(host) && !is_trusted(host, config)) {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
     if hosts.is_empty() {
         return None;
     }
@@ -52,7 +59,7 @@ pub(crate) fn rule(action: &Action, _: &Context, config: &Config<'_>) -> Option<
     Some(named.iter().take(SHOWN).fold(ruling, |ruling, host| ruling.because(evidence("host", host, None))))
 }
 
-/// A package manager at its registry, or git at a remote that has a name.
+/// A package manager at its registry, or git or its like at a remote that has a name or none.
 fn is_expected(effect: &Effect, action: &Action) -> bool {
     let Some(program) = program(effect, action) else { return false };
     let host = place::host_of(&effect.target);
@@ -60,7 +67,7 @@ fn is_expected(effect: &Effect, action: &Action) -> bool {
     let own = MANAGERS.iter().find(|(names, _)| names.contains(&program)).map(|(_, registries)| *registries);
     match own {
         Some(registries) => !address || registries.contains(&host.as_str()),
-        None => program == "git" && !address,
+        None => REMOTES.contains(&program) && !address,
     }
 }
 

@@ -14,6 +14,9 @@ use portcullis_plugin::types::{Action, Command, Context, Coverage, Direction, Ef
 const MOST_EDITS: usize = 16;
 const MOST_TEXT: usize = 4096;
 
+/// The one program of which deleting is all that can be said: `git rm`, say, also changes the index.
+const PROGRAM: &str = "rm";
+
 /// How a masked value begins: it may not be moved.
 const PLACEHOLDER: &str = "<secret:";
 
@@ -124,8 +127,12 @@ fn splice(shell: &Shell, command: &Command, text: String) -> Option<Edit> {
         let target = &redirection.target;
         redirection.direction == Direction::Duplicate || (target.known && place::is_sink(&target.text))
     });
-    let bare = command.wrappers.is_empty() && command.assignments.is_empty() && command.input_from.is_none() && !command.privileged;
-    if command.origin != Origin::Plain || !bare || !harmless || command.program.is_empty() || !span.contains(&command.program) {
+    let bare = command.program == PROGRAM
+        && command.wrappers.is_empty()
+        && command.assignments.is_empty()
+        && command.input_from.is_none()
+        && !command.privileged;
+    if command.origin != Origin::Plain || !bare || !harmless || !span.contains(PROGRAM) {
         return None;
     }
     let inside = |other: &&Command| other.start >= command.start && other.end <= command.end;
@@ -139,15 +146,12 @@ fn splice(shell: &Shell, command: &Command, text: String) -> Option<Edit> {
 }
 
 fn overlap(edits: &[Edit]) -> bool {
-    let mut spans: Vec<(u32, u32)> = edits
-        .iter()
-        .filter_map(|edit| match &edit.change {
-            Change::Splice(splice) => Some((splice.start, splice.end)),
-            _ => None,
-        })
-        .collect();
-    spans.sort_unstable();
-    spans.windows(2).any(|pair| matches!(pair, [(_, end), (start, _)] if start < end))
+    let span = |edit: &Edit| match &edit.change {
+        Change::Splice(splice) => Some((splice.start, splice.end)),
+        _ => None,
+    };
+    let spans = || edits.iter().enumerate().filter_map(|(at, edit)| Some((at, span(edit)?)));
+    spans().any(|(at, (start, end))| spans().any(|(other, (from, to))| other != at && from < end && start < to))
 }
 
 fn parent(path: &str) -> &str {

@@ -121,6 +121,7 @@ fn network_and_unseen_code() {
         ("another's registry", by("pip install", "registry.npmjs.org"), &[(NETWORK, Warn)]),
         ("registry by another program", by("curl x", "registry.npmjs.org"), &[(NETWORK, Warn)]),
         ("git at its remote", by("git fetch", "origin"), &[]),
+        ("its forge", shell("gh run view").affects(EffectKind::Network, "").by(0), &[]),
         ("git at an address", by("git clone", "example.org"), &[(NETWORK, Warn)]),
         ("another program at a bare name", by("ssh x", "origin"), &[(NETWORK, Warn)]),
         ("unseen", unseen(), &[(UNSEEN, Ask)]),

@@ -19,8 +19,19 @@ pub(crate) fn left_by(action: &Action, context: &Context, levels: &Levels) -> Ve
             left.push(one);
         }
     }
-    left.sort_by_key(|one| std::cmp::Reverse(one.severity));
-    bounded(left)
+    bounded(worst_first(left))
+}
+
+fn worst_first(mut left: Vec<SideEffect>) -> Vec<SideEffect> {
+    let mut sorted = Vec::with_capacity(left.len());
+    for severity in [Severity::Critical, Severity::High, Severity::Medium] {
+        let (these, milder) = left.into_iter().partition(|one| one.severity == severity);
+        let these: Vec<SideEffect> = these;
+        sorted.extend(these);
+        left = milder;
+    }
+    sorted.extend(left);
+    sorted
 }
 
 /// What does not fit is summed up, so that the worst and the irreversible stay visible.

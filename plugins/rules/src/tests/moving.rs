@@ -71,6 +71,7 @@ fn what_is_in_doubt_is_asked() {
     let to_a_file =
         |redirection: Redirection| Redirection { target: Word { text: "log".into(), known: true, quoted: false }, ..redirection };
     let cases: Vec<(&str, Action)> = vec![
+        ("another program", delete(shell("git rm -r src"), "src", 0)),
         ("wrapper", change(tree("src"), |command| command.wrappers.push("nice".into()))),
         ("mightier user", change(tree("src"), |command| command.privileged = true)),
         ("assignment", change(tree("src"), |command| command.assignments.push(("A".into(), "b".into())))),
