@@ -1,0 +1,409 @@
+//! What paths and hosts mean, as text: nothing here looks at a disk.
+
+use crate::types::EffectKind;
+
+/// Stands for what only the run can tell.
+const UNKNOWN: char = '\u{fffd}';
+
+/// Where a command takes effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    #[default]
+    Here,
+    /// Another machine.
+    Host(String),
+    /// A container on this one.
+    Container(String),
+}
+
+/// Makes `text` an absolute normalised path. What is known only when the command runs is left out,
+/// with all that follows it; the flag says whether nothing was.
+pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
+    let whole = if text.starts_with('/') { text.to_owned() } else { format!("{folder}/{text}") };
+    if text.starts_with(UNKNOWN) {
+        return (String::new(), false);
+    }
+    match whole.find(UNKNOWN) {
+        None => (normalise(&whole), true),
+        Some(0) => (String::new(), false),
+        Some(at) => {
+            let known = whole.get(..at).unwrap_or("");
+            let parent = known.rfind('/').map_or("", |slash| known.get(..slash.max(1)).unwrap_or(""));
+            (normalise(parent), false)
+        }
+    }
+}
+
+fn normalise(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// `path` is `folder` or lies below it.
+pub(crate) fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
+}
+
+/// A stream or a sink, not a file that anyone cares about.
+pub(crate) fn is_stream(path: &str) -> bool {
+    matches!(
+        path,
+        "/dev/null"
+            | "/dev/stdin"
+            | "/dev/stdout"
+            | "/dev/stderr"
+            | "/dev/tty"
+            | "/dev/zero"
+            | "/dev/random"
+            | "/dev/urandom"
+            | "/dev/full"
+    ) || path.starts_with("/dev/fd")
+}
+
+/// What else a file effect is, by where it happens: kinds, and dangerous forms.
+pub(crate) fn consequences(kind: &EffectKind, path: &str, recursive: bool, home: &str) -> (Vec<EffectKind>, Vec<&'static str>) {
+    let (mut kinds, mut forms) = (Vec::new(), Vec::new());
+    let changes = matches!(kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete);
+    if *kind == EffectKind::FileRead && is_secret(path, home) {
+        kinds.push(EffectKind::SecretRead);
+    }
+    if changes && is_disk(path) {
+        kinds.push(EffectKind::SystemChange);
+        forms.push("disk-write");
+    } else if changes && is_system(path) {
+        kinds.push(EffectKind::SystemChange);
+    }
+    if changes && *kind != EffectKind::FileDelete && starts_by_itself(path, home) {
+        kinds.push(EffectKind::Persistence);
+    }
+    if changes && grants_rights(path) {
+        kinds.push(EffectKind::Privilege);
+    }
+    if *kind == EffectKind::FileDelete && recursive && is_root_like(path, home) {
+        forms.push("delete-root");
+    }
+    (kinds, forms)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Endings of paths that hold credentials, whoever's they are.
+const SECRET_ENDINGS: &[&str] = &[
+    "/.ssh",
+    "/.ssh/*",
+    "/.aws",
+    "/.aws/credentials",
+    "/.netrc",
+    "/_netrc",
+    "/.pgpass",
+    "/.my.cnf",
+    "/.git-credentials",
+    "/.docker/config.json",
+    "/.kube/config",
+    "/.pypirc",
+    "/.gem/credentials",
+    "/.cargo/credentials",
+    "/.cargo/credentials.toml",
+    "/.vault-token",
+    "/.terraformrc",
+    "/.config/gh/hosts.yml",
+    "/.config/hub",
+    "/.config/gcloud/application_default_credentials.json",
+    "/.config/gcloud/credentials.db",
+    "/.config/gcloud/access_tokens.db",
+    "/.azure/accessTokens.json",
+    "/.azure/msal_token_cache.json",
+    "/.claude/.credentials.json",
+    "/.codex/auth.json",
+    "/.config/op/config",
+    "/.gnupg",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/master.passwd",
+    "/etc/security/opasswd",
+    "/Login Data",
+    "/logins.json",
+    "/key4.db",
+    "/cookies.sqlite",
+    "/etc/krb5.keytab",
+    "/.s3cfg",
+    "/.boto",
+    "/.htpasswd",
+    "/etc/kubernetes/admin.conf",
+    "/.config/rclone/rclone.conf",
+    "/wallet.dat",
+    "/.ethereum/keystore",
+    "/.electrum/wallets",
+];
+
+/// Folders that hold credentials and little else.
+const SECRET_FOLDERS: &[&str] = &[
+    "/.gnupg/",
+    "/.password-store/",
+    "/Library/Keychains/",
+    "/.local/share/keyrings/",
+    "/etc/ssl/private/",
+    "/run/secrets/",
+    "/var/run/secrets/",
+    "/.aws/sso/",
+    "/etc/sssd/",
+];
+
+/// A key, a token, a password, or a file that usually holds them.
+pub(crate) fn is_secret(path: &str, home: &str) -> bool {
+    let name = file_name(path);
+    let lower = name.to_ascii_lowercase();
+    if SECRET_ENDINGS.iter().any(|ending| path.ends_with(ending)) || SECRET_FOLDERS.iter().any(|folder| path.contains(folder)) {
+        return true;
+    }
+    if path.contains("/.ssh/") {
+        return !(name.ends_with(".pub") || matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old"));
+    }
+    if path.starts_with("/proc/") && name == "environ" {
+        return true;
+    }
+    if name == ".npmrc" || name == ".yarnrc.yml" {
+        return is_below(path, home) && path.matches('/').count() == home.matches('/').count() + 1;
+    }
+    if name == ".env" || name == ".envrc" {
+        return true;
+    }
+    if let Some(kind) = name.strip_prefix(".env.") {
+        return !matches!(kind, "example" | "sample" | "template" | "dist" | "defaults" | "schema");
+    }
+    (lower.starts_with("id_rsa") || lower.starts_with("id_ed25519") || lower.starts_with("id_ecdsa") || lower.starts_with("id_dsa"))
+        && !lower.ends_with(".pub")
+        || [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".p8"].iter().any(|ending| lower.ends_with(ending))
+        || matches!(lower.as_str(), "credentials.json" | "service-account.json" | "service_account.json" | "secrets.json" | "credentials")
+}
+
+/// Folders in which a file starts something by itself.
+const START_FOLDERS: &[&str] = &[
+    "/etc/cron",
+    "/var/spool/cron",
+    "/etc/profile.d/",
+    "/etc/systemd/",
+    "/lib/systemd/system",
+    "/usr/lib/systemd/",
+    "/etc/init.d/",
+    "/etc/rc",
+    "/etc/xdg/autostart/",
+    "/etc/update-motd.d/",
+    "/etc/udev/rules.d/",
+    "/etc/ld.so.preload",
+    "/etc/profile",
+    "/etc/bash.bashrc",
+    "/etc/zsh",
+    "/Library/LaunchDaemons",
+    "/Library/LaunchAgents",
+    "/etc/pam.d/",
+    "/etc/inittab",
+    "/etc/apt/apt.conf.d/",
+    "/etc/anacrontab",
+    "/usr/share/autostart/",
+];
+
+/// The same, below any person's home.
+const START_PARTS: &[&str] = &[
+    "/.config/autostart/",
+    "/.config/systemd/user",
+    "/.git/hooks/",
+    "/Library/LaunchAgents/",
+    "/.config/fish/",
+    "/.config/autostart-scripts/",
+    "/.husky/_/",
+    "/.local/share/systemd/user",
+];
+
+/// Files with these names, in a home.
+const START_FILES: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".zlogin",
+    ".zlogout",
+    ".cshrc",
+    ".tcshrc",
+    ".kshrc",
+    ".login",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+];
+
+/// What is written there runs later without anyone asking for it.
+pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
+    let name = file_name(path);
+    let in_home = (!home.is_empty() && is_below(path, home))
+        || path.starts_with("/home/")
+        || path.starts_with("/root/")
+        || path.starts_with("/Users/")
+        || home.is_empty();
+    START_FOLDERS.iter().any(|folder| path.starts_with(folder))
+        || START_PARTS.iter().any(|part| path.contains(part))
+        || (in_home && START_FILES.contains(&name))
+        || name == "authorized_keys"
+        || path.ends_with("/.ssh/rc")
+        || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
+        || path.starts_with("/etc/claude-code/")
+}
+
+fn grants_rights(path: &str) -> bool {
+    [
+        "/etc/passwd",
+        "/etc/shadow",
+        "/etc/group",
+        "/etc/gshadow",
+        "/etc/sudoers",
+        "/etc/pam.d",
+        "/etc/doas.conf",
+        "/etc/polkit-1",
+        "/etc/security",
+    ]
+    .iter()
+    .any(|start| path.starts_with(start))
+        || path.ends_with("/authorized_keys")
+}
+
+const SYSTEM_FOLDERS: &[&str] = &[
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/boot",
+    "/sys",
+    "/proc",
+    "/var/log",
+    "/var/lib",
+    "/var/spool",
+    "/System",
+    "/Library",
+];
+
+fn is_system(path: &str) -> bool {
+    path == "/" || SYSTEM_FOLDERS.iter().any(|folder| is_below(path, folder))
+}
+
+fn is_disk(path: &str) -> bool {
+    let Some(device) = path.strip_prefix("/dev/") else { return false };
+    ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "mem", "kmem", "loop", "zd"]
+        .iter()
+        .any(|start| device.starts_with(start))
+}
+
+/// The loss of all that is below it is the loss of the machine, or of a person's whole home.
+fn is_root_like(path: &str, home: &str) -> bool {
+    let path = path.strip_suffix("/*").or_else(|| path.strip_suffix("/.*")).unwrap_or(path);
+    let top = path.rsplit('/').next().unwrap_or("");
+    let is_top = path.matches('/').count() <= 1;
+    path.is_empty()
+        || path == "/"
+        || (!home.is_empty() && (path == home || is_below(home, path)))
+        || (is_top
+            && !matches!(
+                top,
+                "tmp"
+                    | "work"
+                    | "workspace"
+                    | "app"
+                    | "repo"
+                    | "src"
+                    | "project"
+                    | "build"
+                    | "data"
+                    | "important"
+                    | "mnt"
+                    | "media"
+                    | "scratch"
+            )
+            && TOPS.contains(&top))
+        || (path.matches('/').count() == 2 && (path.starts_with("/home/") || path.starts_with("/Users/")))
+        || matches!(
+            path,
+            "/usr/bin" | "/usr/lib" | "/usr/local" | "/usr/share" | "/var/lib" | "/var/log" | "/usr/sbin" | "/etc/ssh" | "/usr/local/bin"
+        )
+}
+
+const TOPS: &[&str] = &[
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "Users",
+    "System",
+    "Library",
+    "Applications",
+    "Volumes",
+    "*",
+];
+
+/// The host in a URL, a `user@host:path`, a `host:path` or a bare name; lower case, without a port.
+pub(crate) fn host(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = match host.strip_prefix('[') {
+        Some(literal) => literal.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    let fits = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte)) && host.len() < 256;
+    fits.then(|| host.to_ascii_lowercase())
+}
+
+/// `host:path` or `user@host:path`, as scp and rsync write them; not `./a:b` and not a drive.
+pub(crate) fn remote_path(text: &str) -> Option<String> {
+    if text.contains("://") {
+        return host(text);
+    }
+    let (before, _) = text.split_once(':')?;
+    (!before.contains('/') && !before.is_empty()).then(|| host(before)).flatten()
+}
+
+/// Kinds in the order in which they are kept when there are too many, the gravest highest.
+pub(crate) fn gravity(kind: &EffectKind) -> u8 {
+    match kind {
+        EffectKind::FileDelete | EffectKind::UnseenCode | EffectKind::RemoteChange | EffectKind::SystemChange | EffectKind::Persistence => {
+            5
+        }
+        EffectKind::SecretRead | EffectKind::Privilege | EffectKind::Publish => 4,
+        EffectKind::ProcessStart | EffectKind::ProcessStop | EffectKind::Network | EffectKind::ResourceUse => 3,
+        EffectKind::FileModify | EffectKind::Other(_) => 2,
+        EffectKind::FileCreate => 1,
+        EffectKind::FileRead => 0,
+    }
+}

@@ -1,0 +1,251 @@
+//! Lists, pipelines and simple commands.
+
+use super::cursor::{Closer, Parser};
+use super::tree::{Assignment, Body, Part, Pipeline, Redirect, Script, Stage, Word};
+use super::words::Mode;
+
+impl Parser<'_> {
+    /// Reads commands up to one of `closers`, which is not consumed, or to the end.
+    pub(super) fn script(&mut self, closers: &[Closer]) -> Script {
+        for closer in closers {
+            self.expect_closer(*closer, true);
+        }
+        let mut script = Script::new();
+        loop {
+            self.skip_separators();
+            if self.peek().is_none() {
+                break;
+            }
+            if let Some((closer, token)) = self.closer() {
+                if closers.contains(&closer) {
+                    break;
+                }
+                if self.is_awaited(closer) {
+                    self.gap("a construct without its end");
+                    break;
+                }
+                if !self.flat {
+                    self.gap("an end without its construct");
+                }
+                self.pos += token.len();
+                continue;
+            }
+            self.pipeline(&mut script);
+        }
+        for closer in closers {
+            self.expect_closer(*closer, false);
+        }
+        script
+    }
+
+    /// Skips blanks, comments and line continuations.
+    pub(super) fn skip_blanks(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.pos += 1,
+                Some(b'\\') if self.at("\\\n") => self.pos += 2,
+                Some(b'\\') if self.at("\\\r\n") => self.pos += 3,
+                Some(b'#') => {
+                    self.run(|byte| byte == b'\n');
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Skips what may stand between commands, and reads the heredocs that a line break brings.
+    pub(super) fn skip_separators(&mut self) {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'\n') => {
+                    self.pos += 1;
+                    self.read_heredocs();
+                }
+                Some(b';') if !self.at_arm_end() => self.pos += 1,
+                Some(b'&') if !self.at("&>") && !self.at_arm_end() => self.pos += 1,
+                Some(b'|') => {
+                    self.gap("a pipe without a command");
+                    self.pos += 1;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn at_arm_end(&self) -> bool {
+        (self.at(";;") || self.at(";&")) && self.is_awaited(Closer::Arm)
+    }
+
+    /// The end of a construct that stands here.
+    fn closer(&self) -> Option<(Closer, &'static str)> {
+        let found = match self.peek()? {
+            b')' => (Closer::Paren, ")"),
+            b';' if self.at_arm_end() => (Closer::Arm, ";;"),
+            _ => match self.reserved()? {
+                "}" => (Closer::Brace, "}"),
+                "then" => (Closer::Then, "then"),
+                "else" => (Closer::Else, "else"),
+                "elif" => (Closer::Else, "elif"),
+                "fi" => (Closer::Fi, "fi"),
+                "do" => (Closer::Do, "do"),
+                "done" => (Closer::Done, "done"),
+                "esac" => (Closer::Esac, "esac"),
+                _ => return None,
+            },
+        };
+        Some(found)
+    }
+
+    /// The unquoted word that stands here, if it can be a reserved one.
+    pub(super) fn reserved(&self) -> Option<&str> {
+        let length = (0..10).take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| !ends_word(byte))).count();
+        let word = self.text.get(self.pos..self.pos + length)?;
+        (length < 10 && !word.is_empty()).then_some(word)
+    }
+
+    fn pipeline(&mut self, script: &mut Script) {
+        let mut stages = Vec::new();
+        loop {
+            self.skip_blanks();
+            while self.reserved() == Some("!") {
+                self.pos += 1;
+                self.skip_blanks();
+            }
+            let before = self.pos;
+            if let Some(stage) = self.stage() {
+                self.count();
+                stages.push(stage);
+            } else if self.pos == before && !self.at_command_end() {
+                self.gap("an unexpected character");
+                self.character();
+            }
+            self.skip_blanks();
+            if self.at("||") || !(self.take("|&") || self.take("|")) {
+                break;
+            }
+            self.skip_line_breaks();
+        }
+        let background = self.at("&") && !self.at("&&") && !self.at("&>");
+        if !self.at_arm_end() && !self.take("&&") && !self.take("||") && !self.take(";") && background {
+            self.pos += 1;
+        }
+        if !stages.is_empty() {
+            script.push(Pipeline { stages, background });
+        }
+    }
+
+    pub(super) fn skip_line_breaks(&mut self) {
+        self.skip_blanks();
+        while self.take("\n") {
+            self.read_heredocs();
+            self.skip_blanks();
+        }
+    }
+
+    fn at_command_end(&self) -> bool {
+        matches!(self.peek(), None | Some(b'\n' | b';' | b'&' | b'|' | b')'))
+    }
+
+    fn stage(&mut self) -> Option<Stage> {
+        let start = self.pos;
+        let Some(body) = self.compound() else { return self.simple(start) };
+        let mut redirects = Vec::new();
+        self.skip_blanks();
+        while self.at_redirect() {
+            redirects.extend(self.redirect());
+            self.skip_blanks();
+        }
+        Some(Stage { body, redirects, span: self.span(start) })
+    }
+
+    /// A command of assignments, words and redirections; or a function, which shows only after its
+    /// name.
+    fn simple(&mut self, start: usize) -> Option<Stage> {
+        let mut assignments = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
+        let mut redirects: Vec<Redirect> = Vec::new();
+        let mut end = start;
+        loop {
+            self.skip_blanks();
+            if self.at_redirect() {
+                redirects.extend(self.redirect());
+            } else if self.at("(") && words.len() == 1 && assignments.is_empty() && self.is_function_head() {
+                return self.function(start, words.first().and_then(Word::bare).unwrap_or("").to_owned());
+            } else if self.at("(") && !words.is_empty() {
+                self.gap("a bracket inside a command");
+                self.pos += 1;
+                continue;
+            } else if self.at_command_end() {
+                break;
+            } else {
+                let before = self.pos;
+                let word = self.word(Mode::Plain);
+                if self.pos == before {
+                    break;
+                }
+                match split_assignment(word, words.is_empty()) {
+                    Ok(assignment) => assignments.push(assignment),
+                    Err(word) => words.push(word),
+                }
+            }
+            end = self.pos;
+        }
+        if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
+            return None;
+        }
+        let mut span = self.span(start);
+        if self.fixed.is_none() {
+            span.end = u32::try_from(end).unwrap_or(u32::MAX);
+        }
+        Some(Stage { body: Body::Simple { assignments, words }, redirects, span })
+    }
+
+    fn is_function_head(&self) -> bool {
+        let blanks = (1..8).take_while(|ahead| self.peek_at(*ahead) == Some(b' ')).count();
+        self.peek_at(1 + blanks) == Some(b')')
+    }
+
+    fn function(&mut self, start: usize, name: String) -> Option<Stage> {
+        self.run(|byte| byte == b')');
+        self.pos += 1;
+        self.function_body(start, name)
+    }
+
+    pub(super) fn function_body(&mut self, start: usize, name: String) -> Option<Stage> {
+        self.skip_line_breaks();
+        if !self.enter() {
+            return None;
+        }
+        let body = self.stage();
+        self.leave();
+        Some(Stage { body: Body::Function { name, body: Box::new(body?) }, redirects: Vec::new(), span: self.span(start) })
+    }
+}
+
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
+}
+
+/// Takes `NAME=value` and `NAME+=value` apart, where an assignment may stand.
+fn split_assignment(mut word: Word, may_assign: bool) -> Result<Assignment, Word> {
+    let Some(Part::Text { text, quoted: false }) = word.parts.first_mut() else { return Err(word) };
+    let Some((left, right)) = text.split_once('=') else { return Err(word) };
+    let append = left.ends_with('+');
+    let name = left.trim_end_matches('+').split('[').next().unwrap_or("").to_owned();
+    if !may_assign || !is_name(&name) {
+        return Err(word);
+    }
+    *text = right.to_owned();
+    if text.is_empty() {
+        word.parts.remove(0);
+    }
+    Ok(Assignment { name, append, value: word })
+}
+
+/// It can be the name of a variable.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,145 @@
+//! The tree that a command line is read into.
+
+use crate::types::Direction;
+
+/// Pipelines, one after the other. What joins them (`&&`, `||`, `;`) is left out: each may run.
+pub(crate) type Script = Vec<Pipeline>;
+
+/// Stages, each feeding the next.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub stages: Vec<Stage>,
+    pub background: bool,
+}
+
+/// One command of a pipeline, simple or compound.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub body: Body,
+    pub redirects: Vec<Redirect>,
+    pub span: Span,
+}
+
+/// Bytes of the command line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// What a stage is.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Simple {
+        assignments: Vec<Assignment>,
+        words: Vec<Word>,
+    },
+    /// `{ ...; }`
+    Group(Script),
+    /// `( ... )`
+    Subshell(Script),
+    /// `if`, `while`, `until`, `case`: the conditions and the branches in the order of the text.
+    Branches {
+        subject: Vec<Word>,
+        arms: Vec<Script>,
+    },
+    /// `for` and `select`; without values it goes over the arguments.
+    Loop {
+        variable: String,
+        values: Option<Vec<Word>>,
+        body: Script,
+    },
+    Function {
+        name: String,
+        body: Box<Stage>,
+    },
+    /// `[[ ]]` and `(( ))`: nothing runs but the substitutions in it.
+    Test(Vec<Word>),
+}
+
+/// `NAME=value`
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    pub name: String,
+    pub append: bool,
+    pub value: Word,
+}
+
+/// Where input or output goes.
+#[derive(Debug)]
+pub(crate) struct Redirect {
+    pub descriptor: u32,
+    pub direction: Direction,
+    pub target: Word,
+    /// The heredoc whose text is the target.
+    pub heredoc: Option<usize>,
+}
+
+/// One word, as parts that stand side by side.
+#[derive(Debug, Default)]
+pub(crate) struct Word {
+    pub parts: Vec<Part>,
+    pub span: Span,
+}
+
+/// A part of a word.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Text {
+        text: String,
+        quoted: bool,
+    },
+    Variable {
+        parameter: Box<Parameter>,
+        quoted: bool,
+    },
+    /// `$(...)` and backquotes.
+    Substitution {
+        script: Script,
+        quoted: bool,
+    },
+    /// `<(...)` and `>(...)`
+    Process {
+        script: Script,
+    },
+    /// `$((...))`: its value is not worked out.
+    Arithmetic(Word),
+    /// `(...)` after `NAME=`.
+    Array(Vec<Word>),
+}
+
+/// `$name` or `${...}`
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub name: String,
+    pub operator: Operator,
+    pub argument: Option<Word>,
+}
+
+/// What is done with a parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    None,
+    /// `:-` and `:=`
+    Default,
+    /// `:+`
+    Alternative,
+    /// `:start:length`
+    Slice,
+    /// `#` and `##`
+    TrimStart,
+    /// `%` and `%%`
+    TrimEnd,
+    /// All others: length, indirection, replacement, case.
+    Other,
+}
+
+impl Word {
+    /// The text of a word that is one unquoted literal.
+    pub(crate) fn bare(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Text { text, quoted: false }] => Some(text),
+            _ => None,
+        }
+    }
+}

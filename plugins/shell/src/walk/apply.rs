@@ -1,0 +1,152 @@
+//! A plan of the catalogue, turned into effects.
+
+use super::environment::UNKNOWN;
+use super::expand::Field;
+use super::feed::Source;
+use super::output::located;
+use super::{Setting, Walker};
+use crate::catalogue::{Item, Plan};
+use crate::places;
+use crate::syntax::Span;
+use crate::types::{Effect, EffectKind};
+
+impl Walker<'_> {
+    /// Notes the effects and forms of a plan; where the program's output comes from.
+    pub(super) fn effects_of(&mut self, plan: &Plan, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) -> Source {
+        let mut source = Source::Local;
+        if plan.nothing {
+            return source;
+        }
+        for item in &plan.items {
+            match item {
+                Item::Word(kind, at) => {
+                    if let Some(field) = rest.get(*at) {
+                        self.on_word(kind.clone(), field, plan.recursive, command, setting);
+                    }
+                }
+                Item::Value(kind, value) => {
+                    self.on_word(kind.clone(), &Field::plain(value, Span::default()), plan.recursive, command, setting)
+                }
+                Item::Constant(kind, name) => self.on_constant(kind.clone(), name, plan.recursive, command, setting),
+                Item::Form(id) => self.out.form(id, command),
+                Item::Gives("downloaded") => source = source.max(Source::Downloaded),
+                Item::Gives("decoded") => source = source.max(Source::Decoded),
+                Item::Gives(_) => source = source.max(Source::Environment),
+                Item::Shell(_) | Item::Code(..) => {}
+            }
+        }
+        source
+    }
+
+    fn on_word(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+        match kind {
+            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete => {
+                self.file(kind, field, recursive, command, setting);
+            }
+            EffectKind::Network => self.network(field, command, setting),
+            EffectKind::Publish | EffectKind::RemoteChange if field.text.contains("://") || field.text.contains('@') => {
+                let host = places::host(&field.text).unwrap_or_default();
+                self.plain(kind, &host, field.known, command, setting);
+            }
+            kind => self.plain(kind, known_part(&field.text), field.known, command, setting),
+        }
+    }
+
+    fn on_constant(&mut self, kind: EffectKind, name: &str, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+        match kind {
+            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete => {
+                let (path, _) = places::resolve(&self.expand_home(if name.is_empty() { "." } else { name }), &self.env.folder.clone());
+                self.emit(kind, path, recursive, false, command, setting);
+            }
+            kind => {
+                let certain = !name.is_empty();
+                self.plain(kind, name, certain, command, setting);
+            }
+        }
+    }
+
+    fn expand_home(&self, name: &str) -> String {
+        match name.strip_prefix("~/") {
+            Some(rest) if !self.home.is_empty() => format!("{}/{rest}", self.home),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// An effect on the file that a word names.
+    pub(super) fn file(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+        if field.text.is_empty() || field.text == "-" || field.feed.is_some() {
+            return;
+        }
+        if let Some(socket) = field.text.strip_prefix("/dev/tcp/").or_else(|| field.text.strip_prefix("/dev/udp/")) {
+            let host = Field::plain(socket.split('/').next().unwrap_or(""), field.span);
+            self.network(&host, command, setting);
+            self.out.form("raw-socket", command);
+            return;
+        }
+        let (path, certain) = places::resolve(&field.text, &self.env.folder);
+        if places::is_stream(&path) {
+            return;
+        }
+        if path.is_empty() && kind == EffectKind::FileDelete {
+            self.out.gap("what is deleted is known only when it runs");
+        }
+        self.emit(kind, path, recursive, certain && field.known, command, setting);
+    }
+
+    /// A file effect on a resolved path, with what follows from the path.
+    pub(super) fn emit(
+        &mut self,
+        kind: EffectKind,
+        path: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting<'_>,
+    ) {
+        let (kinds, forms) = places::consequences(&kind, &path, recursive, self.home);
+        for form in forms {
+            self.out.form(form, command);
+        }
+        for more in kinds {
+            self.saw_secret |= more == EffectKind::SecretRead;
+            self.push(more, path.clone(), false, certain, command, setting);
+        }
+        self.push(kind, path, recursive, certain, command, setting);
+    }
+
+    /// An effect on something that is no file.
+    pub(super) fn plain(&mut self, kind: EffectKind, target: &str, certain: bool, command: Option<u32>, setting: &Setting<'_>) {
+        self.saw_secret |= kind == EffectKind::SecretRead;
+        self.saw_network |= matches!(kind, EffectKind::Network | EffectKind::Publish);
+        self.push(kind, target.to_owned(), false, certain, command, setting);
+    }
+
+    /// A connection to the host that a word names.
+    pub(super) fn network(&mut self, field: &Field, command: Option<u32>, setting: &Setting<'_>) {
+        match places::host(&field.text) {
+            Some(host) => self.plain(EffectKind::Network, &host, true, command, setting),
+            None => self.plain(EffectKind::Network, "", false, command, setting),
+        }
+        if field.source == Source::Environment {
+            self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+        }
+    }
+
+    fn push(&mut self, kind: EffectKind, mut target: String, recursive: bool, certain: bool, command: Option<u32>, setting: &Setting<'_>) {
+        super::output::cut(&mut target, 4096);
+        if let Some((kind, target)) = located(kind, target, &setting.place) {
+            self.out.effect(Effect { kind, target, path: None, command, recursive, certain });
+        }
+    }
+
+    /// Runs something of the project (a script, a build, its tests): it may change what is below.
+    pub(super) fn project_run(&mut self, command: Option<u32>, setting: &Setting<'_>) {
+        let folder = if self.env.folder.contains(UNKNOWN) { String::new() } else { self.env.folder.clone() };
+        self.emit(EffectKind::FileModify, folder, false, false, command, setting);
+    }
+}
+
+/// What stands before the first unknown part.
+pub(super) fn known_part(text: &str) -> &str {
+    text.split(UNKNOWN).next().unwrap_or("")
+}

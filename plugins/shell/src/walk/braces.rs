@@ -1,0 +1,80 @@
+//! Brace expansion: `{a,b}` and `{1..3}` in unquoted text.
+
+/// Longest text that is looked at, in bytes, and most words that come of it.
+const LENGTH: usize = 1024;
+const WORDS: usize = 64;
+const DEPTH: usize = 4;
+
+/// The words that `text` stands for, or none if there is nothing to expand.
+pub(super) fn expand(text: &str) -> Option<Vec<String>> {
+    if text.len() > LENGTH || !text.contains('{') {
+        return None;
+    }
+    let words = words(text, DEPTH);
+    (words.len() > 1).then_some(words)
+}
+
+fn words(text: &str, depth: usize) -> Vec<String> {
+    let Some((before, choices, after)) = (if depth == 0 { None } else { first_group(text) }) else { return vec![text.to_owned()] };
+    let tails = words(after, depth - 1);
+    let mut all = Vec::new();
+    for choice in choices.iter().flat_map(|choice| words(choice, depth - 1)) {
+        for tail in &tails {
+            if all.len() < WORDS {
+                all.push(format!("{before}{choice}{tail}"));
+            }
+        }
+    }
+    all
+}
+
+/// The first group that expands: what stands before it, its choices, what stands after it.
+fn first_group(text: &str) -> Option<(&str, Vec<String>, &str)> {
+    for (open, _) in text.match_indices('{').take(8) {
+        let inside = text.get(open + 1..)?;
+        let Some((choices, length)) = choices(inside) else { continue };
+        return Some((text.get(..open)?, choices, inside.get(length + 1..)?));
+    }
+    None
+}
+
+/// The choices of a group, and the length of what stands inside its braces.
+fn choices(inside: &str) -> Option<(Vec<String>, usize)> {
+    let mut open = 0_usize;
+    let mut start = 0;
+    let mut found = Vec::new();
+    for (at, c) in inside.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' if open > 0 => open -= 1,
+            ',' if open == 0 => {
+                found.push(inside.get(start..at)?.to_owned());
+                start = at + 1;
+            }
+            '}' => {
+                let last = inside.get(start..at)?;
+                if found.is_empty() {
+                    return Some((range(last)?, at));
+                }
+                found.push(last.to_owned());
+                return Some((found, at));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn range(text: &str) -> Option<Vec<String>> {
+    let (first, last) = text.split_once("..")?;
+    if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
+        let (low, high) = (first.min(last), first.max(last));
+        return Some((low..=high).take(WORDS).map(|number| number.to_string()).collect());
+    }
+    match (first.as_bytes(), last.as_bytes()) {
+        ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() => {
+            Some((*first.min(last)..=*first.max(last)).map(|byte| char::from(byte).to_string()).collect())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,297 @@
+//! Builtins of the shell that change its state, and programs whose output the text makes known.
+
+use super::environment::{UNKNOWN, Value};
+use super::expand::Field;
+use super::feed::{self, Feed, Source};
+use super::simple::Call;
+use super::{Setting, Walker};
+use crate::catalogue::Plan;
+use crate::places;
+use crate::syntax::{is_name, unescape};
+use crate::types::EffectKind;
+
+impl Walker<'_> {
+    /// What a builtin does to the shell's state; its output, if it is one of these.
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Option<Feed> {
+        match name {
+            "cd" | "pushd" => self.change_folder(rest, plan),
+            "popd" => self.env.folder = UNKNOWN.to_string(),
+            "export" | "declare" | "local" | "readonly" | "typeset" => return Some(self.declare(rest)),
+            "unset" => {
+                for field in rest {
+                    self.env.set(&field.text, Value { known: true, ..Value::default() });
+                }
+            }
+            "read" | "mapfile" | "readarray" => self.read_variables(rest, plan, &call.input),
+            "set" if rest.first().is_some_and(|field| field.text == "--") => self.arguments(rest.get(1..).unwrap_or_default()),
+            "trap" => self.trap(rest, plan, setting),
+            "alias" => self.alias(rest, setting),
+            "enable" if rest.first().is_some_and(|field| field.text == "-f") => {
+                self.plain(EffectKind::ProcessStart, "", false, command, setting)
+            }
+            _ => return None,
+        }
+        Some(Feed { from: command, ..Feed::of_text("") })
+    }
+
+    fn change_folder(&mut self, rest: &[Field], plan: &Plan) {
+        let target = plan.operands.first().and_then(|at| rest.get(*at));
+        let (path, certain) = match target {
+            None if self.home.is_empty() => (String::new(), false),
+            None => (self.home.to_owned(), true),
+            Some(field) if field.text == "-" => (String::new(), false),
+            Some(field) => {
+                let (path, certain) = places::resolve(&field.text, &self.env.folder);
+                (path, certain && field.known)
+            }
+        };
+        self.env.folder = match (path.as_str(), certain) {
+            (_, true) => path,
+            ("", false) => UNKNOWN.to_string(),
+            ("/", false) => format!("/{UNKNOWN}"),
+            (known, false) => format!("{known}/{UNKNOWN}"),
+        };
+    }
+
+    fn declare(&mut self, rest: &[Field]) -> Feed {
+        for field in rest {
+            if let Some((name, value)) = field.text.split_once('=')
+                && is_name(name)
+            {
+                let value = Value {
+                    text: value.to_owned(),
+                    known: field.known || !value.contains(UNKNOWN),
+                    source: field.source,
+                    ..Value::default()
+                };
+                self.env.set(name, value);
+            }
+        }
+        let lists = !rest.iter().any(|field| field.text.contains('='));
+        Feed { source: if lists { Source::Environment } else { Source::Local }, ..Feed::of_text("") }
+    }
+
+    fn read_variables(&mut self, rest: &[Field], plan: &Plan, input: &Feed) {
+        let mut value = input.clone().into_value();
+        if let Some(text) = &input.text {
+            let mut lines = text.lines().map(str::to_owned);
+            value.text = lines.next().unwrap_or_default();
+            value.others = lines.take(31).collect();
+        }
+        for at in &plan.operands {
+            if let Some(field) = rest.get(*at) {
+                self.env.set(
+                    &field.text,
+                    if plan.operands.len() == 1 { value.clone() } else { Value { source: value.source, ..Value::unknown() } },
+                );
+            }
+        }
+        if plan.operands.is_empty() {
+            self.env.set("REPLY", value);
+        }
+    }
+
+    /// Sets `$1`, `$2`, ... and `$@`.
+    pub(super) fn arguments(&mut self, fields: &[Field]) {
+        for (index, field) in fields.iter().enumerate().take(32) {
+            self.env.set(
+                &(index + 1).to_string(),
+                Value { text: field.text.clone(), known: field.known, source: field.source, ..Value::default() },
+            );
+        }
+        let all = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+        let value = Value { text: all, known: fields.iter().all(|field| field.known), source: super::worst(fields), ..Value::default() };
+        self.env.set("@", value.clone());
+        self.env.set("*", value);
+    }
+
+    fn trap(&mut self, rest: &[Field], plan: &Plan, setting: &Setting<'_>) {
+        if let Some(field) = plan.operands.first().and_then(|at| rest.get(*at))
+            && plan.operands.len() > 1
+            && field.text.len() > 1
+        {
+            self.nested(field, "trap", setting);
+        }
+    }
+
+    /// An alias can make a harmless name another program.
+    fn alias(&mut self, rest: &[Field], setting: &Setting<'_>) {
+        for field in rest {
+            if let Some((name, text)) = field.text.split_once('=') {
+                let name = name.to_owned();
+                self.nested(&Field { text: text.to_owned(), ..field.clone() }, "alias", setting);
+                self.env.functions.insert(name);
+            }
+        }
+    }
+
+    /// What a program prints, where the text tells.
+    pub(super) fn output(&self, name: &str, rest: &[Field], plan: &Plan, call: &Call) -> Feed {
+        let operand = |number: usize| plan.operands.get(number).and_then(|at| rest.get(*at));
+        let known = |text: String| Feed::of_text(&text);
+        let input = &call.input;
+        match name {
+            "echo" => echo(rest),
+            "printf" => printf(rest),
+            "pwd" => Feed::of_text(&self.env.folder),
+            "true" | "false" | ":" | "mkdir" | "rm" | "touch" | "sleep" | "test" | "[" | "kill" | "exit" | "return" => Feed::of_text(""),
+            "cat" | "tee" if plan.operands.is_empty() || name == "tee" => input.clone(),
+            "cat" | "head" | "tail" | "tac" => self.content(operand(0)),
+            "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
+                Feed { text: decoded(name, rest, input).map(|text| text.into()), ..Feed::default() }
+            }
+            "rev" => input
+                .text
+                .as_ref()
+                .map_or(Feed::default(), |text| known(text.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect())),
+            "tr" => match (&input.text, operand(0), operand(1)) {
+                (Some(text), Some(from), Some(to)) if from.known && to.known => known(translate(text, &from.text, &to.text)),
+                (Some(text), Some(from), None) if rest.iter().any(|field| field.text == "-d") => {
+                    known(text.chars().filter(|c| !from.text.contains(*c)).collect())
+                }
+                _ => Feed { items: input.items.clone(), ..Feed::default() },
+            },
+            "mktemp" => Feed { items: Some(format!("/tmp/tmp.{UNKNOWN}")), ..Feed::default() },
+            "basename" | "dirname" | "realpath" | "readlink" => match operand(0) {
+                Some(field) if field.known => known(shortened(name, &field.text)),
+                Some(field) if name == "dirname" || name == "realpath" => Feed { items: Some(field.text.clone()), ..Feed::default() },
+                _ => Feed::default(),
+            },
+            "which" => operand(0)
+                .filter(|field| field.known && plan.operands.len() == 1)
+                .map_or(Feed::default(), |field| known(field.text.clone())),
+            "whoami" => Feed::default(),
+            "sort" | "uniq" | "head_lines" | "grep" | "sed" | "awk" | "xargs" | "cut" => Feed {
+                items: input.items.clone().filter(|_| plan.operands.len() <= 1 && !matches!(name, "sed" | "awk" | "cut")),
+                ..Feed::default()
+            },
+            "ls" | "git ls-files" => Feed { items: Some(items_below(operand(0), plan)), ..Feed::default() },
+            _ => Feed::default(),
+        }
+    }
+
+    fn content(&self, field: Option<&Field>) -> Feed {
+        let Some(field) = field else { return Feed::default() };
+        if let Some(feed) = &field.feed {
+            return feed.clone();
+        }
+        let (path, _) = places::resolve(&field.text, &self.env.folder);
+        self.files.get(&path).cloned().unwrap_or_default()
+    }
+}
+
+fn items_below(folder: Option<&Field>, plan: &Plan) -> String {
+    match folder {
+        Some(field) if plan.operands.len() == 1 && !field.text.contains(['*', '?']) => {
+            format!("{}/{UNKNOWN}", field.text.trim_end_matches('/'))
+        }
+        Some(field) if plan.operands.len() == 1 => field.text.clone(),
+        _ => format!("./{UNKNOWN}"),
+    }
+}
+
+fn shortened(name: &str, text: &str) -> String {
+    let (folder, file) = text.trim_end_matches('/').rsplit_once('/').unwrap_or((".", text));
+    match name {
+        "basename" => file.to_owned(),
+        "dirname" => folder.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+fn echo(rest: &[Field]) -> Feed {
+    let is_flag = |field: &&Field| {
+        field.text.starts_with('-') && field.text.len() > 1 && field.text.bytes().skip(1).all(|byte| b"neE".contains(&byte))
+    };
+    let flags = rest.iter().take_while(is_flag).count();
+    let escapes = rest.iter().take(flags).any(|field| field.text.contains('e'));
+    said(rest.get(flags..).unwrap_or_default(), escapes)
+}
+
+fn said(fields: &[Field], escapes: bool) -> Feed {
+    let joined = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+    let text = if escapes { unescape(&joined) } else { joined };
+    let source = super::worst(fields);
+    if fields.iter().all(|field| field.known) {
+        Feed { source, ..Feed::of_text(&(text + "\n")) }
+    } else {
+        Feed { items: Some(text), source, open: true, ..Feed::default() }
+    }
+}
+
+/// `printf` with its first `%s` and the like filled in.
+fn printf(rest: &[Field]) -> Feed {
+    let rest = if rest.first().is_some_and(|field| field.text == "--") { rest.get(1..).unwrap_or_default() } else { rest };
+    let Some((format, arguments)) = rest.split_first() else { return Feed::of_text("") };
+    let source = super::worst(rest);
+    let mut text = String::new();
+    let mut left = arguments.iter();
+    let mut pieces = format.text.split('%');
+    text.push_str(&unescape(pieces.next().unwrap_or("")));
+    for piece in pieces {
+        let end = piece.find(|c: char| c.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let (conversion, after) = piece.split_at(end);
+        let argument = left.next().map_or("", |field| field.text.as_str());
+        if conversion.ends_with('b') {
+            text.push_str(&unescape(argument));
+        } else {
+            text.push_str(argument);
+        }
+        text.push_str(&unescape(after));
+    }
+    for field in left {
+        text.push(' ');
+        text.push_str(&field.text);
+    }
+    if rest.iter().all(|field| field.known) {
+        Feed { source, ..Feed::of_text(&text) }
+    } else {
+        Feed { items: Some(text), source, open: true, ..Feed::default() }
+    }
+}
+
+fn decoded(name: &str, rest: &[Field], input: &Feed) -> Option<String> {
+    let has = |flags: &[&str]| rest.iter().any(|field| flags.contains(&field.text.as_str()));
+    let text = input.text.as_deref()?;
+    match name {
+        "base64" if has(&["-d", "-D", "--decode", "-di", "-id"]) => feed::base64(text),
+        "openssl" if has(&["-d"]) && has(&["base64", "-base64", "-a"]) => feed::base64(text),
+        "xxd" if rest.iter().any(|field| field.text.starts_with('-') && field.text.contains('r')) => feed::hex(text),
+        _ => None,
+    }
+}
+
+/// `tr` with two sets, ranges opened.
+fn translate(text: &str, from: &str, to: &str) -> String {
+    let (from, to) = (opened(from), opened(to));
+    let change = |c: char| from.iter().position(|old| *old == c).and_then(|at| to.get(at).or(to.last())).copied().unwrap_or(c);
+    text.chars().map(change).collect()
+}
+
+fn opened(set: &str) -> Vec<char> {
+    let set = unescape(set);
+    let chars: Vec<char> = set.chars().collect();
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(first) = chars.get(at) {
+        match (chars.get(at + 1), chars.get(at + 2)) {
+            (Some('-'), Some(last)) if first <= last => {
+                all.extend((*first..=*last).take(256));
+                at += 3;
+            }
+            _ => {
+                all.push(*first);
+                at += 1;
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,78 @@
+//! What one command hands to the next through a pipe, as far as the text tells.
+
+use super::environment::{UNKNOWN, Value};
+use std::rc::Rc;
+
+/// Where text comes from, from the most to the least trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// It stands on the command line, or a local program says it.
+    #[default]
+    Local,
+    /// The variables of the environment, which often hold credentials.
+    Environment,
+    /// It was encoded, so that nobody could read it.
+    Decoded,
+    Downloaded,
+}
+
+/// The output of a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Feed {
+    /// All of it, if the text tells.
+    pub text: Option<Rc<str>>,
+    /// It is a list of paths, each of this form.
+    pub items: Option<String>,
+    pub source: Source,
+    /// The command that writes it.
+    pub from: Option<u32>,
+    /// There is one: the command reads a pipe or a redirection.
+    pub open: bool,
+}
+
+impl Feed {
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self { text: Some(Rc::from(text)), open: true, ..Self::default() }
+    }
+
+    /// The value of a substitution with this output.
+    pub(crate) fn into_value(self) -> Value {
+        let source = self.source;
+        match (self.text, self.items) {
+            (Some(text), _) => Value { text: text.trim_end_matches('\n').to_owned(), known: true, source, ..Value::default() },
+            (None, Some(items)) => Value { text: items, source, ..Value::default() },
+            (None, None) => Value { text: UNKNOWN.to_string(), source, ..Value::default() },
+        }
+    }
+}
+
+/// Base64, of either alphabet, whatever is between its characters left out.
+pub(crate) fn base64(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let (mut bits, mut count) = (0_u32, 0_u32);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' | b'\n' | b'\r' | b' ' => continue,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 255).unwrap_or(0));
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Hexadecimal digits, with or without spaces.
+pub(crate) fn hex(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let bytes = digits.chunks_exact(2).map(|pair| u8::try_from(pair.iter().fold(0, |sum, digit| sum * 16 + digit)).unwrap_or(0)).collect();
+    String::from_utf8(bytes).ok()
+}

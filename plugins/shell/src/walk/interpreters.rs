@@ -1,0 +1,329 @@
+//! Programs that run a text: shells, `eval`, interpreters with code on the command line.
+
+use super::environment::UNKNOWN;
+use super::expand::Field;
+use super::feed::{Feed, Source};
+use super::simple::Call;
+use super::{Setting, Walker};
+use crate::catalogue;
+use crate::places;
+use crate::types::{EffectKind, Origin};
+
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
+
+/// An interpreter: its language, the flags before code, the flags before another value.
+struct Interpreter {
+    name: &'static str,
+    language: &'static str,
+    code: &'static [&'static str],
+    values: &'static [&'static str],
+}
+
+const INTERPRETERS: &[Interpreter] = &[
+    Interpreter { name: "python", language: "python", code: &["-c"], values: &["-W", "-X"] },
+    Interpreter {
+        name: "node",
+        language: "node",
+        code: &["-e", "-p", "--eval", "--print", "-pe"],
+        values: &["-r", "--require", "--import", "-C", "--loader"],
+    },
+    Interpreter { name: "perl", language: "perl", code: &["-e", "-E"], values: &["-I"] },
+    Interpreter { name: "ruby", language: "ruby", code: &["-e"], values: &["-I", "-r"] },
+    Interpreter { name: "php", language: "php", code: &["-r"], values: &["-d", "-c"] },
+    Interpreter { name: "osascript", language: "osascript", code: &["-e"], values: &["-l"] },
+    Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
+    Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
+    Interpreter {
+        name: "pwsh",
+        language: "powershell",
+        code: &["-c", "-Command", "-command"],
+        values: &["-ExecutionPolicy", "-ep", "-File"],
+    },
+];
+
+/// What the words of an interpreter's call hold.
+#[derive(Default)]
+struct Read<'f> {
+    code: Vec<&'f Field>,
+    module: Option<usize>,
+    script: Option<usize>,
+    in_place: bool,
+}
+
+impl Walker<'_> {
+    /// Runs programs whose business is to run a text; none for all others.
+    pub(super) fn starts_text(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Option<Feed> {
+        if SHELLS.contains(&name) {
+            return Some(self.shell(name, first, rest, call, setting));
+        }
+        let canonical = catalogue::name_of(name);
+        if let Some(interpreter) = INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical) {
+            return self.interpreter(interpreter, name, first, rest, call, setting);
+        }
+        match name {
+            "eval" => {
+                let text = rest.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+                let span = rest.first().map_or(first.span, |field| field.span);
+                let field =
+                    Field { text, known: rest.iter().all(|field| field.known), source: super::worst(rest), span, ..Field::default() };
+                Some(self.text_or_record(name, &field, first, rest, call, setting))
+            }
+            "source" | "." => Some(self.sourced(name, first, rest, call, setting)),
+            _ => None,
+        }
+    }
+
+    fn shell(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let (mut at, mut has_code, mut from_input) = (0, false, false);
+        while let Some(field) = rest.get(at) {
+            let text = field.text.as_str();
+            if matches!(text, "-" | "--") {
+                at += 1;
+                break;
+            }
+            if !text.starts_with(['-', '+']) {
+                break;
+            }
+            let short = !text.starts_with("--");
+            has_code |= short && text.contains('c') && text.starts_with('-');
+            from_input |= short && text.contains('s');
+            at += if matches!(text, "--rcfile" | "--init-file" | "-O" | "+O") || (short && text.ends_with('o')) { 2 } else { 1 };
+        }
+        let operand = rest.get(at);
+        if has_code {
+            let Some(code) = operand else { return Feed::default() };
+            self.arguments(rest.get(at + 2..).unwrap_or_default());
+            return self.text_or_record(&format!("{name} -c"), code, first, rest, call, setting);
+        }
+        match operand.filter(|field| !from_input && field.text != "/dev/stdin") {
+            Some(script) => self.script_file(name, script, first, rest, call, setting),
+            None => self.from_input(name, None, first, rest, call, setting),
+        }
+    }
+
+    /// Walks code in a word, or notes that it is known only when it runs.
+    fn text_or_record(&mut self, label: &str, code: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let nothing_known = code.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) && !code.known;
+        let name = label.split(' ').next().unwrap_or(label);
+        let command =
+            (nothing_known || code.source >= Source::Decoded).then(|| self.record(name, first, rest, None, None, call, setting)).flatten();
+        self.unseen(code.source, command, setting);
+        if nothing_known {
+            if code.source < Source::Decoded {
+                self.out.gap("a text that is run but known only when it runs");
+                self.plain(EffectKind::ProcessStart, "", false, command, setting);
+            }
+            return Feed { source: code.source, from: command, open: true, ..Feed::default() };
+        }
+        let inner = Setting { input: call.input.clone(), ..setting.clone() };
+        self.nested(code, label, &inner)
+    }
+
+    /// Walks the text of a word as a shell would.
+    pub(super) fn nested(&mut self, code: &Field, label: &str, setting: &Setting<'_>) -> Feed {
+        let mut inner = setting.clone();
+        inner.wrappers.push(label.to_owned());
+        inner.origin = Origin::Nested;
+        let span = setting.fixed.unwrap_or(code.span);
+        self.text(&code.text, Some(span), &inner)
+    }
+
+    /// Text that nobody has seen is run.
+    pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting<'_>) {
+        let form = match source {
+            Source::Downloaded => "pipe-to-shell",
+            Source::Decoded => "hidden-command",
+            Source::Local | Source::Environment => return,
+        };
+        self.out.form(form, command);
+        self.plain(EffectKind::UnseenCode, "", false, command, setting);
+    }
+
+    /// A shell or an interpreter reads its code from its standard input.
+    fn from_input(
+        &mut self,
+        name: &str,
+        language: Option<&'static str>,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Feed {
+        let command = self.record(name, first, rest, None, None, call, setting);
+        let input = &call.input;
+        self.unseen(input.source, command, setting);
+        let text = input.text.clone().or_else(|| input.items.clone().filter(|text| text.chars().any(|c| c != UNKNOWN)).map(Into::into));
+        match text {
+            Some(text) => {
+                let field = Field {
+                    text: text.to_string(),
+                    known: input.text.is_some(),
+                    source: input.source,
+                    span: first.span,
+                    ..Field::default()
+                };
+                let inner = Setting { input: Feed::default(), piped: false, ..setting.clone() };
+                match language {
+                    None => self.nested(&field, name, &inner),
+                    Some(language) => self.code(language, &field, command, &inner),
+                };
+            }
+            None if input.open && input.source < Source::Decoded => {
+                self.out.gap("a text that is run but known only when it runs");
+                self.plain(EffectKind::ProcessStart, "", false, command, setting);
+            }
+            None => {}
+        }
+        Feed { source: input.source, from: command, open: true, ..Feed::default() }
+    }
+
+    /// A script file: what is in it is known only if this very command line wrote it.
+    fn script_file(&mut self, name: &str, script: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let command = self.record(name, first, rest, None, None, call, setting);
+        let (path, _) = places::resolve(&script.text, &self.env.folder);
+        let content = script.feed.clone().or_else(|| self.files.get(&path).cloned());
+        if script.feed.is_none() {
+            self.file(EffectKind::FileRead, script, false, command, setting);
+        }
+        match content {
+            Some(content) => {
+                self.unseen(content.source, command, setting);
+                if let Some(text) = &content.text {
+                    let field = Field { text: text.to_string(), known: true, span: script.span, ..Field::default() };
+                    let language = INTERPRETERS
+                        .iter()
+                        .find(|interpreter| interpreter.name == catalogue::name_of(name))
+                        .map(|interpreter| interpreter.language);
+                    match language {
+                        None => self.nested(&field, name, &Setting { input: Feed::default(), ..setting.clone() }),
+                        Some(language) => self.code(language, &field, command, setting),
+                    };
+                } else if content.source < Source::Decoded {
+                    self.plain(EffectKind::ProcessStart, &script.text, false, command, setting);
+                }
+            }
+            None if self.is_project(&path) => self.project_run(command, setting),
+            None => self.plain(EffectKind::ProcessStart, &path, false, command, setting),
+        }
+        Feed { source: call.input.source, from: command, open: true, ..Feed::default() }
+    }
+
+    fn sourced(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let Some(script) = rest.first() else { return Feed::default() };
+        let file = script.text.rsplit('/').next().unwrap_or("");
+        let usual = file.starts_with("activate")
+            || matches!(
+                file,
+                ".bashrc"
+                    | ".bash_profile"
+                    | ".profile"
+                    | ".zshrc"
+                    | ".zprofile"
+                    | "nvm.sh"
+                    | "env"
+                    | "env.sh"
+                    | ".envrc"
+                    | ".env"
+                    | "sdkman-init.sh"
+                    | "asdf.sh"
+                    | "setup.bash"
+            )
+            || file.starts_with(".env");
+        if usual && script.feed.is_none() {
+            self.record(name, first, rest, None, None, call, setting);
+            return Feed::of_text("");
+        }
+        self.script_file(name, script, first, rest, call, setting)
+    }
+
+    fn interpreter(
+        &mut self,
+        which: &Interpreter,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Option<Feed> {
+        let read = interpreter_words(which, rest);
+        let asks = rest.iter().any(|field| matches!(field.text.as_str(), "--version" | "-V" | "--help" | "-v"));
+        if let Some(at) = read.module {
+            let mut inner = setting.clone();
+            inner.wrappers.push(format!("{name} -m"));
+            self.out.shape(name);
+            self.out.shape(" -m ");
+            let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
+            if let Some(module) = fields.first_mut()
+                && catalogue::find(&module.text, &[]).is_none()
+            {
+                module.text = "python-module".to_owned();
+            }
+            return Some(self.run(&fields, call, &inner));
+        }
+        if !read.code.is_empty() {
+            let command = self.record(name, first, rest, None, None, call, setting);
+            for field in &read.code {
+                self.unseen(field.source, command, setting);
+                self.code(which.language, field, command, setting);
+            }
+            for field in
+                rest.iter().skip(read.script.unwrap_or(rest.len())).filter(|_| which.language == "perl" || which.language == "ruby")
+            {
+                let kind = if read.in_place { EffectKind::FileModify } else { EffectKind::FileRead };
+                self.file(kind, field, false, command, setting);
+            }
+            return Some(Feed { source: call.input.source, from: command, open: true, ..Feed::default() });
+        }
+        if asks && read.script.is_none() {
+            self.record(name, first, rest, None, None, call, setting);
+            return Some(Feed::default());
+        }
+        Some(match read.script.and_then(|at| rest.get(at)).filter(|field| field.text != "-" && field.text != "/dev/stdin") {
+            Some(script) => self.script_file(name, script, first, rest, call, setting),
+            None => self.from_input(name, Some(which.language), first, rest, call, setting),
+        })
+    }
+}
+
+fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
+    let mut read = Read::default();
+    let mut at = 0;
+    while let Some(field) = rest.get(at) {
+        let text = field.text.as_str();
+        if !text.starts_with('-') || text == "-" {
+            read.script = Some(at);
+            break;
+        }
+        let letters = if text.starts_with("--") { "" } else { text.get(1..).unwrap_or("") };
+        read.in_place |= which.language == "perl" && letters.contains('i') || which.language == "ruby" && letters.starts_with('i');
+        let is_code = which.code.contains(&text)
+            || (matches!(which.language, "perl" | "ruby") && letters.ends_with(['e', 'E']))
+            || (which.language == "python" && letters.ends_with('c') && letters.len() < 4);
+        if is_code {
+            read.code.extend(rest.get(at + 1));
+            at += 1;
+            if which.language == "python" {
+                return read;
+            }
+        } else if which.language == "python" && text == "-m" {
+            read.module = Some(at + 1).filter(|at| *at < rest.len());
+            return read;
+        } else if which.values.contains(&text) {
+            at += 1;
+        }
+        at += 1;
+    }
+    read
+}
+
+impl Walker<'_> {
+    /// Notes a file that this command line writes, so that what is run from it later is known.
+    pub(super) fn remember_file(&mut self, target: &str, feed: Feed) {
+        if self.files.len() < 64 {
+            let (path, certain) = places::resolve(target, &self.env.folder);
+            if certain {
+                self.files.insert(path, feed);
+            }
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! What the tables cannot say of a program: words whose meaning hangs on other words.
+
+use super::expand::Field;
+use super::feed::Feed;
+use super::simple::Call;
+use super::{Setting, Walker, sql};
+use crate::catalogue::{self, Item, Plan};
+use crate::places::{self, Place};
+use crate::types::EffectKind;
+
+/// Where a wrapper runs its command, if not here.
+pub(super) fn place(name: &str, plan: &Plan, rest: &[Field]) -> Option<Place> {
+    let operand = plan.operands.first().and_then(|at| rest.get(*at)).map(|field| field.text.clone()).unwrap_or_default();
+    match name {
+        "ssh" | "mosh" => Some(Place::Host(places::host(&operand).unwrap_or_default())),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "docker-compose" => Some(Place::Container(operand)),
+        _ => None,
+    }
+}
+
+impl Walker<'_> {
+    /// A program that the tables know; what it prints.
+    pub(super) fn known_program(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Feed {
+        let name = catalogue::name_of(name);
+        let asks = rest.iter().any(|field| field.text == "--help" || field.text == "--version");
+        let mut source = call.input.source;
+        let mut feed = Feed::default();
+        if !plan.nothing && !asks {
+            if let Some(feed) = self.builtin(name, rest, plan, command, call, setting) {
+                return feed;
+            }
+            source = source.max(self.effects_of(plan, rest, command, setting));
+            self.texts_of(name, plan, rest, command, call, setting);
+            feed = match self.special(name, rest, plan, command, call, setting) {
+                Some(feed) => feed,
+                None => self.output(name, rest, plan, call),
+            };
+        }
+        Feed { from: command, source: feed.source.max(source), open: true, ..feed }
+    }
+
+    /// The words of a plan that are text to run.
+    fn texts_of(&mut self, name: &str, plan: &Plan, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting<'_>) {
+        for item in &plan.items {
+            match item {
+                Item::Shell(words) => {
+                    let fields: Vec<&Field> = words.iter().filter_map(|at| rest.get(*at)).collect();
+                    let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+                    let Some(first) = fields.first() else { continue };
+                    let raises = plan.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::Privilege, _)));
+                    let field = Field { text, known: fields.iter().all(|field| field.known), ..(*first).clone() };
+                    self.unseen(field.source, command, setting);
+                    let inner = Setting { input: call.input.clone(), privileged: setting.privileged || raises, ..setting.clone() };
+                    self.nested(&field, name, &inner);
+                }
+                Item::Code(language, at) => {
+                    if let Some(field) = rest.get(*at) {
+                        self.code(language, field, command, setting);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn special(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Option<Feed> {
+        match name {
+            "rm" => self.remove(rest, plan, command),
+            "find" | "fd" => return Some(self.find(name, rest, command, call, setting)),
+            "dd" => self.copy_blocks(rest, command, setting),
+            "tar" => self.tar(rest, plan, command, setting),
+            "chmod" => self.chmod(rest, plan, command, setting),
+            "chown" | "chgrp" => self.whole_tree(rest, plan, command),
+            "mv" => self.move_away(rest, plan, command, setting),
+            "curl" => self.curl(rest, command, setting),
+            "git" => self.git(rest, plan, command, setting),
+            "docker" | "podman" | "nerdctl" => self.container(rest, command, setting),
+            "awk" | "gawk" => self.awk(rest, plan, command, setting),
+            "sed" => self.sed(rest, plan, command, setting),
+            "scp" | "rsync" | "sftp" => self.copy_far(rest, plan, command, setting),
+            "nc" | "ncat" | "socat" => self.socket(rest, command, setting),
+            "psql" | "mysql" | "sqlite3" | "mongosh" | "redis-cli" | "bq" | "clickhouse-client" | "sqlcmd" => {
+                self.database(name, rest, plan, command, call, setting)
+            }
+            "kill" | "pkill" | "killall"
+                if rest.iter().any(|field| matches!(field.text.as_str(), "-1" | "1"))
+                    && rest.last().is_some_and(|field| matches!(field.text.as_str(), "-1" | "1")) =>
+            {
+                self.out.form("kill-everything", command);
+            }
+            "at" | "batch" | "crontab" if call.input.text.is_some() => {
+                let text = call.input.text.as_deref().unwrap_or("").to_owned();
+                if name != "crontab" {
+                    self.nested(
+                        &Field::plain(&text, rest.first().map_or_else(Default::default, |field| field.span)),
+                        name,
+                        &Setting { input: Feed::default(), ..setting.clone() },
+                    );
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn remove(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>) {
+        let force = plan
+            .flags
+            .iter()
+            .filter_map(|at| rest.get(*at))
+            .any(|field| field.text == "--force" || (!field.text.starts_with("--") && field.text.contains('f')));
+        if rest.iter().any(|field| field.text == "--no-preserve-root") {
+            self.out.form("delete-root", command);
+        }
+        if plan.recursive {
+            self.out.form(if force { "recursive-force-delete" } else { "recursive-delete" }, command);
+        }
+    }
+
+    fn copy_blocks(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+        for field in rest {
+            let Some((key, value)) = field.text.split_once('=') else { continue };
+            let kind = match key {
+                "if" => EffectKind::FileRead,
+                "of" => EffectKind::FileModify,
+                _ => continue,
+            };
+            self.file(kind, &Field { text: value.to_owned(), ..field.clone() }, false, command, setting);
+        }
+    }
+
+    fn tar(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let bare = rest.first().filter(|field| !field.text.starts_with('-'));
+        let mode = rest
+            .iter()
+            .filter(|field| field.text.starts_with('-') && !field.text.starts_with("--"))
+            .chain(bare)
+            .map(|field| field.text.as_str())
+            .collect::<String>();
+        let long = |flag: &str| rest.iter().any(|field| field.text == flag);
+        let archive = rest
+            .iter()
+            .position(|field| {
+                field.text.ends_with('f') && (field.text.starts_with('-') || bare.is_some_and(|bare| bare.text == field.text))
+            })
+            .and_then(|at| rest.get(at + 1));
+        let files =
+            plan.operands.iter().filter_map(|at| rest.get(*at)).filter(|field| {
+                archive.is_none_or(|archive| archive.text != field.text) && bare.is_none_or(|bare| bare.text != field.text)
+            });
+        let (packs, opens) = (mode.contains('c') || long("--create"), mode.contains('x') || long("--extract"));
+        if packs {
+            for field in files {
+                self.file(EffectKind::FileRead, field, true, command, setting);
+            }
+            if let Some(archive) = archive {
+                self.file(EffectKind::FileModify, archive, false, command, setting);
+            }
+        } else if let Some(archive) = archive {
+            self.file(EffectKind::FileRead, archive, false, command, setting);
+        }
+        if opens && !mode.contains('O') {
+            let folder =
+                rest.iter().position(|field| field.text == "-C" || field.text == "--directory").and_then(|at| rest.get(at + 1)).cloned();
+            self.file(
+                EffectKind::FileCreate,
+                &folder.unwrap_or_else(|| Field::plain(".", crate::syntax::Span::default())),
+                true,
+                command,
+                setting,
+            );
+        }
+        for field in
+            rest.iter().filter(|field| field.text.starts_with("--checkpoint-action=exec=") || field.text.starts_with("--to-command="))
+        {
+            let text = field.text.rsplit('=').next().unwrap_or("").to_owned();
+            self.nested(&Field { text, ..field.clone() }, "tar", setting);
+        }
+    }
+
+    fn chmod(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let Some(mode) =
+            rest.iter().find(|field| !field.text.starts_with("--") && field.text != "-R" && field.text != "-v" && field.text != "-f")
+        else {
+            return;
+        };
+        let text = mode.text.as_str();
+        let octal = text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let last = text.chars().next_back().unwrap_or('0');
+        if (octal && matches!(last, '2' | '3' | '6' | '7'))
+            || (!octal && text.contains('w') && (text.starts_with(['o', 'a']) || text.starts_with("ugo")) && text.contains(['+', '=']))
+        {
+            self.out.form("chmod-777", command);
+        }
+        let sets = (octal && text.len() == 4 && matches!(text.chars().next(), Some('2' | '4' | '6' | '7')))
+            || (!octal && text.contains("+s"))
+            || (!octal && text.contains("=s"));
+        if sets {
+            self.out.form("setuid", command);
+            self.plain(EffectKind::Privilege, "", false, command, setting);
+        }
+        self.whole_tree(rest, plan, command);
+    }
+
+    fn whole_tree(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>) {
+        let top = plan.operands.iter().filter_map(|at| rest.get(*at)).any(|field| {
+            let (path, _) = places::resolve(&field.text, &self.env.folder);
+            let (_, forms) = places::consequences(&EffectKind::FileDelete, &path, true, self.home);
+            !forms.is_empty() && field.text.starts_with(['/', '~'])
+        });
+        if plan.recursive && top {
+            self.out.form("recursive-permissions", command);
+        }
+    }
+
+    fn move_away(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        if plan.operands.last().and_then(|at| rest.get(*at)).is_some_and(|field| field.text.starts_with("/dev/null")) {
+            for at in plan.operands.iter().rev().skip(1) {
+                if let Some(field) = rest.get(*at) {
+                    self.file(EffectKind::FileDelete, field, true, command, setting);
+                }
+            }
+        }
+    }
+
+    fn curl(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+        let mut before = "";
+        for field in rest {
+            let text = field.text.as_str();
+            let (flag, value) = match text.split_once('=') {
+                Some((flag, value)) if flag.starts_with("--") => (flag, value),
+                _ => (before, text),
+            };
+            before = text;
+            let sends = matches!(
+                flag,
+                "-d" | "--data" | "--data-binary" | "--data-raw" | "--data-urlencode" | "--json" | "-F" | "--form" | "-T" | "--upload-file"
+            );
+            let file = match flag {
+                "-T" | "--upload-file" => Some(value),
+                "-d" | "--data" | "--data-binary" | "--json" => value.strip_prefix('@'),
+                "-F" | "--form" | "--data-urlencode" => value.split_once('@').map(|(_, file)| file.split(';').next().unwrap_or(file)),
+                _ => text.strip_prefix("-d@"),
+            };
+            if let Some(file) = file {
+                self.file(EffectKind::FileRead, &Field { text: file.to_owned(), ..field.clone() }, false, command, setting);
+            }
+            if sends && field.source == super::Source::Environment {
+                self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+            }
+            if matches!(flag, "-X" | "--request") && value == "DELETE" || text == "-XDELETE" {
+                self.plain(EffectKind::RemoteChange, "", false, command, setting);
+            }
+        }
+    }
+
+    fn git(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let words: Vec<&str> = plan.subcommand.iter().filter_map(|at| rest.get(*at)).map(|field| field.text.as_str()).collect();
+        let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        let dashes = rest.iter().position(|field| field.text == "--");
+        match words.first().copied() {
+            Some("push") => {
+                for field in operands.iter().skip(1) {
+                    if field.text.starts_with('+') {
+                        self.out.form("force-push", command);
+                        self.plain(EffectKind::RemoteChange, "", false, command, setting);
+                    } else if field.text.starts_with(':') {
+                        self.out.form("delete-remote-branch", command);
+                        self.plain(EffectKind::RemoteChange, "", false, command, setting);
+                    }
+                }
+            }
+            Some("checkout") => {
+                let discards = dashes.is_some() || operands.iter().any(|field| field.text == ".");
+                let from = dashes.map_or(0, |at| at + 1);
+                if discards {
+                    self.out.form("discard-changes", command);
+                    for field in rest.iter().skip(from).filter(|field| !field.text.starts_with('-') && field.text != "checkout") {
+                        self.file(EffectKind::FileModify, field, field.text == ".", command, setting);
+                    }
+                }
+            }
+            Some("config") => {
+                let key = operands.first().map_or("", |field| field.text.as_str()).to_ascii_lowercase();
+                let runs = ["core.hookspath", "core.sshcommand", "core.pager", "core.editor", "core.fsmonitor", "credential.helper"]
+                    .contains(&key.as_str())
+                    || key.ends_with(".textconv");
+                let is_command = operands.get(1).is_some_and(|field| field.text.starts_with('!'));
+                if operands.len() > 1 && (runs && key != "core.editor" && key != "core.pager" || is_command) {
+                    self.plain(EffectKind::Persistence, &key, true, command, setting);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn container(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+        let mut before = "";
+        for field in rest {
+            let text = field.text.as_str();
+            let mount = match (before, text.split_once('=')) {
+                ("-v" | "--volume", _) => text.split(':').next(),
+                (_, Some(("--volume", value))) => value.split(':').next(),
+                ("--mount", _) => text.split(',').find_map(|part| part.strip_prefix("source=").or_else(|| part.strip_prefix("src="))),
+                _ => None,
+            };
+            if let Some(mount) = mount {
+                let sensitive = matches!(
+                    mount,
+                    "/" | "/etc" | "/root" | "/var/run/docker.sock" | "/proc" | "/sys" | "/dev" | "/home" | "/boot" | "/usr"
+                );
+                if sensitive {
+                    self.out.form("container-escape", command);
+                    self.plain(EffectKind::Privilege, mount, true, command, setting);
+                }
+            }
+            if matches!(text, "--privileged" | "--privileged=true" | "--pid=host" | "--cap-add=ALL" | "--cap-add=SYS_ADMIN") {
+                self.out.form("container-escape", command);
+                self.plain(EffectKind::Privilege, "", false, command, setting);
+            }
+            before = text;
+        }
+    }
+
+    fn awk(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let Some(code) = plan.operands.first().and_then(|at| rest.get(*at)) else { return };
+        if code.text.contains("system(") {
+            self.code("awk", code, command, setting);
+        }
+        if code.text.contains("| \"sh\"")
+            || code.text.contains("|\"sh\"")
+            || code.text.contains("| \"bash\"")
+            || code.text.contains("/inet/")
+        {
+            self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+    }
+
+    /// The `e` flag runs what a line holds, `w` writes a file.
+    fn sed(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let script = rest.iter().position(|field| field.text == "-e").map_or(plan.operands.first().copied(), |at| Some(at + 1));
+        let Some(script) = script.and_then(|at| rest.get(at)) else { return };
+        let text = script.text.trim();
+        if text == "e" || text.starts_with("1e ") || text.starts_with("e ") || (text.starts_with("s/") && text.ends_with("/e")) {
+            self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+        if let Some((_, file)) = text.rsplit_once("/w ") {
+            self.file(EffectKind::FileModify, &Field { text: file.to_owned(), ..script.clone() }, false, command, setting);
+        }
+    }
+
+    /// Copies from and to other machines; a word with a host in it is there, all others are here.
+    fn copy_far(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        let count = operands.len();
+        for (index, field) in operands.into_iter().enumerate() {
+            if let Some(host) = places::remote_path(&field.text) {
+                self.plain(EffectKind::Network, &host, true, command, setting);
+                if index + 1 == count && count > 1 {
+                    self.plain(EffectKind::RemoteChange, &host, true, command, setting);
+                }
+            } else if index + 1 == count && count > 1 {
+                self.file(EffectKind::FileModify, field, true, command, setting);
+            } else {
+                self.file(EffectKind::FileRead, field, true, command, setting);
+            }
+        }
+        let deletes =
+            plan.flags.iter().filter_map(|at| rest.get(*at)).any(|field| field.text.starts_with("--delete") || field.text == "--del");
+        if deletes && let Some(target) = plan.operands.last().and_then(|at| rest.get(*at)) {
+            self.out.form("mirror-delete", command);
+            if places::remote_path(&target.text).is_none() {
+                self.file(EffectKind::FileDelete, target, true, command, setting);
+            }
+        }
+    }
+
+    fn socket(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+        let runs = rest.iter().any(|field| {
+            matches!(field.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec")
+                || field.text.to_ascii_lowercase().contains("exec:")
+                || field.text.to_ascii_lowercase().contains("system:")
+        });
+        if runs {
+            self.out.form("remote-shell", command);
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
+    }
+
+    fn database(&mut self, name: &str, rest: &[Field], plan: &Plan, command: Option<u32>, call: &Call, setting: &Setting<'_>) {
+        let mut texts: Vec<String> = rest.iter().map(|field| field.text.clone()).filter(|text| text.len() > 3).collect();
+        if name == "redis-cli" {
+            texts.push(plan.operands.iter().filter_map(|at| rest.get(*at)).map(|field| field.text.as_str()).collect::<Vec<_>>().join(" "));
+        }
+        texts.extend(call.input.text.iter().map(ToString::to_string));
+        texts.extend(call.input.items.clone());
+        let file = plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| name == "sqlite3");
+        for text in texts {
+            let change = sql::change(&text);
+            if let Some(form) = change.form() {
+                self.out.form(form, command);
+            }
+            match (change, file) {
+                (sql::Change::None, _) => {}
+                (_, Some(file)) => self.file(EffectKind::FileModify, file, false, command, setting),
+                (_, None) => self.plain(EffectKind::RemoteChange, "", false, command, setting),
+            }
+        }
+        if rest.iter().any(|field| {
+            field.text.starts_with("\\!")
+                || field.text.starts_with(".shell")
+                || field.text.starts_with(".system")
+                || field.text.starts_with("system ")
+        }) {
+            self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+    }
+}

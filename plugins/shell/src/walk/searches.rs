@@ -1,0 +1,160 @@
+//! `find` and `xargs`: what is found, and what is done with each of it.
+
+use super::environment::UNKNOWN;
+use super::expand::Field;
+use super::feed::Feed;
+use super::simple::Call;
+use super::{Setting, Walker};
+use crate::catalogue::Plan;
+use crate::syntax::Span;
+use crate::types::EffectKind;
+
+impl Walker<'_> {
+    pub(super) fn find(&mut self, name: &str, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting<'_>) -> Feed {
+        let is_fd = name == "fd";
+        let roots = if is_fd { rest.get(..0).unwrap_or_default() } else { roots(rest) };
+        let folder = Field::plain(".", Span::default());
+        let roots: Vec<&Field> = if roots.is_empty() { vec![&folder] } else { roots.iter().collect() };
+        let name_pattern = value_of(rest, &["-name", "-iname"]);
+        let narrowed = name_pattern.is_some()
+            || rest.iter().any(|field| {
+                matches!(field.text.as_str(), "-path" | "-regex" | "-mtime" | "-size" | "-empty" | "-newer" | "-mmin" | "-maxdepth")
+                    || is_fd
+            });
+        let found: Vec<Field> = roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
+        for root in &roots {
+            self.file(EffectKind::FileRead, &Field { text: root.text.clone(), ..(*root).clone() }, true, command, setting);
+        }
+        if rest.iter().any(|field| field.text == "-delete") {
+            if !narrowed {
+                self.out.form("recursive-force-delete", command);
+            }
+            for field in &found {
+                self.file(EffectKind::FileDelete, field, !narrowed, command, setting);
+            }
+        }
+        if let Some(file) = value_of(rest, &["-fprint", "-fprintf", "-fls", "-fprint0"]) {
+            self.file(EffectKind::FileModify, &Field::plain(file, Span::default()), false, command, setting);
+        }
+        self.executed(rest, &found, call, setting);
+        Feed { items: found.first().map(|field| field.text.clone()).filter(|_| found.len() == 1), ..Feed::default() }
+    }
+
+    /// The commands after `-exec` and the like, with what is found in the place of `{}`.
+    fn executed(&mut self, rest: &[Field], found: &[Field], call: &Call, setting: &Setting<'_>) {
+        let starts = rest.iter().enumerate().filter(|(_, field)| {
+            matches!(field.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
+        });
+        let starts: Vec<usize> = starts.map(|(at, _)| at).take(16).collect();
+        for start in starts {
+            let words = rest.get(start + 1..).unwrap_or_default();
+            let length = words.iter().position(|field| field.text == ";" || field.text == "+").unwrap_or(words.len());
+            let mut fields = Vec::new();
+            for field in words.iter().take(length) {
+                if field.text == "{}" {
+                    fields.extend(found.iter().cloned());
+                } else if field.text.contains("{}") {
+                    fields.push(Field { text: field.text.replace("{}", &UNKNOWN.to_string()), known: false, ..field.clone() });
+                } else {
+                    fields.push(field.clone());
+                }
+            }
+            let mut inner = setting.clone();
+            inner.wrappers.push("find -exec".to_owned());
+            self.run(&fields, &Call { assignments: Vec::new(), redirections: Vec::new(), input: Feed::default(), end: call.end }, &inner);
+        }
+    }
+
+    /// `xargs` and `parallel`: the words that come from elsewhere stand at the end, or where `-I` says.
+    pub(super) fn xargs(
+        &mut self,
+        name: &str,
+        plan: &Plan,
+        rest: &[Field],
+        mut fields: Vec<Field>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Feed {
+        let span = fields.first().map_or(Span::default(), |field| field.span);
+        let more = arguments(&call.input, span);
+        if let Some(at) = fields.iter().position(|field| field.text == ":::") {
+            let tail = fields.split_off(at).split_off(1);
+            return self.parallel(fields, tail, call, setting);
+        }
+        let marker = value_of(rest, &["-I", "-i", "--replace"]).or((name == "parallel").then_some("{}"));
+        let attached = plan
+            .flags
+            .iter()
+            .filter_map(|at| rest.get(*at))
+            .find_map(|field| field.text.strip_prefix("-I").filter(|text| !text.is_empty()));
+        if let Some(marker) = attached.or(marker) {
+            let text = more.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+            let known = more.iter().all(|field| field.known);
+            for field in fields.iter_mut().filter(|field| field.text.contains(marker)) {
+                field.text = field.text.replace(marker, &text);
+                field.known &= known;
+            }
+            if name == "parallel" && fields.len() == 1 {
+                return self.nested(&fields.swap_remove(0), name, setting);
+            }
+        } else {
+            for field in more {
+                fields.push(Field { source: field.source.max(call.input.source), ..field });
+            }
+        }
+        let runs_text = fields.first().is_some_and(|field| matches!(field.text.as_str(), "sh" | "bash" | "zsh"));
+        if runs_text && fields.len() == 2 && fields.get(1).is_some_and(|field| field.text == "-c") {
+            fields.extend(arguments(&call.input, span));
+        }
+        self.run(&fields, call, setting)
+    }
+
+    fn parallel(&mut self, mut fields: Vec<Field>, values: Vec<Field>, call: &Call, setting: &Setting<'_>) -> Feed {
+        if fields.is_empty() {
+            let mut feed = Feed::default();
+            for value in &values {
+                feed = self.nested(value, "parallel", setting);
+            }
+            return feed;
+        }
+        fields.retain(|field| field.text != "{}");
+        fields.extend(values);
+        self.run(&fields, call, setting)
+    }
+}
+
+fn arguments(input: &Feed, span: Span) -> Vec<Field> {
+    match (&input.text, &input.items) {
+        (Some(text), _) => {
+            text.split_ascii_whitespace().take(64).map(|word| Field { source: input.source, ..Field::plain(word, span) }).collect()
+        }
+        (None, Some(items)) => vec![Field { text: items.clone(), known: false, source: input.source, span, ..Field::default() }],
+        (None, None) => vec![Field { text: UNKNOWN.to_string(), known: false, source: input.source, span, ..Field::default() }],
+    }
+}
+
+/// The folders that a search begins in.
+fn roots(rest: &[Field]) -> &[Field] {
+    let skip = rest.iter().take_while(|field| matches!(field.text.as_str(), "-L" | "-H" | "-P")).count();
+    let rest = rest.get(skip..).unwrap_or_default();
+    let count = rest.iter().take_while(|field| !field.text.starts_with(['-', '(', '!'])).count();
+    rest.get(..count).unwrap_or_default()
+}
+
+fn value_of<'f>(rest: &'f [Field], flags: &[&str]) -> Option<&'f str> {
+    let at = rest.iter().position(|field| flags.contains(&field.text.as_str()))?;
+    rest.get(at + 1).map(|field| field.text.as_str())
+}
+
+/// What a search finds below a folder, as a glob.
+fn matches_of(root: &Field, name: Option<&str>, narrowed: bool) -> Field {
+    let base = root.text.trim_end_matches('/');
+    let base = if base.is_empty() && root.text.starts_with('/') { "" } else { base };
+    let text = match name {
+        Some(name) => format!("{base}/**/{name}"),
+        None if narrowed => format!("{base}/**"),
+        None if root.text == "/" => "/".to_owned(),
+        None => base.to_owned(),
+    };
+    Field { text, ..root.clone() }
+}

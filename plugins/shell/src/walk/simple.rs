@@ -1,0 +1,351 @@
+//! Simple commands: assignments, redirections, and which program it is.
+
+use super::environment::{UNKNOWN, Value};
+use super::expand::Field;
+use super::feed::{Feed, Source};
+use super::{Setting, Walker};
+use crate::catalogue::{self, Found, Plan};
+use crate::places::{self, Place};
+use crate::syntax::{Assignment, DEPTH, Redirect, Span, Word};
+use crate::types::{self, Attributes, Command, Direction, EffectKind, Redirection};
+
+/// What surrounds a program's words.
+pub(super) struct Call {
+    pub assignments: Attributes,
+    pub redirections: Vec<Redirection>,
+    pub input: Feed,
+    /// Where the command ends in the text.
+    pub end: u32,
+}
+
+/// What redirections do to the streams.
+#[derive(Default)]
+pub(super) struct Streams {
+    pub input: Option<Feed>,
+    /// The output goes to a file.
+    pub captured: bool,
+}
+
+impl Walker<'_> {
+    pub(super) fn simple(
+        &mut self,
+        assignments: &[Assignment],
+        words: &[Word],
+        redirects: &[Redirect],
+        span: Span,
+        setting: &Setting<'_>,
+    ) -> Feed {
+        let values: Vec<(String, Value)> = assignments.iter().map(|assignment| self.assignment(assignment, setting)).collect();
+        let mut fields = Vec::new();
+        for word in words {
+            fields.extend(self.fields(word, setting));
+        }
+        let index = u32::try_from(self.out.commands.len()).ok();
+        let (redirections, io) = self.redirections(redirects, index.filter(|_| !fields.is_empty()), setting);
+        if fields.is_empty() {
+            let source = values.iter().map(|(_, value)| value.source).max().unwrap_or_default();
+            for (name, value) in values {
+                self.env.set(&name, value);
+            }
+            return if words.is_empty() { Feed::of_text("") } else { Feed { source, ..Feed::default() } };
+        }
+        let call = Call {
+            assignments: values.into_iter().map(|(name, value)| (name, value.text)).collect(),
+            redirections,
+            input: io.input.unwrap_or_else(|| setting.input.clone()),
+            end: span.end,
+        };
+        let feed = self.run(&fields, &call, setting);
+        if io.captured && (feed.text.is_some() || feed.source >= Source::Decoded) {
+            let outputs = call.redirections.iter().filter(|to| to.descriptor == 1 && to.direction == Direction::Output && to.target.known);
+            for redirection in outputs {
+                self.remember_file(&redirection.target.text, feed.clone());
+            }
+        }
+        if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment, setting: &Setting<'_>) -> (String, Value) {
+        let field = self.single(&assignment.value, setting);
+        let mut value = Value { text: field.text, known: field.known, source: field.source, ..Value::default() };
+        if assignment.append
+            && let Some(before) = self.env.get(&assignment.name)
+        {
+            value.text.insert_str(0, &before.text);
+            value.known &= before.known;
+            value.source = value.source.max(before.source);
+            self.spend(value.text.len());
+            if value.text.len() > 64 * 1024 || self.work == 0 {
+                value = Value::unknown();
+            }
+        }
+        (assignment.name.clone(), value)
+    }
+
+    /// What redirections do, and where they lead.
+    pub(super) fn redirections(
+        &mut self,
+        redirects: &[Redirect],
+        command: Option<u32>,
+        setting: &Setting<'_>,
+    ) -> (Vec<Redirection>, Streams) {
+        let mut list = Vec::new();
+        let mut io = Streams::default();
+        for redirect in redirects {
+            let target = match redirect.heredoc.and_then(|index| setting.heredocs.get(index)) {
+                Some(word) => self.single(word, setting),
+                None => self.single(&redirect.target, setting),
+            };
+            self.redirect(redirect, &target, command, setting, &mut io);
+            list.push(Redirection { descriptor: redirect.descriptor, direction: redirect.direction, target: word_of(&target) });
+        }
+        (list, io)
+    }
+
+    fn redirect(&mut self, redirect: &Redirect, target: &Field, command: Option<u32>, setting: &Setting<'_>, io: &mut Streams) {
+        match redirect.direction {
+            Direction::Duplicate => {}
+            Direction::Heredoc => {
+                let text = target.known.then(|| std::rc::Rc::from(target.text.as_str()));
+                let items = (!target.known).then(|| target.text.clone());
+                io.input = Some(Feed { text, items, source: target.source, open: true, from: None });
+            }
+            Direction::Input => {
+                io.input = Some(match &target.feed {
+                    Some(feed) => Feed { open: true, ..feed.clone() },
+                    None => Feed { open: true, ..Feed::default() },
+                });
+                self.file(EffectKind::FileRead, target, false, command, setting);
+            }
+            Direction::Output | Direction::Append => {
+                io.captured |= redirect.descriptor == 1;
+                self.file(EffectKind::FileModify, target, false, command, setting);
+            }
+        }
+    }
+
+    /// Runs a program with its words: `fields` begins with the program.
+    pub(super) fn run(&mut self, fields: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let Some((first, rest)) = fields.split_first() else { return Feed::default() };
+        let name = first.text.rsplit('/').next().unwrap_or("");
+        if self.depth >= DEPTH {
+            self.out.gap("nested too deeply");
+            return Feed::default();
+        }
+        if name.contains(UNKNOWN) || name.is_empty() {
+            return self.unknown_program(first, rest, call, setting);
+        }
+        self.depth += 1;
+        let name = name.to_owned();
+        let feed = self.program(&name, first, rest, call, setting);
+        self.depth -= 1;
+        feed
+    }
+
+    fn program(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        if self.env.functions.contains(name) {
+            return self.function_call(name, first, rest, call, setting);
+        }
+        let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+        let found = catalogue::find(name, &texts);
+        let plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
+        if let Some(at) = plan.as_ref().and_then(|plan| plan.run).filter(|_| first.source < Source::Decoded) {
+            return self.wrapper(name, plan.as_ref(), at, rest, call, setting);
+        }
+        if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
+            return feed;
+        }
+        let command = self.record(name, first, rest, found.as_ref(), plan.as_ref(), call, setting);
+        self.hidden_program(first, command, setting);
+        let place = self.whereabouts(first);
+        match plan {
+            Some(plan) => {
+                if place == Whereabouts::Project {
+                    self.project_run(command, setting);
+                } else if place == Whereabouts::Elsewhere {
+                    self.plain(EffectKind::ProcessStart, &first.text, false, command, setting);
+                }
+                self.known_program(name, rest, &plan, command, call, setting)
+            }
+            None => self.other_program(name, first, rest, place, command, call, setting),
+        }
+    }
+
+    fn function_call(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let command = self.record(name, first, rest, None, None, call, setting);
+        if self.defining.iter().any(|defined| defined == name) && (setting.piped || setting.background) {
+            self.out.form("fork-bomb", command);
+            self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
+        }
+        Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
+    }
+
+    fn other_program(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        place: Whereabouts,
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Feed {
+        let asks = matches!(rest, [only] if matches!(only.text.as_str(), "--version" | "--help" | "-V" | "-h" | "help" | "version"));
+        match place {
+            Whereabouts::Project => self.project_run(command, setting),
+            _ if asks => {}
+            _ => self.plain(EffectKind::ProcessStart, if first.text.contains('/') { &first.text } else { name }, false, command, setting),
+        }
+        Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
+    }
+
+    /// A program whose name only the run can tell.
+    fn unknown_program(&mut self, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let command = self.record("", first, rest, None, None, call, setting);
+        self.out.gap("a program that is known only when it runs");
+        self.hidden_program(first, command, setting);
+        self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
+    }
+
+    /// The name of the program itself was downloaded or decoded.
+    fn hidden_program(&mut self, first: &Field, command: Option<u32>, setting: &Setting<'_>) {
+        if first.source >= Source::Decoded {
+            let form = if first.source == Source::Downloaded { "pipe-to-shell" } else { "hidden-command" };
+            self.out.form(form, command);
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
+    }
+
+    /// A program that starts another one with the rest of its words.
+    fn wrapper(&mut self, name: &str, plan: Option<&Plan>, at: usize, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+        let Some(plan) = plan else { return Feed::default() };
+        let mut inner = setting.clone();
+        inner.wrappers.push(name.to_owned());
+        self.out.shape(name);
+        self.out.shape(" ");
+        let raises = plan.items.iter().any(|item| matches!(item, catalogue::Item::Constant(EffectKind::Privilege, _)));
+        inner.privileged |= raises;
+        if let Some(place) = super::programs::place(name, plan, rest) {
+            inner.place = place;
+        }
+        let command = u32::try_from(self.out.commands.len()).ok();
+        self.effects_of(plan, rest, command, setting);
+        let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
+        if name == "env" || name == "sudo" || name == "doas" {
+            fields.drain(..fields.iter().take_while(|field| is_assignment(&field.text)).count());
+        }
+        if fields.is_empty() {
+            let command = self.record(name, &Field::plain(name, Span::default()), rest, None, None, call, setting);
+            return Feed { from: command, source: Source::Environment, open: true, ..Feed::default() };
+        }
+        if matches!(inner.place, Place::Host(_)) {
+            let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+            let span = fields.first().map_or(Span::default(), |field| field.span);
+            return self.text(&text, Some(span), &inner);
+        }
+        if matches!(name, "xargs" | "parallel") {
+            return self.xargs(name, plan, rest, fields, call, &inner);
+        }
+        if matches!(inner.place, Place::Container(_)) && fields.first().is_some_and(|field| field.text.starts_with('-')) {
+            return Feed::default();
+        }
+        self.run(&fields, call, &inner)
+    }
+
+    /// Notes the command itself.
+    #[allow(clippy::too_many_arguments, reason = "each is a different thing, and there is one place to put them together")]
+    pub(super) fn record(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        found: Option<&Found>,
+        plan: Option<&Plan>,
+        call: &Call,
+        setting: &Setting<'_>,
+    ) -> Option<u32> {
+        self.shape_of(name, rest, found, plan);
+        let fixed = setting.fixed;
+        let end = fixed.map_or(call.end, |span| span.end);
+        self.out.command(Command {
+            program: name.to_owned(),
+            words: rest.iter().map(word_of).collect(),
+            assignments: call.assignments.clone(),
+            redirections: call.redirections.clone(),
+            wrappers: setting.wrappers.clone(),
+            origin: setting.origin.clone(),
+            input_from: call.input.from,
+            start: fixed.map_or(first.span.start, |span| span.start).min(end),
+            end,
+            privileged: setting.privileged,
+        })
+    }
+
+    fn shape_of(&mut self, name: &str, rest: &[Field], found: Option<&Found>, plan: Option<&Plan>) {
+        self.out.shape(if name.is_empty() { "?" } else { name });
+        let depth = found.map_or(0, |found| found.depth);
+        let mut placeholder = false;
+        for (index, field) in rest.iter().enumerate() {
+            let text = field.text.as_str();
+            if plan.is_some_and(|plan| plan.subcommand.contains(&index)) && depth > 0 {
+                self.out.shape(" ");
+                self.out.shape(text);
+                placeholder = false;
+            } else if text.starts_with('-') && text.len() > 1 {
+                let flag = text.split('=').next().unwrap_or(text).trim_end_matches(|c: char| c.is_ascii_digit());
+                self.out.shape(" ");
+                self.out.shape(flag.get(..32).unwrap_or(flag));
+                placeholder = false;
+            } else if !placeholder {
+                self.out.shape(" _");
+                placeholder = true;
+            }
+        }
+    }
+
+    /// Where a program's file lies, as far as its name tells.
+    fn whereabouts(&self, first: &Field) -> Whereabouts {
+        if !first.text.contains('/') {
+            return Whereabouts::Path;
+        }
+        let (path, _) = places::resolve(&first.text, &self.env.folder);
+        if path.contains("/.venv/bin/") || path.contains("/venv/bin/") || path.contains("/node_modules/.bin/") {
+            return Whereabouts::Path;
+        }
+        if self.is_project(&path) {
+            return Whereabouts::Project;
+        }
+        let usual = ["/bin/", "/usr/", "/sbin/", "/opt/homebrew/", "/snap/bin/", "/nix/store/", "/run/current-system/", "/home/linuxbrew/"];
+        let own =
+            ["/.local/bin/", "/.cargo/bin/", "/bin/", "/go/bin/", "/.bun/bin/", "/.deno/bin/", "/.nvm/", "/.pyenv/", "/.rbenv/", "/.asdf/"];
+        let in_home = path.strip_prefix(self.home).filter(|_| !self.home.is_empty());
+        if usual.iter().any(|start| path.starts_with(start)) || in_home.is_some_and(|rest| own.iter().any(|start| rest.starts_with(start)))
+        {
+            return Whereabouts::Path;
+        }
+        Whereabouts::Elsewhere
+    }
+
+    pub(super) fn is_project(&self, path: &str) -> bool {
+        !self.project.is_empty() && places::is_below(path, self.project)
+    }
+}
+
+/// Where a program's file lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// Among the installed programs.
+    Path,
+    /// In the project.
+    Project,
+    Elsewhere,
+}
+
+pub(super) fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+}
+
+fn word_of(field: &Field) -> types::Word {
+    types::Word { text: field.text.clone(), known: field.known, quoted: field.quoted }
+}
