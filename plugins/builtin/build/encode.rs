@@ -69,7 +69,7 @@ fn check_exports(guest: &Guest, exported: &[String]) -> Result<()> {
     let wanted = guest.kind.interface();
     let named = |name: &String| name.strip_prefix(wanted).is_some_and(|version| version.starts_with('@'));
     if !exported.iter().any(named) {
-        bail!("it exports {exported:?}, but a {} exports `{wanted}`: it lacks `export!`", guest.kind.world());
+        bail!("it exports {exported:?}, but a {} exports `{wanted}`: it needs `export!` for that world", guest.kind.world());
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ mod encode;
 mod generate;
 mod guests;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use guests::{GUESTS, Guest};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,6 +42,11 @@ fn run() -> Result<()> {
 }
 
 fn prebuilt(folder: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
+    ensure!(
+        folder.is_absolute(),
+        "`{PREBUILT}` names `{}`: give the whole path, since cargo builds in a folder of its own",
+        folder.display()
+    );
     let read = |guest: &'static Guest| {
         let path = folder.join(guest.name).with_extension("wasm");
         println!("cargo:rerun-if-changed={}", path.display());
