@@ -149,18 +149,30 @@ pub fn is_external(effect: &Effect) -> bool {
     effect.kind == EffectKind::Network && !is_loopback(&host_of(&effect.target))
 }
 
+/// Where an effect's path lies. A shared folder of which only a part that is not known yet is meant,
+/// such as a fresh temporary file, is scratch; the whole of it is where the host says.
+#[must_use]
+pub fn scope_of(effect: &Effect, path: &Path) -> Scope {
+    if !effect.certain && is_shared(&path.text) { Scope::Scratch } else { path.scope }
+}
+
 /// Removing it loses nothing that was meant to stay: it can be had back, is scratch, or is not there.
 ///
-/// A place that is only partly known counts as its known part, so the whole of a shared folder never
-/// passes, nor does an unknown part of the project.
+/// A place that is only partly known counts as its known part, so an unknown part of the project does
+/// not pass, nor one of a shared folder, unless the same action makes it there (`mktemp`).
 #[must_use]
-pub fn is_expendable(effect: &Effect, path: &Path) -> bool {
+pub fn is_expendable(effect: &Effect, facts: &Facts) -> bool {
+    let Some(path) = facts.path(effect) else { return false };
     match path.scope {
-        _ if is_shared(&path.text) => false,
+        _ if is_shared(&path.text) => !effect.certain && facts.effects.iter().any(|made| makes(made, effect)),
         Scope::Scratch => true,
         Scope::Inside => effect.certain && (path.restorable || path.entry == Entry::Absent),
         Scope::Outside | Scope::System | Scope::Unknown => false,
     }
+}
+
+fn makes(made: &Effect, effect: &Effect) -> bool {
+    made.kind == EffectKind::FileCreate && !made.certain && made.path == effect.path
 }
 
 #[cfg(test)]

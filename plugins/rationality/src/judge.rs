@@ -20,7 +20,7 @@ pub(crate) fn judge(action: &Action, context: &Context, config: &Config, detail:
     let nature = nature::of(action);
     let past = if matches!(nature, Nature::Looks | Nature::Tests) { Past::default() } else { past::look(action, config.look_back, detail) };
     let mut told = Told::default();
-    let alignment = alignment(action, context, config, nature, &mut told);
+    let alignment = alignment(action, context, config, nature, past, &mut told);
     let progression = progression(context, config, nature, past, action, &mut told);
     let efficiency = match efficiency::cheaper_way(action) {
         None => GOOD,
@@ -67,11 +67,12 @@ impl Told {
     }
 }
 
-fn alignment(action: &Action, context: &Context, config: &Config, nature: Nature, told: &mut Told) -> Option<u16> {
+fn alignment(action: &Action, context: &Context, config: &Config, nature: Nature, past: Past, told: &mut Told) -> Option<u16> {
     let newest = context.goals.last()?;
     let ordinary = match nature {
         Nature::Looks | Nature::Tests => return Some(GOOD),
         Nature::Works => Some(config.ordinary),
+        Nature::Other if past.known && nature::stays_inside(action) => Some(config.ordinary),
         Nature::Other => None,
     };
     if goals::serves(action, &context.goals, &nature::words(action, &context.roots)) {

@@ -4,7 +4,7 @@
 
 use crate::words::Stems;
 use portcullis_builtin_judging::place;
-use portcullis_plugin::types::{Action, Command, Effect, EffectKind, Operation, Path, Scope};
+use portcullis_plugin::types::{Action, Command, Effect, EffectKind, NetworkRequest, Operation, Scope};
 
 /// Bytes of a file's content whose words count.
 const CONTENT: usize = 2048;
@@ -51,10 +51,10 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("yarn", &["test", "run", "build", "lint"]),
 ];
 
-/// Programs that keep a project's dependencies or history.
+/// Programs that keep a project's dependencies or history, or look at its forge.
 const KEEPERS: &[&str] = &[
-    "bun", "bundle", "bundler", "cargo", "composer", "conda", "corepack", "deno", "dotnet", "gem", "git", "go", "gradle", "gradlew", "mix",
-    "mvn", "npm", "nuget", "pdm", "pip", "pip3", "pipenv", "pnpm", "poetry", "rustup", "uv", "yarn",
+    "bun", "bundle", "bundler", "cargo", "composer", "conda", "corepack", "deno", "dotnet", "gem", "gh", "git", "glab", "go", "gradle",
+    "gradlew", "mix", "mvn", "npm", "nuget", "pdm", "pip", "pip3", "pipenv", "pnpm", "poetry", "rustup", "uv", "yarn",
 ];
 
 /// The kind of step.
@@ -64,7 +64,7 @@ pub(crate) enum Nature {
     Looks,
     /// It tests, checks or builds.
     Tests,
-    /// It changes files of the project, keeps its dependencies or its local history.
+    /// It changes files of the project, keeps its dependencies or its local history, or looks something up.
     Works,
     /// Anything else.
     Other,
@@ -76,7 +76,7 @@ pub(crate) fn of(action: &Action) -> Nature {
     if lasting.peek().is_none() {
         return match action.operation {
             Operation::Tool(_) | Operation::Other(_) if action.intent != portcullis_plugin::types::Intent::Message => Nature::Other,
-            Operation::Network(_) => Nature::Other,
+            Operation::Network(_) => Nature::Works,
             _ => Nature::Looks,
         };
     }
@@ -93,19 +93,38 @@ pub(crate) fn of(action: &Action) -> Nature {
     }
 }
 
+/// All that it changes or removes lies in the project or in scratch.
+pub(crate) fn stays_inside(action: &Action) -> bool {
+    place::lasting(&action.facts).all(|effect| {
+        let deleted = effect.kind == EffectKind::FileDelete && action.facts.path(effect).is_some_and(|path| path.scope == Scope::Inside);
+        deleted || effect.kind == EffectKind::FileRead || is_local(effect, action)
+    })
+}
+
 /// It only makes or changes files of the project or of scratch, or removes what is spare.
 fn is_local(effect: &Effect, action: &Action) -> bool {
     let path = action.facts.path(effect);
     match effect.kind {
-        EffectKind::FileCreate | EffectKind::FileModify => path.is_some_and(|path| matches!(path.scope, Scope::Inside | Scope::Scratch)),
-        EffectKind::FileDelete => path.is_some_and(|path: &Path| place::is_expendable(effect, path)),
+        EffectKind::FileCreate | EffectKind::FileModify => {
+            path.is_some_and(|path| matches!(place::scope_of(effect, path), Scope::Inside | Scope::Scratch))
+        }
+        EffectKind::FileDelete => place::is_expendable(effect, &action.facts),
         _ => false,
     }
 }
 
-/// A package manager or git fetches something.
+/// A package manager, git or its forge's client fetches something, or the client itself looks it up.
 fn keeps(effect: &Effect, action: &Action) -> bool {
-    effect.kind == EffectKind::Network && command(effect, action).is_some_and(|command| KEEPERS.contains(&command.program.as_str()))
+    let looks_up = matches!(&action.operation, Operation::Network(request) if fetches(request));
+    effect.kind == EffectKind::Network && (looks_up || kept(effect, action))
+}
+
+fn fetches(request: &NetworkRequest) -> bool {
+    request.method.as_deref().is_none_or(|method| method == "GET")
+}
+
+fn kept(effect: &Effect, action: &Action) -> bool {
+    command(effect, action).is_some_and(|command| KEEPERS.contains(&command.program.as_str()))
 }
 
 fn command<'a>(effect: &Effect, action: &'a Action) -> Option<&'a Command> {

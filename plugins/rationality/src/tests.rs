@@ -55,7 +55,9 @@ fn alignment() {
             Some(1000),
         ),
         ("secret", goal, shell("cat .env").affects(EffectKind::SecretRead, "/project/.env").by(0), Some(0)),
-        ("fetch", goal, testing::fetch("https://example.org/weather"), Some(0)),
+        ("fetch", goal, testing::fetch("https://example.org/weather"), Some(700)),
+        ("fetch by a command", goal, shell("curl x").contacts("example.org").by(0), Some(0)),
+        ("forge", goal, shell("gh run view 1").affects(EffectKind::Network, "").by(0), Some(700)),
         ("fetch, named", goal, testing::fetch("https://example.org/form-login"), Some(1000)),
     ];
     for (name, goals, action, expected) in cases {
@@ -196,6 +198,16 @@ fn completeness_and_what_came_before() {
         })
         .join()
         .expect("the case holds");
+    }
+}
+
+#[test]
+fn removing_what_the_session_had_to_do_with_is_ordinary() {
+    for (step, path, expected) in [(40, "debug.py", 700), (41, "other.py", 0), (42, "/srv/debug.py", 0)] {
+        testing::remember(step - 1, past(file_write("debug.py", "x"), "{}", Status::Ok));
+        let delete = shell("rm x").deletes(path).by(0).at_step(step);
+        let found = judge(&delete, &testing::context().goal("Fix the login form"));
+        assert_eq!(found.alignment, Some(expected), "{path}: {found:?}");
     }
 }
 

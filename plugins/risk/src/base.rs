@@ -41,7 +41,7 @@ fn row(effect: &Effect, facts: &Facts, weights: &Weights) -> Row {
         EffectKind::FileRead => ("file_read", weights.read, "reads"),
         EffectKind::FileCreate => ("file_creation", weights.create, "creates"),
         EffectKind::FileModify => ("file_modification", weights.modify, "changes"),
-        EffectKind::FileDelete if facts.path(effect).is_some_and(|path| place::is_expendable(effect, path)) => {
+        EffectKind::FileDelete if place::is_expendable(effect, facts) => {
             ("expendable_deletion", weights.modify, "deletes what can be had back or is scratch")
         }
         EffectKind::FileDelete => ("file_deletion", weights.delete, "deletes"),

@@ -21,7 +21,7 @@ pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
 /// A deletion that nobody can take back, of more than a part of the project: what lies inside the
 /// project is for the rules to save.
 fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
-    match path.scope {
+    match place::scope_of(effect, path) {
         Scope::Outside | Scope::System => true,
         _ if !effect.certain => false,
         Scope::Scratch => place::is_shared(&path.text),

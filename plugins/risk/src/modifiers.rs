@@ -77,7 +77,7 @@ fn is_pardoned(form: &Form, facts: &Facts) -> bool {
     effects.peek().is_some()
         && effects.all(|effect| {
             let harmless = effect.kind.changes_files() || effect.kind == EffectKind::FileRead;
-            harmless && facts.path(effect).is_some_and(|path| place::is_expendable(effect, path))
+            harmless && place::is_expendable(effect, facts)
         })
 }
 
@@ -100,7 +100,7 @@ fn touched(facts: &Facts, reads: bool, wanted: fn(Scope) -> bool) -> Vec<&str> {
         let file = effect.kind.changes_files()
             || matches!(effect.kind, EffectKind::SecretRead | EffectKind::Persistence)
             || (reads && effect.kind == EffectKind::FileRead);
-        let Some(path) = facts.path(effect).filter(|path| file && wanted(path.scope)) else { continue };
+        let Some(path) = facts.path(effect).filter(|path| file && wanted(place::scope_of(effect, path))) else { continue };
         if !found.contains(&path.text.as_str()) {
             found.push(&path.text);
         }

@@ -10,7 +10,7 @@ use crate::quarantine;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::Ruling;
-use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Facts, Operation, Path, Scope, Severity};
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Facts, Operation, Scope, Severity};
 
 const SHOWN: usize = 16;
 
@@ -75,30 +75,19 @@ fn sweeps(effect: &Effect, action: &Action) -> bool {
 fn fate(effect: &Effect, facts: &Facts, context: &Context) -> Fate {
     let Some(path) = facts.path(effect) else { return Fate::NotKnown };
     let text = path.text.as_str();
+    let project = effect.certain && path.scope == Scope::Inside && place::is_project(text, &context.roots);
     match path.scope {
         _ if place::is_root(text) || place::is_home(text) => Fate::Vital,
-        _ if place::is_shared(text) => {
-            if effect.certain {
-                Fate::Shared
-            } else {
-                Fate::NotKnown
-            }
-        }
+        _ if place::is_shared(text) && effect.certain => Fate::Shared,
+        _ if project => Fate::WholeProject,
+        _ if place::is_expendable(effect, facts) => Fate::Free,
+        _ if place::is_shared(text) || !effect.certain && path.scope == Scope::Inside => Fate::NotKnown,
         _ if path.entry == Entry::Link && effect.certain && place::root_of(text, &context.roots).is_some() => Fate::Keep,
         Scope::System => Fate::Vital,
         Scope::Outside => Fate::Elsewhere,
         Scope::Unknown => Fate::NotKnown,
         Scope::Scratch => Fate::Free,
-        Scope::Inside => inside(effect, path, context),
-    }
-}
-
-fn inside(effect: &Effect, path: &Path, context: &Context) -> Fate {
-    match effect.certain {
-        false => Fate::NotKnown,
-        true if place::is_project(&path.text, &context.roots) => Fate::WholeProject,
-        true if place::is_expendable(effect, path) => Fate::Free,
-        true => Fate::Keep,
+        Scope::Inside => Fate::Keep,
     }
 }
 

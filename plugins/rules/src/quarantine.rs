@@ -43,8 +43,7 @@ pub(crate) fn rewrite(action: &Action, context: &Context, config: &Config<'_>) -
 fn lossy(facts: &Facts) -> Vec<Option<u32>> {
     let mut found = Vec::new();
     for effect in facts.effects.iter().filter(|effect| effect.kind == EffectKind::FileDelete && effect.recursive) {
-        let expendable = facts.path(effect).is_some_and(|path| place::is_expendable(effect, path));
-        if !expendable && !found.contains(&effect.command) {
+        if !place::is_expendable(effect, facts) && !found.contains(&effect.command) {
             found.push(effect.command);
         }
     }

@@ -6,7 +6,7 @@ use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Path,
 
 /// Nobody can have back what this deletion takes, and it takes more than a part of the project.
 pub(crate) fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
-    match path.scope {
+    match place::scope_of(effect, path) {
         Scope::Outside | Scope::System => !path.restorable,
         Scope::Scratch | Scope::Inside | Scope::Unknown if !effect.certain => false,
         Scope::Scratch => place::is_shared(&path.text),

@@ -123,7 +123,10 @@ impl Judge<'_> {
         }
         match comes_back(path) {
             _ if path.entry == Entry::Absent && effect.certain => left(Severity::Low, true, "nothing is there"),
-            Some(how) if effect.certain || path.scope == Scope::Scratch => left(self.levels.file_deletion, true, how),
+            _ if place::is_expendable(effect, &self.action.facts) && !effect.certain => {
+                left(self.levels.file_deletion, true, "it is scratch")
+            }
+            Some(how) if effect.certain => left(self.levels.file_deletion, true, how),
             _ => left(self.levels.file_deletion, false, "commit it first, or move it aside instead"),
         }
     }

@@ -73,6 +73,12 @@ fn losses_are_critical_only_past_the_project() {
         ("its history", tree("/project/.git"), &[("deletion", Critical, false)]),
         ("one file named like it", shell("rm x").deletes("/project/.gitignore"), &[("deletion", High, false)]),
         ("shared", tree("/tmp/*"), &[("deletion", Critical, false)]),
+        ("a part of shared, partly known", tree("/tmp").scope(Scope::Outside).uncertain(), &[("deletion", High, false)]),
+        (
+            "what mktemp made",
+            shell("x").creates("/tmp").uncertain().deletes("/tmp").uncertain(),
+            &[("deletion", High, true), ("write", Medium, true)],
+        ),
         ("root", tree("/"), &[("deletion", Critical, false)]),
         ("not known", tree("x").scope(Scope::Unknown).uncertain(), &[("deletion", High, false)]),
     ]);
