@@ -1,1 +1,105 @@
-fn main() {}
+//! The command line of Portcullis. The only place that reads arguments, environment and standard input.
+
+mod commands;
+mod config;
+mod paint;
+mod places;
+mod recording;
+mod runtime;
+mod show;
+mod workspace;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after it runs.
+///
+/// Begin with `portcullis demo`. To put it in front of Claude Code, see the README.
+///
+/// State and configuration lie in the XDG folders, or in PORTCULLIS_HOME.
+#[derive(Parser)]
+#[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 it could not be done; 2 wrong arguments, and for `hook` the action is refused; \
+3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Replay a short recorded session through the real plugins and show each decision and why
+    Demo(commands::demo::Arguments),
+    /// Answer one event of an agent's client: its JSON on standard input, the answer on standard output
+    Hook {
+        /// The agent
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(commands::hook::AGENTS))]
+        agent: String,
+    },
+    /// Review one action without recording it
+    Review(commands::review::Arguments),
+    /// Review recorded sessions again: hook payloads, journals, Claude Code transcripts, trajectories
+    Replay(commands::replay::Arguments),
+    /// Show why a review came out as it did
+    Explain(commands::explain::Arguments),
+    /// Look at the journal
+    #[command(subcommand)]
+    Audit(commands::audit::Command),
+    /// Look at plugins
+    #[command(subcommand)]
+    Plugin(commands::plugin::Command),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    // The hook runs before every action of an agent: it does not wait for the argument parser.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == "hook") && arguments.next().is_some_and(|agent| agent == "claude") && arguments.next().is_none() {
+        return ExitCode::from(commands::hook::run());
+    }
+    match run(Arguments::parse().command) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            anstream::eprintln!("{}: {error:#}", paint::bad("error"));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Hook { .. } => Ok(commands::hook::run()),
+        Command::Review(arguments) => commands::review::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Audit(command) => commands::audit::run(&command),
+        Command::Plugin(command) => commands::plugin::run(&command),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "portcullis", &mut script);
+            paint::print(&String::from_utf8_lossy(&script));
+            Ok(0)
+        }
+    }
+}
+
+/// A file of `path`, or standard input for none or `-`.
+fn read_file_or_stdin(path: Option<&PathBuf>) -> anyhow::Result<Vec<u8>> {
+    use anyhow::Context;
+    use std::io::Read;
+    match path.filter(|path| path.as_os_str() != "-") {
+        Some(path) => std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display())),
+        None => {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+            Ok(bytes)
+        }
+    }
+}

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 pub struct Query {
     /// Absolute and normalised; may hold a glob.
     pub path: String,
-    /// It is to be changed or removed: its state in git matters too.
-    pub changes: bool,
+    /// It is to be removed: whether it could be had back matters too.
+    pub removes: bool,
     /// Everything below it is to be removed.
     pub recursive: bool,
 }
@@ -46,12 +46,12 @@ pub fn queries(action: &Action) -> Vec<Query> {
         .paths
         .iter()
         .filter(|path| path.text.starts_with('/') && path.scope != Scope::Unknown && !path.text.contains(crate::mask::PLACEHOLDER))
-        .map(|path| Query { path: path.text.clone(), changes: false, recursive: false })
+        .map(|path| Query { path: path.text.clone(), removes: false, recursive: false })
         .collect();
     for effect in &action.facts.effects {
         let target = queries.iter_mut().find(|query| query.path == effect.target);
-        if let Some(query) = target.filter(|_| effect.kind.changes_files()) {
-            query.changes = true;
+        if let Some(query) = target.filter(|_| effect.kind == EffectKind::FileDelete) {
+            query.removes = true;
             query.recursive |= effect.recursive;
         }
     }

@@ -1,0 +1,224 @@
+//! `portcullis audit`: look at the journal, check it, export it.
+
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use crate::runtime::Reviewer;
+use crate::show;
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_core::finding::{AuditDecision, AuditDetection, AuditFault, AuditRecord};
+use portcullis_core::record::Record;
+use portcullis_engine::Kind;
+use portcullis_store::{Filter, Home, Store, Stored, hex};
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List records, newest last
+    Show(Show),
+    /// Check that no record was changed, removed or inserted
+    Verify {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write records in an exporter's format
+    Export(Export),
+}
+
+#[derive(clap::Args)]
+pub struct Show {
+    /// Of this session
+    #[arg(long)]
+    session: Option<String>,
+    /// Of this kind: review, outcome, unreviewed, intervention, session, configuration, fault
+    #[arg(long)]
+    kind: Option<String>,
+    /// With this verdict: allow, warn, modify, ask, block
+    #[arg(long)]
+    verdict: Option<String>,
+    /// At most so many, the newest
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+    /// Print each record as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Export {
+    /// The exporter plugin
+    #[arg(long, default_value = "jsonl")]
+    exporter: String,
+    /// Of this session
+    #[arg(long)]
+    session: Option<String>,
+    /// Records after this position
+    #[arg(long, value_name = "SEQUENCE")]
+    after: Option<u64>,
+    /// Write to this file in place of standard output; it must not exist yet
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+}
+
+/// Records that an exporter gets in one call.
+const BATCH: usize = 100;
+/// The exit code for a journal that does not verify.
+const CHANGED: u8 = 3;
+
+pub fn run(command: &Command) -> Result<u8> {
+    match command {
+        Command::Show(arguments) => show(arguments),
+        Command::Verify { json } => verify(*json),
+        Command::Export(arguments) => export(arguments),
+    }
+}
+
+/// The journal of this installation.
+pub fn open() -> Result<Store> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    Ok(Store::open(&home, Config::read(&places.config).map(|config| config.durability).unwrap_or_default())?)
+}
+
+fn show(arguments: &Show) -> Result<u8> {
+    let store = open()?;
+    let filter = Filter { session: arguments.session.clone(), kind: arguments.kind.clone(), verdict: arguments.verdict.clone(), ..Default::default() };
+    let mut newest = std::collections::VecDeque::new();
+    store.query(&filter, |stored| {
+        newest.push_back(stored);
+        if newest.len() > arguments.limit {
+            newest.pop_front();
+        }
+        ControlFlow::Continue(())
+    })?;
+    if newest.is_empty() && !arguments.json {
+        paint::print("no records\n");
+    }
+    for stored in &newest {
+        if arguments.json {
+            paint::print(&format!("{}\n", json(stored)?));
+            continue;
+        }
+        let record: Record = serde_json::from_str(&stored.record.document).with_context(|| format!("record {}", stored.sequence))?;
+        paint::print(&format!("{} {}  {}\n", paint::dim(paint::time(record.at)), paint::dim(&record.id), show::line(&record)));
+    }
+    Ok(0)
+}
+
+/// A record with its place in the chain, as one JSON object.
+pub fn json(stored: &Stored) -> Result<String> {
+    let mut object: serde_json::Value = serde_json::from_str(&stored.record.document).with_context(|| format!("record {}", stored.sequence))?;
+    if let Some(object) = object.as_object_mut() {
+        object.insert("sequence".into(), stored.sequence.into());
+        object.insert("verdict".into(), stored.record.verdict.clone().into());
+        object.insert("previous".into(), hex(&stored.previous).into());
+        object.insert("hash".into(), hex(&stored.hash).into());
+    }
+    Ok(object.to_string())
+}
+
+fn verify(as_json: bool) -> Result<u8> {
+    let mut store = open()?;
+    let terminal = std::io::stderr().is_terminal();
+    let verification = store.verify(|progress| {
+        if terminal && progress.total > 10_000 {
+            anstream::eprint!("\r{}/{} ", progress.checked, progress.total);
+        }
+    })?;
+    if terminal {
+        anstream::eprint!("\r");
+    }
+    let (sequence, hash) = verification.head;
+    if as_json {
+        let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
+        let result = serde_json::json!({ "records": verification.records, "first_bad": flaw, "head": { "sequence": sequence, "hash": hex(&hash) } });
+        paint::print(&format!("{result}\n"));
+    } else if let Some((at, flaw)) = verification.first_bad {
+        paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
+    } else {
+        paint::print(&format!("{}: {} records, head {}\n", paint::good("the chain holds"), verification.records, hex(&hash)));
+    }
+    Ok(if verification.first_bad.is_some() { CHANGED } else { 0 })
+}
+
+fn export(arguments: &Export) -> Result<u8> {
+    let store = open()?;
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let mut reviewer = Reviewer::installed(&places, &home, Config::read(&places.config)?, &[], super::hook::now())?;
+    let known = reviewer.plugins.names(Kind::AuditExporter);
+    if !known.contains(&arguments.exporter) {
+        bail!("there is no exporter `{}`; there are {}", arguments.exporter, known.join(", "));
+    }
+    let mut sink = sink(arguments)?;
+    let mut after = arguments.after;
+    let (mut first, mut count) = (true, 0_u64);
+    loop {
+        let mut batch = Vec::new();
+        let filter = Filter { session: arguments.session.clone(), after, limit: Some(BATCH as u64), ..Default::default() };
+        store.query(&filter, |stored| {
+            batch.push(stored);
+            ControlFlow::Continue(())
+        })?;
+        let Some(last) = batch.last() else { break };
+        after = Some(last.sequence);
+        count += batch.len() as u64;
+        let records = batch.iter().map(for_exporter).collect::<Result<Vec<_>>>()?;
+        let answer = reviewer.plugins.render(&arguments.exporter, &records, first).ok_or_else(|| anyhow!("the exporter is gone"))?;
+        let rendered = answer.result.map_err(|fault| anyhow!("{fault}"))?;
+        sink.write_all(&rendered.bytes).context("cannot write the export")?;
+        first = false;
+    }
+    sink.flush().context("cannot write the export")?;
+    if std::io::stderr().is_terminal() {
+        anstream::eprintln!("{count} records");
+    }
+    Ok(0)
+}
+
+fn sink(arguments: &Export) -> Result<Box<dyn Write>> {
+    let Some(path) = &arguments.output else { return Ok(Box::new(std::io::stdout().lock())) };
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    Ok(Box::new(file.with_context(|| format!("cannot create `{}`", path.display()))?))
+}
+
+fn for_exporter(stored: &Stored) -> Result<AuditRecord> {
+    let document = &stored.record.document;
+    let record: Record = serde_json::from_str(document).with_context(|| format!("record {}", stored.sequence))?;
+    Ok(AuditRecord {
+        sequence: stored.sequence,
+        id: record.id,
+        at: record.at,
+        kind: record.kind.as_str().into(),
+        session: record.session,
+        agent: record.agent,
+        subject: record.subject,
+        summary: record.summary,
+        decision: record.decision.map(|decision| AuditDecision {
+            verdict: decision.verdict,
+            risk: decision.risk,
+            rationality: decision.rationality,
+            confidence: decision.confidence,
+            reasons: decision.reasons,
+            sources: record.findings.iter().flat_map(|findings| findings.objections.iter()).map(|objection| format!("{}/{}", objection.source, objection.rule)).collect(),
+        }),
+        detections: record
+            .detections
+            .into_iter()
+            .map(|named| AuditDetection {
+                pattern: named.finding.pattern,
+                severity: named.finding.severity,
+                confidence: named.finding.confidence,
+                impact: named.finding.impact,
+            })
+            .collect(),
+        faults: record.faults.into_iter().map(|fault| AuditFault { source: fault.source, name: fault.kind.as_str().into(), detail: fault.detail }).collect(),
+        previous: hex(&stored.previous),
+        hash: hex(&stored.hash),
+        document: document.clone(),
+        attributes: vec![("event".into(), record.event), ("client".into(), record.client)],
+    })
+}

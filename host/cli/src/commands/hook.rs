@@ -1,0 +1,153 @@
+//! `portcullis hook AGENT`: one event in on standard input, one answer out.
+//!
+//! Whatever goes wrong, the client gets a valid answer under the fault policy, and a record is written
+//! where one can be. The answer leaves only when its record is durable, with one write.
+
+use crate::config::Config;
+use crate::places::Places;
+use crate::runtime::{Reviewer, detail, to_store};
+use anyhow::Result;
+use portcullis_core::event::{Event, EventKind, Reply};
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::pipeline;
+use portcullis_core::session::State;
+use portcullis_core::wire::{Answer, WireError, claude};
+use portcullis_store::{Commit, Draft, Home, Store, StoreError};
+use std::cell::OnceCell;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The agents whose hooks we answer.
+pub const AGENTS: &[&str] = &["claude"];
+
+/// Runs the hook; returns the process's exit code.
+pub fn run() -> u8 {
+    let input = read_input();
+    let answer = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
+        let event = claude::parse(&input).map(|event| event.name).unwrap_or_default();
+        claude::render(&event, &pipeline::fault_reply(&Fault::host(FaultKind::Internal, "a defect of portcullis, please report it")))
+    });
+    deliver(&answer)
+}
+
+/// At most one byte more than is accepted, so that too much is noticed.
+fn read_input() -> Vec<u8> {
+    let mut input = Vec::with_capacity(4096);
+    let most = claude::MAX_INPUT as u64 + 1;
+    // What cannot be read is judged as what was read so far: an unreadable event is refused.
+    let _ = std::io::stdin().lock().take(most).read_to_end(&mut input);
+    input
+}
+
+fn deliver(answer: &Answer) -> u8 {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.write_all(&answer.stdout).and_then(|()| stdout.flush()).is_err() {
+        // A client that does not read its answer must not take silence for consent.
+        return 2;
+    }
+    if !answer.stderr.is_empty() {
+        let _ = std::io::stderr().lock().write_all(&answer.stderr);
+    }
+    answer.exit
+}
+
+fn answer(input: &[u8]) -> Answer {
+    let now = now();
+    let event = match claude::parse(input) {
+        Ok(event) => event,
+        Err(error) => return unreadable(&error, now),
+    };
+    if pipeline::is_neutral(&event) {
+        return claude::render(&event.name, &Reply::default());
+    }
+    match review(&event, now) {
+        Ok(reply) => claude::render(&event.name, &reply),
+        Err(fault) => {
+            record_fault(&fault, Some(&event.name), Some(&event.session), now);
+            claude::render(&event.name, &for_event(&event, &fault))
+        }
+    }
+}
+
+/// Only a call that waits for us can be refused; elsewhere a fault is told and nothing more, so that it
+/// does not cost the person their prompt.
+fn for_event(event: &Event, fault: &Fault) -> Reply {
+    match event.kind {
+        EventKind::BeforeTool(_) | EventKind::ConfigChange { .. } => pipeline::fault_reply(fault),
+        _ => pipeline::fault_reply(&Fault { policy: OnFault::Warn, ..fault.clone() }),
+    }
+}
+
+fn review(event: &Event, now: u64) -> Result<Reply, Fault> {
+    let configuration = |error: anyhow::Error| Fault::host(FaultKind::Configuration, format!("{error:#}"));
+    let places = Places::from_environment().map_err(configuration)?;
+    let config = Config::read(&places.config).map_err(configuration)?;
+    let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
+    let durability = config.durability;
+    let mut store = Store::open(&home, durability).map_err(|error| store_fault(&error))?;
+    let lookup = OnceCell::new();
+    let mut reviewer = Reviewer::installed(&places, &home, config, &[], now).map_err(configuration)?;
+    let agent = event.agent.as_deref();
+    let details = |step: u64| {
+        let store: &Option<Store> = lookup.get_or_init(|| Store::open(&home, durability).ok());
+        let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
+        detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
+    };
+    let committed = store.review(&event.session, agent, |snapshot| {
+        let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+        let reviewed = reviewer.review(event, state, now, &details);
+        let (session_state, agent_state) = reviewed.state.encode()?;
+        let records = reviewed.records.iter().map(to_store).collect();
+        let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records };
+        Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
+    });
+    committed.map(|committed| committed.value).map_err(|error| error.into_fault())
+}
+
+/// Why a review on a snapshot came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum ReviewError {
+    #[error(transparent)]
+    State(#[from] portcullis_core::session::StateError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReviewError {
+    fn into_fault(self) -> Fault {
+        Fault::host(FaultKind::Store, self.to_string())
+    }
+}
+
+fn store_fault(error: &StoreError) -> Fault {
+    Fault::host(FaultKind::Store, error.to_string())
+}
+
+/// What cannot be read could have been a call: it is refused. A record says so, where one can be written.
+fn unreadable(error: &WireError, now: u64) -> Answer {
+    let fault = Fault::host(FaultKind::BadInput, error.problem.clone());
+    record_fault(&fault, error.event.as_deref(), error.session.as_deref(), now);
+    claude::render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
+}
+
+/// Best effort: where the journal itself is the fault, nothing can be written.
+fn record_fault(fault: &Fault, event: Option<&str>, session: Option<&str>, now: u64) {
+    let written = || -> Result<()> {
+        let places = Places::from_environment()?;
+        let home = Home::open(&places.state)?;
+        let durability = Config::read(&places.config).map(|config| config.durability).unwrap_or_default();
+        let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
+        let record = pipeline::fault_record(fault, event, session, now, &seed);
+        Store::open(&home, durability)?.append(vec![to_store(&record)])?;
+        Ok(())
+    };
+    // The answer carries the fault in any case.
+    let _ = written();
+}
+
+/// Milliseconds since 1970; a clock before that counts as 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

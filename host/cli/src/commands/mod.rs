@@ -1,0 +1,9 @@
+//! One file a subcommand.
+
+pub mod audit;
+pub mod demo;
+pub mod explain;
+pub mod hook;
+pub mod plugin;
+pub mod replay;
+pub mod review;

@@ -1,0 +1,140 @@
+//! `portcullis plugin`: what is loaded, and what a component is and wants, without running it.
+
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use crate::runtime::Reviewer;
+use anyhow::{Context, Result};
+use portcullis_core::text::one_line;
+use portcullis_engine::{Description, Inspection, LoadError, Source, Tier, inspect};
+use portcullis_store::Home;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List the plugins of this installation
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a component is and what it asks for; runs none of it
+    Inspect {
+        /// The component
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(command: &Command) -> Result<u8> {
+    match command {
+        Command::List { json } => list(*json),
+        Command::Inspect { file, json } => show(file, *json),
+    }
+}
+
+fn list(as_json: bool) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = Config::read(&places.config)?;
+    let folder = config.plugins_dir.display().to_string();
+    let mut reviewer = Reviewer::installed(&places, &home, config, &[], super::hook::now())?;
+    let descriptions = reviewer.plugins.describe();
+    if as_json {
+        let plugins: Vec<_> = descriptions.iter().map(description_json).collect();
+        paint::print(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
+        return Ok(0);
+    }
+    for description in &descriptions {
+        paint::print(&description_line(description));
+    }
+    paint::print(&format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too"))));
+    Ok(0)
+}
+
+fn description_line(description: &Description) -> String {
+    let origin = match &description.source {
+        Source::Builtin { .. } => "builtin".to_owned(),
+        Source::File(path) => path.display().to_string(),
+    };
+    match &description.inspection {
+        Ok(inspection) => {
+            let version = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.version, 16)).unwrap_or_default();
+            let about = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.description, 120)).unwrap_or_default();
+            format!(
+                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n",
+                paint::bold(format!("{:<20}", one_line(&description.name, 40))),
+                inspection.kind,
+                version,
+                size(inspection.size),
+                description.on_fault,
+                paint::dim(origin),
+                "",
+                paint::dim(about)
+            )
+        }
+        Err(error) => format!("{:<20} {}\n", paint::bold(one_line(&description.name, 40)), paint::bad(format!("cannot be loaded: {error} ({origin})"))),
+    }
+}
+
+fn description_json(description: &Description) -> serde_json::Value {
+    let source = match &description.source {
+        Source::Builtin { .. } => json!("builtin"),
+        Source::File(path) => json!(path),
+    };
+    match &description.inspection {
+        Ok(inspection) => json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "inspection": inspection }),
+        Err(error) => json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "error": error.to_string() }),
+    }
+}
+
+fn show(file: &PathBuf, as_json: bool) -> Result<u8> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let inspection = inspect(&bytes).with_context(|| format!("`{}` is no plugin", file.display()))?;
+    if as_json {
+        let refused = inspection.granted().err().map(|error| error.to_string());
+        paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused })));
+        return Ok(0);
+    }
+    paint::print(&inspected(&inspection, inspection.granted()));
+    Ok(0)
+}
+
+fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}  built for portcullis:plugin@{}", paint::bold(inspection.kind), inspection.wit_version);
+    if let Some(descriptor) = &inspection.descriptor {
+        let _ = writeln!(text, "{} {}: {}", one_line(&descriptor.name, 64), one_line(&descriptor.version, 32), one_line(&descriptor.description, 400));
+    }
+    let _ = writeln!(text, "{}, blake3 {}", size(inspection.size), inspection.digest);
+    if inspection.imports.is_empty() {
+        let _ = writeln!(text, "asks for nothing");
+    }
+    for import in &inspection.imports {
+        let tier = match import.tier {
+            Tier::Own => paint::good("given  "),
+            Tier::Inert => paint::dim("inert  "),
+            Tier::Refused => paint::bad("refused"),
+        };
+        let _ = writeln!(text, "  {tier} {}  {}", import.name, paint::dim(format!("wants to {}", import.wants())));
+    }
+    match granted {
+        Ok(()) => text.push_str("it can be loaded: everything it asks for is given or without effect\n"),
+        Err(error) => {
+            let _ = writeln!(text, "{}: {error}", paint::bad("it would be refused"));
+        }
+    }
+    text
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}

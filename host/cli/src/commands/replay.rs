@@ -1,0 +1,187 @@
+//! `portcullis replay`: reviews recorded sessions again. Depends on the recording, the plugins and the
+//! configuration alone, so two runs print the same bytes: no wall clock, no disk of today.
+
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use crate::recording::{self, EPOCH, Item, Recording};
+use crate::runtime::{Reviewer, Setup, code_cache, detail};
+use crate::show;
+use anyhow::Result;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
+use portcullis_core::session::State;
+use portcullis_engine::ReviewClock;
+use portcullis_store::Home;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Recordings: hook payloads, journals, Claude Code transcripts or trajectories
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Load this component too
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
+    /// Use this configuration in place of your own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Show every step, not only those with an objection
+    #[arg(long, short)]
+    all: bool,
+    /// Print every record as a line of JSON, then one line with the totals
+    #[arg(long)]
+    json: bool,
+}
+
+/// Secrets are masked under this key, so that a replay does not depend on the installation.
+const MASK_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = match &arguments.config {
+        Some(path) => Config::read_file(path)?,
+        None => Config::read(&places.config)?,
+    };
+    let mut reviewer = Reviewer::new(Setup {
+        config,
+        extra: &arguments.plugin,
+        clock: ReviewClock { now_ms: EPOCH, backstop: None },
+        observes: false,
+        mask_key: MASK_KEY,
+        cache: Some(code_cache(&home)),
+        person: "/home/user".into(),
+    })?;
+    let mut sum = Sum::default();
+    for path in &arguments.files {
+        for recording in recording::read(path)? {
+            replay(&recording, &mut reviewer, arguments, &mut sum);
+        }
+    }
+    if arguments.json {
+        paint::print(&format!("{}\n", serde_json::to_string(&sum)?));
+    } else {
+        paint::print(&sum.text());
+    }
+    Ok(0)
+}
+
+/// Reviews one session from its beginning.
+fn replay(recording: &Recording, reviewer: &mut Reviewer, arguments: &Arguments, sum: &mut Sum) {
+    sum.sessions += 1;
+    let progress = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
+    if !arguments.json {
+        paint::print(&format!("\n{}\n", paint::bold(portcullis_core::text::one_line(&recording.name, 120))));
+    }
+    let mut session = Session::default();
+    for (index, item) in recording.items.iter().enumerate() {
+        if progress && index % 50 == 0 {
+            anstream::eprint!("\r{}/{} ", index, recording.items.len());
+        }
+        for record in session.step(item, reviewer) {
+            sum.count(&record);
+            if arguments.json {
+                paint::print(&format!("{}\n", record.document()));
+            } else if arguments.all || telling(&record) {
+                paint::print(&format!("{} {}\n", paint::dim(step(&record)), show::line(&record)));
+                why(&record);
+            }
+        }
+    }
+    if progress {
+        anstream::eprint!("\r");
+    }
+}
+
+fn step(record: &Record) -> String {
+    record.step.map_or_else(|| "    ".into(), |step| format!("{step:>4}"))
+}
+
+fn why(record: &Record) {
+    if let Some(decision) = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow) {
+        paint::print(&format!("            {}\n", paint::dim(portcullis_core::text::one_line(&decision.primary_reason, 140))));
+    }
+}
+
+fn telling(record: &Record) -> bool {
+    match record.kind {
+        RecordKind::Review => record.verdict().is_some_and(|verdict| verdict > Verdict::Allow),
+        RecordKind::Intervention | RecordKind::Unreviewed | RecordKind::Fault => true,
+        RecordKind::Outcome | RecordKind::Session | RecordKind::Configuration => !record.detections.is_empty() || !record.faults.is_empty(),
+    }
+}
+
+/// A session's state while it is replayed: what the store would hold.
+#[derive(Default)]
+pub struct Session {
+    shared: portcullis_core::session::Session,
+    agents: BTreeMap<Option<String>, portcullis_core::session::Agent>,
+    documents: BTreeMap<(Option<String>, u64), Vec<String>>,
+}
+
+impl Session {
+    /// Reviews the next event.
+    pub fn step(&mut self, item: &Item, reviewer: &mut Reviewer) -> Vec<Record> {
+        let agent = item.event.agent.clone();
+        let state = State { session: std::mem::take(&mut self.shared), agent: self.agents.remove(&agent).unwrap_or_default() };
+        let documents = &self.documents;
+        let details = |step: u64| detail(documents.get(&(agent.clone(), step))?);
+        let reviewed = reviewer.review_as_seen(&item.event, state, item.at, item.observed.as_ref(), &details);
+        self.shared = reviewed.state.session;
+        for record in &reviewed.records {
+            if let Some(step) = record.step {
+                self.documents.entry((agent.clone(), step)).or_default().push(record.document());
+            }
+        }
+        self.agents.insert(agent, reviewed.state.agent);
+        reviewed.records
+    }
+}
+
+/// What all replayed sessions came to.
+#[derive(Default, Serialize)]
+struct Sum {
+    sessions: u64,
+    reviews: u64,
+    outcomes: u64,
+    verdicts: BTreeMap<String, u64>,
+    patterns: BTreeMap<String, u64>,
+    interventions: BTreeMap<String, u64>,
+    faults: BTreeMap<String, u64>,
+}
+
+impl Sum {
+    fn count(&mut self, record: &Record) {
+        let add = |map: &mut BTreeMap<String, u64>, key: &str| *map.entry(key.to_owned()).or_default() += 1;
+        match record.kind {
+            RecordKind::Review => self.reviews += 1,
+            RecordKind::Outcome | RecordKind::Unreviewed => self.outcomes += 1,
+            RecordKind::Intervention => add(&mut self.interventions, &record.subject),
+            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault => {}
+        }
+        if let Some(verdict) = record.verdict() {
+            add(&mut self.verdicts, verdict.as_str());
+        }
+        record.detections.iter().for_each(|named| add(&mut self.patterns, &named.finding.pattern));
+        record.faults.iter().for_each(|fault| add(&mut self.faults, &format!("{}: {}", fault.source, fault.kind)));
+    }
+
+    fn text(&self) -> String {
+        let row = |name: &str, map: &BTreeMap<String, u64>| {
+            let parts: Vec<String> = map.iter().map(|(key, count)| format!("{key} {count}")).collect();
+            if parts.is_empty() { String::new() } else { format!("{name}: {}\n", parts.join(", ")) }
+        };
+        format!(
+            "\n{}\n{}{}{}{}",
+            paint::bold(format!("{} sessions, {} reviews, {} outcomes", self.sessions, self.reviews, self.outcomes)),
+            row("verdicts", &self.verdicts),
+            row("patterns", &self.patterns),
+            row("interventions", &self.interventions),
+            row("faults", &self.faults)
+        )
+    }
+}

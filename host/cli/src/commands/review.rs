@@ -1,0 +1,76 @@
+//! `portcullis review`: judges one action and shows how, without recording anything.
+
+use crate::commands::hook::now;
+use crate::config::Config;
+use crate::places::Places;
+use crate::runtime::{Reviewer, code_cache};
+use crate::{paint, read_file_or_stdin, show};
+use anyhow::{Context, Result, bail};
+use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::score::Verdict;
+use portcullis_core::session::State;
+use portcullis_core::wire::claude;
+use portcullis_engine::ReviewClock;
+use portcullis_store::Home;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A hook payload of Claude Code; standard input when absent or `-`
+    file: Option<PathBuf>,
+    /// Review this shell command, run in the current folder
+    #[arg(long, short, conflicts_with = "file")]
+    command: Option<String>,
+    /// Load this component too
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
+    /// Print the record as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit code for modify, ask and block.
+const OBJECTED: u8 = 4;
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let event = event(arguments)?;
+    let places = Places::from_environment()?;
+    let config = Config::read(&places.config)?;
+    let home = Home::open(&places.state)?;
+    let now = now();
+    let mut reviewer = Reviewer::new(crate::runtime::Setup {
+        config,
+        extra: &arguments.plugin,
+        clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
+        observes: true,
+        mask_key: home.derive_key("portcullis 2026 masking"),
+        cache: Some(code_cache(&home)),
+        person: places.person.clone(),
+    })?;
+    let reviewed = reviewer.review(&event, State::default(), now, &|_| None);
+    let Some(record) = reviewed.records.first() else { bail!("`{}` is answered neutrally: there is nothing to review", event.name) };
+    if arguments.json {
+        paint::print(&format!("{}\n", record.document()));
+    } else {
+        reviewed.records.iter().for_each(|record| paint::print(&show::page(record)));
+    }
+    Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) { OBJECTED } else { 0 })
+}
+
+fn event(arguments: &Arguments) -> Result<Event> {
+    if let Some(command) = &arguments.command {
+        let cwd = std::env::current_dir().context("cannot tell the current folder")?.display().to_string();
+        let input = serde_json::json!({ "command": command }).as_object().cloned().unwrap_or_default();
+        return Ok(Event {
+            client: "claude".into(),
+            session: "review".into(),
+            agent: None,
+            cwd,
+            permission_mode: None,
+            name: "PreToolUse".into(),
+            kind: EventKind::BeforeTool(Call { id: None, tool: "Bash".into(), input }),
+        });
+    }
+    let bytes = read_file_or_stdin(arguments.file.as_ref())?;
+    Ok(claude::parse(&bytes)?)
+}

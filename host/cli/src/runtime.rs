@@ -1,0 +1,225 @@
+//! What every command that reviews needs: configuration, home, plugins, masker, put together once.
+
+use crate::config::Config;
+use crate::places::Places;
+use crate::workspace;
+use anyhow::{Context, Result};
+use portcullis_builtin::Builtin;
+use portcullis_core::action::StepDetail;
+use portcullis_core::event::Event;
+use portcullis_core::fault::OnFault;
+use portcullis_core::mask::Masker;
+use portcullis_core::observe::{Observations, Query};
+use portcullis_core::pipeline::{self, Ports, Reviewed, Settings};
+use portcullis_core::record::Record;
+use portcullis_core::session::State;
+use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
+use portcullis_store::{Home, NewRecord};
+use std::path::{Path, PathBuf};
+
+/// Third-party components end with this.
+const COMPONENT: &str = "wasm";
+
+/// Reviews events.
+pub struct Reviewer {
+    /// The plugins.
+    pub plugins: PluginSet,
+    config: Config,
+    masker: Masker,
+    person: String,
+    /// Looks at the workspace; off in replays of what happened elsewhere.
+    observes: bool,
+}
+
+/// How a reviewer is set up.
+pub struct Setup<'a> {
+    /// The configuration.
+    pub config: Config,
+    /// Components to load besides those of the configuration.
+    pub extra: &'a [PathBuf],
+    /// The wall clock that backs the fuel up; none for replays.
+    pub clock: ReviewClock,
+    /// Whether the workspace is looked at.
+    pub observes: bool,
+    /// The key under which secrets are masked.
+    pub mask_key: [u8; 32],
+    /// Where compiled code is kept; none compiles anew.
+    pub cache: Option<CodeCache>,
+    /// The person's home folder.
+    pub person: String,
+}
+
+impl Reviewer {
+    /// The plugins of a configuration, builtin ones first; nothing is compiled yet.
+    ///
+    /// # Errors
+    /// The plugin folder cannot be read, or two plugins have one name.
+    pub fn new(setup: Setup<'_>) -> Result<Self> {
+        let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?;
+        let mut entries: Vec<Entry> = portcullis_builtin::ALL.iter().filter(|builtin| enabled(&setup.config, builtin.name)).map(|builtin| builtin_entry(builtin, &setup.config)).collect();
+        for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
+            let entry = file_entry(path, &setup.config);
+            if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
+                entries.push(entry);
+            }
+        }
+        unknown_plugins(&setup.config, &entries)?;
+        let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
+        let plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
+        let masker = Masker::new(setup.mask_key, &setup.config.policy.personal_data);
+        Ok(Self { plugins, config: setup.config, masker, person: setup.person, observes: setup.observes })
+    }
+
+    /// The reviewer of an installation: its home's key and cache.
+    ///
+    /// # Errors
+    /// As for `new`.
+    pub fn installed(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64) -> Result<Self> {
+        Self::new(Setup {
+            config,
+            extra,
+            clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
+            observes: true,
+            mask_key: home.derive_key("portcullis 2026 masking"),
+            cache: Some(code_cache(home)),
+            person: places.person.clone(),
+        })
+    }
+
+    /// Reviews one event in the workspace as it is.
+    pub fn review(&mut self, event: &Event, state: State, now: u64, details: &dyn Fn(u64) -> Option<StepDetail>) -> Reviewed {
+        self.review_as_seen(event, state, now, None, details)
+    }
+
+    /// Reviews one event in the workspace as it was seen then.
+    pub fn review_as_seen(
+        &mut self,
+        event: &Event,
+        state: State,
+        now: u64,
+        seen: Option<&Observations>,
+        details: &dyn Fn(u64) -> Option<StepDetail>,
+    ) -> Reviewed {
+        self.plugins.begin(now);
+        let observes = self.observes;
+        let mut observe = |queries: &[Query]| match seen {
+            Some(seen) => seen.clone(),
+            None if observes => workspace::observe(queries),
+            None => Observations::new(),
+        };
+        let settings = Settings { policy: &self.config.policy, masker: &self.masker, home: &self.person };
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
+        pipeline::run(event, state, now, &settings, &mut ports)
+    }
+
+    /// The configuration that it was set up with.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// The cache of compiled code of a home.
+#[must_use]
+pub fn code_cache(home: &Home) -> CodeCache {
+    CodeCache::new(&home.cache(), home.derive_key("portcullis 2026 code cache"))
+}
+
+fn enabled(config: &Config, name: &str) -> bool {
+    config.plugins.get(name).and_then(|plugin| plugin.enabled) != Some(false)
+}
+
+fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
+    let said = config.plugins.get(builtin.name);
+    Entry {
+        name: builtin.name.to_owned(),
+        source: Source::Builtin { name: builtin.name, kind: kind(builtin.kind), digest: builtin.digest, bytes: builtin.bytes },
+        settings: said.map(|plugin| plugin.settings.clone()).unwrap_or_default(),
+        on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Block),
+        limits: Limits::builtin(),
+        shadow: false,
+    }
+}
+
+const fn kind(kind: portcullis_builtin::Kind) -> Kind {
+    match kind {
+        portcullis_builtin::Kind::RiskCalculator => Kind::RiskCalculator,
+        portcullis_builtin::Kind::Pattern => Kind::Pattern,
+        portcullis_builtin::Kind::Intervention => Kind::Intervention,
+        portcullis_builtin::Kind::AuditExporter => Kind::AuditExporter,
+        portcullis_builtin::Kind::ShellReader => Kind::ShellReader,
+    }
+}
+
+/// A third-party component; its name is its file's, without the ending.
+fn file_entry(path: &Path, config: &Config) -> Entry {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let said = config.plugins.get(&name);
+    Entry {
+        source: Source::File(path.to_owned()),
+        settings: said.map(|plugin| plugin.settings.clone()).unwrap_or_default(),
+        on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Ask),
+        limits: Limits::third_party(),
+        shadow: false,
+        name,
+    }
+}
+
+/// The components of the plugin folder, sorted; a folder that does not exist holds none.
+fn components(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read the plugin folder `{}`", folder.display())),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read the plugin folder `{}`", folder.display()))?.path();
+        if path.extension().is_some_and(|end| end == COMPONENT) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A setting for a plugin that is not there is a mistake: its owner thinks that a check runs.
+fn unknown_plugins(config: &Config, entries: &[Entry]) -> Result<()> {
+    for (name, said) in &config.plugins {
+        let switched_off = said.enabled == Some(false);
+        let known = entries.iter().any(|entry| &entry.name == name) || portcullis_builtin::find(name).is_some() || name == portcullis_builtin::SHELL_READER.name;
+        if !known && !switched_off {
+            let folder = config.plugins_dir.display();
+            anyhow::bail!("`plugins.{name}` is configured, but no builtin plugin has that name and `{folder}` holds no `{name}.{COMPONENT}`");
+        }
+    }
+    Ok(())
+}
+
+/// A record for the store.
+#[must_use]
+pub fn to_store(record: &Record) -> NewRecord {
+    NewRecord {
+        id: record.id.clone(),
+        at: record.at,
+        kind: record.kind.as_str().to_owned(),
+        step: record.step,
+        call_id: record.call.clone(),
+        subject: record.subject.clone(),
+        verdict: record.verdict().map(|verdict| verdict.as_str().to_owned()),
+        document: record.document(),
+    }
+}
+
+/// A past step in full, from its records.
+#[must_use]
+pub fn detail(documents: &[String]) -> Option<StepDetail> {
+    let records: Vec<Record> = documents.iter().filter_map(|document| serde_json::from_str(document).ok()).collect();
+    let (subject, action) = records.iter().find_map(|record| Some((record.subject.clone(), record.action.clone()?)))?;
+    Some(StepDetail {
+        tool: subject,
+        parameters: action.parameters,
+        effects: action.facts.effects,
+        paths: action.facts.paths,
+        outcome: records.iter().find_map(|record| record.outcome.clone()),
+    })
+}

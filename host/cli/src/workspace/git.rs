@@ -1,0 +1,113 @@
+//! What git knows of a path, from its index and ignore files alone. Runs no git.
+
+use gix_index::entry::Stat;
+use gix_index::entry::stat::Options;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use portcullis_core::action::GitState;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A work tree.
+pub struct Repository {
+    root: PathBuf,
+    index: gix_index::File,
+    /// The ignore rules that hold in each folder, its own and its parents'.
+    rules: RefCell<BTreeMap<PathBuf, Option<Gitignore>>>,
+}
+
+/// The work tree that a path lies in.
+pub fn root_of(path: &Path) -> Option<PathBuf> {
+    path.ancestors().take(64).find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+impl Repository {
+    /// Reads the index; none when there is none that can be read.
+    pub fn open(root: PathBuf) -> Option<Self> {
+        let git = git_folder(&root)?;
+        let options = gix_index::decode::Options { thread_limit: Some(1), ..Default::default() };
+        let index = gix_index::File::at(git.join("index"), gix_index::hash::Kind::Sha1, true, options).ok()?;
+        Some(Self { root, index, rules: RefCell::new(BTreeMap::new()) })
+    }
+
+    /// The work tree's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file's state, or whether a folder is ignored; folders are otherwise `unknown`.
+    pub fn state(&self, path: &Path, is_folder: bool) -> GitState {
+        let Ok(relative) = path.strip_prefix(&self.root) else { return GitState::Unknown };
+        if !is_folder && let Some(entry) = self.index.entry_by_path(relative.as_os_str().as_bytes().into()) {
+            return if self.unchanged(path, entry) { GitState::Clean } else { GitState::Changed };
+        }
+        if self.ignored(path, is_folder) {
+            return GitState::Ignored;
+        }
+        if is_folder { GitState::Unknown } else { GitState::Untracked }
+    }
+
+    /// As git tells it without reading the file: same size and times, and not so new that a change could
+    /// have gone unnoticed.
+    fn unchanged(&self, path: &Path, entry: &gix_index::Entry) -> bool {
+        let Ok(found) = gix_index::fs::Metadata::from_path_no_follow(path) else { return false };
+        let Ok(stat) = Stat::from_fs(&found) else { return false };
+        let options = Options { trust_ctime: false, check_stat: false, use_nsec: true, use_stdev: false };
+        let racy = entry.stat.is_racy(self.index.timestamp(), options);
+        entry.stat.matches(&stat, options) && !racy
+    }
+
+    /// Whether git would ignore it: the rules of its folder and all folders above, up to the root.
+    fn ignored(&self, path: &Path, is_folder: bool) -> bool {
+        let mut at = path;
+        let mut is_folder = is_folder;
+        while at != self.root {
+            let Some(folder) = at.parent() else { return false };
+            if self.matches(folder, at, is_folder) {
+                return true;
+            }
+            at = folder;
+            is_folder = true;
+        }
+        false
+    }
+
+    /// Whether the rules from `folder` up to the root ignore `path`; the nearest rule that says anything counts.
+    fn matches(&self, folder: &Path, path: &Path, is_folder: bool) -> bool {
+        for folder in folder.ancestors().take_while(|folder| folder.starts_with(&self.root)) {
+            let mut rules = self.rules.borrow_mut();
+            let known = rules.entry(folder.to_owned()).or_insert_with(|| self.rules_of(folder));
+            match known.as_ref().map(|rules| rules.matched(path, is_folder)) {
+                Some(ignore::Match::Ignore(_)) => return true,
+                Some(ignore::Match::Whitelist(_)) => return false,
+                Some(ignore::Match::None) | None => {}
+            }
+        }
+        false
+    }
+
+    fn rules_of(&self, folder: &Path) -> Option<Gitignore> {
+        let mut builder = GitignoreBuilder::new(folder);
+        let mut found = false;
+        if folder == self.root {
+            let exclude = git_folder(&self.root)?.join("info/exclude");
+            found |= exclude.exists() && builder.add(exclude).is_none();
+        }
+        let own = folder.join(".gitignore");
+        found |= own.exists() && builder.add(own).is_none();
+        if found { builder.build().ok() } else { None }
+    }
+}
+
+/// `.git`, or where the file `.git` of a linked work tree leads.
+fn git_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if fs::symlink_metadata(&git).ok()?.is_dir() {
+        return Some(git);
+    }
+    let text = fs::read_to_string(&git).ok()?;
+    let target = Path::new(text.strip_prefix("gitdir:")?.trim());
+    Some(if target.is_absolute() { target.to_owned() } else { root.join(target) })
+}
