@@ -70,10 +70,10 @@ impl CodeCache {
     pub(crate) fn code(&self, engine: &wasmtime::Engine, digest: &str, receipt: Option<Stamp>) -> Option<(Component, Option<Stamp>)> {
         let name = self.code_name(engine, digest);
         let (file, stamp) = self.open(&name)?;
-        if receipt == Some(stamp) {
-            if let Some(component) = map(engine, &file) {
-                return Some((component, Some(stamp)));
-            }
+        if receipt == Some(stamp)
+            && let Some(component) = map(engine, &file)
+        {
+            return Some((component, Some(stamp)));
         }
         let bytes = self.noted(&name, files::read_all(file))?;
         let tag = self.read(&format!("{name}.tag"))?;

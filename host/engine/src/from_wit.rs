@@ -209,3 +209,141 @@ pub(crate) fn rendered(rendered: e::Rendered) -> Checked<f::Rendered> {
         content_type: line("rendered.content-type", &rendered.content_type)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{PREPARED_BYTES, TEXT_BYTES};
+    use portcullis_core::fault::FaultKind::{self, BadValue, OutputTooLarge};
+
+    fn empty() -> r::Assessment {
+        r::Assessment { risk: None, rationality: None, side_effects: None, rulings: vec![] }
+    }
+
+    fn ruling_of(verdict: w::Verdict, change: r::Change) -> r::Assessment {
+        let rewrite = r::Rewrite { edits: vec![r::Edit { parameter: "command".into(), change }], explanation: "safer".into() };
+        let ruling = r::Ruling {
+            rule: "rule".into(),
+            verdict,
+            severity: w::Severity::High,
+            reason: "why".into(),
+            evidence: vec![w::Evidence { kind: "path".into(), value: "/x".into(), step: Some(1) }],
+            alternatives: vec!["less".into()],
+            rewrite: Some(rewrite),
+        };
+        r::Assessment { rulings: vec![ruling], ..empty() }
+    }
+
+    fn risk_of(score: u16, weight: u16, evidence: usize, value: usize) -> r::Assessment {
+        let item = w::Evidence { kind: "path".into(), value: "v".repeat(value), step: None };
+        let factor =
+            r::Factor { id: "base".into(), kind: r::FactorKind::Base, weight, reason: "because".into(), evidence: vec![item; evidence] };
+        r::Assessment { risk: Some(r::Risk { score, factors: vec![factor] }), ..empty() }
+    }
+
+    fn text_edit(text: &str) -> r::Change {
+        r::Change::SetText(text.into())
+    }
+
+    fn splice(start: u32, end: u32) -> r::Change {
+        r::Change::Splice(r::Splice { start, end, text: "x".into() })
+    }
+
+    fn edits(count: usize) -> r::Assessment {
+        let mut assessment = ruling_of(w::Verdict::Modify, r::Change::Remove);
+        for rewrite in assessment.rulings.iter_mut().filter_map(|ruling| ruling.rewrite.as_mut()) {
+            rewrite.edits = vec![rewrite.edits[0].clone(); count];
+        }
+        assessment
+    }
+
+    #[test]
+    fn assessments_keep_the_contract_or_are_none() {
+        use w::Verdict::{Allow, Block, Modify};
+        let table: Vec<(&str, r::Assessment, Result<(), FaultKind>)> = vec![
+            ("nothing", empty(), Ok(())),
+            ("the most", risk_of(1000, 1000, ITEMS, EVIDENCE_BYTES), Ok(())),
+            ("a score above 1000", risk_of(1001, 0, 0, 0), Err(BadValue)),
+            ("a weight above 1000", risk_of(0, 65535, 0, 0), Err(BadValue)),
+            ("too much evidence", risk_of(0, 0, ITEMS + 1, 0), Err(OutputTooLarge)),
+            ("evidence too long", risk_of(0, 0, 1, EVIDENCE_BYTES + 1), Err(OutputTooLarge)),
+            ("a block", ruling_of(Block, text_edit("ls\n\tpwd")), Ok(())),
+            ("an allow", ruling_of(Allow, text_edit("ls")), Err(BadValue)),
+            ("an escape in a parameter", ruling_of(Modify, text_edit("ls \u{1b}[8m; rm")), Err(BadValue)),
+            ("an override in a parameter", ruling_of(Modify, text_edit("ls \u{202e}x")), Err(BadValue)),
+            ("a parameter too long", ruling_of(Modify, text_edit(&"x".repeat(TEXT_BYTES + 1))), Err(OutputTooLarge)),
+            ("a splice", ruling_of(Modify, splice(3, 3)), Ok(())),
+            ("a splice backwards", ruling_of(Modify, splice(4, 3)), Err(BadValue)),
+            ("16 edits", edits(FEW_ITEMS), Ok(())),
+            ("17 edits", edits(FEW_ITEMS + 1), Err(OutputTooLarge)),
+            ("too many rulings", r::Assessment { rulings: vec![edits(1).rulings[0].clone(); ITEMS + 1], ..empty() }, Err(OutputTooLarge)),
+        ];
+        for (name, given, expected) in table {
+            assert_eq!(assessment(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn reports_keep_the_contract_or_are_none() {
+        let found = |confidence, impact| d::Detection {
+            pattern: "loop".into(),
+            severity: w::Severity::Low,
+            confidence,
+            impact,
+            first_step: 1,
+            summary: "round and round".into(),
+            evidence: vec![],
+        };
+        let with = |detections, state| d::Report { detections, state };
+        let table = [
+            ("nothing", with(vec![], None), Ok(())),
+            ("the most", with(vec![found(1000, 1000); FEW_ITEMS], Some(vec![0; STATE_BYTES])), Ok(())),
+            ("17 detections", with(vec![found(1, 1); FEW_ITEMS + 1], None), Err(OutputTooLarge)),
+            ("too sure", with(vec![found(1001, 0)], None), Err(BadValue)),
+            ("too much of it", with(vec![found(0, 1001)], None), Err(BadValue)),
+            ("too much state", with(vec![], Some(vec![0; STATE_BYTES + 1])), Err(OutputTooLarge)),
+        ];
+        for (name, given, expected) in table {
+            assert_eq!(report(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn guidance_keeps_the_contract_or_is_none() {
+        let guide = |messages| i::Response::Guide(i::Guidance { messages, background: vec![], limits: vec![] });
+        let table = [
+            ("8 messages", guide(vec!["try\nthis".into(); MESSAGES]), Ok(())),
+            ("9 messages", guide(vec!["try this".into(); MESSAGES + 1]), Err(OutputTooLarge)),
+            ("a long message", guide(vec!["x".repeat(TEXT_BYTES + 1)]), Err(OutputTooLarge)),
+            (
+                "a long plan",
+                i::Response::RecoveryNeeded(i::Plan { reason: String::new(), steps: vec![String::new(); ITEMS + 1] }),
+                Err(OutputTooLarge),
+            ),
+        ];
+        for (name, given, expected) in table {
+            assert_eq!(response(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+        }
+    }
+
+    /// What reaches a person or the agent shows all that it holds; line breaks stay in prose alone.
+    #[test]
+    fn words_are_spelled_out() {
+        let mut given = ruling_of(w::Verdict::Block, r::Change::Remove);
+        given.rulings[0].rule = "a\nb".into();
+        given.rulings[0].reason = "a\nb\u{1b}".into();
+        given.rulings[0].evidence[0].value = "\u{202e}".into();
+        let ruling = assessment(given).map(|mut found| found.rulings.remove(0)).unwrap();
+        assert_eq!((ruling.rule.as_str(), ruling.reason.as_str()), ("a\\nb", "a\nb\\u{1b}"));
+        assert_eq!(ruling.evidence[0].value, "\\u{202e}");
+    }
+
+    #[test]
+    fn bytes_have_their_own_limits() {
+        for (length, expected) in [(RENDERED_BYTES, Ok(())), (RENDERED_BYTES + 1, Err(OutputTooLarge))] {
+            let given = e::Rendered { bytes: vec![0; length], content_type: "text/csv".into() };
+            assert_eq!(rendered(given).map(|_| ()).map_err(|failure| failure.kind), expected);
+        }
+        assert!(check::bytes("prepared", vec![0; PREPARED_BYTES], PREPARED_BYTES).is_ok());
+    }
+}

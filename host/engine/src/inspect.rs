@@ -45,6 +45,8 @@ pub struct Descriptor {
     pub version: String,
     /// What it does, in a sentence or two.
     pub description: String,
+    /// The kind that it is meant to be; empty, or what its exports say.
+    pub kind: String,
     /// What it looks at: `action`, `context`, `history`.
     pub reads: Vec<String>,
     /// The worst that it reports.
@@ -159,7 +161,7 @@ pub(crate) fn outline(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let (kind, wit_version) = found.kind()?;
     let mut imports = found.imports;
     imports.sort_by(|a, b| a.name.cmp(&b.name));
-    let descriptor = found.descriptor.map(descriptor).transpose()?;
+    let descriptor = found.descriptor.map(|bytes| descriptor(bytes, kind)).transpose()?;
     Ok(Inspection { kind, wit_version, imports, descriptor, size, digest: String::new() })
 }
 
@@ -248,12 +250,16 @@ fn damaged(error: wasmparser::BinaryReaderError) -> LoadError {
     LoadError::Damaged(format!("{} at byte {}", text::line(error.message()), error.offset()))
 }
 
-fn descriptor(bytes: &[u8]) -> Result<Descriptor, LoadError> {
+fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
     if bytes.len() > DESCRIPTOR_BYTES {
         return Err(LoadError::Descriptor(format!("it has {} bytes; at most {DESCRIPTOR_BYTES} are read", bytes.len())));
     }
     let raw: Descriptor = serde_json::from_slice(bytes).map_err(|error| LoadError::Descriptor(text::line(&error.to_string())))?;
+    if !raw.kind.is_empty() && raw.kind != kind.as_str() {
+        return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", text::line(&raw.kind))));
+    }
     Ok(Descriptor {
+        kind: raw.kind,
         name: text::line(&raw.name),
         version: text::line(&raw.version),
         description: text::prose(&raw.description),

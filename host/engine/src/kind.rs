@@ -35,6 +35,12 @@ impl Kind {
         }
     }
 
+    /// The kind of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+
     /// The interface that a component of this kind exports, without its version.
     #[must_use]
     pub const fn interface(self) -> &'static str {

@@ -1,4 +1,17 @@
 //! The engine from outside, in one binary, since each one links the compiler.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test fails by panicking"
+)]
 
+mod answers;
+mod cache;
 mod guests;
 mod hostile;
+mod inert;
+mod loading;
+mod time;

@@ -1,0 +1,212 @@
+//! Compiled code on disk: used when it is ours, made anew when it is not, never trusted because it is there.
+
+use crate::guests::{action, context, file_entry, good, no_details, reader, set};
+use portcullis_core::plugins::Plugins;
+use portcullis_core::score::Score;
+use portcullis_engine::{CodeCache, Engine, Kind};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+const KEY: [u8; 32] = [7; 32];
+
+/// A folder with a plugin and a cache.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        fs::write(place.plugin(), good(420)).unwrap();
+        place
+    }
+
+    fn plugin(&self) -> PathBuf {
+        self.folder.path().join("plugin.wasm")
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    /// A new process's worth: a new engine, one question. The score, and what the cache complained of.
+    fn ask(&self, key: [u8; 32]) -> (Option<Score>, Vec<String>) {
+        let engine = Engine::new(Some(CodeCache::new(&self.cache(), key))).unwrap();
+        let mut set = set(&engine, vec![file_entry("plugin", self.plugin())]);
+        let answer = set.assess(&action(), &context(), &no_details).remove(0);
+        let score = answer.result.unwrap().risk.map(|risk| risk.score);
+        (score, set.take_cache_events().into_iter().map(|event| event.reason).collect())
+    }
+
+    /// Long enough for receipts, and twice, so that the second run wrote one and a third would use it.
+    fn settle(&self) {
+        for _ in 0..3 {
+            assert_eq!(self.ask(KEY), (Some(Score::new(420)), vec![]));
+            sleep(Duration::from_millis(60));
+        }
+    }
+
+    fn files(&self, suffix: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.cache()).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.to_string_lossy().ends_with(suffix)).collect()
+    }
+
+    fn file(&self, suffix: &str) -> PathBuf {
+        match self.files(suffix).as_slice() {
+            [file] => file.clone(),
+            files => panic!("one {suffix}, not {files:?}"),
+        }
+    }
+}
+
+fn flip(path: &Path, at: impl Fn(&[u8]) -> usize) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = at(&bytes);
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+/// Where the machine code lies in the file: its ELF section `.text`.
+fn in_text(bytes: &[u8]) -> usize {
+    let number = |at: usize, length: usize| bytes[at..at + length].iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte));
+    let (headers, size, count, names) = (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
+    let field = |section: usize, offset: usize, length: usize| number(headers + section * size + offset, length);
+    let strings = field(names, 24, 8);
+    let text = (0..count).find(|section| bytes[strings + field(*section, 0, 4)..].starts_with(b".text\0")).expect("a text section");
+    field(text, 24, 8) + field(text, 32, 8) / 2
+}
+
+#[test]
+fn files_are_ours_alone() {
+    let place = Place::new();
+    place.settle();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&place.cache()), 0o700);
+    let files = place.files("");
+    assert_eq!(files.len(), 3, "code, tag and card: {files:?}");
+    assert!(files.iter().all(|file| mode(file) == 0o600));
+}
+
+#[test]
+fn what_was_compiled_is_used_again() {
+    let place = Place::new();
+    place.settle();
+    let before = fs::metadata(place.file(".code")).unwrap().modified().unwrap();
+    place.settle();
+    assert_eq!(fs::metadata(place.file(".code")).unwrap().modified().unwrap(), before);
+}
+
+type Harm = fn(&Place);
+
+/// What is done to the cache, and what the complaint says of it.
+const HARMS: &[(&str, Harm, &str)] = &[
+    ("a byte of machine code flipped", |place| flip(&place.file(".code"), in_text), "signature does not fit"),
+    ("the first byte flipped", |place| flip(&place.file(".code"), |_| 0), "signature does not fit"),
+    (
+        "code cut short",
+        |place| fs::write(place.file(".code"), &fs::read(place.file(".code")).unwrap()[..1000]).unwrap(),
+        "signature does not fit",
+    ),
+    ("code empty", |place| fs::write(place.file(".code"), "").unwrap(), "signature does not fit"),
+    (
+        "the tag flipped",
+        |place| {
+            flip(&place.file(".tag"), |_| 5);
+            flip(&place.file(".card"), |_| 5)
+        },
+        "signature does not fit",
+    ),
+    (
+        "the tag cut short",
+        |place| {
+            fs::write(place.file(".tag"), "x").unwrap();
+            flip(&place.file(".card"), |_| 40)
+        },
+        "signature does not fit",
+    ),
+    ("the card flipped", |place| flip(&place.file(".card"), |bytes| bytes.len() - 1), "signature does not fit"),
+    ("the card cut short", |place| fs::write(place.file(".card"), "x").unwrap(), "cut short"),
+    ("code readable by others", |place| fs::set_permissions(place.file(".code"), Permissions::from_mode(0o644)).unwrap(), "mode is 644"),
+    ("card writable by others", |place| fs::set_permissions(place.file(".card"), Permissions::from_mode(0o620)).unwrap(), "mode is 620"),
+    (
+        "code a link",
+        |place| {
+            let (code, away) = (place.file(".code"), place.folder.path().join("away"));
+            fs::rename(&code, &away).unwrap();
+            symlink(&away, &code).unwrap();
+        },
+        "symbolic link",
+    ),
+    (
+        "code a folder",
+        |place| {
+            let code = place.file(".code");
+            fs::remove_file(&code).unwrap();
+            fs::create_dir(&code).unwrap()
+        },
+        "not a file",
+    ),
+    ("folder open to others", |place| fs::set_permissions(place.cache(), Permissions::from_mode(0o755)).unwrap(), "mode is 755"),
+];
+
+#[test]
+fn harm_is_noticed_told_and_mended() {
+    for (name, harm, says) in HARMS {
+        let place = Place::new();
+        place.settle();
+        harm(&place);
+        let (score, complaints) = place.ask(KEY);
+        assert_eq!(score, Some(Score::new(420)), "{name}");
+        assert!(complaints.iter().any(|complaint| complaint.contains(says)), "{name}: {complaints:?}");
+    }
+}
+
+#[test]
+fn another_key_finds_nothing_of_ours() {
+    let place = Place::new();
+    place.settle();
+    let (score, complaints) = place.ask([8; 32]);
+    assert_eq!(score, Some(Score::new(420)));
+    assert!(!complaints.is_empty());
+}
+
+/// Valid files under another name are not valid.
+#[test]
+fn code_of_one_plugin_does_not_pass_for_another() {
+    let (place, other) = (Place::new(), Place::new());
+    place.settle();
+    fs::write(other.plugin(), good(900)).unwrap();
+    assert_eq!(other.ask(KEY).0, Some(Score::new(900)));
+    for suffix in [".code", ".tag"] {
+        fs::copy(other.file(suffix), place.file(suffix)).unwrap();
+    }
+    let (score, complaints) = place.ask(KEY);
+    assert_eq!(score, Some(Score::new(420)));
+    assert!(complaints.iter().any(|complaint| complaint.contains("signature")), "{complaints:?}");
+}
+
+#[test]
+fn a_plugin_that_changes_is_read_again() {
+    let place = Place::new();
+    place.settle();
+    fs::write(place.plugin(), good(900)).unwrap();
+    assert_eq!(place.ask(KEY), (Some(Score::new(900)), vec![]));
+    fs::remove_file(place.plugin()).unwrap();
+    let engine = Engine::new(Some(CodeCache::new(&place.cache(), KEY))).unwrap();
+    let mut set = set(&engine, vec![file_entry("plugin", place.plugin())]);
+    assert!(set.assess(&action(), &context(), &no_details)[0].result.is_err());
+}
+
+/// A folder that cannot be written to costs time, nothing else.
+#[test]
+fn a_cache_that_cannot_be_made_is_done_without() {
+    let place = Place::new();
+    fs::write(place.cache(), "in the way").unwrap();
+    let (score, complaints) = place.ask(KEY);
+    assert_eq!(score, Some(Score::new(420)));
+    assert!(!complaints.is_empty());
+    assert!(matches!(reader().source, portcullis_engine::Source::Builtin { kind: Kind::ShellReader, .. }));
+}

@@ -1,0 +1,216 @@
+//! Files that are no plugin, and what each is told.
+
+use crate::guests::{
+    NOTHING, action, assessor, builtin_entry, component, component_text, context, file_entry, good, no_details, reader, set,
+};
+use portcullis_core::fault::FaultKind;
+use portcullis_core::finding::Issue;
+use portcullis_core::plugins::Plugins;
+use portcullis_core::score::{Score, Severity};
+use portcullis_engine::{Engine, EngineError, Kind, LoadError, PluginSet, ReviewClock, Tier, inspect};
+use std::collections::BTreeMap;
+
+const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
+
+fn files() -> Vec<(&'static str, Vec<u8>, FaultKind, &'static str)> {
+    use FaultKind::{LoadFailed, MissingGrant};
+    let text = |inner: &str| component_text(&format!("(component {inner})"));
+    vec![
+        ("empty", vec![], LoadFailed, "not WebAssembly"),
+        ("an image", b"\x89PNG\r\n\x1a\n".to_vec(), LoadFailed, "not WebAssembly"),
+        ("text", b" ;; a plugin\n(component)".to_vec(), LoadFailed, "wasm-tools parse"),
+        ("a core module", component_text("(module)"), LoadFailed, "wasm-tools component new"),
+        ("only a head", good(1)[..9].to_vec(), LoadFailed, "damaged"),
+        ("no export", text(""), LoadFailed, "nothing at all"),
+        ("another export", text(r#"(instance $i) (export "wasi:cli/run@0.2.0" (instance $i))"#), LoadFailed, "`wasi:cli/run@0.2.0`"),
+        ("a later version", text(r#"(instance $i) (export "portcullis:plugin/assessor@0.2.0" (instance $i))"#), LoadFailed, "loads 0.1.x"),
+        ("no version", text(r#"(instance $i) (export "portcullis:plugin/assessor" (instance $i))"#), LoadFailed, "loads 0.1.x"),
+        (
+            "two kinds",
+            text(&format!(r#"{EXPORT} (export "portcullis:plugin/detector@0.1.0" (instance $i))"#)),
+            LoadFailed,
+            "`risk-calculator` and `pattern`",
+        ),
+        ("the right name on nothing", text(EXPORT), LoadFailed, "types do not fit"),
+        (
+            "the host's own kind",
+            text(r#"(instance $i) (export "portcullis:shell/reader@0.1.0" (instance $i))"#),
+            LoadFailed,
+            "only the host's own",
+        ),
+        ("sockets", text(&format!(r#"(import "wasi:sockets/tcp@0.2.0" (instance)) {EXPORT}"#)), MissingGrant, "open network connections"),
+        (
+            "requests",
+            text(&format!(r#"(import "wasi:http/outgoing-handler@0.2.0" (instance)) {EXPORT}"#)),
+            MissingGrant,
+            "web requests (`wasi:http",
+        ),
+        ("a stranger", text(&format!(r#"(import "acme:host/secrets" (instance)) {EXPORT}"#)), MissingGrant, "acme:host/secrets"),
+        ("a bare function", text(&format!(r#"(import "run" (func)) {EXPORT}"#)), MissingGrant, "`run`"),
+        (
+            "a function of ours that is none",
+            text(&format!(r#"(import "portcullis:plugin/host@0.1.0" (instance (export "shell" (func)))) {EXPORT}"#)),
+            LoadFailed,
+            "shell",
+        ),
+        (
+            "a descriptor of another kind",
+            text(&format!(r#"(@custom "portcullis-descriptor" "{{\"kind\":\"pattern\"}}") {EXPORT}"#)),
+            LoadFailed,
+            "it says `pattern`",
+        ),
+        ("a broken descriptor", text(&format!(r#"(@custom "portcullis-descriptor" "{{") {EXPORT}"#)), LoadFailed, "portcullis-descriptor"),
+        (
+            "two descriptors",
+            text(&format!(r#"(@custom "portcullis-descriptor" "{{}}") (@custom "portcullis-descriptor" "{{ }}") {EXPORT}"#)),
+            LoadFailed,
+            "there are two",
+        ),
+    ]
+}
+
+#[test]
+fn each_is_a_named_fault_and_never_absent() {
+    let engine = Engine::new(None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes, kind, says) in files() {
+        let path = folder.path().join("plugin.wasm");
+        std::fs::write(&path, bytes).unwrap();
+        let mut set = set(&engine, vec![file_entry("odd", path)]);
+        let answers = set.assess(&action(), &context(), &no_details);
+        let fault = answers.first().unwrap_or_else(|| panic!("{name}: no answer")).result.as_ref().expect_err(name);
+        assert_eq!((fault.kind, answers.len()), (kind, 1), "{name}: {fault}");
+        assert!(fault.detail.contains(says), "{name}: {fault}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_so() {
+    let engine = Engine::new(None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (path, says) in [(folder.path().join("absent.wasm"), "No such file"), (folder.path().to_owned(), "not a file")] {
+        let mut set = set(&engine, vec![file_entry("odd", path)]);
+        let answers = set.assess(&action(), &context(), &no_details);
+        let fault = answers[0].result.as_ref().unwrap_err();
+        assert!(fault.kind == FaultKind::LoadFailed && fault.detail.contains(says), "{fault}");
+    }
+}
+
+/// It might have been meant as any kind, so it is told where the review begins, once.
+#[test]
+fn a_file_that_is_no_plugin_is_told_once_a_review() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.wasm");
+    std::fs::write(&path, "nothing").unwrap();
+    let mut set = set(&Engine::new(None).unwrap(), vec![file_entry("odd", path)]);
+    let told = |set: &mut PluginSet, before: bool| {
+        let assessed = if before { set.assess(&action(), &context(), &no_details).len() } else { 0 };
+        let detected = set.detect(&BTreeMap::new(), &Default::default(), &action(), &context(), &no_details).len();
+        (assessed, detected)
+    };
+    assert_eq!(told(&mut set, true), (1, 0));
+    set.begin(1);
+    assert_eq!(told(&mut set, false), (0, 1));
+    let issue = Issue {
+        name: "loop".into(),
+        severity: Severity::Low,
+        confidence: Score::MAX,
+        impact: Score::MAX,
+        first_step: 0,
+        summary: String::new(),
+        evidence: vec![],
+        recurrences: 0,
+    };
+    let situation = crate::answers::situation();
+    assert!(set.intervene("odd", &issue, &situation, &context()).unwrap().result.is_err());
+    assert!(set.intervene("nobody", &issue, &situation, &context()).is_none());
+    assert!(set.render("odd", &[], true).unwrap().result.is_err());
+}
+
+/// Whatever becomes of a file's bytes, the answer is an answer.
+#[test]
+fn damaged_components_never_do_worse_than_fail() {
+    let engine = Engine::new(None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plugin.wasm");
+    let whole = good(420);
+    let cut = (0..whole.len()).step_by(whole.len() / 60).map(|length| whole[..length].to_vec());
+    let flipped = (0..whole.len()).step_by(whole.len() / 120).map(|at| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        bytes
+    });
+    let (mut answered, mut failed) = (0, 0);
+    for bytes in cut.chain(flipped) {
+        std::fs::write(&path, bytes).unwrap();
+        let mut set = set(&engine, vec![file_entry("damaged", path.clone())]);
+        match &set.assess(&action(), &context(), &no_details)[..] {
+            [answer] if answer.result.is_ok() => answered += 1,
+            [_] => failed += 1,
+            answers => panic!("one answer, not {answers:?}"),
+        }
+    }
+    assert!(failed > 60, "{failed} of {}", failed + answered);
+}
+
+#[test]
+fn inspection_tells_what_a_component_is() {
+    let describe =
+        r#"(@custom "portcullis-descriptor" (after data) "{\"name\":\"tester\",\"version\":\"1.2.3\",\"description\":\"a\\u001bb\"}")"#;
+    let log = r#"(import "portcullis:plugin/host@0.1.0" "log" (func (param i32 i32 i32)))"#;
+    let bytes = component(&assessor(NOTHING, NOTHING, &format!("{log} {describe}")), "risk-calculator");
+    let found = inspect(&bytes).unwrap();
+    assert_eq!(found.kind, Kind::RiskCalculator);
+    assert_eq!(found.wit_version, "0.1.0");
+    assert_eq!(found.size, u64::try_from(bytes.len()).unwrap());
+    assert_eq!(found.digest, blake3::hash(&bytes).to_hex().as_str());
+    assert!(found.imports.iter().all(|import| import.tier == Tier::Own), "{:?}", found.imports);
+    let descriptor = found.descriptor.as_ref().unwrap();
+    assert_eq!((descriptor.name.as_str(), descriptor.version.as_str()), ("tester", "1.2.3"));
+    assert!(!descriptor.description.contains('\u{1b}'), "{descriptor:?}");
+
+    let entry = builtin_entry("tester", Kind::RiskCalculator, bytes);
+    let mut set = set(&Engine::new(None).unwrap(), vec![entry]);
+    let answers = set.assess(&action(), &context(), &no_details);
+    assert_eq!((answers[0].plugin.name.as_str(), answers[0].plugin.version.as_str()), ("tester", "1.2.3"));
+    assert_eq!(answers[0].plugin.digest, found.digest);
+}
+
+#[test]
+fn an_import_that_is_not_granted_can_still_be_inspected() {
+    let bytes = component_text(&format!(r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {EXPORT})"#));
+    let found = inspect(&bytes).unwrap();
+    let refused = LoadError::Refused { import: "wasi:sockets/tcp@0.2.0".into(), wants: "open network connections" };
+    assert_eq!(found.granted(), Err(refused));
+}
+
+#[test]
+fn names_are_names_and_unique() {
+    let entry = |name: &str| file_entry(name, "x.wasm".into());
+    let engine = Engine::new(None).unwrap();
+    let clock = ReviewClock { now_ms: 0, backstop: None };
+    let make = |names: &[&str]| PluginSet::new(engine.clone(), reader(), names.iter().map(|name| entry(name)).collect(), clock);
+    for bad in ["", "Upper", "a b", "ü", "../x", &"x".repeat(65)] {
+        assert!(matches!(make(&[bad]), Err(EngineError::BadName(_))), "{bad}");
+    }
+    for same in [&["a", "a"][..], &["shell"]] {
+        assert!(matches!(make(same), Err(EngineError::SameName(_))), "{same:?}");
+    }
+    assert!(make(&["a", "a-b_1"]).is_ok());
+}
+
+#[test]
+fn warming_loads_everything_and_describing_tells_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.wasm");
+    std::fs::write(&path, "nothing").unwrap();
+    let entries = vec![file_entry("odd", path), builtin_entry("fine", Kind::RiskCalculator, good(1))];
+    let mut set = set(&Engine::new(None).unwrap(), entries);
+    let mut steps = Vec::new();
+    set.warm(|step| steps.push((step.name.to_owned(), step.done, step.total, step.result.is_ok())));
+    assert_eq!(steps, [("shell".into(), 1, 3, true), ("fine".into(), 2, 3, true), ("odd".into(), 3, 3, false)]);
+    let told: Vec<_> =
+        set.describe().iter().map(|it| (it.name.clone(), it.inspection.is_ok(), matches!(it.loaded, Some(Ok(()))))).collect();
+    assert_eq!(told, [("shell".into(), true, true), ("fine".into(), true, true), ("odd".into(), false, false)]);
+    assert_eq!(set.names(Kind::RiskCalculator), ["fine"]);
+}

@@ -1,0 +1,56 @@
+//! A guest that uses the standard library as any program would, and tells what came of it.
+//!
+//! The action's tool says what to try. An honest answer is one issue, the text of what was found.
+
+wit_bindgen::generate!({ path: "../../../wit/plugin", world: "risk-calculator", generate_all });
+
+use exports::portcullis::plugin::assessor::{Action, Assessment, Context, Error, Guest, Rationality, Setting};
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+struct Plugin;
+
+impl Guest for Plugin {
+    fn prepare(_: Vec<Setting>) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn assess(_: Vec<u8>, action: Action, _: Context) -> Result<Assessment, Error> {
+        let found = attempt(&action.tool)?;
+        let rationality =
+            Rationality { alignment: None, progression: None, efficiency: None, completeness: None, issues: vec![found], suggestions: vec![] };
+        Ok(Assessment { risk: None, rationality: Some(rationality), side_effects: None, rulings: vec![] })
+    }
+}
+
+fn attempt(what: &str) -> Result<String, Error> {
+    Ok(match what {
+        "environment" => format!("{} variables, {} arguments", std::env::vars().count(), std::env::args().count()),
+        "input" => format!("{:?}", std::io::stdin().lines().next().is_some()),
+        "print" => {
+            println!("printed");
+            eprintln!("complained");
+            "done".into()
+        }
+        "clock" => format!("{:?}", SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_millis())),
+        "sleep" => {
+            let start = Instant::now();
+            std::thread::sleep(Duration::from_secs(3600));
+            format!("{:?}", start.elapsed())
+        }
+        "hash" => format!("{:?}", (0..8).map(|n| (n, n)).collect::<HashMap<_, _>>().keys().collect::<Vec<_>>()),
+        "panic" => panic!("the sky fell"),
+        "exit" => std::process::exit(3),
+        "abort" => std::process::abort(),
+        "open and give up" => std::fs::read_to_string("/etc/passwd").unwrap(),
+        "open and say so" => std::fs::read_to_string("/etc/passwd").map_err(|error| Error::Failed(error.to_string()))?,
+        "open and go on" => format!("{:?}", std::fs::read_to_string("/etc/passwd").is_ok()),
+        "write" => format!("{:?}", std::fs::write("/tmp/wasi-guest", "x").is_ok()),
+        "print a lot" => loop {
+            println!("{}", "x".repeat(1000));
+        },
+        other => return Err(Error::Failed(format!("`{other}` is nothing that this guest can try"))),
+    })
+}
+
+export!(Plugin);
