@@ -120,6 +120,9 @@ fn asks_for(asked: &Stems, action: &Action) -> bool {
         && grave.all(|effect| ASKED.iter().any(|(kind, words)| *kind == effect.kind && words.iter().any(|word| asked.has(&stem(word)))))
 }
 
+/// Prohibitions that stand at most, the newest: a bound on the work.
+const STANDING: usize = 64;
+
 /// What the person said not to do, in their words, if the action does it.
 pub(crate) fn forbids(action: &Action, goals: &[Goal], roots: &[String]) -> Option<String> {
     let verbs = Verbs(VERBS.iter().map(|(verb, deed)| (stem(verb), *deed)).collect());
@@ -128,8 +131,13 @@ pub(crate) fn forbids(action: &Action, goals: &[Goal], roots: &[String]) -> Opti
         let (asked, forbidden) = read(&goal.text, &verbs);
         standing.retain(|known| !asked.contains(&known.deed));
         standing.extend(forbidden);
+        standing.drain(..standing.len().saturating_sub(STANDING));
     }
-    standing.into_iter().find(|known| known.covers(action, roots)).map(|known| known.text)
+    if standing.is_empty() {
+        return None;
+    }
+    let done = Done::by(action, roots);
+    standing.into_iter().find(|known| done.breaks(known)).map(|known| known.text)
 }
 
 struct Prohibition {
@@ -191,25 +199,47 @@ impl Verbs {
     }
 }
 
-impl Prohibition {
-    fn covers(&self, action: &Action, roots: &[String]) -> bool {
-        let effect = |wanted: fn(&EffectKind) -> bool| place::lasting(&action.facts).any(|effect| wanted(&effect.kind));
-        let orders = |words: &[&str]| nature::orders(action, words);
-        let (done, about) = match self.deed {
-            Deed::Delete => (effect(deletes), nature::objects(action, roots, deletes)),
-            Deed::Change => (effect(changes) && nature::of(action) != nature::Nature::Tests, nature::objects(action, roots, changes)),
-            Deed::Publish => (effect(publishes), spoken(action)),
-            Deed::Commit => (orders(&["commit"]), spoken(action)),
-            Deed::Install => (orders(&["install", "add", "i"]), spoken(action)),
-            Deed::Download => (action.facts.effects.iter().any(place::is_external), spoken(action)),
-            Deed::Run => (action.shell().is_some(), spoken(action)),
-        };
-        done && (self.objects.is_empty() || self.objects.meet(&about))
-    }
+/// What an action does of what a person may forbid, with what it is done to; none where it does not.
+struct Done {
+    deletes: Option<Stems>,
+    changes: Option<Stems>,
+    publishes: bool,
+    commits: bool,
+    installs: bool,
+    downloads: bool,
+    runs: bool,
+    spoken: Stems,
 }
 
-fn spoken(action: &Action) -> Stems {
-    Stems::of(nature::spoken(action))
+impl Done {
+    fn by(action: &Action, roots: &[String]) -> Self {
+        let effect = |wanted: fn(&EffectKind) -> bool| place::lasting(&action.facts).any(|effect| wanted(&effect.kind));
+        let objects = |wanted: fn(&EffectKind) -> bool| effect(wanted).then(|| nature::objects(action, roots, wanted));
+        Self {
+            deletes: objects(deletes),
+            changes: objects(changes).filter(|_| nature::of(action) != nature::Nature::Tests),
+            publishes: effect(publishes),
+            commits: nature::orders(action, &["commit"]),
+            installs: nature::orders(action, &["install", "add", "i"]),
+            downloads: action.facts.effects.iter().any(place::is_external),
+            runs: action.shell().is_some(),
+            spoken: Stems::of(nature::spoken(action)),
+        }
+    }
+
+    fn breaks(&self, prohibition: &Prohibition) -> bool {
+        let spoken = |done: bool| done.then_some(&self.spoken);
+        let about = match prohibition.deed {
+            Deed::Delete => self.deletes.as_ref(),
+            Deed::Change => self.changes.as_ref(),
+            Deed::Publish => spoken(self.publishes),
+            Deed::Commit => spoken(self.commits),
+            Deed::Install => spoken(self.installs),
+            Deed::Download => spoken(self.downloads),
+            Deed::Run => spoken(self.runs),
+        };
+        about.is_some_and(|about| prohibition.objects.is_empty() || prohibition.objects.meet(about))
+    }
 }
 
 const fn deletes(kind: &EffectKind) -> bool {

@@ -7,6 +7,10 @@ use portcullis_plugin::types::{Action, EffectKind, Operation, Status, StepDetail
 /// One past step in full.
 pub(crate) type Detail<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
 
+/// Paths of this action, and of each earlier step, that are compared: a bound on the work.
+const OWN: usize = 32;
+const THEIRS: usize = 64;
+
 /// What the look back showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Past {
@@ -22,8 +26,12 @@ pub(crate) struct Past {
 
 /// Looks back over at most `most` steps, newest first.
 pub(crate) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
-    let own: Vec<(&EffectKind, &str)> =
-        action.touched().filter(|(kind, _)| **kind != EffectKind::FileRead).map(|(kind, path)| (kind, path.text.as_str())).collect();
+    let own: Vec<(&EffectKind, &str)> = action
+        .touched()
+        .filter(|(kind, _)| **kind != EffectKind::FileRead)
+        .map(|(kind, path)| (kind, path.text.as_str()))
+        .take(OWN)
+        .collect();
     let first = action.step.saturating_sub(most);
     let mut past = Past { whole: first == 0, ..Past::default() };
     let mut tested = false;
@@ -32,8 +40,8 @@ pub(crate) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
             past.whole = false;
             continue;
         };
-        past.near |= earlier.paths.iter().any(|path| own.iter().any(|(_, own)| beside(own, &path.text)));
-        past.known |= earlier.paths.iter().any(|path| own.iter().any(|(kind, own)| shows(kind, own, &path.text)));
+        past.near |= earlier.paths.iter().take(THEIRS).any(|path| own.iter().any(|(_, own)| beside(own, &path.text)));
+        past.known |= earlier.paths.iter().take(THEIRS).any(|path| own.iter().any(|(kind, own)| shows(kind, own, &path.text)));
         if !tested && let Some(failed) = ended_badly(&earlier, action) {
             tested = true;
             past.broken = failed;
