@@ -69,6 +69,11 @@ pub(crate) fn is_stream(path: &str) -> bool {
     ) || path.starts_with("/dev/fd")
 }
 
+/// The shell's record of what was run.
+pub(crate) fn is_history(path: &str) -> bool {
+    matches!(file_name(path), ".bash_history" | ".zsh_history" | ".history" | ".sh_history" | "fish_history" | ".python_history")
+}
+
 /// What else a file effect is, by where it happens: kinds, and dangerous forms.
 pub(crate) fn consequences(kind: &EffectKind, path: &str, recursive: bool, home: &str) -> (Vec<EffectKind>, Vec<&'static str>) {
     let (mut kinds, mut forms) = (Vec::new(), Vec::new());
@@ -88,7 +93,7 @@ pub(crate) fn consequences(kind: &EffectKind, path: &str, recursive: bool, home:
     if changes && grants_rights(path) {
         kinds.push(EffectKind::Privilege);
     }
-    if *kind == EffectKind::FileDelete && recursive && is_root_like(path, home) {
+    if *kind == EffectKind::FileDelete && recursive && !path.is_empty() && is_root_like(path, home) {
         forms.push("delete-root");
     }
     (kinds, forms)
@@ -134,6 +139,7 @@ const SECRET_ENDINGS: &[&str] = &[
     "/etc/master.passwd",
     "/etc/security/opasswd",
     "/Login Data",
+    "/Login Data?immutable=1",
     "/logins.json",
     "/key4.db",
     "/cookies.sqlite",
@@ -175,7 +181,8 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
         return true;
     }
     if name == ".npmrc" || name == ".yarnrc.yml" {
-        return is_below(path, home) && path.matches('/').count() == home.matches('/').count() + 1;
+        let in_home = ["/home/", "/Users/"].iter().any(|start| path.starts_with(start)) && path.matches('/').count() == 3;
+        return in_home || path.starts_with("/root/") || (!home.is_empty() && path.strip_suffix(name) == Some(&format!("{home}/")));
     }
     if name == ".env" || name == ".envrc" {
         return true;
@@ -259,6 +266,9 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || path.starts_with("/root/")
         || path.starts_with("/Users/")
         || home.is_empty();
+    if name.ends_with(".sample") {
+        return false;
+    }
     START_FOLDERS.iter().any(|folder| path.starts_with(folder))
         || START_PARTS.iter().any(|part| path.contains(part))
         || (in_home && START_FILES.contains(&name))

@@ -4,7 +4,8 @@
 //! longest name that fits is taken. What it does is a list of items with blanks between:
 //!
 //! ```text
-//! item      KIND[@CONSTANT][:WORDS] | !FORM | recursive | none | run:N | shell:WORDS | code-LANG:WORDS | gives@SOURCE
+//! item      KIND[@CONSTANT][:WORDS] | !FORM | recursive | none | run:N | shell:WORDS
+//!           | code-LANG:WORDS | gives@SOURCE | verbs[@HOST] | verbs-system
 //! flagged   FLAG{,FLAG}=ITEM      the item holds only where the flag stands
 //! valued    FLAG{,FLAG}:ROLE      the flag takes a value; ROLE is KIND, shell, code-LANG, 1 (the
 //!                                 value stands for the first word) or _ (it does not matter)
@@ -14,19 +15,24 @@
 //! ```
 //!
 //! Words are counted from 1, flags and subcommands left out. `none` takes every effect away (a dry
-//! run). `run:N` says that the Nth word begins another command. `=NAME` makes an entry the same as
+//! run). `verbs` lets the words themselves tell (`list` looks, `create` changes, `delete` destroys), on a
+//! service or, with `verbs-system`, on this machine. `run:N` says that the Nth word begins another command. `=NAME` makes an entry the same as
 //! another. A constant for a file kind is a path in the folder where the command runs.
 //!
 //! Nothing here knows of shells: an entry is a function of a program's words.
 
+mod cloud;
 mod coding;
+mod containers;
+mod data;
 mod files;
 mod forms;
 mod git;
+mod network;
 mod packages;
 mod plan;
-mod remote;
 mod system;
+mod verbs;
 mod wrappers;
 
 pub(crate) use forms::form;
@@ -36,8 +42,18 @@ pub(crate) use plan::{Item, Plan, plan};
 type Entry = (&'static str, &'static str);
 
 /// Each sorted by name; a test keeps them so.
-const TABLES: &[&[Entry]] =
-    &[files::ENTRIES, coding::ENTRIES, git::ENTRIES, packages::ENTRIES, remote::ENTRIES, system::ENTRIES, wrappers::ENTRIES];
+const TABLES: &[&[Entry]] = &[
+    files::ENTRIES,
+    coding::ENTRIES,
+    git::ENTRIES,
+    packages::ENTRIES,
+    network::ENTRIES,
+    containers::ENTRIES,
+    cloud::ENTRIES,
+    data::ENTRIES,
+    system::ENTRIES,
+    wrappers::ENTRIES,
+];
 
 /// The entry for a program and the subcommands it was called with.
 #[derive(Clone, Copy, Debug)]

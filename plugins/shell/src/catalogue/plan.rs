@@ -1,6 +1,6 @@
 //! An entry of the catalogue, applied to the words of one call.
 
-use super::Found;
+use super::{Found, verbs};
 use crate::types::EffectKind;
 
 /// What a call does.
@@ -104,6 +104,7 @@ pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
     let inherited = tokens(found.program).filter(|token| found.depth > 0 && matches!(token, Token::Flagged(..)));
     for token in tokens(found.spec).chain(inherited) {
         match token {
+            Token::Item(item) if item.starts_with("verbs") => apply_verbs(&mut plan, item, words),
             Token::Item(item) => apply(&mut plan, item, inserted),
             Token::Flagged(names, item) if names.split(',').any(|name| flags.has(name)) => apply(&mut plan, item, inserted),
             _ => {}
@@ -275,6 +276,26 @@ fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     }
 }
 
+/// Lets the words tell what is done, where a program has more subcommands than are worth listing.
+fn apply_verbs(plan: &mut Plan, item: &'static str, words: &[&str]) {
+    let at = plan.subcommand.iter().chain(&plan.operands).chain(&plan.flags);
+    let does = verbs::does(at.filter_map(|at| words.get(*at).copied()));
+    let local = item == "verbs-system";
+    let host = item.split_once('@').map_or("", |(_, host)| host);
+    if !local && !plan.operands.is_empty() {
+        plan.items.push(Item::Constant(EffectKind::Network, host));
+    }
+    let change = if local { EffectKind::SystemChange } else { EffectKind::RemoteChange };
+    match does {
+        verbs::Does::Look => {}
+        verbs::Does::Change => plan.items.push(Item::Constant(change, host)),
+        verbs::Does::Destroy => {
+            plan.items.push(Item::Constant(change, host));
+            plan.items.push(Item::Form(if local { "remove-installed" } else { "delete-remote" }));
+        }
+    }
+}
+
 /// The operands that a selector names.
 fn select(operands: &[usize], selector: &str, inserted: usize) -> Vec<usize> {
     let from = |number: &str| number.parse::<usize>().map_or(0, |number| number.saturating_sub(1 + inserted));
@@ -296,7 +317,7 @@ fn select(operands: &[usize], selector: &str, inserted: usize) -> Vec<usize> {
 pub(super) fn check(spec: &'static str) -> Result<(), &'static str> {
     let is_selector = |text: &str| matches!(text, "*" | "-1" | "..-1") || text.trim_end_matches("..").parse::<usize>().is_ok();
     let is_item = |item: &'static str| {
-        if matches!(item, "recursive" | "none") {
+        if matches!(item, "recursive" | "none" | "verbs" | "verbs-system") || item.starts_with("verbs@") {
             return true;
         }
         if let Some(form) = item.strip_prefix('!') {

@@ -116,6 +116,8 @@ impl Parser<'_> {
             if let Some(stage) = self.stage() {
                 self.count();
                 stages.push(stage);
+            } else if self.at("|") {
+                self.gap("a pipe without a command");
             } else if self.pos == before && !self.at_command_end() {
                 self.gap("an unexpected character");
                 self.character();

@@ -15,9 +15,7 @@ impl Parser<'_> {
         }
         let word = self.reserved()?;
         if self.flat {
-            if matches!(word, "if" | "while" | "until" | "for" | "select" | "case" | "function" | "time") {
-                self.pos += word.len();
-            }
+            self.skip_reserved();
             return None;
         }
         let read: fn(&mut Self) -> Option<Body> = match word {
@@ -37,6 +35,16 @@ impl Parser<'_> {
         let body = read(self);
         self.leave();
         body
+    }
+
+    fn skip_reserved(&mut self) {
+        while let Some(
+            word @ ("if" | "while" | "until" | "for" | "select" | "case" | "function" | "time" | "then" | "do" | "else" | "elif"),
+        ) = self.reserved()
+        {
+            self.pos += word.len();
+            self.skip_blanks();
+        }
     }
 
     fn bracket(&mut self) -> Body {

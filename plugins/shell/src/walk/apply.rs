@@ -83,7 +83,13 @@ impl Walker<'_> {
             self.out.form("raw-socket", command);
             return;
         }
+        if field.text.contains("://") && !field.text.starts_with("file:") {
+            return self.network(field, command, setting);
+        }
         let (path, certain) = places::resolve(&field.text, &self.env.folder);
+        if places::is_history(&path) && (kind == EffectKind::FileDelete || (kind == EffectKind::FileModify && !setting.appends)) {
+            self.out.form("history-clear", command);
+        }
         if places::is_stream(&path) {
             return;
         }
@@ -108,7 +114,9 @@ impl Walker<'_> {
             self.out.form(form, command);
         }
         for more in kinds {
-            self.saw_secret |= more == EffectKind::SecretRead;
+            if more == EffectKind::SecretRead && self.secrets.len() < 256 {
+                self.secrets.push((command, true));
+            }
             self.push(more, path.clone(), false, certain, command, setting);
         }
         self.push(kind, path, recursive, certain, command, setting);
@@ -116,8 +124,12 @@ impl Walker<'_> {
 
     /// An effect on something that is no file.
     pub(super) fn plain(&mut self, kind: EffectKind, target: &str, certain: bool, command: Option<u32>, setting: &Setting<'_>) {
-        self.saw_secret |= kind == EffectKind::SecretRead;
-        self.saw_network |= matches!(kind, EffectKind::Network | EffectKind::Publish);
+        if kind == EffectKind::SecretRead && self.secrets.len() < 256 {
+            self.secrets.push((command, target == "environment"));
+        }
+        if matches!(kind, EffectKind::Network | EffectKind::Publish) && self.contacts.len() < 256 {
+            self.contacts.push(command);
+        }
         self.push(kind, target.to_owned(), false, certain, command, setting);
     }
 

@@ -24,13 +24,17 @@ impl Walker<'_> {
         match name {
             "cd" | "pushd" => self.change_folder(rest, plan),
             "popd" => self.env.folder = UNKNOWN.to_string(),
-            "export" | "declare" | "local" | "readonly" | "typeset" => return Some(self.declare(rest)),
+            "export" | "declare" | "local" | "readonly" | "typeset" => return Some(self.declare(rest, command)),
             "unset" => {
                 for field in rest {
+                    self.telling_variable(&field.text, "", command);
                     self.env.set(&field.text, Value { known: true, ..Value::default() });
                 }
             }
             "read" | "mapfile" | "readarray" => self.read_variables(rest, plan, &call.input),
+            "set" if rest.first().is_some_and(|field| field.text == "+o") && rest.get(1).is_some_and(|field| field.text == "history") => {
+                self.out.form("history-clear", command)
+            }
             "set" if rest.first().is_some_and(|field| field.text == "--") => self.arguments(rest.get(1..).unwrap_or_default()),
             "trap" => self.trap(rest, plan, setting),
             "alias" => self.alias(rest, setting),
@@ -61,11 +65,12 @@ impl Walker<'_> {
         };
     }
 
-    fn declare(&mut self, rest: &[Field]) -> Feed {
+    fn declare(&mut self, rest: &[Field], command: Option<u32>) -> Feed {
         for field in rest {
             if let Some((name, value)) = field.text.split_once('=')
                 && is_name(name)
             {
+                self.telling_variable(name, value, command);
                 let value = Value {
                     text: value.to_owned(),
                     known: field.known || !value.contains(UNKNOWN),
@@ -169,7 +174,7 @@ impl Walker<'_> {
                 .filter(|field| field.known && plan.operands.len() == 1)
                 .map_or(Feed::default(), |field| known(field.text.clone())),
             "whoami" => Feed::default(),
-            "sort" | "uniq" | "head_lines" | "grep" | "sed" | "awk" | "xargs" | "cut" => Feed {
+            "sort" | "uniq" | "grep" | "sed" | "awk" | "xargs" | "cut" => Feed {
                 items: input.items.clone().filter(|_| plan.operands.len() <= 1 && !matches!(name, "sed" | "awk" | "cut")),
                 ..Feed::default()
             },

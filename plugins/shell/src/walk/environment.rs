@@ -45,6 +45,7 @@ impl Environment {
     pub(crate) fn new(cwd: &str, home: &str) -> Self {
         let mut variables = BTreeMap::new();
         variables.insert("IFS".to_owned(), Value::known(" \t\n"));
+        variables.insert("TMPDIR".to_owned(), Value { text: "/tmp".to_owned(), ..Value::default() });
         if !home.is_empty() {
             variables.insert("HOME".to_owned(), Value::known(home));
         }

@@ -209,11 +209,10 @@ impl Walker<'_> {
         let value = self.env.get(&parameter.name);
         match (parameter.operator, value) {
             (Operator::None, Some(value)) => value,
-            (Operator::Default, Some(value)) if !value.text.is_empty() => value,
+            (Operator::Default, Some(value)) if !value.text.is_empty() => Value { known: value.known || value.text == text, ..value },
             (Operator::Default, _) => {
-                let usual = parameter.name == "TMPDIR" && argument.as_ref().is_some_and(|field| field.known);
                 let source = argument.as_ref().map_or(Source::Local, |field| field.source);
-                Value { text: text.to_owned(), known: usual, source, ..Value::default() }
+                Value { text: text.to_owned(), source, ..Value::default() }
             }
             (Operator::Alternative, value) => Value { text: text.to_owned(), known: value.is_some(), ..Value::default() },
             (Operator::Slice, Some(value)) if value.known => slice(&value, text),

@@ -192,9 +192,9 @@ impl Walker<'_> {
         let table = match language {
             "python" => PYTHON,
             "node" => NODE,
-            "powershell" => {
-                self.plain(EffectKind::ProcessStart, "powershell", false, command, setting);
-                return super::Feed::default();
+            "powershell" | "osascript" => {
+                self.plain(EffectKind::ProcessStart, language, false, command, setting);
+                SCRIPT
             }
             _ => SCRIPT,
         };

@@ -5,7 +5,7 @@ use super::expand::Field;
 use super::feed::{Feed, Source};
 use super::simple::Call;
 use super::{Setting, Walker};
-use crate::catalogue;
+use crate::catalogue::{self, Item, Plan};
 use crate::places;
 use crate::types::{EffectKind, Origin};
 
@@ -97,7 +97,7 @@ impl Walker<'_> {
         }
         match operand.filter(|field| !from_input && field.text != "/dev/stdin") {
             Some(script) => self.script_file(name, script, first, rest, call, setting),
-            None => self.from_input(name, None, first, rest, call, setting),
+            None => self.piped_in(name, None, first, rest, call, setting),
         }
     }
 
@@ -140,7 +140,7 @@ impl Walker<'_> {
     }
 
     /// A shell or an interpreter reads its code from its standard input.
-    fn from_input(
+    fn piped_in(
         &mut self,
         name: &str,
         language: Option<&'static str>,
@@ -233,6 +233,8 @@ impl Walker<'_> {
             self.record(name, first, rest, None, None, call, setting);
             return Feed::of_text("");
         }
+        let (path, _) = places::resolve(&script.text, &self.env.folder);
+        self.sourced |= self.is_project(&path);
         self.script_file(name, script, first, rest, call, setting)
     }
 
@@ -253,10 +255,11 @@ impl Walker<'_> {
             self.out.shape(name);
             self.out.shape(" -m ");
             let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
-            if let Some(module) = fields.first_mut()
-                && catalogue::find(&module.text, &[]).is_none()
+            if let Some(module) = fields.first().cloned()
+                && (catalogue::find(&module.text, &[]).is_none()
+                    || catalogue::find("python-module", &[&module.text]).is_some_and(|found| found.depth > 0))
             {
-                module.text = "python-module".to_owned();
+                fields.insert(0, Field { text: "python-module".to_owned(), ..module });
             }
             return Some(self.run(&fields, call, &inner));
         }
@@ -280,7 +283,7 @@ impl Walker<'_> {
         }
         Some(match read.script.and_then(|at| rest.get(at)).filter(|field| field.text != "-" && field.text != "/dev/stdin") {
             Some(script) => self.script_file(name, script, first, rest, call, setting),
-            None => self.from_input(name, Some(which.language), first, rest, call, setting),
+            None => self.piped_in(name, Some(which.language), first, rest, call, setting),
         })
     }
 }
@@ -317,11 +320,52 @@ fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
 }
 
 impl Walker<'_> {
+    /// Notes the files that a program downloads or decodes to.
+    pub(super) fn remember_downloads(&mut self, source: Source, rest: &[Field], plan: &Plan) {
+        if source < Source::Decoded {
+            return;
+        }
+        let feed = || Feed { source, open: true, ..Feed::default() };
+        let named_by_address = plan.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::FileCreate, _)));
+        for item in &plan.items {
+            match item {
+                Item::Word(EffectKind::FileModify | EffectKind::FileCreate, at) => {
+                    if let Some(field) = rest.get(*at) {
+                        self.remember_file(&field.text, feed(), false);
+                    }
+                }
+                Item::Value(EffectKind::FileModify | EffectKind::FileCreate, name) => self.remember_file(name, feed(), false),
+                Item::Word(EffectKind::Network, at) if named_by_address => {
+                    if let Some(file) = rest.get(*at).and_then(|field| field.text.rsplit('/').next()) {
+                        self.remember_file(file, feed(), false);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs a file that this very command line wrote; false if it wrote no such file.
+    pub(super) fn runs_own_file(&mut self, program: &Field, command: Option<u32>, setting: &Setting<'_>) -> bool {
+        let (path, _) = places::resolve(&program.text, &self.env.folder);
+        let Some(content) = self.files.get(&path).cloned() else { return false };
+        self.unseen(content.source, command, setting);
+        if let Some(text) = &content.text {
+            let field = Field { text: text.to_string(), known: true, span: program.span, ..Field::default() };
+            self.nested(&field, &program.text, &Setting { input: Feed::default(), ..setting.clone() });
+        }
+        true
+    }
+
     /// Notes a file that this command line writes, so that what is run from it later is known.
-    pub(super) fn remember_file(&mut self, target: &str, feed: Feed) {
+    pub(super) fn remember_file(&mut self, target: &str, feed: Feed, appended: bool) {
         if self.files.len() < 64 {
             let (path, certain) = places::resolve(target, &self.env.folder);
             if certain {
+                let feed = match self.files.remove(&path) {
+                    Some(before) if appended => super::joined(before, feed),
+                    _ => feed,
+                };
                 self.files.insert(path, feed);
             }
         }

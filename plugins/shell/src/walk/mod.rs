@@ -39,8 +39,9 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> Reading {
         out: Output::default(),
         depth: 0,
         work: WORK,
-        saw_secret: false,
-        saw_network: false,
+        secrets: Vec::new(),
+        contacts: Vec::new(),
+        sourced: false,
         defining: Vec::new(),
         files: BTreeMap::new(),
     };
@@ -57,10 +58,12 @@ struct Walker<'a> {
     out: Output,
     depth: usize,
     work: usize,
-    /// The pipeline at hand reads a secret.
-    saw_secret: bool,
-    /// The pipeline at hand reaches the network.
-    saw_network: bool,
+    /// The commands of the pipeline at hand that read secrets, and whether from a file.
+    secrets: Vec<(Option<u32>, bool)>,
+    /// The commands of the pipeline at hand that reach the network.
+    contacts: Vec<Option<u32>>,
+    /// A script of the project was read into this shell: unknown names may be its functions.
+    sourced: bool,
     /// The functions whose bodies are being read.
     defining: Vec<String>,
     /// What this command line writes to files, by path.
@@ -82,6 +85,8 @@ struct Setting<'t> {
     /// It is one of several stages of a pipeline.
     piped: bool,
     background: bool,
+    /// The file at hand is added to, not overwritten.
+    appends: bool,
 }
 
 impl Default for Setting<'_> {
@@ -96,6 +101,7 @@ impl Default for Setting<'_> {
             input: Feed::default(),
             piped: false,
             background: false,
+            appends: false,
         }
     }
 }
@@ -142,7 +148,7 @@ impl Walker<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, setting: &Setting<'_>) -> Feed {
-        let outer = (std::mem::take(&mut self.saw_secret), std::mem::take(&mut self.saw_network));
+        let (secrets, contacts) = (self.secrets.len(), self.contacts.len());
         let several = pipeline.stages.len() > 1;
         let mut feed = setting.input.clone();
         for (index, stage) in pipeline.stages.iter().enumerate() {
@@ -159,13 +165,19 @@ impl Walker<'_> {
             }
         }
         self.out.shape("; ");
-        if self.saw_secret && self.saw_network {
-            let last = u32::try_from(self.out.commands.len()).ok().and_then(|count| count.checked_sub(1));
-            self.out.form("secret-egress", last);
-        }
-        self.saw_secret |= outer.0;
-        self.saw_network |= outer.1;
+        self.note_egress(secrets, contacts);
         feed
+    }
+
+    /// Notes that a pipeline reads a secret and reaches the network. A program that fetches a secret
+    /// from its own service is no such case.
+    fn note_egress(&mut self, secrets: usize, contacts: usize) {
+        let secrets = self.secrets.get(secrets..).unwrap_or_default();
+        let contacts = self.contacts.get(contacts..).unwrap_or_default();
+        let leaves = |contact: &&Option<u32>| secrets.iter().any(|(reader, from_file)| *from_file || *reader != **contact);
+        if let Some(contact) = contacts.iter().find(leaves).copied() {
+            self.out.form("secret-egress", contact);
+        }
     }
 
     fn stage(&mut self, stage: &Stage, setting: &Setting<'_>) -> Feed {

@@ -1,7 +1,7 @@
 //! What the tables cannot say of a program: words whose meaning hangs on other words.
 
 use super::expand::Field;
-use super::feed::Feed;
+use super::feed::{Feed, Source};
 use super::simple::Call;
 use super::{Setting, Walker, sql};
 use crate::catalogue::{self, Item, Plan};
@@ -37,7 +37,15 @@ impl Walker<'_> {
             if let Some(feed) = self.builtin(name, rest, plan, command, call, setting) {
                 return feed;
             }
-            source = source.max(self.effects_of(plan, rest, command, setting));
+            let contacts = self.contacts.len();
+            let gives = self.effects_of(plan, rest, command, setting);
+            if gives != Source::Environment || plan.operands.is_empty() {
+                source = source.max(gives);
+            }
+            if call.input.source == Source::Environment && self.contacts.len() > contacts {
+                self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+            }
+            self.remember_downloads(gives, rest, plan);
             self.texts_of(name, plan, rest, command, call, setting);
             feed = match self.special(name, rest, plan, command, call, setting) {
                 Some(feed) => feed,
@@ -88,6 +96,10 @@ impl Walker<'_> {
             "chmod" => self.chmod(rest, plan, command, setting),
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => self.move_away(rest, plan, command, setting),
+            "http" | "https" | "xh" if rest.iter().any(|field| field.text == "DELETE") => {
+                self.plain(EffectKind::RemoteChange, "", false, command, setting)
+            }
+
             "curl" => self.curl(rest, command, setting),
             "git" => self.git(rest, plan, command, setting),
             "docker" | "podman" | "nerdctl" => self.container(rest, command, setting),
@@ -208,9 +220,8 @@ impl Walker<'_> {
         {
             self.out.form("chmod-777", command);
         }
-        let sets = (octal && text.len() == 4 && matches!(text.chars().next(), Some('2' | '4' | '6' | '7')))
-            || (!octal && text.contains("+s"))
-            || (!octal && text.contains("=s"));
+        let gives = |part: &str| part.find(['+', '=']).and_then(|at| part.get(at..)).is_some_and(|bits| bits.contains('s'));
+        let sets = if octal { text.len() == 4 && text.starts_with(['2', '4', '6', '7']) } else { text.split(',').any(gives) };
         if sets {
             self.out.form("setuid", command);
             self.plain(EffectKind::Privilege, "", false, command, setting);
@@ -310,7 +321,7 @@ impl Walker<'_> {
         }
     }
 
-    fn container(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn container(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
         let mut before = "";
         for field in rest {
             let text = field.text.as_str();
@@ -373,7 +384,7 @@ impl Walker<'_> {
             if let Some(host) = places::remote_path(&field.text) {
                 self.plain(EffectKind::Network, &host, true, command, setting);
                 if index + 1 == count && count > 1 {
-                    self.plain(EffectKind::RemoteChange, &host, true, command, setting);
+                    self.plain(EffectKind::Publish, &host, true, command, setting);
                 }
             } else if index + 1 == count && count > 1 {
                 self.file(EffectKind::FileModify, field, true, command, setting);

@@ -45,6 +45,7 @@ impl Walker<'_> {
         if fields.is_empty() {
             let source = values.iter().map(|(_, value)| value.source).max().unwrap_or_default();
             for (name, value) in values {
+                self.telling_variable(&name, &value.text, None);
                 self.env.set(&name, value);
             }
             return if words.is_empty() { Feed::of_text("") } else { Feed { source, ..Feed::default() } };
@@ -55,11 +56,17 @@ impl Walker<'_> {
             input: io.input.unwrap_or_else(|| setting.input.clone()),
             end: span.end,
         };
+        for (name, value) in &call.assignments {
+            self.telling_variable(name, value, index);
+        }
         let feed = self.run(&fields, &call, setting);
         if io.captured && (feed.text.is_some() || feed.source >= Source::Decoded) {
-            let outputs = call.redirections.iter().filter(|to| to.descriptor == 1 && to.direction == Direction::Output && to.target.known);
+            let outputs = call
+                .redirections
+                .iter()
+                .filter(|to| to.descriptor == 1 && matches!(to.direction, Direction::Output | Direction::Append) && to.target.known);
             for redirection in outputs {
-                self.remember_file(&redirection.target.text, feed.clone());
+                self.remember_file(&redirection.target.text, feed.clone(), redirection.direction == Direction::Append);
             }
         }
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
@@ -80,6 +87,17 @@ impl Walker<'_> {
             }
         }
         (assignment.name.clone(), value)
+    }
+
+    /// Variables that change what a shell remembers, or what programs load.
+    pub(super) fn telling_variable(&mut self, name: &str, value: &str, command: Option<u32>) {
+        match name {
+            "HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if matches!(value, "" | "0" | "/dev/null") => {
+                self.out.form("history-clear", command)
+            }
+            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" if !value.is_empty() => self.out.form("preload", command),
+            _ => {}
+        }
     }
 
     /// What redirections do, and where they lead.
@@ -119,7 +137,8 @@ impl Walker<'_> {
             }
             Direction::Output | Direction::Append => {
                 io.captured |= redirect.descriptor == 1;
-                self.file(EffectKind::FileModify, target, false, command, setting);
+                let setting = Setting { appends: redirect.direction == Direction::Append, ..setting.clone() };
+                self.file(EffectKind::FileModify, target, false, command, &setting);
             }
         }
     }
@@ -149,7 +168,7 @@ impl Walker<'_> {
         let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
         let found = catalogue::find(name, &texts);
         let plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
-        if let Some(at) = plan.as_ref().and_then(|plan| plan.run).filter(|_| first.source < Source::Decoded) {
+        if let Some(at) = plan.as_ref().filter(|plan| !plan.nothing).and_then(|plan| plan.run).filter(|_| first.source < Source::Decoded) {
             return self.wrapper(name, plan.as_ref(), at, rest, call, setting);
         }
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
@@ -158,6 +177,9 @@ impl Walker<'_> {
         let command = self.record(name, first, rest, found.as_ref(), plan.as_ref(), call, setting);
         self.hidden_program(first, command, setting);
         let place = self.whereabouts(first);
+        if place != Whereabouts::Path && self.runs_own_file(first, command, setting) {
+            return Feed { from: command, source: call.input.source, open: true, ..Feed::default() };
+        }
         match plan {
             Some(plan) => {
                 if place == Whereabouts::Project {
@@ -180,6 +202,7 @@ impl Walker<'_> {
         Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
     }
 
+    #[allow(clippy::too_many_arguments, reason = "as for `record`")]
     fn other_program(
         &mut self,
         name: &str,
@@ -193,6 +216,7 @@ impl Walker<'_> {
         let asks = matches!(rest, [only] if matches!(only.text.as_str(), "--version" | "--help" | "-V" | "-h" | "help" | "version"));
         match place {
             Whereabouts::Project => self.project_run(command, setting),
+            _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
             _ => self.plain(EffectKind::ProcessStart, if first.text.contains('/') { &first.text } else { name }, false, command, setting),
         }
@@ -231,7 +255,15 @@ impl Walker<'_> {
         }
         let command = u32::try_from(self.out.commands.len()).ok();
         self.effects_of(plan, rest, command, setting);
+        if matches!(inner.place, Place::Container(_)) {
+            self.container(rest, command, setting);
+        }
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
+        if let Some(dashes) =
+            fields.iter().position(|field| field.text == "--").filter(|_| fields.first().is_some_and(|field| field.text.starts_with('-')))
+        {
+            fields.drain(..=dashes);
+        }
         if name == "env" || name == "sudo" || name == "doas" {
             fields.drain(..fields.iter().take_while(|field| is_assignment(&field.text)).count());
         }

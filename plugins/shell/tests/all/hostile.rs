@@ -1,0 +1,105 @@
+//! Inputs made to cost time, memory or the stack.
+
+use crate::{effects, programs, reading};
+use portcullis_shell_reader::types::Coverage;
+
+/// A megabyte.
+const LONG: usize = 1 << 20;
+
+#[test]
+fn hostile_inputs_end_with_a_bounded_answer() {
+    let mut table: Vec<(String, String)> = vec![
+        ("open substitutions".to_owned(), "$(".repeat(10_000)),
+        ("closed substitutions".to_owned(), format!("{}{}", "$(".repeat(10_000), ")".repeat(10_000))),
+        ("quoted substitutions".to_owned(), "\"$(".repeat(10_000)),
+        ("conditions".to_owned(), "if ".repeat(5_000)),
+        ("loops".to_owned(), "while a; do ".repeat(5_000)),
+        ("groups".to_owned(), "{ ".repeat(50_000)),
+        ("arithmetic".to_owned(), "$((".repeat(10_000)),
+        ("bracketed arithmetic".to_owned(), "((".repeat(10_000)),
+        ("parameters".to_owned(), "${a:-".repeat(10_000)),
+        ("functions".to_owned(), "f() ".repeat(10_000)),
+        ("arrays".to_owned(), "a=(".repeat(10_000)),
+        ("wrappers".to_owned(), "sudo ".repeat(10_000)),
+        ("commands".to_owned(), "a;".repeat(LONG / 2)),
+        ("words".to_owned(), "a ".repeat(LONG / 2)),
+        ("assignments".to_owned(), "a=b ".repeat(LONG / 4)),
+        ("heredocs".to_owned(), "cat <<a ".repeat(10_000)),
+        ("heredocs with text".to_owned(), "cat <<a\nx\n".repeat(10_000)),
+        ("redirections".to_owned(), ">a ".repeat(LONG / 4)),
+        ("braces".to_owned(), "rm {a,b}".to_owned() + &"{a,b}".repeat(200)),
+        ("ranges".to_owned(), "rm {1..99999999999}{1..999999}".to_owned()),
+        ("doubling".to_owned(), format!("a=xxxxxxxxxxxxxxxx;{}rm $a", "a=$a$a$a$a;".repeat(200))),
+        (
+            "nested shells".to_owned(),
+            (0..60).fold("rm x".to_owned(), |text, _| format!("eval {}", text.replace(' ', "\\ ")).chars().take(4096).collect()),
+        ),
+        ("aliases".to_owned(), "alias a='alias a=b';".repeat(2_000)),
+        ("functions in functions".to_owned(), "f() { g() { ".repeat(3_000)),
+        ("cases".to_owned(), "case a in a) ".repeat(5_000)),
+        ("globs".to_owned(), "ls ?(".repeat(10_000)),
+        ("loops over much".to_owned(), format!("for a in {}; do for b in $a $a; do rm $a$b; done; done", "x ".repeat(1000))),
+    ];
+    for byte in (0_u8..128)
+        .filter(|byte| *byte == b'a' || *byte == b'0' || !byte.is_ascii_alphanumeric())
+        .filter(|byte| *byte > 31 || matches!(byte, 0 | 9 | 10 | 13))
+    {
+        table.push((format!("a megabyte of byte {byte}"), char::from(byte).to_string().repeat(LONG)));
+    }
+    for (name, text) in table {
+        let reading = reading(&text);
+        assert!(reading.commands.len() <= 256 && reading.effects.len() <= 256 && reading.gaps.len() <= 16, "{name}");
+        assert!(reading.shape.len() <= 4096, "{name}");
+        let size: usize = reading.commands.iter().flat_map(|command| command.words.iter()).map(|word| word.text.len()).sum();
+        assert!(size <= 128 * 1024, "{name}: {size} bytes of words");
+    }
+}
+
+#[test]
+fn what_is_too_deep_is_still_looked_at() {
+    for open in ["$(", "( ", "{ ", "if ", "while "] {
+        let text = format!("{}rm -rf /srv", open.repeat(10_000));
+        let reading = reading(&text);
+        assert_eq!(reading.coverage, Coverage::Partial, "{open}");
+        assert!(programs(&reading).contains(&"rm"), "{open}");
+        assert!(effects(&reading).contains(&"delete! /srv".to_owned()), "{open}: {:?}", effects(&reading));
+    }
+}
+
+#[test]
+fn the_gravest_effects_are_kept_when_there_are_too_many() {
+    let text = format!("{} rm -rf /srv", (0..1000).map(|number| format!("cat f{number};")).collect::<String>());
+    assert!(effects(&reading(&text)).contains(&"delete! /srv".to_owned()));
+}
+
+#[test]
+fn texts_that_are_no_shell_do_no_harm() {
+    for text in [
+        "\u{0}\u{1}\u{2}",
+        "ünï ©ødé '„\u{fffd}",
+        "\u{feff}ls",
+        "\\",
+        "'",
+        "\"",
+        "$",
+        "$'\\",
+        "${",
+        "<<",
+        "<<''",
+        "~",
+        "~x/",
+        "a=",
+        "=",
+        "[[",
+        "((",
+        "\u{10ffff}\\\u{10ffff}",
+        "`\\`",
+        "$'\\u{110000}\\xff'",
+        "{..}",
+        "{a..}",
+        "{,}",
+        "a{,}",
+    ] {
+        let _ = reading(text);
+    }
+}

@@ -1,0 +1,63 @@
+//! What command lines are read as: tables of commands, each with what must come out.
+#![allow(clippy::indexing_slicing, reason = "tests")]
+
+mod dangers;
+mod effects;
+mod hostile;
+mod mentions;
+mod properties;
+mod structure;
+
+use portcullis_shell_reader::types::{Effect, EffectKind};
+use portcullis_shell_reader::{Reading, Surroundings, read};
+
+/// Reads a command in the project of a person.
+fn reading(command: &str) -> Reading {
+    read(command, &Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() })
+}
+
+/// The name under which the tables write a kind.
+fn name(kind: &EffectKind) -> &str {
+    match kind {
+        EffectKind::FileRead => "read",
+        EffectKind::FileCreate => "create",
+        EffectKind::FileModify => "modify",
+        EffectKind::FileDelete => "delete",
+        EffectKind::ProcessStart => "start",
+        EffectKind::ProcessStop => "stop",
+        EffectKind::Network => "network",
+        EffectKind::Publish => "publish",
+        EffectKind::RemoteChange => "remote",
+        EffectKind::SystemChange => "system",
+        EffectKind::Persistence => "persist",
+        EffectKind::Privilege => "privilege",
+        EffectKind::SecretRead => "secret",
+        EffectKind::UnseenCode => "unseen",
+        EffectKind::ResourceUse => "resource",
+        EffectKind::Other(name) => name,
+    }
+}
+
+/// An effect as the tables write it: `kind target`, with `!` where it covers a whole tree and `?`
+/// where the target is not fully known. The project's folder is left out of targets in it.
+fn line(effect: &Effect) -> String {
+    let target = match effect.target.strip_prefix("/home/dev/project") {
+        Some("") => ".",
+        Some(rest) => rest.trim_start_matches('/'),
+        None => &effect.target,
+    };
+    let marks = [(effect.recursive, "!"), (!effect.certain, "?")].iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<String>();
+    format!("{}{marks} {target}", name(&effect.kind)).trim_end().to_owned()
+}
+
+fn effects(reading: &Reading) -> Vec<String> {
+    reading.effects.iter().map(line).collect()
+}
+
+fn forms(reading: &Reading) -> Vec<&str> {
+    reading.forms.iter().map(|form| form.id.as_str()).collect()
+}
+
+fn programs(reading: &Reading) -> Vec<&str> {
+    reading.commands.iter().map(|command| command.program.as_str()).collect()
+}
