@@ -36,10 +36,10 @@ macro_rules! export {
     (risk-calculator: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::risk_calculator::RiskCalculator, "risk-calculator", risk_calculator, export_risk_calculator, assessor, {
             fn assess(
-                prepared: Vec<u8>,
+                prepared: ::std::vec::Vec<u8>,
                 action: $crate::types::Action,
                 context: $crate::types::Context,
-            ) -> Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
+            ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
                 <$plugin as $crate::risk_calculator::RiskCalculator>::assess(&prepared, &action, &context)
             }
         });
@@ -47,12 +47,12 @@ macro_rules! export {
     (pattern: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::pattern::Pattern, "pattern", pattern, export_pattern, detector, {
             fn detect(
-                prepared: Vec<u8>,
-                state: Vec<u8>,
+                prepared: ::std::vec::Vec<u8>,
+                state: ::std::vec::Vec<u8>,
                 history: $crate::types::History,
                 action: $crate::types::Action,
                 context: $crate::types::Context,
-            ) -> Result<$crate::pattern::Report, $crate::types::Error> {
+            ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
                 <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &history, &action, &context)
             }
         });
@@ -60,11 +60,11 @@ macro_rules! export {
     (intervention: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::intervention::Intervention, "intervention", intervention, export_intervention, intervener, {
             fn intervene(
-                prepared: Vec<u8>,
+                prepared: ::std::vec::Vec<u8>,
                 issue: $crate::intervention::Issue,
                 situation: $crate::intervention::Situation,
                 context: $crate::types::Context,
-            ) -> Result<$crate::intervention::Response, $crate::types::Error> {
+            ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error> {
                 <$plugin as $crate::intervention::Intervention>::intervene(&prepared, &issue, &situation, &context)
             }
         });
@@ -72,10 +72,10 @@ macro_rules! export {
     (audit-exporter: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::audit_exporter::AuditExporter, "audit-exporter", audit_exporter, export_audit_exporter, exporter, {
             fn render(
-                prepared: Vec<u8>,
-                records: Vec<$crate::audit_exporter::AuditRecord>,
+                prepared: ::std::vec::Vec<u8>,
+                records: ::std::vec::Vec<$crate::audit_exporter::AuditRecord>,
                 first: bool,
-            ) -> Result<$crate::audit_exporter::Rendered, $crate::types::Error> {
+            ) -> ::core::result::Result<$crate::audit_exporter::Rendered, $crate::types::Error> {
                 <$plugin as $crate::audit_exporter::AuditExporter>::render(&prepared, &records, first)
             }
         });
@@ -93,7 +93,7 @@ macro_rules! export {
                 struct Component;
 
                 impl $crate::bindings::$module::exports::portcullis::plugin::$interface::Guest for Component {
-                    fn prepare(settings: Vec<$crate::types::Setting>) -> Result<Vec<u8>, $crate::types::Error> {
+                    fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
                         <$plugin as $kind>::prepare(&settings)
                     }
 
