@@ -27,6 +27,10 @@ fn main() {
     }
 }
 
+fn text_at<'v>(row: &'v serde_json::Value, pointer: &str) -> Option<&'v str> {
+    row.pointer(pointer)?.as_str()
+}
+
 #[derive(Default)]
 struct Sum {
     calls: usize,
@@ -43,8 +47,8 @@ fn measure(file: &str, text: &str, surroundings: &Surroundings, verbose: bool) {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     for line in text.lines() {
         let Ok(row) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        let (Some("Bash"), Some(command)) = (row["tool"].as_str(), row["input"]["command"].as_str()) else { continue };
-        let label = row["label"].as_str().unwrap_or("none").to_owned();
+        let (Some("Bash"), Some(command)) = (text_at(&row, "/tool"), text_at(&row, "/input/command")) else { continue };
+        let label = text_at(&row, "/label").unwrap_or("none").to_owned();
         let start = Instant::now();
         let reading = read(command, surroundings);
         let sum = sums.entry(label.clone()).or_default();

@@ -66,7 +66,7 @@ mod guest {
         }
     }
 
-    #[allow(unsafe_code, reason = "the generated exports of the component")]
+    #[allow(unsafe_code, unreachable_pub, reason = "the generated exports of the component")]
     mod exported {
         use super::Reader;
         crate::bindings::export!(Reader with_types_in crate::bindings);

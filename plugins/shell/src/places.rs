@@ -274,6 +274,7 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || (in_home && START_FILES.contains(&name))
         || name == "authorized_keys"
         || path.ends_with("/.ssh/rc")
+        || path.ends_with("/.git/config")
         || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
         || path.starts_with("/etc/claude-code/")
 }

@@ -18,6 +18,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("bridge", ""),
     ("chisel", "network:* !attack-tool"),
     ("cloudflared", "network !tunnel"),
+    ("code tunnel", "network !tunnel"),
     ("crackmapexec", "network:* !attack-tool"),
     (
         "curl",
@@ -93,6 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("mtr", "network:1 -c,-i,-W,-w,-t,-s,-n,-m,-p:_"),
     ("mutt", "network -s,-a,-c,-b,-r,-A:_"),
     ("naabu", "network:* !attack-tool"),
+    ("named-checkconf", "read:*"),
     ("nc", "network:1 -p,-w,-s,-i,-q,-x,-X,-e,-c:_"),
     ("ncat", "network:1 -p,-w,-s,-i,-q,-x,-X,-e,-c:_"),
     ("ncftp", "network:* -u,-p,-e,-c:_"),
@@ -111,6 +113,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("nmcli radio", "system"),
     ("nping", "network:1 -c,-i,-W,-w,-t,-s,-n,-m,-p:_"),
     ("nslookup", "network:1"),
+    ("nsupdate", "network remote"),
     ("nuclei", "network:* !attack-tool"),
     ("nxc", "network:* !attack-tool"),
     ("openvpn", "network !tunnel"),

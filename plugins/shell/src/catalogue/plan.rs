@@ -145,7 +145,8 @@ impl Flags<'_> {
 }
 
 fn is_in_cluster(flag: &str, name: &str) -> bool {
-    flag.len() > 2
+    (3..=7).contains(&flag.len())
+        && flag.bytes().skip(1).all(|byte| byte.is_ascii_alphanumeric())
         && !flag.starts_with("--")
         && flag.starts_with('-')
         && name.starts_with('-')

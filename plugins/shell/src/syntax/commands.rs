@@ -11,6 +11,7 @@ impl Parser<'_> {
             self.expect_closer(*closer, true);
         }
         let mut script = Script::new();
+        let mut otherwise = false;
         loop {
             self.skip_separators();
             if self.peek().is_none() {
@@ -30,7 +31,7 @@ impl Parser<'_> {
                 self.pos += token.len();
                 continue;
             }
-            self.pipeline(&mut script);
+            otherwise = self.pipeline(&mut script, otherwise);
         }
         for closer in closers {
             self.expect_closer(*closer, false);
@@ -104,7 +105,8 @@ impl Parser<'_> {
         (length < 10 && !word.is_empty()).then_some(word)
     }
 
-    fn pipeline(&mut self, script: &mut Script) {
+    /// Reads a pipeline and what joins it to the next; true if that is `||`.
+    fn pipeline(&mut self, script: &mut Script, otherwise: bool) -> bool {
         let mut stages = Vec::new();
         loop {
             self.skip_blanks();
@@ -129,12 +131,14 @@ impl Parser<'_> {
             self.skip_line_breaks();
         }
         let background = self.at("&") && !self.at("&&") && !self.at("&>");
-        if !self.at_arm_end() && !self.take("&&") && !self.take("||") && !self.take(";") && background {
+        let alternative = self.take("||");
+        if !alternative && !self.at_arm_end() && !self.take("&&") && !self.take(";") && background {
             self.pos += 1;
         }
         if !stages.is_empty() {
-            script.push(Pipeline { stages, background });
+            script.push(Pipeline { stages, background, otherwise });
         }
+        alternative
     }
 
     pub(super) fn skip_line_breaks(&mut self) {

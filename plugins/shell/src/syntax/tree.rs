@@ -2,7 +2,7 @@
 
 use crate::types::Direction;
 
-/// Pipelines, one after the other. What joins them (`&&`, `||`, `;`) is left out: each may run.
+/// Pipelines, one after the other; each may run, whatever joins them.
 pub(crate) type Script = Vec<Pipeline>;
 
 /// Stages, each feeding the next.
@@ -10,6 +10,8 @@ pub(crate) type Script = Vec<Pipeline>;
 pub(crate) struct Pipeline {
     pub stages: Vec<Stage>,
     pub background: bool,
+    /// It stands after `||`: it runs in the place of the one before.
+    pub otherwise: bool,
 }
 
 /// One command of a pipeline, simple or compound.

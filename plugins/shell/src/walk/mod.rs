@@ -141,6 +141,7 @@ impl Walker<'_> {
             let feed = self.pipeline(pipeline, setting);
             all = Some(match all {
                 None => feed,
+                Some(before) if pipeline.otherwise && before.text.is_some() => Feed { source: before.source.max(feed.source), ..before },
                 Some(before) => joined(before, feed),
             });
         }

@@ -30,7 +30,7 @@ impl Walker<'_> {
         setting: &Setting<'_>,
     ) -> Feed {
         let name = catalogue::name_of(name);
-        let asks = rest.iter().any(|field| field.text == "--help" || field.text == "--version");
+        let asks = rest.last().is_some_and(|field| field.text == "--help" || field.text == "--version");
         let mut source = call.input.source;
         let mut feed = Feed::default();
         if !plan.nothing && !asks {

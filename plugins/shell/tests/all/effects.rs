@@ -50,6 +50,7 @@ const TABLE: &[(&str, &str)] = &[
     ("for f in a b; do rm $f; done", "delete a, delete b"),
     ("rm $(echo a b)", "delete a, delete b"),
     ("rm `echo a`", "delete a"),
+    ("rm $(echo a || echo b)", "delete a"),
     ("rm $'a\\x62'", "delete ab"),
     ("r\\m a; 'rm' b; r\"\"m c", "delete a, delete b, delete c"),
     ("x=rm; $x a", "delete a"),
@@ -126,6 +127,10 @@ const TABLE: &[(&str, &str)] = &[
     // what follows from a path
     ("cat ~/.ssh/id_rsa", "secret /home/dev/.ssh/id_rsa, read /home/dev/.ssh/id_rsa"),
     ("cat ~/.ssh/id_rsa.pub", "read /home/dev/.ssh/id_rsa.pub"),
+    ("git diff --output=.git/config HEAD", "persist .git/config, modify .git/config"),
+    ("vault kv destroy -versions=1-3 secret/x", "network?, remote?"),
+    ("aws route53 delete-traffic-policy --id a --version 1", "network amazonaws.com, remote amazonaws.com"),
+    ("git remote add origin https://x.example/y", "modify? .git"),
     ("cat .env", "secret .env, read .env"),
     ("cat .env.example", "read .env.example"),
     ("echo x >> ~/.bashrc", "persist /home/dev/.bashrc, modify /home/dev/.bashrc"),
