@@ -96,8 +96,6 @@ pub struct Config {
     pub plugins_dir: PathBuf,
     /// What is said of single plugins, by name.
     pub plugins: BTreeMap<String, PluginConfig>,
-    /// The file that it was read from; none when there is none.
-    pub file: Option<PathBuf>,
 }
 
 /// What is said of one plugin.
@@ -149,7 +147,6 @@ impl Config {
             },
             plugins_dir: folder.join(file.plugins_dir.clone().unwrap_or_else(|| "plugins".into())),
             plugins: plugins.with_context(|| format!("in the configuration `{name}`"))?,
-            file: path,
         })
     }
 }
@@ -162,7 +159,9 @@ impl File {
                 bail!("`scope`: the folder `{folder}` must begin with `/` or `~/`");
             }
         }
-        if let Some(unknown) = self.interventions.disabled.iter().find(|name| !portcullis_core::intervene::Kind::ALL.iter().any(|kind| kind.as_str() == *name)) {
+        if let Some(unknown) =
+            self.interventions.disabled.iter().find(|name| !portcullis_core::intervene::Kind::ALL.iter().any(|kind| kind.as_str() == *name))
+        {
             let known: Vec<&str> = portcullis_core::intervene::Kind::ALL.iter().map(|kind| kind.as_str()).collect();
             bail!("`interventions.disabled`: there is no intervention `{unknown}`; there are {}", known.join(", "));
         }
@@ -175,7 +174,10 @@ impl File {
         }
         Ok(Policy {
             mode: self.mode.unwrap_or(default.mode),
-            scope: ScopePolicy { folders: self.scope.folders.clone(), scratch: self.scope.scratch.clone().unwrap_or(default.scope.scratch) },
+            scope: ScopePolicy {
+                folders: self.scope.folders.clone(),
+                scratch: self.scope.scratch.clone().unwrap_or(default.scope.scratch),
+            },
             limits,
             interventions: self.interventions.policy(),
             personal_data: self.mask.personal.clone().unwrap_or(default.personal_data),

@@ -1,5 +1,7 @@
 //! The command line of Portcullis. The only place that reads arguments, environment and standard input.
 
+#![allow(unreachable_pub, reason = "a program has no public API")]
+
 mod commands;
 mod config;
 mod paint;
@@ -60,7 +62,10 @@ enum Command {
 fn main() -> ExitCode {
     // The hook runs before every action of an agent: it does not wait for the argument parser.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == "hook") && arguments.next().is_some_and(|agent| agent == "claude") && arguments.next().is_none() {
+    if arguments.next().is_some_and(|first| first == "hook")
+        && arguments.next().is_some_and(|agent| agent == "claude")
+        && arguments.next().is_none()
+    {
         return ExitCode::from(commands::hook::run());
     }
     match run(Arguments::parse().command) {

@@ -93,7 +93,9 @@ impl Collector {
         if object.contains_key("sessionId") || object.contains_key("type") {
             return transcript::read(&object, self);
         }
-        bail!("it is no hook payload, journal record, transcript line or trajectory: it has none of `hook_event_name`, `document`, `type`, `steps`")
+        bail!(
+            "it is no hook payload, journal record, transcript line or trajectory: it has none of `hook_event_name`, `document`, `type`, `steps`"
+        )
     }
 
     fn payload(&mut self, object: &Map<String, Value>) -> Result<()> {

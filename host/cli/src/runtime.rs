@@ -56,7 +56,11 @@ impl Reviewer {
     /// The plugin folder cannot be read, or two plugins have one name.
     pub fn new(setup: Setup<'_>) -> Result<Self> {
         let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?;
-        let mut entries: Vec<Entry> = portcullis_builtin::ALL.iter().filter(|builtin| enabled(&setup.config, builtin.name)).map(|builtin| builtin_entry(builtin, &setup.config)).collect();
+        let mut entries: Vec<Entry> = portcullis_builtin::ALL
+            .iter()
+            .filter(|builtin| enabled(&setup.config, builtin.name))
+            .map(|builtin| builtin_entry(builtin, &setup.config))
+            .collect();
         for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
             let entry = file_entry(path, &setup.config);
             if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
@@ -110,11 +114,6 @@ impl Reviewer {
         let settings = Settings { policy: &self.config.policy, masker: &self.masker, home: &self.person };
         let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
         pipeline::run(event, state, now, &settings, &mut ports)
-    }
-
-    /// The configuration that it was set up with.
-    pub const fn config(&self) -> &Config {
-        &self.config
     }
 }
 
@@ -186,10 +185,14 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>> {
 fn unknown_plugins(config: &Config, entries: &[Entry]) -> Result<()> {
     for (name, said) in &config.plugins {
         let switched_off = said.enabled == Some(false);
-        let known = entries.iter().any(|entry| &entry.name == name) || portcullis_builtin::find(name).is_some() || name == portcullis_builtin::SHELL_READER.name;
+        let known = entries.iter().any(|entry| &entry.name == name)
+            || portcullis_builtin::find(name).is_some()
+            || name == portcullis_builtin::SHELL_READER.name;
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
-            anyhow::bail!("`plugins.{name}` is configured, but no builtin plugin has that name and `{folder}` holds no `{name}.{COMPONENT}`");
+            anyhow::bail!(
+                "`plugins.{name}` is configured, but no builtin plugin has that name and `{folder}` holds no `{name}.{COMPONENT}`"
+            );
         }
     }
     Ok(())

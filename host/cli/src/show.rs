@@ -35,7 +35,14 @@ pub fn page(record: &Record) -> String {
     let _ = writeln!(page, "{}  {}  {}", paint::bold(record.kind), record.id, paint::dim(format!("{} UTC", paint::time(record.at))));
     let agent = record.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
     let step = record.step.map(|step| format!(", step {step}")).unwrap_or_default();
-    let _ = writeln!(page, "session {}{agent}{step}, {} of {}, mode {}", one_line(&record.session, 80), record.event, record.client, record.mode);
+    let _ = writeln!(
+        page,
+        "session {}{agent}{step}, {} of {}, mode {}",
+        one_line(&record.session, 80),
+        record.event,
+        record.client,
+        record.mode
+    );
     let _ = writeln!(page, "\n  {}\n", one_line(&record.summary, 400));
     if let Some(decision) = &record.decision {
         page.push_str(&decided(decision));
@@ -68,13 +75,19 @@ fn findings(record: &Record) -> String {
     let mut text = String::new();
     let Some(findings) = &record.findings else { return text };
     for named in &findings.risks {
-        let factors = named.finding.factors.iter().map(|factor| format!("{} +{} {}", factor.id, factor.weight, one_line(&factor.reason, 160)));
+        let factors =
+            named.finding.factors.iter().map(|factor| format!("{} +{} {}", factor.id, factor.weight, one_line(&factor.reason, 160)));
         let factors: Vec<String> = factors.collect();
         list(&mut text, &format!("risk {} by {}", named.finding.score, one_line(&named.plugin, 64)), factors.iter().map(String::as_str));
     }
     for named in &findings.rationalities {
         let said = &named.finding;
-        let parts = [("alignment", said.alignment), ("progression", said.progression), ("efficiency", said.efficiency), ("completeness", said.completeness)];
+        let parts = [
+            ("alignment", said.alignment),
+            ("progression", said.progression),
+            ("efficiency", said.efficiency),
+            ("completeness", said.completeness),
+        ];
         let parts: Vec<String> = parts.iter().filter_map(|(name, score)| Some(format!("{name} {}", (*score)?))).collect();
         let heading = format!("rationality by {}: {}", one_line(&named.plugin, 64), parts.join(", "));
         list(&mut text, &heading, said.issues.iter().chain(&said.suggestions).map(String::as_str));
@@ -82,7 +95,8 @@ fn findings(record: &Record) -> String {
             let _ = writeln!(text, "\n{heading}");
         }
     }
-    let rules: Vec<String> = findings.objections.iter().map(|objection| format!("{} ({}): {}", objection.rule, objection.verdict, objection.reason)).collect();
+    let rules: Vec<String> =
+        findings.objections.iter().map(|objection| format!("{} ({}): {}", objection.rule, objection.verdict, objection.reason)).collect();
     list(&mut text, "rules", rules.iter().map(String::as_str));
     let effects: Vec<String> = findings
         .side_effects
@@ -110,9 +124,17 @@ fn action(record: &Record) -> String {
         .iter()
         .map(|effect| {
             let path = effect.path.and_then(|index| facts.paths.get(index as usize));
-            let place = path.map(|path| format!("  [{}, {}, git {}{}]", path.scope, path.entry, path.git, if path.restorable { ", restorable" } else { "" }));
+            let place = path.map(|path| {
+                format!("  [{}, {}, git {}{}]", path.scope, path.entry, path.git, if path.restorable { ", restorable" } else { "" })
+            });
             let more = if effect.recursive { " and all below" } else { "" };
-            format!("{} {}{more}{}{}", effect.kind.as_str(), effect.target, if effect.certain { "" } else { " (not certain)" }, place.unwrap_or_default())
+            format!(
+                "{} {}{more}{}{}",
+                effect.kind.as_str(),
+                effect.target,
+                if effect.certain { "" } else { " (not certain)" },
+                place.unwrap_or_default()
+            )
         })
         .collect();
     list(&mut text, "what it does", effects.iter().map(String::as_str));
@@ -127,11 +149,20 @@ fn rest(record: &Record) -> String {
     let detections: Vec<String> = record
         .detections
         .iter()
-        .map(|named| format!("{} ({}, confidence {}, impact {}): {}", named.finding.pattern, named.finding.severity, named.finding.confidence, named.finding.impact, named.finding.summary))
+        .map(|named| {
+            format!(
+                "{} ({}, confidence {}, impact {}): {}",
+                named.finding.pattern, named.finding.severity, named.finding.confidence, named.finding.impact, named.finding.summary
+            )
+        })
         .collect();
     list(&mut text, "patterns", detections.iter().map(String::as_str));
     if let Some(intervention) = &record.intervention {
-        let _ = writeln!(text, "\nanswers {} at level {}, score {}: {:?}", intervention.issue, intervention.level, intervention.score, intervention.outcome);
+        let _ = writeln!(
+            text,
+            "\nanswers {} at level {}, score {}: {:?}",
+            intervention.issue, intervention.level, intervention.score, intervention.outcome
+        );
         let _ = writeln!(text, "  {}", one_line(&serde_json::to_string(&intervention.response).unwrap_or_default(), 2000));
     }
     if let Some(outcome) = &record.outcome {
@@ -143,9 +174,14 @@ fn rest(record: &Record) -> String {
     }
     let faults: Vec<String> = record.faults.iter().map(ToString::to_string).collect();
     list(&mut text, "faults", faults.iter().map(String::as_str));
-    let plugins: Vec<String> = record.plugins.iter().map(|plugin| format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel)).collect();
+    let plugins: Vec<String> = record
+        .plugins
+        .iter()
+        .map(|plugin| format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel))
+        .collect();
     list(&mut text, "plugins asked", plugins.iter().map(String::as_str));
-    let logs: Vec<String> = record.plugins.iter().flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name))).collect();
+    let logs: Vec<String> =
+        record.plugins.iter().flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name))).collect();
     list(&mut text, "plugin logs", logs.iter().map(String::as_str));
     list(&mut text, "masked", record.masked.iter().map(String::as_str));
     text

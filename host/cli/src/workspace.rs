@@ -153,11 +153,19 @@ fn built(path: &Path) -> bool {
         let beside = |names: &[&str]| part.parent().is_some_and(|folder| names.iter().any(|name| folder.join(name).exists()));
         match name {
             "node_modules" => beside(&["package.json"]),
-            "__pycache__" | ".pytest_cache" | ".mypy_cache" | ".ruff_cache" | ".tox" | ".next" | ".nuxt" | ".turbo" | ".parcel-cache" | ".gradle" => true,
+            "__pycache__" | ".pytest_cache" | ".mypy_cache" | ".ruff_cache" | ".tox" | ".next" | ".nuxt" | ".turbo" | ".parcel-cache"
+            | ".gradle" => true,
             "target" => beside(&["Cargo.toml", "pom.xml", "build.sbt"]),
-            "dist" | "build" | "out" | "coverage" | "htmlcov" => {
-                beside(&["package.json", "pyproject.toml", "setup.py", "CMakeLists.txt", "build.gradle", "build.gradle.kts", "Makefile", "meson.build"])
-            }
+            "dist" | "build" | "out" | "coverage" | "htmlcov" => beside(&[
+                "package.json",
+                "pyproject.toml",
+                "setup.py",
+                "CMakeLists.txt",
+                "build.gradle",
+                "build.gradle.kts",
+                "Makefile",
+                "meson.build",
+            ]),
             "_build" | "deps" => beside(&["mix.exs"]),
             ".venv" | "venv" => part.join("pyvenv.cfg").exists(),
             "vendor" => beside(&["composer.json", "Gemfile"]),

@@ -88,7 +88,11 @@ pub fn decide(findings: &Findings, first_time: bool) -> Decision {
         reasons,
         confidence: confidence(findings),
         alternatives: alternatives(findings),
-        stops: findings.objections.iter().find(|objection| objection.severity == Severity::Critical && objection.verdict == Verdict::Block).map(|objection| objection.rule.clone()),
+        stops: findings
+            .objections
+            .iter()
+            .find(|objection| objection.severity == Severity::Critical && objection.verdict == Verdict::Block)
+            .map(|objection| objection.rule.clone()),
     }
 }
 
@@ -145,8 +149,10 @@ fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>) -> Vec<
     objections.sort_by_key(|objection| std::cmp::Reverse(objection.verdict));
     reasons.extend(objections.iter().map(|objection| objection.reason.clone()));
     if risk > Score::new(700) {
-        let factors = findings.risk().map(|risk| risk.finding.factors.iter().map(|factor| factor.reason.as_str()).collect::<Vec<_>>().join(", "));
-        reasons.push(format!("High risk action: {}", factors.filter(|factors| !factors.is_empty()).unwrap_or_else(|| format!("risk {risk}"))));
+        let factors =
+            findings.risk().map(|risk| risk.finding.factors.iter().map(|factor| factor.reason.as_str()).collect::<Vec<_>>().join(", "));
+        reasons
+            .push(format!("High risk action: {}", factors.filter(|factors| !factors.is_empty()).unwrap_or_else(|| format!("risk {risk}"))));
     }
     if let Some((score, low)) = findings.rationality().filter(|(score, _)| *score < Score::new(500)) {
         let issues = low.finding.issues.join(", ");
@@ -205,7 +211,11 @@ pub fn confidence(findings: &Findings) -> Score {
 
 fn alternatives(findings: &Findings) -> Vec<String> {
     let rules = findings.objections.iter().flat_map(|objection| objection.alternatives.iter());
-    let mitigations = findings.side_effects.iter().filter(|effect| effect.finding.severity >= Severity::High).filter_map(|effect| effect.finding.mitigation.as_ref());
+    let mitigations = findings
+        .side_effects
+        .iter()
+        .filter(|effect| effect.finding.severity >= Severity::High)
+        .filter_map(|effect| effect.finding.mitigation.as_ref());
     let suggestions = findings.rationality().into_iter().flat_map(|(_, low)| low.finding.suggestions.iter());
     let mut all: Vec<String> = Vec::new();
     for text in rules.chain(mitigations).chain(suggestions) {

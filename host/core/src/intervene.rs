@@ -73,7 +73,8 @@ pub struct Due {
 pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Vec<Issue> {
     let mut issues: Vec<Issue> = findings.detections.iter().map(from_detection).collect();
     let stop = decision.and_then(|decision| decision.stops.as_ref());
-    let objection = stop.and_then(|rule| findings.objections.iter().find(|objection| &objection.rule == rule && objection.severity == Severity::Critical));
+    let objection = stop
+        .and_then(|rule| findings.objections.iter().find(|objection| &objection.rule == rule && objection.severity == Severity::Critical));
     if let Some(objection) = objection {
         issues.push(Issue {
             name: format!("rule:{}", objection.rule),
@@ -146,7 +147,8 @@ pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy:
 
 /// The issue came back: one level up, or down where the last answer worked for a while.
 fn again(state: &IssueState, issue: &Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<IssueState> {
-    let waited = step.saturating_sub(state.step) >= policy.escalation_delay_steps || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
+    let waited =
+        step.saturating_sub(state.step) >= policy.escalation_delay_steps || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
     if !waited && !at_once(issue.severity) {
         return None;
     }

@@ -9,22 +9,22 @@
 //! the same input always gives the same bytes.
 
 pub mod action;
+pub mod decide;
+pub mod event;
+pub mod facts;
 pub mod fault;
 pub mod finding;
-pub mod plugins;
-pub mod score;
-pub mod event;
-pub mod text;
-pub mod wire;
-pub mod mask;
-pub mod policy;
-pub mod session;
-pub mod facts;
-pub mod observe;
-pub mod decide;
-pub mod review;
-pub mod rewrite;
 pub mod intervene;
+pub mod mask;
+pub mod observe;
+pub mod pipeline;
+pub mod plugins;
+pub mod policy;
 pub mod record;
 pub mod recover;
-pub mod pipeline;
+pub mod review;
+pub mod rewrite;
+pub mod score;
+pub mod session;
+pub mod text;
+pub mod wire;

@@ -74,11 +74,8 @@ pub struct Mask {
 
 impl Mask {
     fn new(values: BTreeMap<String, String>) -> Self {
-        let finder = if values.is_empty() {
-            None
-        } else {
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values.keys()).ok()
-        };
+        let finder =
+            if values.is_empty() { None } else { AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values.keys()).ok() };
         let placeholders = values.values().cloned().collect();
         Self { values, finder, placeholders }
     }
@@ -156,8 +153,8 @@ impl Mask {
     fn shell(&self, shell: &mut crate::action::Shell) {
         let traced = self.trace(&shell.text);
         for command in &mut shell.commands {
-            command.start = traced.from_original(command.start);
-            command.end = traced.from_original(command.end);
+            command.start = traced.to_masked(command.start);
+            command.end = traced.to_masked(command.end);
             command.program = self.apply(&command.program);
             command.words.iter_mut().for_each(|word| word.text = self.apply(&word.text));
             command.assignments.iter_mut().for_each(|(_, value)| *value = self.apply(value));
@@ -201,7 +198,7 @@ impl Masked {
         Some(shift(range.start)..shift(range.end))
     }
 
-    fn from_original(&self, index: u32) -> u32 {
+    fn to_masked(&self, index: u32) -> u32 {
         let index = index as usize;
         let before = self.places.iter().take_while(|place| place.original.end <= index).last();
         let moved = before.map_or(index, |place| place.masked.end + (index - place.original.end));

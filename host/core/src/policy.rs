@@ -70,8 +70,19 @@ pub struct ScopePolicy {
 impl Default for ScopePolicy {
     fn default() -> Self {
         let scratch = [
-            "/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "~/.cache", "~/.cargo/registry", "~/.cargo/git", "~/.npm/_cacache", "~/.npm/_logs",
-            "~/.gradle/caches", "~/.m2/repository", "~/go/pkg", "~/Library/Caches",
+            "/tmp",
+            "/var/tmp",
+            "/dev/shm",
+            "/private/tmp",
+            "~/.cache",
+            "~/.cargo/registry",
+            "~/.cargo/git",
+            "~/.npm/_cacache",
+            "~/.npm/_logs",
+            "~/.gradle/caches",
+            "~/.m2/repository",
+            "~/go/pkg",
+            "~/Library/Caches",
         ];
         Self { folders: Vec::new(), scratch: scratch.map(String::from).to_vec() }
     }

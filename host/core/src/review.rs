@@ -118,7 +118,8 @@ impl Findings {
         }
         for ruling in assessment.rulings {
             if ruling.verdict == Verdict::Allow {
-                self.faults.push(plugin.fault(FaultKind::BadValue, format!("the rule `{}` answered allow: a rule can only object", ruling.rule)));
+                self.faults
+                    .push(plugin.fault(FaultKind::BadValue, format!("the rule `{}` answered allow: a rule can only object", ruling.rule)));
                 continue;
             }
             brief.verdict = brief.verdict.max(ruling.verdict);

@@ -243,7 +243,8 @@ impl Agent {
     /// Earlier attempts at this shape and this exact action.
     #[must_use]
     pub fn repetition(&self, shape: u64, identity: u64) -> Repetition {
-        let mut repetition = self.shapes.iter().rev().find(|(known, _)| *known == shape).map(|(_, repetition)| *repetition).unwrap_or_default();
+        let mut repetition =
+            self.shapes.iter().rev().find(|(known, _)| *known == shape).map(|(_, repetition)| *repetition).unwrap_or_default();
         repetition.successes = self.successes.iter().rev().find(|(known, _)| *known == identity).map_or(0, |(_, count)| *count);
         repetition
     }

@@ -46,7 +46,11 @@ pub fn one_line(text: &str, limit: usize) -> String {
 pub fn lines(text: &str, limit: usize) -> String {
     let mut safe = String::with_capacity(text.len().min(limit));
     for c in text.chars() {
-        if hostile(c) && c != '\n' && c != '\t' { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+        if hostile(c) && c != '\n' && c != '\t' {
+            safe.extend(c.escape_unicode())
+        } else {
+            safe.push(c)
+        }
         if safe.len() > limit {
             break;
         }

@@ -12,7 +12,8 @@ fn named<T>(finding: T) -> Named<T> {
 }
 
 fn risk(score: u16) -> Named<Risk> {
-    let factor = Factor { id: "base".into(), kind: FactorKind::Base, weight: Score::new(score), reason: "a reason".into(), evidence: vec![] };
+    let factor =
+        Factor { id: "base".into(), kind: FactorKind::Base, weight: Score::new(score), reason: "a reason".into(), evidence: vec![] };
     named(Risk { score: Score::new(score), factors: vec![factor] })
 }
 
@@ -45,7 +46,11 @@ fn detection() -> Named<Detection> {
 }
 
 fn findings(risk_score: u16, rationality_score: Option<u16>) -> Findings {
-    Findings { risks: vec![risk(risk_score)], rationalities: rationality_score.map(rationality).into_iter().collect(), ..Findings::default() }
+    Findings {
+        risks: vec![risk(risk_score)],
+        rationalities: rationality_score.map(rationality).into_iter().collect(),
+        ..Findings::default()
+    }
 }
 
 #[test]
@@ -105,13 +110,37 @@ fn adjustments_come_in_order() {
         ("nor where not all was understood", with(|f| f.gaps.push("a part".into())), true, Verdict::Warn),
         ("a dangerous form turns a warning into a modification", with(|f| f.forms.push("form".into())), true, Verdict::Modify),
         ("a form alone changes nothing", quiet(|f| f.forms.push("form".into())), false, Verdict::Allow),
-        ("a form where not all was understood", quiet(|f| { f.forms.push("form".into()); f.gaps.push("a part".into()); }), true, Verdict::Modify),
+        (
+            "a form where not all was understood",
+            quiet(|f| {
+                f.forms.push("form".into());
+                f.gaps.push("a part".into());
+            }),
+            true,
+            Verdict::Modify,
+        ),
         ("a critical side effect blocks", quiet(|f| f.side_effects.push(effect(Severity::Critical))), true, Verdict::Block),
         ("a high one does not", quiet(|f| f.side_effects.push(effect(Severity::High))), true, Verdict::Allow),
         ("partial coverage warns", quiet(|f| f.gaps.push("a part".into())), true, Verdict::Warn),
         ("a rule asks", quiet(|f| f.objections.push(objection(Verdict::Ask, Severity::Low))), true, Verdict::Ask),
-        ("the strictest rule counts", quiet(|f| { f.objections.push(objection(Verdict::Block, Severity::Low)); f.objections.push(objection(Verdict::Warn, Severity::Low)); }), true, Verdict::Block),
-        ("a rule cannot loosen", with(|f| { f.side_effects.push(effect(Severity::Critical)); f.objections.push(objection(Verdict::Warn, Severity::Low)); }), true, Verdict::Block),
+        (
+            "the strictest rule counts",
+            quiet(|f| {
+                f.objections.push(objection(Verdict::Block, Severity::Low));
+                f.objections.push(objection(Verdict::Warn, Severity::Low));
+            }),
+            true,
+            Verdict::Block,
+        ),
+        (
+            "a rule cannot loosen",
+            with(|f| {
+                f.side_effects.push(effect(Severity::Critical));
+                f.objections.push(objection(Verdict::Warn, Severity::Low));
+            }),
+            true,
+            Verdict::Block,
+        ),
         ("a fault warns by policy", quiet(|f| f.faults.push(fault(OnFault::Warn))), true, Verdict::Warn),
         ("a fault asks by policy", quiet(|f| f.faults.push(fault(OnFault::Ask))), true, Verdict::Ask),
         ("a fault blocks by policy", quiet(|f| f.faults.push(fault(OnFault::Block))), true, Verdict::Block),
@@ -148,11 +177,9 @@ fn reasons_come_in_order() {
 
 #[test]
 fn only_a_critical_block_by_a_rule_stops_the_session() {
-    for (verdict, severity, stops) in [
-        (Verdict::Block, Severity::Critical, true),
-        (Verdict::Block, Severity::High, false),
-        (Verdict::Ask, Severity::Critical, false),
-    ] {
+    for (verdict, severity, stops) in
+        [(Verdict::Block, Severity::Critical, true), (Verdict::Block, Severity::High, false), (Verdict::Ask, Severity::Critical, false)]
+    {
         let mut found = findings(100, None);
         found.objections.push(objection(verdict, severity));
         assert_eq!(decide(&found, false).stops.is_some(), stops, "{verdict} {severity}");

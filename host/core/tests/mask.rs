@@ -117,7 +117,13 @@ fn edits_that_cannot_be_are_refused() {
         ("outside its text", vec![splice(5, 2, "x")]),
         ("overlap", vec![splice(0, 3, "x"), splice(2, 4, "y")]),
         ("both replaced and edited", vec![splice(0, 3, "x"), set("command", Change::SetText("y".into()))]),
-        ("no text", vec![Edit { parameter: "timeout".into(), change: Change::Splice { start: 0, end: 1, text: String::new() } }, Edit { parameter: "timeout".into(), change: Change::Splice { start: 1, end: 1, text: String::new() } }]),
+        (
+            "no text",
+            vec![
+                Edit { parameter: "timeout".into(), change: Change::Splice { start: 0, end: 1, text: String::new() } },
+                Edit { parameter: "timeout".into(), change: Change::Splice { start: 1, end: 1, text: String::new() } },
+            ],
+        ),
     ];
     for (expected, edits) in cases {
         let problem = apply(&Rewrite { edits: edits.clone(), explanation: String::new() }, &input(text), &mask).unwrap_err();

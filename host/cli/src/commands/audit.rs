@@ -85,7 +85,12 @@ pub fn open() -> Result<Store> {
 
 fn show(arguments: &Show) -> Result<u8> {
     let store = open()?;
-    let filter = Filter { session: arguments.session.clone(), kind: arguments.kind.clone(), verdict: arguments.verdict.clone(), ..Default::default() };
+    let filter = Filter {
+        session: arguments.session.clone(),
+        kind: arguments.kind.clone(),
+        verdict: arguments.verdict.clone(),
+        ..Default::default()
+    };
     let mut newest = std::collections::VecDeque::new();
     store.query(&filter, |stored| {
         newest.push_back(stored);
@@ -110,7 +115,8 @@ fn show(arguments: &Show) -> Result<u8> {
 
 /// A record with its place in the chain, as one JSON object.
 pub fn json(stored: &Stored) -> Result<String> {
-    let mut object: serde_json::Value = serde_json::from_str(&stored.record.document).with_context(|| format!("record {}", stored.sequence))?;
+    let mut object: serde_json::Value =
+        serde_json::from_str(&stored.record.document).with_context(|| format!("record {}", stored.sequence))?;
     if let Some(object) = object.as_object_mut() {
         object.insert("sequence".into(), stored.sequence.into());
         object.insert("verdict".into(), stored.record.verdict.clone().into());
@@ -134,7 +140,8 @@ fn verify(as_json: bool) -> Result<u8> {
     let (sequence, hash) = verification.head;
     if as_json {
         let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
-        let result = serde_json::json!({ "records": verification.records, "first_bad": flaw, "head": { "sequence": sequence, "hash": hex(&hash) } });
+        let result =
+            serde_json::json!({ "records": verification.records, "first_bad": flaw, "head": { "sequence": sequence, "hash": hex(&hash) } });
         paint::print(&format!("{result}\n"));
     } else if let Some((at, flaw)) = verification.first_bad {
         paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
@@ -203,7 +210,12 @@ fn for_exporter(stored: &Stored) -> Result<AuditRecord> {
             rationality: decision.rationality,
             confidence: decision.confidence,
             reasons: decision.reasons,
-            sources: record.findings.iter().flat_map(|findings| findings.objections.iter()).map(|objection| format!("{}/{}", objection.source, objection.rule)).collect(),
+            sources: record
+                .findings
+                .iter()
+                .flat_map(|findings| findings.objections.iter())
+                .map(|objection| format!("{}/{}", objection.source, objection.rule))
+                .collect(),
         }),
         detections: record
             .detections
@@ -215,7 +227,11 @@ fn for_exporter(stored: &Stored) -> Result<AuditRecord> {
                 impact: named.finding.impact,
             })
             .collect(),
-        faults: record.faults.into_iter().map(|fault| AuditFault { source: fault.source, name: fault.kind.as_str().into(), detail: fault.detail }).collect(),
+        faults: record
+            .faults
+            .into_iter()
+            .map(|fault| AuditFault { source: fault.source, name: fault.kind.as_str().into(), detail: fault.detail })
+            .collect(),
         previous: hex(&stored.previous),
         hash: hex(&stored.hash),
         document: document.clone(),

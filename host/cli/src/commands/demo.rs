@@ -1,5 +1,250 @@
-//! Placeholder until the demo's session is written.
-use anyhow::Result;
+//! `portcullis demo`: a short session that we wrote, reviewed by the real plugins, recorded in a real
+//! journal, all in a scratch folder. The first thing that a new user runs.
+
+use crate::commands::hook::now;
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use crate::recording;
+use crate::runtime::{Reviewer, to_store};
+use anyhow::{Context, Result};
+use portcullis_core::event::{EventKind, Ruling};
+use portcullis_core::pipeline::Reviewed;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
+use portcullis_core::session::State;
+use portcullis_core::text::one_line;
+use portcullis_store::{Commit, Draft, Durability, Home, Store};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
 #[derive(clap::Args)]
-pub struct Arguments {}
-pub fn run(_: &Arguments) -> Result<u8> { Ok(0) }
+pub struct Arguments {
+    /// Keep the scratch folder and say where it is
+    #[arg(long)]
+    keep: bool,
+}
+
+const SESSION: &str = include_str!("demo/session.jsonl");
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let scratch = Scratch::create()?;
+    paint::print(&format!(
+        "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the sandboxed plugins\n\
+         before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
+        paint::bold("Portcullis demo")
+    ));
+    let places = Places { person: scratch.person(), config: scratch.state(), state: scratch.state() };
+    let home = Home::open(scratch.state())?;
+    let mut reviewer = Reviewer::installed(&places, &home, Config::read(&places.config)?, &[], now())?;
+    compile(&mut reviewer);
+    let mut store = Store::open(&home, Durability::Process)?;
+    let mut told = Told { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };
+    for recording in recording::parse(&scratch.session(), "demo")? {
+        for item in &recording.items {
+            let reviewed = review(&mut store, &mut reviewer, item)?;
+            told.event(&reviewed, &item.event.kind);
+        }
+    }
+    told.summary();
+    let verification = store.verify(|_| {})?;
+    let chain = if verification.first_bad.is_none() { paint::good("the chain holds") } else { paint::bad("the chain is broken") };
+    paint::print(&format!("The journal has {} records; {chain}.\n", verification.records));
+    drop(store);
+    if arguments.keep {
+        let state = scratch.keep();
+        paint::print(&format!("Look around: PORTCULLIS_HOME={} portcullis audit show\n", state.display()));
+    } else {
+        paint::print("Look around in it: portcullis demo --keep. Try your own: portcullis review --command 'git push --force'\n");
+    }
+    Ok(0)
+}
+
+/// Compiles the plugins; a second on the first run of an installation, none after it.
+fn compile(reviewer: &mut Reviewer) {
+    let terminal = std::io::stderr().is_terminal();
+    let begun = Instant::now();
+    let mut count = 0;
+    reviewer.plugins.warm(|progress| {
+        count = progress.total;
+        if terminal {
+            anstream::eprint!("\r\x1b[Kcompiling plugins {}/{} {}", progress.done, progress.total, one_line(progress.name, 40));
+        }
+        if let Err(fault) = progress.result {
+            anstream::eprintln!("\n{}", paint::bad(fault));
+        }
+    });
+    if terminal {
+        anstream::eprint!("\r\x1b[K");
+    }
+    paint::print(&format!(
+        "{}\n\n",
+        paint::dim(format!("{count} plugins compiled in {:.1} s (once for an installation)", begun.elapsed().as_secs_f64()))
+    ));
+}
+
+fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) -> Result<Reviewed> {
+    let committed = store.review(&item.event.session, None, |snapshot| {
+        let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+        let reviewed = reviewer.review(&item.event, state, item.at, &|_| None);
+        let (session, agent) = reviewed.state.encode()?;
+        let commit =
+            Commit { session_state: Some(session), agent_state: Some(agent), records: reviewed.records.iter().map(to_store).collect() };
+        Ok::<_, anyhow::Error>(Draft { commit, value: reviewed })
+    })?;
+    Ok(committed.value)
+}
+
+/// What was shown so far.
+struct Told {
+    /// The scratch home, shown as `~`.
+    person: String,
+    verdicts: BTreeMap<Verdict, u32>,
+    interventions: u32,
+}
+
+impl Told {
+    fn event(&mut self, reviewed: &Reviewed, kind: &EventKind) {
+        if let EventKind::Prompt(text) = kind {
+            paint::print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
+        }
+        for record in &reviewed.records {
+            match record.kind {
+                RecordKind::Review => self.review(record, &reviewed.reply.ruling),
+                RecordKind::Outcome => outcome(record),
+                RecordKind::Intervention => {
+                    self.interventions += 1;
+                    paint::print(&format!("        {} {}\n", paint::warn("intervention"), one_line(&record.subject, 40)));
+                }
+                _ => {}
+            }
+        }
+        let spoken = reviewed.records.iter().any(|record| record.kind == RecordKind::Intervention);
+        for text in reviewed.reply.agent.iter().filter(|_| spoken) {
+            self.wrapped("the agent is told", text);
+        }
+    }
+
+    fn review(&mut self, record: &Record, ruling: &Ruling) {
+        let Some(decision) = &record.decision else { return };
+        *self.verdicts.entry(decision.verdict).or_default() += 1;
+        paint::print(&format!("{}  {}\n", paint::verdict(decision.verdict, 6), one_line(&self.short(&record.summary), 110)));
+        if decision.verdict > Verdict::Allow {
+            self.wrapped("why", &decision.primary_reason);
+        }
+        if let Ruling::Rewrite(input) = ruling {
+            let text = input.get("command").and_then(|command| command.as_str()).unwrap_or_default();
+            self.wrapped("runs as", text);
+        }
+        if decision.verdict >= Verdict::Ask
+            && let Some(first) = decision.alternatives.first()
+        {
+            self.wrapped("instead", first);
+        }
+    }
+
+    /// Text below a verdict, broken into lines.
+    fn wrapped(&self, label: &str, text: &str) {
+        let width = 92_usize.saturating_sub(label.len());
+        let mut line = String::new();
+        let mut first = true;
+        let mut put = |line: &mut String| {
+            let lead = if first { format!("{label}: ") } else { " ".repeat(label.len() + 2) };
+            paint::print(&format!("        {}{}\n", paint::dim(lead), line));
+            first = false;
+            line.clear();
+        };
+        for word in one_line(&self.short(&text.replace('\n', " ")), 600).split(' ') {
+            if !line.is_empty() && line.chars().count() + word.chars().count() > width {
+                put(&mut line);
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if !line.is_empty() {
+            put(&mut line);
+        }
+    }
+
+    fn short(&self, text: &str) -> String {
+        text.replace(&self.person, "~")
+    }
+
+    fn summary(&self) {
+        let parts: Vec<String> =
+            self.verdicts.iter().map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0))).collect();
+        let actions: u32 = self.verdicts.values().sum();
+        paint::print(&format!(
+            "\n{} {}; {} interventions.\n",
+            paint::bold(format!("{actions} actions:")),
+            parts.join(", "),
+            self.interventions
+        ));
+    }
+}
+
+fn outcome(record: &Record) {
+    let Some(outcome) = record.outcome.as_ref().filter(|outcome| outcome.status == portcullis_core::action::Status::Failed) else { return };
+    paint::print(&format!("        {}\n", paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))));
+}
+
+/// A folder that looks like a small project in a home of its own; removed when dropped.
+struct Scratch {
+    root: PathBuf,
+    keep: bool,
+}
+
+impl Scratch {
+    fn create() -> Result<Self> {
+        let root = std::env::temp_dir().join(format!("portcullis-demo-{}", std::process::id()));
+        let scratch = Self { root, keep: false };
+        let files = [
+            ("src/price.py", "def total(items):\n    return sum(i.price for i in items)\n"),
+            ("reports/2019.csv", "year,total\n2019,1\n"),
+            ("tests/test_price.py", ""),
+        ];
+        for (name, text) in files {
+            let path = scratch.project().join(name);
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            fs::create_dir_all(folder).with_context(|| format!("cannot create the scratch folder `{}`", folder.display()))?;
+            fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+        }
+        Ok(scratch)
+    }
+
+    fn person(&self) -> String {
+        self.root.join("home").display().to_string()
+    }
+
+    fn project(&self) -> PathBuf {
+        self.root.join("home/shop")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    fn session(&self) -> String {
+        SESSION.replace("@project@", &self.project().display().to_string())
+    }
+
+    /// Leaves the folder behind; returns the state's.
+    fn keep(mut self) -> PathBuf {
+        self.keep = true;
+        self.state()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.keep {
+            // A scratch folder that cannot be removed harms nobody.
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}

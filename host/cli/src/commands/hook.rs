@@ -102,7 +102,10 @@ fn review(event: &Event, now: u64) -> Result<Reply, Fault> {
         let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
-    committed.map(|committed| committed.value).map_err(|error| error.into_fault())
+    // The process ends now: unmapping and closing one by one would only delay the answer.
+    std::mem::forget(reviewer);
+    std::mem::forget(store);
+    committed.map(|committed| committed.value).map_err(ReviewError::into_fault)
 }
 
 /// Why a review on a snapshot came to nothing.

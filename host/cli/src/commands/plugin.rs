@@ -77,7 +77,11 @@ fn description_line(description: &Description) -> String {
                 paint::dim(about)
             )
         }
-        Err(error) => format!("{:<20} {}\n", paint::bold(one_line(&description.name, 40)), paint::bad(format!("cannot be loaded: {error} ({origin})"))),
+        Err(error) => format!(
+            "{:<20} {}\n",
+            paint::bold(one_line(&description.name, 40)),
+            paint::bad(format!("cannot be loaded: {error} ({origin})"))
+        ),
     }
 }
 
@@ -108,7 +112,13 @@ fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String 
     let mut text = String::new();
     let _ = writeln!(text, "{}  built for portcullis:plugin@{}", paint::bold(inspection.kind), inspection.wit_version);
     if let Some(descriptor) = &inspection.descriptor {
-        let _ = writeln!(text, "{} {}: {}", one_line(&descriptor.name, 64), one_line(&descriptor.version, 32), one_line(&descriptor.description, 400));
+        let _ = writeln!(
+            text,
+            "{} {}: {}",
+            one_line(&descriptor.name, 64),
+            one_line(&descriptor.version, 32),
+            one_line(&descriptor.description, 400)
+        );
     }
     let _ = writeln!(text, "{}, blake3 {}", size(inspection.size), inspection.digest);
     if inspection.imports.is_empty() {

@@ -35,15 +35,8 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
     };
     let cwd = record.action.as_ref().map(|action| action.cwd.clone()).unwrap_or_default();
     let observed = record.action.as_ref().map(|action| action.observed.clone());
-    let event = Event {
-        client: record.client,
-        session: record.session,
-        agent: record.agent,
-        cwd,
-        permission_mode: None,
-        name: record.event,
-        kind,
-    };
+    let event =
+        Event { client: record.client, session: record.session, agent: record.agent, cwd, permission_mode: None, name: record.event, kind };
     collector.push(event, Some(record.at), observed);
     Ok(())
 }

@@ -50,7 +50,9 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
 fn common_folder(steps: &[Value]) -> String {
     let mut common: Option<Vec<String>> = None;
     for step in steps {
-        let Some(path) = step.get("input").and_then(|input| input.get("file_path")).and_then(Value::as_str).filter(|path| path.starts_with('/')) else {
+        let Some(path) =
+            step.get("input").and_then(|input| input.get("file_path")).and_then(Value::as_str).filter(|path| path.starts_with('/'))
+        else {
             continue;
         };
         let folder: Vec<String> = path.split('/').skip(1).map(str::to_owned).collect();

@@ -160,8 +160,7 @@ fn on_a_path(effect: &Effect) -> bool {
 #[must_use]
 pub fn outside(effect: &Effect, facts: &Facts) -> bool {
     let path = effect.path.and_then(|index| facts.paths.get(index as usize));
-    path.is_some_and(|path| matches!(path.scope, Scope::Outside | Scope::System))
-        && effect.kind != EffectKind::FileRead
+    path.is_some_and(|path| matches!(path.scope, Scope::Outside | Scope::System)) && effect.kind != EffectKind::FileRead
 }
 
 /// The shell reader's fault, softened: text that it cannot read is for a person to judge.

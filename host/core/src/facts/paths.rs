@@ -53,17 +53,16 @@ pub fn scope(path: &str, place: &Place) -> Scope {
     if path.contains('\u{fffd}') || path.contains('$') {
         return Scope::Unknown;
     }
+    let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
     if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return Scope::Scratch;
     }
-    if is_credential(path, &place.home) && !project(path, place) {
-        return Scope::System;
-    }
-    if is_start_up(path, &place.home) && !project(path, place) {
-        return Scope::System;
-    }
     if project(path, place) {
         return Scope::Inside;
+    }
+    let holds_home = !place.home.is_empty() && within(&place.home, path.trim_end_matches("/*"));
+    if holds_home || is_credential(path, &place.home) || is_start_up(path, &place.home) {
+        return Scope::System;
     }
     let scratch = place.scratch.iter().any(|folder| {
         let folder = normalise(folder, "/", &place.home);
@@ -86,48 +85,110 @@ fn project(path: &str, place: &Place) -> bool {
     })
 }
 
-const WIDE: &[&str] = &["/home", "/Users", "/root", "/usr", "/etc", "/var", "/opt", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/tmp"];
+const WIDE: &[&str] =
+    &["/home", "/Users", "/root", "/usr", "/etc", "/var", "/opt", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/tmp"];
 
-const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random", "/dev/urandom"];
+const HARMLESS_DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random", "/dev/urandom"];
 
 const SYSTEM: &[&str] = &[
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var", "/System", "/Library", "/Applications",
-    "/private/etc", "/private/var", "/opt",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var",
+    "/System",
+    "/Library",
+    "/Applications",
+    "/private/etc",
+    "/private/var",
+    "/opt",
 ];
 
 /// A part of the operating system, or a root of it all.
 fn is_system(path: &str, home: &str) -> bool {
-    let root = path == "/" || path == "/*" || path == "/home" || path == "/Users" || path == "/root" || path == home;
+    let root = ["/", "/*", "/home", "/Users", "/root"].contains(&path) || path == home;
     root || SYSTEM.iter().any(|folder| within(path, folder))
 }
 
 /// Files of a home folder that run by themselves, and the likes of them elsewhere.
 pub(super) fn is_start_up(path: &str, home: &str) -> bool {
-    let own = below(path, home).is_some_and(|rest| {
-        START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
-    });
+    let own =
+        below(path, home).is_some_and(|rest| START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder)));
     let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
     own || machine || path.contains("/.git/hooks/") || path.ends_with("/.ssh/authorized_keys") || path.ends_with("/.ssh/rc")
 }
 
 const START_UP_FILES: &[&str] = &[
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".kshrc", ".cshrc", ".login",
-    ".config/fish/config.fish", ".xinitrc", ".xprofile", ".xsessionrc", ".inputrc", ".gitconfig", ".config/git/config", ".npmrc", ".pypirc",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".cshrc",
+    ".login",
+    ".config/fish/config.fish",
+    ".xinitrc",
+    ".xprofile",
+    ".xsessionrc",
+    ".inputrc",
+    ".gitconfig",
+    ".config/git/config",
+    ".npmrc",
+    ".pypirc",
 ];
 
-const START_UP_FOLDERS: &[&str] =
-    &[".config/autostart", ".config/systemd", ".config/fish/conf.d", ".local/share/systemd", "Library/LaunchAgents", ".config/environment.d"];
+const START_UP_FOLDERS: &[&str] = &[
+    ".config/autostart",
+    ".config/systemd",
+    ".config/fish/conf.d",
+    ".local/share/systemd",
+    "Library/LaunchAgents",
+    ".config/environment.d",
+];
 
 const MACHINE_START_UP: &[&str] = &[
-    "/etc/cron.d", "/etc/cron.daily", "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly", "/etc/crontab", "/var/spool/cron", "/etc/systemd",
-    "/lib/systemd", "/usr/lib/systemd", "/etc/init.d", "/etc/rc.local", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/zsh",
-    "/etc/ld.so.preload", "/etc/sudoers", "/etc/sudoers.d", "/Library/LaunchDaemons", "/Library/LaunchAgents",
+    "/etc/cron.d",
+    "/etc/cron.daily",
+    "/etc/cron.hourly",
+    "/etc/cron.weekly",
+    "/etc/cron.monthly",
+    "/etc/crontab",
+    "/var/spool/cron",
+    "/etc/systemd",
+    "/lib/systemd",
+    "/usr/lib/systemd",
+    "/etc/init.d",
+    "/etc/rc.local",
+    "/etc/profile",
+    "/etc/profile.d",
+    "/etc/bash.bashrc",
+    "/etc/zsh",
+    "/etc/ld.so.preload",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/Library/LaunchDaemons",
+    "/Library/LaunchAgents",
 ];
 
 /// Files that hold credentials.
 pub(super) fn is_credential(path: &str, home: &str) -> bool {
     let own = below(path, home).is_some_and(|rest| {
-        CREDENTIAL_FILES.contains(&rest) || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder)) && !PUBLIC.iter().any(|end| rest.ends_with(end)))
+        CREDENTIAL_FILES.contains(&rest)
+            || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder)) && !PUBLIC.iter().any(|end| rest.ends_with(end)))
     });
     let name = path.rsplit('/').next().unwrap_or_default();
     let environment = (name == ".env" || name.starts_with(".env.")) && !EXAMPLES.iter().any(|end| name.ends_with(end));
@@ -136,11 +197,32 @@ pub(super) fn is_credential(path: &str, home: &str) -> bool {
 }
 
 const CREDENTIAL_FILES: &[&str] = &[
-    ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".docker/config.json", ".kube/config", ".npmrc", ".pypirc", ".cargo/credentials.toml",
-    ".config/gh/hosts.yml", ".vault-token", ".boto", ".s3cfg", ".claude/.credentials.json",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".docker/config.json",
+    ".kube/config",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials.toml",
+    ".config/gh/hosts.yml",
+    ".vault-token",
+    ".boto",
+    ".s3cfg",
+    ".claude/.credentials.json",
 ];
 const CREDENTIAL_FOLDERS: &[&str] = &[
-    ".ssh", ".aws", ".azure", ".gnupg", ".config/gcloud", ".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome",
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".gnupg",
+    ".config/gcloud",
+    ".password-store",
+    ".local/share/keyrings",
+    "Library/Keychains",
+    ".mozilla",
+    ".config/google-chrome",
 ];
 const PUBLIC: &[&str] = &[".pub", "known_hosts", "known_hosts.old"];
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];

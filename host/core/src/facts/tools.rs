@@ -1,9 +1,7 @@
 //! The clients' tools: which parameter means what.
 
 use super::{Collector, MOST, MOST_TEXT, Place, ShellReader, unread};
-use crate::action::{
-    Access, Effect, EffectKind, FileOperation, Intent, Message, NetworkRequest, Operation, Reading, Shell, ToolCall,
-};
+use crate::action::{Access, Effect, EffectKind, FileOperation, Intent, Message, NetworkRequest, Operation, Reading, Shell, ToolCall};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::cut;
@@ -177,14 +175,28 @@ fn fetch(call: &Call, name: &str, facts: &mut Collector<'_>) -> Read {
 
 fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
     let body = parameter(call, "query", facts).map(str::to_owned);
-    facts.effect(Effect { kind: EffectKind::Network, target: "web search".into(), path: None, command: None, recursive: false, certain: true });
+    facts.effect(Effect {
+        kind: EffectKind::Network,
+        target: "web search".into(),
+        path: None,
+        command: None,
+        recursive: false,
+        certain: true,
+    });
     let request = NetworkRequest { url: String::new(), method: None, body };
     (Operation::Network(request), Intent::NetworkRequest, "search".into(), None)
 }
 
 fn network(host: &str, facts: &mut Collector<'_>) {
     facts.host(host);
-    facts.effect(Effect { kind: EffectKind::Network, target: host.to_owned(), path: None, command: None, recursive: false, certain: !host.is_empty() });
+    facts.effect(Effect {
+        kind: EffectKind::Network,
+        target: host.to_owned(),
+        path: None,
+        command: None,
+        recursive: false,
+        certain: !host.is_empty(),
+    });
 }
 
 fn message(call: &Call, recipient: &str, text: &str) -> Read {

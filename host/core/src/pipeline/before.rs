@@ -16,7 +16,11 @@ impl Run<'_, '_> {
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
         if let Some(reason) = self.state.session.stopped.clone() {
-            judged.decision.adjustments.push(Adjustment { cause: "the session was stopped".into(), from: judged.decision.verdict, to: Verdict::Block });
+            judged.decision.adjustments.push(Adjustment {
+                cause: "the session was stopped".into(),
+                from: judged.decision.verdict,
+                to: Verdict::Block,
+            });
             judged.decision.verdict = Verdict::Block;
             judged.decision.primary_reason = format!("this session was stopped: {reason}");
         }
@@ -132,7 +136,11 @@ impl Run<'_, '_> {
         match (decision.verdict, run_as) {
             (Verdict::Allow, _) => {}
             (Verdict::Warn, _) => {
-                self.reply.agent.push(format!("Portcullis let `{}` run with a warning: {why}{} {tail}", call_name(judged), instead(judged)));
+                self.reply.agent.push(format!(
+                    "Portcullis let `{}` run with a warning: {why}{} {tail}",
+                    call_name(judged),
+                    instead(judged)
+                ));
                 self.reply.person.push(format!("Portcullis warns about `{}`: {why} {tail}", call_name(judged)));
             }
             (Verdict::Modify, Some(input)) => {

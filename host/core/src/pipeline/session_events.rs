@@ -7,7 +7,8 @@ use crate::text::{cut, one_line};
 use serde_json::{Value, json};
 
 /// Tags in which a client puts its own notices into a prompt; what they frame is nobody's wish.
-const NOTICES: &[&str] = &["task-notification", "system-reminder", "local-command-stdout", "local-command-caveat", "command-name", "command-message"];
+const NOTICES: &[&str] =
+    &["task-notification", "system-reminder", "local-command-stdout", "local-command-caveat", "command-name", "command-message"];
 
 impl Run<'_, '_> {
     pub(super) fn prompt(&mut self, text: &str) {
@@ -26,7 +27,8 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn session_event(&mut self, what: &str) {
-        let record = self.record(RecordKind::Session, &self.event.name, one_line(&format!("{} {what}", self.event.name), 240).trim().to_owned());
+        let record =
+            self.record(RecordKind::Session, &self.event.name, one_line(&format!("{} {what}", self.event.name), 240).trim().to_owned());
         self.records.push(record);
     }
 
@@ -39,7 +41,8 @@ impl Run<'_, '_> {
         let mut record = self.record(RecordKind::Session, &self.event.name, summary);
         record.details.insert("reason".into(), cut(reason, 128).into());
         record.details.insert("totals".into(), serde_json::to_value(totals).unwrap_or(Value::Null));
-        let blocked: Vec<&String> = self.state.agent.recent.iter().filter(|line| line.starts_with("block ") || line.starts_with("ask ")).collect();
+        let blocked: Vec<&String> =
+            self.state.agent.recent.iter().filter(|line| line.starts_with("block ") || line.starts_with("ask ")).collect();
         record.details.insert("blocked".into(), json!(blocked));
         self.records.push(record);
     }

@@ -1,0 +1,174 @@
+//! Facts of calls: scopes, effects of file tools, unknown tools, and what observation adds.
+
+use portcullis_core::action::{Coverage, EffectKind, Entry, GitState, Intent, Operation, Reading, Scope};
+use portcullis_core::event::Call;
+use portcullis_core::facts::{self, Found, Place, normalise, scope};
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use serde_json::{Value, json};
+
+fn place() -> Place {
+    Place {
+        cwd: "/home/me/shop".into(),
+        home: "/home/me".into(),
+        roots: vec!["/home/me/shop".into()],
+        scratch: ["/tmp", "~/.cache"].map(String::from).to_vec(),
+    }
+}
+
+fn found(tool: &str, input: Value) -> Found {
+    let call = Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
+    facts::of(&call, &place(), &mut |_, _| Ok(reading()))
+}
+
+fn reading() -> Reading {
+    Reading {
+        commands: vec![],
+        effects: vec![],
+        forms: vec![],
+        hosts: vec![],
+        shape: String::new(),
+        coverage: Coverage::Full,
+        gaps: vec![],
+    }
+}
+
+#[test]
+fn paths_are_normalised() {
+    for (path, expected) in [
+        ("a/../b", "/home/me/shop/b"),
+        ("./x//y/.", "/home/me/shop/x/y"),
+        ("~/x", "/home/me/x"),
+        ("$HOME/x", "/home/me/x"),
+        ("${HOME}", "/home/me"),
+        ("$HOMELY", "/home/me/shop/$HOMELY"),
+        ("/a/../../..", "/"),
+        ("~other/x", "/home/me/shop/~other/x"),
+    ] {
+        assert_eq!(normalise(path, "/home/me/shop", "/home/me"), expected, "{path}");
+    }
+}
+
+#[test]
+fn every_path_has_its_scope() {
+    for (path, expected) in [
+        ("/home/me/shop", Scope::Inside),
+        ("/home/me/shop/src/a.rs", Scope::Inside),
+        ("/home/me/shop/.env", Scope::Inside),
+        ("/home/me/shopping", Scope::Outside),
+        ("/home/me/other/a", Scope::Outside),
+        ("/home/me", Scope::System),
+        ("/home", Scope::System),
+        ("/", Scope::System),
+        ("/*", Scope::System),
+        ("/home/me/*", Scope::System),
+        ("/home/me/.ssh/id_rsa", Scope::System),
+        ("/home/me/.bashrc", Scope::System),
+        ("/home/me/.cache/x", Scope::Scratch),
+        ("/home/me/.cache", Scope::Outside),
+        ("/tmp/x", Scope::Scratch),
+        ("/tmp/x/", Scope::Scratch),
+        ("/tmp", Scope::Outside),
+        ("/dev/null", Scope::Scratch),
+        ("/dev/sda", Scope::System),
+        ("/etc/passwd", Scope::System),
+        ("/usr/bin/env", Scope::System),
+        ("/srv/data", Scope::Outside),
+        ("/home/me/$X/a", Scope::Unknown),
+    ] {
+        assert_eq!(scope(path, &place()), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_home_in_a_temporary_folder_is_still_a_home() {
+    let place = Place { home: "/tmp/x/home".into(), roots: vec!["/tmp/x/home/shop".into()], ..place() };
+    for (path, expected) in
+        [("/tmp/x/home", Scope::System), ("/tmp/x", Scope::System), ("/tmp/x/home/shop/a", Scope::Inside), ("/tmp/y", Scope::Scratch)]
+    {
+        assert_eq!(scope(path, &place), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_root_that_would_take_in_everything_is_none() {
+    for root in ["/", "/home/me", "/home", "/etc", "/tmp"] {
+        let place = Place { roots: vec![root.into()], ..place() };
+        assert_ne!(scope("/etc/passwd", &place), Scope::Inside, "{root}");
+        assert_ne!(scope("/home/me/x", &place), Scope::Inside, "{root}");
+    }
+}
+
+#[test]
+fn file_tools_have_their_effects() {
+    use EffectKind::{FileCreate, FileDelete, FileModify, FileRead, Persistence, SecretRead};
+    for (tool, input, kinds, intent) in [
+        ("Read", json!({"file_path": "/home/me/shop/a"}), vec![FileRead], Intent::FileRead),
+        ("Read", json!({"file_path": "/home/me/.ssh/id_rsa"}), vec![FileRead, SecretRead], Intent::FileRead),
+        ("Read", json!({"file_path": "/home/me/.ssh/id_rsa.pub"}), vec![FileRead], Intent::FileRead),
+        ("Read", json!({"file_path": "/home/me/shop/.env.example"}), vec![FileRead], Intent::FileRead),
+        ("Write", json!({"file_path": "a", "content": "x"}), vec![FileCreate], Intent::FileCreation),
+        ("Write", json!({"file_path": "~/.bashrc", "content": "x"}), vec![FileCreate, Persistence], Intent::FileCreation),
+        ("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"}), vec![FileModify], Intent::FileModification),
+        (
+            "Edit",
+            json!({"file_path": ".git/hooks/pre-commit", "old_string": "x", "new_string": "y"}),
+            vec![FileModify, Persistence],
+            Intent::FileModification,
+        ),
+        ("Delete", json!({"file_path": "a"}), vec![FileDelete], Intent::FileDeletion),
+        ("Grep", json!({"pattern": "x"}), vec![FileRead], Intent::FileRead),
+        ("TodoWrite", json!({"todos": []}), vec![], Intent::Message),
+    ] {
+        let found = found(tool, input.clone());
+        let effects: Vec<EffectKind> = found.facts.effects.into_iter().map(|effect| effect.kind).collect();
+        assert_eq!((effects, found.intent), (kinds, intent), "{tool} {input}");
+        assert_eq!(found.facts.coverage, Coverage::Full, "{tool}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    for (tool, input, gap) in [
+        ("Teleport", json!({"to": "x"}), "the tool `Teleport` is not known"),
+        ("Bash", json!({}), "the parameter `command` of `Bash` is missing"),
+        ("Bash", json!({"command": 5}), "the parameter `command` of `Bash` is missing or no text"),
+        ("Write", json!({"content": "x"}), "the parameter `file_path`"),
+    ] {
+        let found = found(tool, input);
+        assert_eq!(found.facts.coverage, Coverage::Partial, "{tool}");
+        assert!(found.facts.gaps.iter().any(|found| found.contains(gap)), "{tool}: {:?}", found.facts.gaps);
+    }
+    let mcp = found("mcp__files__write", json!({"path": "a", "url": "https://me:pw@Example.com:8443/x"}));
+    assert_eq!(mcp.facts.coverage, Coverage::Full, "a server's tool is unknown in its effects, not as a tool");
+    assert!(mcp.facts.effects.iter().any(|effect| effect.kind == EffectKind::ProcessStart && !effect.certain));
+    assert_eq!(mcp.facts.hosts, ["example.com"]);
+    assert!(matches!(mcp.operation, Operation::Tool(tool) if tool.server.as_deref() == Some("files") && tool.name == "write"));
+}
+
+#[test]
+fn a_reader_that_fails_leaves_the_action_to_a_person() {
+    let call = Call { id: None, tool: "Bash".into(), input: json!({"command": "ls"}).as_object().cloned().unwrap() };
+    let found = facts::of(&call, &place(), &mut |_, _| Err(Fault::host(FaultKind::OutOfFuel, "used up")));
+    assert_eq!(found.facts.coverage, Coverage::Partial);
+    assert_eq!(found.fault.map(|fault| fault.policy), Some(OnFault::Ask));
+}
+
+#[test]
+fn shape_and_identity_tell_what_is_the_same() {
+    let a = found("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"}));
+    let b = found("Edit", json!({"file_path": "b", "old_string": "x", "new_string": "y"}));
+    let c = found("Write", json!({"file_path": "a", "content": "y"}));
+    assert_eq!(a.facts.shape, b.facts.shape);
+    assert_ne!(a.facts.identity, b.facts.identity);
+    assert_ne!(a.facts.shape, c.facts.shape);
+    let one = found("Bash", json!({"command": "ls", "description": "one"}));
+    let two = found("Bash", json!({"command": "ls", "description": "two"}));
+    assert_eq!(one.facts.identity, two.facts.identity, "a description does nothing");
+}
+
+#[test]
+fn a_path_that_nobody_looked_at_is_unknown() {
+    let found = found("Write", json!({"file_path": "a", "content": "x"}));
+    let path = &found.facts.paths[0];
+    assert_eq!((path.entry, path.git, path.restorable), (Entry::Unknown, GitState::Unknown, false));
+}
