@@ -10,6 +10,9 @@ use wasmtime::{Error, Trap, WasmBacktrace};
 /// The most of a guest's own words in a fault's detail.
 const QUOTED_BYTES: usize = 400;
 
+/// The most of a detail, as `core::fault` says.
+const DETAIL_BYTES: usize = 1024;
+
 /// A fault whose source is not named yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -19,7 +22,14 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into() }
+        let mut detail = detail.into();
+        detail.truncate(text::cut(&detail, DETAIL_BYTES).len());
+        Self { kind, detail }
+    }
+
+    /// The same failure, told with where it happened.
+    pub(crate) fn while_it(self, what: &str) -> Self {
+        Self::new(self.kind, format!("while it {what}: {}", self.detail))
     }
 }
 

@@ -179,6 +179,10 @@ impl Known {
     fn file(engine: &Engine, entry: &Entry, path: &Path) -> Result<Self, LoadError> {
         let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
+        // Before it is opened: a pipe would wait for a writer.
+        if !metadata.is_file() {
+            return Err(not_a_file(path));
+        }
         let stamp = Stamp::of(&metadata);
         if let Some(card) = card_of(engine, entry, Some(stamp)) {
             return Ok(Self { inspection: card.facts.inspection.clone(), source: Some(stamp), bytes: None, card: Some(card) });
@@ -195,14 +199,14 @@ impl Known {
     fn component(&mut self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
         let Some(cache) = &engine.cache else {
             let bytes = self.bytes(entry)?;
-            return Component::from_binary(&engine.inner, &bytes).map(|component| (component, None)).map_err(|error| invalid(&error));
+            return Ok((compiling(|| Component::from_binary(&engine.inner, &bytes))?, None));
         };
         let receipt = self.card.as_ref().and_then(|card| card.facts.code);
         if let Some(found) = cache.code(&engine.inner, &self.inspection.digest, receipt) {
             return Ok(found);
         }
         let bytes = self.bytes(entry)?;
-        let code = engine.inner.precompile_component(&bytes).map_err(|error| invalid(&error))?;
+        let code = compiling(|| engine.inner.precompile_component(&bytes))?;
         cache.keep_code(&engine.inner, &self.inspection.digest, &code);
         // SAFETY: the line above made these bytes; they were in no one else's hands.
         #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; this is our own")]
@@ -261,7 +265,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
-        return Err(LoadError::Unreadable { path: path.to_owned(), reason: "it is not a file".into() });
+        return Err(not_a_file(path));
     }
     if metadata.len() > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { size: metadata.len() });
@@ -288,7 +292,19 @@ fn prepare(engine: &Engine, world: &World, entry: &Entry, digest: &str, now_ms: 
         |store| world.prepare(store, &settings),
         |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
     );
-    called.result.map_err(|failure| Failure { detail: format!("while it prepared itself: {}", failure.detail), ..failure })
+    called.result.map_err(|failure| failure.while_it("prepared itself"))
+}
+
+fn not_a_file(path: &Path) -> LoadError {
+    LoadError::Unreadable { path: path.to_owned(), reason: "it is not a file".into() }
+}
+
+/// Compiles. A compiler that panics on someone's bytes must not take the review down with it.
+fn compiling<T>(compile: impl FnOnce() -> wasmtime::Result<T>) -> Result<T, LoadError> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(compile)) {
+        Ok(result) => result.map_err(|error| invalid(&error)),
+        Err(_panic) => Err(LoadError::Invalid("the compiler gave up on it".into())),
+    }
 }
 
 fn invalid(error: &wasmtime::Error) -> LoadError {

@@ -20,6 +20,7 @@ pub(crate) struct State {
     /// Milliseconds since 1970, fixed for the review.
     pub(crate) now_ms: u64,
     pub(crate) random: blake3::OutputReader,
+    /// Valid while `Seat::with_store` runs.
     details: &'static Details<'static>,
     details_left: u32,
 }
@@ -63,13 +64,15 @@ impl Seat<'_> {
         });
         let result = body(&mut store);
         let used = self.limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default());
-        Ok((result, store.into_data(), used))
+        let mut state = store.into_data();
+        state.details = &|_| None;
+        Ok((result, state, used))
     }
 
     fn state(&self) -> State {
         // SAFETY: wasmtime wants data without lifetimes in a store. The reference is private to `State`
-        // and read only by `State::detail`, which only code inside a running store calls; `with_store`
-        // makes the store, and the store is gone when it returns, while `self.details` is still borrowed.
+        // and only `State::detail` reads it. `with_store` makes the store and keeps it to itself; before
+        // it returns it replaces the reference, and until then `self.details` is borrowed.
         #[allow(unsafe_code, reason = "a store's data must be 'static")]
         let details = unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };
         State {

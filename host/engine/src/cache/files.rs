@@ -79,7 +79,7 @@ impl Folder {
     }
 
     pub(crate) fn file(&self, name: &str) -> Result<(File, Stamp), Unusable> {
-        let file = OpenOptions::new().read(true).custom_flags(no_follow()).open(self.0.join(name))?;
+        let file = OpenOptions::new().read(true).custom_flags(careful()).open(self.0.join(name))?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(Unusable::Type("file"));
@@ -105,7 +105,7 @@ impl Folder {
     }
 
     fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(no_follow()).open(path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(careful()).open(path)?;
         parts.iter().try_for_each(|part| file.write_all(part))
     }
 }
@@ -125,7 +125,9 @@ fn ours(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {
     if found & !mode != 0 { Err(Unusable::Mode(found, mode)) } else { Ok(()) }
 }
 
-fn no_follow() -> i32 {
+/// Follows no link, waits for no pipe.
+fn careful() -> i32 {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     // The flags are a C `int`; the bits stay as they are.
-    i32::from_ne_bytes(rustix::fs::OFlags::NOFOLLOW.bits().to_ne_bytes())
+    i32::from_ne_bytes(flags.bits().to_ne_bytes())
 }

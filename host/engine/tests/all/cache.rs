@@ -99,6 +99,21 @@ fn what_was_compiled_is_used_again() {
     assert_eq!(fs::metadata(place.file(".code")).unwrap().modified().unwrap(), before);
 }
 
+/// A receipt spares reading the code's signature: without the signature's file, the code is still used. A
+/// file that was written to since, even with the same bytes, needs its signature again.
+#[test]
+fn a_receipt_holds_until_the_file_is_touched() {
+    let place = Place::new();
+    place.settle();
+    fs::remove_file(place.file(".tag")).unwrap();
+    assert_eq!(place.ask(KEY), (Some(Score::new(420)), vec![]));
+    assert!(place.files(".tag").is_empty(), "it was not compiled again");
+    let code = place.file(".code");
+    fs::write(&code, fs::read(&code).unwrap()).unwrap();
+    assert_eq!(place.ask(KEY), (Some(Score::new(420)), vec![]));
+    assert!(!place.files(".tag").is_empty(), "it was compiled again");
+}
+
 type Harm = fn(&Place);
 
 /// What is done to the cache, and what the complaint says of it.

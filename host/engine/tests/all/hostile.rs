@@ -138,6 +138,13 @@ fn size() -> Vec<Case> {
         asked("scores too high", &risk(1001), "", bad, "`risk.score` is 1001"),
         before("prepares too much", &prepared(1 << 20 | 1), "", large, "at most 1048576"),
         asked(
+            "says nothing but escapes",
+            &format!("(memory.fill (i32.const 100) (i32.const 27) (i32.const 900)) {}", failed(100, 900)),
+            "",
+            FaultKind::Declined,
+            "it said: \\u{1b}\\u{1b}",
+        ),
+        asked(
             "says that it failed",
             &format!("(i32.store (i32.const 100) (i32.const 0x6e6f6f6d)) {}", failed(100, 4)),
             "",

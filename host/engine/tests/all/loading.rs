@@ -7,7 +7,7 @@ use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Issue;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity};
-use portcullis_engine::{Engine, EngineError, Kind, LoadError, PluginSet, ReviewClock, Tier, inspect};
+use portcullis_engine::{Engine, EngineError, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock, Tier, inspect};
 use std::collections::BTreeMap;
 
 const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
@@ -88,7 +88,11 @@ fn each_is_a_named_fault_and_never_absent() {
 fn what_cannot_be_read_says_so() {
     let engine = Engine::new(None).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    for (path, says) in [(folder.path().join("absent.wasm"), "No such file"), (folder.path().to_owned(), "not a file")] {
+    let (absent, large) = (folder.path().join("absent.wasm"), folder.path().join("large.wasm"));
+    std::fs::File::create(&large).unwrap().set_len(MAX_COMPONENT_BYTES + 1).unwrap();
+    let device = std::path::PathBuf::from("/dev/null");
+    let table = [(absent, "No such file"), (folder.path().to_owned(), "not a file"), (device, "not a file"), (large, "at most 67108864")];
+    for (path, says) in table {
         let mut set = set(&engine, vec![file_entry("odd", path)]);
         let answers = set.assess(&action(), &context(), &no_details);
         let fault = answers[0].result.as_ref().unwrap_err();

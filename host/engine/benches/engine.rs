@@ -1,0 +1,286 @@
+//! What the sandbox costs, on whatever components a folder holds (`cargo run -p portcullis-builtin
+//! --example write -- DIR` fills one).
+//!
+//! ```text
+//! cargo bench -p portcullis-engine -- DIR
+//! ```
+//!
+//! The variants of a table take turns, so that a busy machine slows all of them alike; read the ratios.
+#![allow(clippy::print_stdout, clippy::expect_used, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
+
+use portcullis_core::action::{Action, Context, Coverage, Facts, History, Intent, Operation, Repetition, Shell, Status, Step, Totals};
+use portcullis_core::fault::OnFault;
+use portcullis_core::plugins::Plugins;
+use portcullis_core::score::{Score, Verdict};
+use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, inspect};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 200;
+const LINE: &str = r#"cd /work && rm -rf build/*.o "$HOME/.cache/x" | tee log.txt; sudo systemctl restart nginx"#;
+
+struct Folder {
+    reader: Option<PathBuf>,
+    plugins: Vec<(Kind, PathBuf)>,
+}
+
+fn main() {
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let Some(folder) = folder else {
+        println!("name a folder with components: cargo bench -p portcullis-engine -- DIR");
+        return;
+    };
+    let folder = Folder::open(Path::new(&folder));
+    let scratch = tempfile::tempdir().expect("a folder");
+    let cache = scratch.path().join("cache");
+    cold(&folder, &cache);
+    processes(&folder, &cache);
+    calls(&folder, &cache);
+    shell(&folder, &cache);
+}
+
+impl Folder {
+    fn open(path: &Path) -> Self {
+        let mut folder = Self { reader: None, plugins: Vec::new() };
+        for entry in std::fs::read_dir(path).expect("a folder with components") {
+            let path = entry.expect("an entry").path();
+            let Ok(found) = inspect(&std::fs::read(&path).expect("a readable file")) else { continue };
+            println!("{:<24} {:<16} {:>9} bytes", path.file_name().unwrap_or_default().to_string_lossy(), found.kind.as_str(), found.size);
+            match found.kind {
+                Kind::ShellReader => folder.reader = Some(path),
+                kind => folder.plugins.push((kind, path)),
+            }
+        }
+        folder.plugins.sort();
+        folder
+    }
+
+    /// As a hook has it: everything compiled into the program.
+    fn builtin(&self, cache: Option<&Path>, backstop: Option<Duration>, limits: &Limits) -> PluginSet {
+        let engine = Engine::new(cache.map(|path| CodeCache::new(path, [1; 32]))).expect("an engine");
+        let entries = self.plugins.iter().map(|(kind, path)| embedded(*kind, path, limits)).collect();
+        let reader = match &self.reader {
+            Some(path) => embedded(Kind::ShellReader, path, &Limits::shell_reader()),
+            None => embedded(Kind::ShellReader, &self.plugins[0].1, limits),
+        };
+        PluginSet::new(engine, reader, entries, ReviewClock { now_ms: 1, backstop }).expect("usable names")
+    }
+}
+
+/// The bytes are leaked and hashed once for each path, as a build script would have done.
+fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
+    use std::sync::Mutex;
+    static KNOWN: Mutex<BTreeMap<PathBuf, (&'static [u8], &'static str)>> = Mutex::new(BTreeMap::new());
+    let (bytes, digest) = *KNOWN.lock().expect("not poisoned").entry(path.to_owned()).or_insert_with(|| {
+        let bytes: &'static [u8] = std::fs::read(path).expect("a readable file").leak();
+        (bytes, blake3::hash(bytes).to_hex().to_string().leak())
+    });
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let source = Source::Builtin { name: name.clone().leak(), kind, digest, bytes };
+    let name = if kind == Kind::ShellReader { "shell".into() } else { name };
+    Entry { name, source, settings: vec![], on_fault: OnFault::Block, limits: limits.clone(), shadow: false }
+}
+
+/// Compiling everything into an empty cache.
+fn cold(folder: &Folder, cache: &Path) {
+    let start = Instant::now();
+    let mut faults = Vec::new();
+    folder.builtin(Some(cache), None, &Limits::builtin()).warm(|step| faults.extend(step.result.err()));
+    println!("\ncompile and prepare all: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    for fault in faults {
+        println!("  {fault}");
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    // Once more, so that each has its receipt.
+    folder.builtin(Some(cache), None, &Limits::builtin()).warm(|_| {});
+}
+
+/// A new engine each time, as each hook is a process of its own.
+fn processes(folder: &Folder, cache: &Path) {
+    let limits = Limits::builtin();
+    let first_kinds = |set: &mut PluginSet| {
+        let (action, context) = (action(), context());
+        set.assess(&action, &context, &|_| None);
+        set.detect(&BTreeMap::new(), &history(0), &action, &context, &|_| None);
+    };
+    let once = |body: &dyn Fn()| {
+        let start = Instant::now();
+        body();
+        start.elapsed()
+    };
+    table(
+        "one process's worth, warm cache",
+        50,
+        &[
+            ("engine alone", &|| once(&|| drop(Engine::new(None)))),
+            ("load all", &|| once(&|| folder.builtin(Some(cache), None, &limits).warm(|_| {}))),
+            ("load and ask assessors and patterns", &|| once(&|| first_kinds(&mut folder.builtin(Some(cache), None, &limits)))),
+            ("the same with the wall clock on", &|| {
+                once(&|| first_kinds(&mut folder.builtin(Some(cache), Some(ReviewClock::BACKSTOP), &limits)))
+            }),
+            ("the same and the shell reader", &|| {
+                once(&|| {
+                    let mut set = folder.builtin(Some(cache), Some(ReviewClock::BACKSTOP), &limits);
+                    drop(set.read_shell(LINE, "/work", "/home/me"));
+                    first_kinds(&mut set);
+                })
+            }),
+        ],
+    );
+}
+
+/// Calls into plugins that are loaded: instantiation and call, since no instance serves twice.
+fn calls(folder: &Folder, cache: &Path) {
+    for (kind, path) in folder.plugins.iter().filter(|(kind, _)| matches!(kind, Kind::RiskCalculator | Kind::Pattern)) {
+        let one = Folder { reader: folder.reader.clone(), plugins: vec![(*kind, path.clone())] };
+        let ask = |backstop, steps| {
+            let mut set = one.builtin(Some(cache), backstop, &Limits::builtin());
+            set.warm(|_| {});
+            let (action, context, history) = (action(), context(), history(steps));
+            let fuel = std::cell::Cell::new(0);
+            let set = std::cell::RefCell::new(set);
+            move || {
+                let mut set = set.borrow_mut();
+                let start = Instant::now();
+                set.begin(1);
+                let used = match kind {
+                    Kind::Pattern => set.detect(&BTreeMap::new(), &history, &action, &context, &|_| None).first().map(|answer| answer.fuel),
+                    _ => set.assess(&action, &context, &|_| None).first().map(|answer| answer.fuel),
+                };
+                fuel.set(used.unwrap_or_default());
+                (start.elapsed(), fuel.get())
+            }
+        };
+        let (plain, clocked, long) = (ask(None, 0), ask(Some(ReviewClock::BACKSTOP), 0), ask(None, 200));
+        let fuel = (plain().1, long().1);
+        table(
+            &format!("{}: fuel {}, with 200 steps {}", path.file_stem().unwrap_or_default().to_string_lossy(), fuel.0, fuel.1),
+            ROUNDS,
+            &[
+                ("instantiate and call", &|| plain().0),
+                ("with the wall clock on", &|| clocked().0),
+                ("with 200 steps of history", &|| long().0),
+            ],
+        );
+    }
+}
+
+fn shell(folder: &Folder, cache: &Path) {
+    if folder.reader.is_none() {
+        return;
+    }
+    let set = std::cell::RefCell::new(folder.builtin(Some(cache), None, &Limits::builtin()));
+    let large = "echo 'some text' && ".repeat(500) + "true";
+    let read = |text: &str| {
+        let mut set = set.borrow_mut();
+        let start = Instant::now();
+        if let Err(fault) = set.read_shell(text, "/work", "/home/me") {
+            println!("  {fault}");
+        }
+        start.elapsed()
+    };
+    read(LINE);
+    table("shell reader", 20, &[("90 bytes", &|| read(LINE)), ("10 KB, 501 commands", &|| read(&large))]);
+    for megabyte in ["a".repeat(1 << 20), "a ".repeat(1 << 19), "'".repeat(1 << 20), "$(".repeat(1 << 19), "a;".repeat(1 << 19)] {
+        let start = Instant::now();
+        let found = set.borrow_mut().read_shell(&megabyte, "/work", "/home/me");
+        let what: String = megabyte.chars().take(4).collect();
+        let coverage = found.map(|reading| format!("{}, {} commands", reading.coverage, reading.commands.len()));
+        println!(
+            "  1 MB of `{what}`: {:.1} ms, {}",
+            start.elapsed().as_secs_f64() * 1e3,
+            coverage.unwrap_or_else(|fault| fault.to_string())
+        );
+    }
+}
+
+type Variant<'a> = (&'a str, &'a dyn Fn() -> Duration);
+
+fn table(title: &str, rounds: usize, variants: &[Variant<'_>]) {
+    let mut times = vec![Vec::with_capacity(rounds); variants.len()];
+    for _ in 0..rounds {
+        for (times, (_, run)) in times.iter_mut().zip(variants) {
+            times.push(run());
+        }
+    }
+    println!("\n{title}");
+    let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
+    for (((name, _), median), times) in variants.iter().zip(&medians).zip(&times) {
+        println!("  {name:<40} min {:>9.1} us  median {median:>9.1} us  x{:.2}", micros(times[0]), median / medians[0]);
+    }
+}
+
+/// Sorts them, too.
+fn median(times: &mut [Duration]) -> f64 {
+    times.sort();
+    micros(times[times.len() / 2])
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn action() -> Action {
+    Action {
+        id: "review-1".into(),
+        step: 7,
+        client: "claude".into(),
+        agent: None,
+        tool: "Bash".into(),
+        intent: Intent::SystemCommand,
+        operation: Operation::Shell(Shell { text: LINE.into(), ..Shell::default() }),
+        facts: Facts {
+            effects: vec![],
+            paths: vec![],
+            hosts: vec![],
+            programs: vec!["rm".into()],
+            forms: vec![],
+            shape: 1,
+            identity: 2,
+            coverage: Coverage::Full,
+            gaps: vec![],
+        },
+        parameters: format!("{{\"command\":{LINE:?}}}"),
+        outcome: None,
+        attributes: vec![],
+    }
+}
+
+fn context() -> Context {
+    Context {
+        session: "session-1".into(),
+        now: 1,
+        cwd: "/work".into(),
+        roots: vec!["/work".into()],
+        goals: vec![],
+        limits: vec![],
+        repetition: Repetition::default(),
+        assessments: vec![],
+        attributes: vec![],
+    }
+}
+
+fn history(steps: u64) -> History {
+    let step = |index| Step {
+        index,
+        at: index * 1000,
+        intent: Intent::FileRead,
+        verdict: Verdict::Allow,
+        status: Status::Ok,
+        shape: index % 7,
+        identity: index,
+        error: 0,
+        output: index,
+        risk: Score::new(300),
+        alignment: 1001,
+        effects: 1,
+        outside: 0,
+        files: 0,
+        prompt: 0,
+        bytes: 100,
+        tokens: 10,
+        duration_ms: 5,
+    };
+    History { steps: (0..steps).map(step).collect(), totals: Totals { steps, ..Totals::default() } }
+}
