@@ -53,6 +53,16 @@ fn files() -> Vec<(&'static str, Vec<u8>, FaultKind, &'static str)> {
             LoadFailed,
             "shell",
         ),
+        ("64-bit memory", text(&format!("(core module (memory i64 1)) {EXPORT}")), LoadFailed, "does not compile"),
+        ("shared memory", text(&format!("(core module (memory 1 1 shared)) {EXPORT}")), LoadFailed, "does not compile"),
+        ("tail calls", text(&format!("(core module (func $f (return_call $f))) {EXPORT}")), LoadFailed, "does not compile"),
+        ("exceptions", text(&format!("(core module (tag $t) (func (throw $t))) {EXPORT}")), LoadFailed, "does not compile"),
+        (
+            "vectors that differ by machine",
+            text(&format!("(core module (func (drop (i8x16.relaxed_swizzle (v128.const i64x2 0 0) (v128.const i64x2 0 0))))) {EXPORT}")),
+            LoadFailed,
+            "does not compile",
+        ),
         (
             "a descriptor of another kind",
             text(&format!(r#"(@custom "portcullis-descriptor" "{{\"kind\":\"pattern\"}}") {EXPORT}"#)),
