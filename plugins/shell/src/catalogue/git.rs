@@ -231,7 +231,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("git worktree repair", "modify@.git"),
     ("git worktree unlock", "modify@.git"),
     ("git write-tree", ""),
-    ("git-lfs", "=gh"),
+    ("git-lfs", "modify@. network"),
     ("gitk", ""),
     ("gitui", ""),
     ("glab", "verbs@gitlab.com -R,--repo:_"),

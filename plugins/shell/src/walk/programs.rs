@@ -30,7 +30,8 @@ impl Walker<'_> {
         setting: &Setting<'_>,
     ) -> Feed {
         let name = catalogue::name_of(name);
-        let asks = rest.last().is_some_and(|field| field.text == "--help" || field.text == "--version");
+        let asks = rest.last().is_some_and(|field| field.text == "--help" || field.text == "--version")
+            || matches!(rest, [only] if matches!(only.text.as_str(), "-v" | "-V" | "-h"));
         let mut source = call.input.source;
         let mut feed = Feed::default();
         if !plan.nothing && !asks {
@@ -51,6 +52,9 @@ impl Walker<'_> {
                 Some(feed) => feed,
                 None => self.output(name, rest, plan, call),
             };
+        }
+        if plan.nothing && name == "command" {
+            feed = self.output("which", rest, plan, call);
         }
         Feed { from: command, source: feed.source.max(source), open: true, ..feed }
     }

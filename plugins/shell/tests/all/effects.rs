@@ -50,6 +50,7 @@ const TABLE: &[(&str, &str)] = &[
     ("for f in a b; do rm $f; done", "delete a, delete b"),
     ("rm $(echo a b)", "delete a, delete b"),
     ("rm `echo a`", "delete a"),
+    ("p=$(command -v rm || which unlink); $p a", "delete a"),
     ("rm $(echo a || echo b)", "delete a"),
     ("rm $'a\\x62'", "delete ab"),
     ("r\\m a; 'rm' b; r\"\"m c", "delete a, delete b, delete c"),
