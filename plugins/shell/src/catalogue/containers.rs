@@ -53,7 +53,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("docker compose rm", "system -f,--force=!remove-containers"),
     (
         "docker compose run",
-        "run:2.. start -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
+        "run:2.. start:1 -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
     ),
     ("docker compose start", "modify@. -f,--file,-p,--project-name,--profile,--env-file:_"),
     ("docker compose stop", "stop:*"),
@@ -69,7 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("docker container rm", "system -f,--force=!remove-containers"),
     (
         "docker container run",
-        "run:2.. start -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
+        "run:2.. start:1 -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
     ),
     ("docker container start", "modify@. -f,--file,-p,--project-name,--profile,--env-file:_"),
     ("docker container stop", "stop:*"),
@@ -78,7 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("docker cp", "read:1 modify:2"),
     (
         "docker create",
-        "run:2.. start -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
+        "run:2.. start:1 -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
     ),
     ("docker exec", "run:2.. -e,--env,-w,--workdir,-u,--user,--env-file,--detach-keys,-f,--file,--index:_"),
     ("docker export", "modify@. -o:create"),
@@ -107,7 +107,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("docker rmi", "system -f,--force=!remove-containers"),
     (
         "docker run",
-        "run:2.. start -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
+        "run:2.. start:1 -v,--volume,-e,--env,-p,--publish,--name,-w,--workdir,-u,--user,--network,--net,--mount,--env-file,--entrypoint,--platform,-h,--hostname,-l,--label,--restart,-m,--memory,--cpus,--gpus,--add-host,--cap-add,--cap-drop,--device,--dns,--ulimit,--shm-size,--security-opt,--tmpfs,--pull,--log-driver,--log-opt,--ipc,--pid,--userns,--volumes-from,--link,--expose,--health-cmd,--stop-signal,--runtime,--cidfile,--cgroupns,-f,--file:_",
     ),
     ("docker save", "modify@. -o:create"),
     ("docker start", "modify@. -f,--file,-p,--project-name,--profile,--env-file:_"),

@@ -205,7 +205,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("lualatex", "read:* modify@. -o,--output:modify"),
     ("lz4", "modify:* -T,-o:_ -l,-t,-c=none"),
     ("magick", "read:* modify@. -o,--output:modify"),
-    ("man", ""),
+    ("man", "-P,--pager:shell"),
     ("mapfile", "-d,-n,-O,-s,-u,-C,-c:_"),
     ("mawk", "=awk"),
     ("md5sum", "read:* -n,-c,--lines,--bytes,-L,-I,-P,-j,-k,-w,-t,-d,-s:_"),

@@ -21,6 +21,7 @@
 //!
 //! Nothing here knows of shells: an entry is a function of a program's words.
 
+mod checks;
 mod cloud;
 mod coding;
 mod containers;
@@ -28,6 +29,7 @@ mod data;
 mod files;
 mod forms;
 mod git;
+mod machine;
 mod network;
 mod packages;
 mod plan;
@@ -45,8 +47,10 @@ type Entry = (&'static str, &'static str);
 const TABLES: &[&[Entry]] = &[
     files::ENTRIES,
     coding::ENTRIES,
+    checks::ENTRIES,
     git::ENTRIES,
     packages::ENTRIES,
+    machine::ENTRIES,
     network::ENTRIES,
     containers::ENTRIES,
     cloud::ENTRIES,

@@ -40,12 +40,12 @@ impl Parser<'_> {
             Some(byte) if is_special(byte) => {
                 self.pos += 2;
                 let name = char::from(byte).to_string();
-                parts.push(variable(name, Operator::None, None, quoted));
+                parts.push(variable(name, quoted));
             }
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
                 self.pos += 1;
                 let name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
-                parts.push(variable(name, Operator::None, None, quoted));
+                parts.push(variable(name, quoted));
             }
             _ => {
                 self.pos += 1;
@@ -67,10 +67,8 @@ impl Parser<'_> {
         if name.is_empty() && self.peek().is_some_and(is_special) {
             self.character().clone_into(&mut name);
         }
-        if self.at("[") {
-            self.run(|byte| matches!(byte, b']' | b'}'));
-            self.take("]");
-        }
+        let subscript = self.take("[").then(|| self.run(|byte| matches!(byte, b']' | b'}')).to_owned());
+        self.take("]");
         let operator = if prefixed { Operator::Other } else { self.operator() };
         let start = self.pos;
         let argument = self.argument(quoted);
@@ -80,7 +78,7 @@ impl Parser<'_> {
         let argument = (!argument.is_empty()).then(|| Word { parts: argument, span: self.span(start) });
         let operator = if is_name(&name) || name.len() == 1 || !name.is_empty() { operator } else { Operator::Other };
         self.leave();
-        parts.push(variable(name, operator, argument, quoted));
+        parts.push(Part::Variable { parameter: Box::new(Parameter { name, subscript, operator, argument }), quoted });
     }
 
     fn operator(&mut self) -> Operator {
@@ -157,8 +155,8 @@ impl Parser<'_> {
     }
 }
 
-fn variable(name: String, operator: Operator, argument: Option<Word>, quoted: bool) -> Part {
-    Part::Variable { parameter: Box::new(Parameter { name, operator, argument }), quoted }
+fn variable(name: String, quoted: bool) -> Part {
+    Part::Variable { parameter: Box::new(Parameter { name, subscript: None, operator: Operator::None, argument: None }), quoted }
 }
 
 fn is_special(byte: u8) -> bool {

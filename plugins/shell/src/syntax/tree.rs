@@ -114,6 +114,8 @@ pub(crate) enum Part {
 #[derive(Debug)]
 pub(crate) struct Parameter {
     pub name: String,
+    /// What stands in `[...]` after the name.
+    pub subscript: Option<String>,
     pub operator: Operator,
     pub argument: Option<Word>,
 }

@@ -149,6 +149,8 @@ impl Walker<'_> {
             "pwd" => Feed::of_text(&self.env.folder),
             "true" | "false" | ":" | "mkdir" | "rm" | "touch" | "sleep" | "test" | "[" | "kill" | "exit" | "return" => Feed::of_text(""),
             "cat" | "tee" if plan.operands.is_empty() || name == "tee" => input.clone(),
+            "head" | "tail" | "tac" if plan.operands.is_empty() => Feed { items: input.items.clone(), ..Feed::default() },
+            "git" if rest.iter().any(|field| field.text == "--show-toplevel") => Feed::of_text(self.project),
             "cat" | "head" | "tail" | "tac" => self.content(operand(0)),
             "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
                 Feed { text: decoded(name, rest, input).map(|text| text.into()), ..Feed::default() }

@@ -69,14 +69,15 @@ impl Fields {
     }
 
     /// Text of an unquoted variable: blanks in it part fields.
-    fn split(&mut self, text: &str, known: bool) {
-        let mut pieces = text.split_ascii_whitespace().peekable();
-        if text.starts_with(|c: char| c.is_ascii_whitespace()) && self.any {
+    fn split(&mut self, text: &str, known: bool, separators: &str) {
+        let parts = |c: char| separators.contains(c);
+        let mut pieces = text.split(parts).filter(|piece| !piece.is_empty()).peekable();
+        if text.starts_with(parts) && self.any {
             self.part();
         }
         while let Some(piece) = pieces.next() {
             self.push(piece, known);
-            if pieces.peek().is_some() || text.ends_with(|c: char| c.is_ascii_whitespace()) {
+            if pieces.peek().is_some() || text.ends_with(parts) {
                 self.part();
             }
         }
@@ -135,12 +136,15 @@ impl Walker<'_> {
                 Part::Variable { parameter, quoted: inside } => {
                     quoted |= inside;
                     let value = self.parameter(parameter, setting);
-                    fill(&mut fields, &value, splitting && !inside);
+                    let every = parameter.name == "@" || matches!(parameter.subscript.as_deref(), Some("@" | "*"));
+                    let separators = self.separators();
+                    fill(&mut fields, &value, (splitting && (!inside || every)).then_some(separators.as_str()));
                 }
                 Part::Substitution { script, quoted: inside } => {
                     quoted |= inside;
                     let value = self.substitution(script, setting).into_value();
-                    fill(&mut fields, &value, splitting && !inside);
+                    let separators = self.separators();
+                    fill(&mut fields, &value, (splitting && !inside).then_some(separators.as_str()));
                 }
                 Part::Process { script } => {
                     let feed = self.substitution(script, setting);
@@ -206,7 +210,7 @@ impl Walker<'_> {
     fn parameter(&mut self, parameter: &Parameter, setting: &Setting<'_>) -> Value {
         let argument = parameter.argument.as_ref().map(|word| self.single(word, setting));
         let text = argument.as_ref().map_or("", |field| field.text.as_str());
-        let value = self.env.get(&parameter.name);
+        let value = self.env.get(&parameter.name).map(|value| element(value, parameter.subscript.as_deref()));
         match (parameter.operator, value) {
             (Operator::None, Some(value)) => value,
             (Operator::Default, Some(value)) if !value.text.is_empty() => Value { known: value.known || value.text == text, ..value },
@@ -226,20 +230,38 @@ impl Walker<'_> {
         }
     }
 
+    /// What parts the words of an unquoted variable.
+    fn separators(&self) -> String {
+        self.env.get("IFS").filter(|value| value.known).map_or_else(|| " \t\n".to_owned(), |value| value.text)
+    }
+
     /// Takes from the budget of text that one reading may produce.
     pub(super) fn spend(&mut self, bytes: usize) {
         self.work = self.work.saturating_sub(bytes);
     }
 }
 
-fn fill(fields: &mut Fields, value: &Value, splitting: bool) {
+/// One element of an array, which is kept as its words with blanks between.
+fn element(value: Value, subscript: Option<&str>) -> Value {
+    let number = match subscript {
+        None | Some("@" | "*") => return value,
+        Some(subscript) => subscript.trim().parse::<usize>(),
+    };
+    match number.ok().and_then(|number| value.text.split_ascii_whitespace().nth(number).map(str::to_owned)) {
+        Some(text) => Value { known: value.known, source: value.source, text, ..Value::default() },
+        None => Value { source: value.source, ..Value::unknown() },
+    }
+}
+
+/// Adds a value; with separators it is split there.
+fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>) {
     fields.each(|field| field.source = field.source.max(value.source));
     if !value.others.is_empty() {
         let mut texts = vec![value.text.clone()];
         texts.extend(value.others.iter().cloned());
         fields.fork(&texts, value.known);
-    } else if splitting {
-        fields.split(&value.text, value.known);
+    } else if let Some(separators) = separators {
+        fields.split(&value.text, value.known, separators);
     } else {
         fields.push(&value.text, value.known);
         fields.any = true;

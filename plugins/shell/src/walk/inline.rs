@@ -199,6 +199,11 @@ impl Walker<'_> {
             _ => SCRIPT,
         };
         let masked = mask(&code.text, language);
+        let connects = ["socket", "TCPSocket", "net.connect", "fsockopen", "net.Socket"].iter().any(|call| masked.contains(call));
+        if connects && ["/bin/sh", "/bin/bash", "cmd.exe", "pty.spawn", "dup2"].iter().any(|mark| code.text.contains(mark)) {
+            self.out.form("remote-shell", command);
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
         let mut left = CALLS;
         for (call, does) in table {
             for (at, _) in masked.match_indices(call) {

@@ -151,6 +151,14 @@ impl Walker<'_> {
     ) -> Feed {
         let command = self.record(name, first, rest, None, None, call, setting);
         let input = &call.input;
+        if call
+            .redirections
+            .iter()
+            .any(|redirection| redirection.target.text.starts_with("/dev/tcp/") || redirection.target.text.starts_with("/dev/udp/"))
+        {
+            self.out.form("remote-shell", command);
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
         self.unseen(input.source, command, setting);
         let text = input.text.clone().or_else(|| input.items.clone().filter(|text| text.chars().any(|c| c != UNKNOWN)).map(Into::into));
         match text {
@@ -210,6 +218,9 @@ impl Walker<'_> {
 
     fn sourced(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
         let Some(script) = rest.first() else { return Feed::default() };
+        if script.text == "/dev/stdin" {
+            return self.piped_in(name, None, first, rest, call, setting);
+        }
         let file = script.text.rsplit('/').next().unwrap_or("");
         let usual = file.starts_with("activate")
             || matches!(

@@ -9,6 +9,7 @@ mod builtins;
 mod environment;
 mod expand;
 mod feed;
+mod git;
 mod inline;
 mod interpreters;
 mod output;

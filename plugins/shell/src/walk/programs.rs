@@ -108,6 +108,7 @@ impl Walker<'_> {
             "git" => self.git(rest, plan, command, setting),
             "docker" | "podman" | "nerdctl" => self.container(rest, command, setting),
             "awk" | "gawk" => self.awk(rest, plan, command, setting),
+            "vim" | "vi" | "nvim" => self.editor(rest, setting),
             "sed" => self.sed(rest, plan, command, setting),
             "scp" | "rsync" | "sftp" => self.copy_far(rest, plan, command, setting),
             "nc" | "ncat" | "socat" => self.socket(rest, command, setting),
@@ -285,46 +286,6 @@ impl Walker<'_> {
         }
     }
 
-    fn git(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
-        let words: Vec<&str> = plan.subcommand.iter().filter_map(|at| rest.get(*at)).map(|field| field.text.as_str()).collect();
-        let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        let dashes = rest.iter().position(|field| field.text == "--");
-        match words.first().copied() {
-            Some("push") => {
-                for field in operands.iter().skip(1) {
-                    if field.text.starts_with('+') {
-                        self.out.form("force-push", command);
-                        self.plain(EffectKind::RemoteChange, "", false, command, setting);
-                    } else if field.text.starts_with(':') {
-                        self.out.form("delete-remote-branch", command);
-                        self.plain(EffectKind::RemoteChange, "", false, command, setting);
-                    }
-                }
-            }
-            Some("checkout") => {
-                let discards = dashes.is_some() || operands.iter().any(|field| field.text == ".");
-                let from = dashes.map_or(0, |at| at + 1);
-                if discards {
-                    self.out.form("discard-changes", command);
-                    for field in rest.iter().skip(from).filter(|field| !field.text.starts_with('-') && field.text != "checkout") {
-                        self.file(EffectKind::FileModify, field, field.text == ".", command, setting);
-                    }
-                }
-            }
-            Some("config") => {
-                let key = operands.first().map_or("", |field| field.text.as_str()).to_ascii_lowercase();
-                let runs = ["core.hookspath", "core.sshcommand", "core.pager", "core.editor", "core.fsmonitor", "credential.helper"]
-                    .contains(&key.as_str())
-                    || key.ends_with(".textconv");
-                let is_command = operands.get(1).is_some_and(|field| field.text.starts_with('!'));
-                if operands.len() > 1 && (runs && key != "core.editor" && key != "core.pager" || is_command) {
-                    self.plain(EffectKind::Persistence, &key, true, command, setting);
-                }
-            }
-            _ => {}
-        }
-    }
-
     pub(super) fn container(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
         let mut before = "";
         for field in rest {
@@ -364,6 +325,15 @@ impl Walker<'_> {
             || code.text.contains("/inet/")
         {
             self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+    }
+
+    /// `-c ':!COMMAND'`
+    fn editor(&mut self, rest: &[Field], setting: &Setting<'_>) {
+        for field in rest {
+            if let Some(text) = field.text.trim_start_matches(':').strip_prefix('!') {
+                self.nested(&Field { text: text.to_owned(), ..field.clone() }, "vim", setting);
+            }
         }
     }
 

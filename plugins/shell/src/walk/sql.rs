@@ -64,7 +64,6 @@ fn statement(text: &str) -> Change {
         | ("create", "table" | "database" | "index" | "user")
         | ("alter", "table" | "user" | "role" | "database")
         | ("grant" | "revoke", _) => Change::Rows,
-        ("del" | "unlink" | "config", _) if second != "get" && !lower.contains(' ') => Change::None,
         _ => Change::None,
     }
 }

