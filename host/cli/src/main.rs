@@ -52,6 +52,8 @@ enum Command {
     /// Look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
+    /// Do the work that waits: move the journal's log into its database. Started by itself when there is some
+    Maintain,
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -86,6 +88,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Plugin(command) => commands::plugin::run(&command),
+        Command::Maintain => commands::maintain::run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "portcullis", &mut script);

@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 /// How often a guest that is over its time is told so, until it has stopped.
 const TICK: Duration = Duration::from_millis(5);
 
+/// Guests that together took less than this need no watch: the next one ends by its fuel long before a
+/// budget of seconds is over. So a hook, whose guests take a millisecond, starts no thread.
+const CALM: Duration = Duration::from_millis(100);
+
 /// What is left of a review's time.
 pub(crate) struct Backstop {
     budget: Option<Duration>,
@@ -40,13 +44,21 @@ impl Backstop {
         }
         let started = Instant::now();
         let deadline = started + self.left;
-        self.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
+        if self.wants_watch() {
+            self.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
+        }
         let result = body(Some(deadline));
         if let Some(watch) = &self.watch {
             watch.disarm();
         }
         self.left = self.left.saturating_sub(started.elapsed());
         Ok(result)
+    }
+
+    /// A budget so small that one guest's fuel could outlast it is watched from the start.
+    fn wants_watch(&self) -> bool {
+        let budget = self.budget.unwrap_or_default();
+        budget < 10 * CALM || budget.saturating_sub(self.left) >= CALM
     }
 }
 

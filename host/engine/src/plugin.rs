@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wasmtime::component::Component;
 
+/// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
+const OUTCOME: &str = "outcome";
+
 /// Where a plugin's bytes are.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -122,6 +125,12 @@ impl Slot {
             self.loaded = Some(self.try_load(engine, now_ms));
         }
         self.loaded.get_or_insert_with(|| Err(Failure::new(FaultKind::Internal, "it was not loaded")))
+    }
+
+    /// Its descriptor says that it looks at ended actions only.
+    pub(crate) fn waits_for_outcome(&self) -> bool {
+        let Some(Ok(known)) = &self.known else { return false };
+        known.inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == OUTCOME))
     }
 
     fn known(&mut self, engine: &Engine) -> &Result<Known, LoadError> {

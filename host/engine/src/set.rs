@@ -163,10 +163,11 @@ impl PluginSet {
         self.engine.cache.as_ref().map(|cache| cache.take_events()).unwrap_or_default()
     }
 
-    /// Asks all plugins of a kind.
+    /// Asks all plugins of a kind; those that look at ended actions only, only about those.
     fn ask_all<W, T>(
         &mut self,
         kind: Kind,
+        ended: bool,
         details: &Details<'_>,
         ask: impl Fn(&str, &Loaded, &mut Store<State>) -> Said<W>,
         accept: impl Fn(W) -> Result<T, Failure>,
@@ -176,6 +177,7 @@ impl PluginSet {
         for slot in &mut self.slots {
             let name = slot.entry.name.clone();
             match slot.kind(&self.engine) {
+                Some(found) if found == kind && !ended && slot.waits_for_outcome() => {}
                 Some(found) if found == kind => {
                     answers.push(turn.take(slot, &mut self.backstop, |loaded, store| ask(&name, loaded, store), &accept));
                 }
@@ -220,7 +222,7 @@ impl Plugins for PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        self.ask_all(Kind::RiskCalculator, details, ask, from_wit::assessment)
+        self.ask_all(Kind::RiskCalculator, true, details, ask, from_wit::assessment)
     }
 
     fn detect(
@@ -240,7 +242,7 @@ impl Plugins for PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        self.ask_all(Kind::Pattern, details, ask, from_wit::report)
+        self.ask_all(Kind::Pattern, action.outcome.is_some(), details, ask, from_wit::report)
     }
 
     fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {

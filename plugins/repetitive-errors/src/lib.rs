@@ -22,7 +22,7 @@ impl Pattern for Plugin {
         env!("CARGO_PKG_VERSION"),
         "Notices the same error coming up again without a success between.",
     )
-    .reads(&[Reads::Action, Reads::History])
+    .reads(&[Reads::Action, Reads::Outcome, Reads::History])
     .severity(Severity::Medium)
     .settings(config::SPECS);
 

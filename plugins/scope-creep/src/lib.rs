@@ -23,7 +23,7 @@ impl Pattern for Plugin {
         env!("CARGO_PKG_VERSION"),
         "Notices that more and more of the work lies outside the expected scope.",
     )
-    .reads(&[Reads::Action, Reads::History])
+    .reads(&[Reads::Action, Reads::Outcome, Reads::History])
     .severity(Severity::High)
     .settings(config::SPECS);
 

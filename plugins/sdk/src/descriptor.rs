@@ -53,6 +53,9 @@ pub enum Reads {
     Action,
     /// What surrounds it: goals, limits, repetition, time.
     Context,
+    /// How the action ended. A pattern that names this is asked only about actions that have ended, which
+    /// spares every action before it runs the cost of asking.
+    Outcome,
     /// Earlier steps.
     History,
     /// An issue and the situation around it.
@@ -156,6 +159,7 @@ impl Reads {
         match self {
             Self::Action => "action",
             Self::Context => "context",
+            Self::Outcome => "outcome",
             Self::History => "history",
             Self::Issue => "issue",
             Self::Records => "records",

@@ -62,7 +62,12 @@ fn answer(input: &[u8]) -> Answer {
         return claude::render(&event.name, &Reply::default());
     }
     match review(&event, now) {
-        Ok(reply) => claude::render(&event.name, &reply),
+        Ok((reply, log_is_long)) => {
+            if log_is_long {
+                super::maintain::start_detached();
+            }
+            claude::render(&event.name, &reply)
+        }
         Err(fault) => {
             record_fault(&fault, Some(&event.name), Some(&event.session), now);
             claude::render(&event.name, &for_event(&event, &fault))
@@ -79,7 +84,8 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
     }
 }
 
-fn review(event: &Event, now: u64) -> Result<Reply, Fault> {
+/// Reviews and commits. Also says whether the journal's log has grown so long that it slows hooks down.
+fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     let configuration = |error: anyhow::Error| Fault::host(FaultKind::Configuration, format!("{error:#}"));
     let places = Places::from_environment().map_err(configuration)?;
     let config = Config::read(&places.config).map_err(configuration)?;
@@ -102,10 +108,12 @@ fn review(event: &Event, now: u64) -> Result<Reply, Fault> {
         let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
+    let log_is_long = store.checkpoint_due();
     // The process ends now: unmapping and closing one by one would only delay the answer.
     std::mem::forget(reviewer);
     std::mem::forget(store);
-    committed.map(|committed| committed.value).map_err(ReviewError::into_fault)
+    let committed = committed.map_err(ReviewError::into_fault)?;
+    Ok((committed.value, log_is_long))
 }
 
 /// Why a review on a snapshot came to nothing.

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod demo;
 pub mod explain;
 pub mod hook;
+pub mod maintain;
 pub mod plugin;
 pub mod replay;
 pub mod review;

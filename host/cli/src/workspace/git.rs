@@ -49,14 +49,14 @@ impl Repository {
         if is_folder { GitState::Unknown } else { GitState::Untracked }
     }
 
-    /// As git tells it without reading the file: same size and times, and not so new that a change could
-    /// have gone unnoticed.
+    /// As git tells it: same size and times; where the index is as new as the file, so that a change could
+    /// have gone unnoticed, the content counts.
     fn unchanged(&self, path: &Path, entry: &gix_index::Entry) -> bool {
         let Ok(found) = gix_index::fs::Metadata::from_path_no_follow(path) else { return false };
         let Ok(stat) = Stat::from_fs(&found) else { return false };
         let options = Options { trust_ctime: false, check_stat: false, use_nsec: true, use_stdev: false };
         let racy = entry.stat.is_racy(self.index.timestamp(), options);
-        entry.stat.matches(&stat, options) && !racy
+        entry.stat.matches(&stat, options) && (!racy || same_content(path, entry))
     }
 
     /// Whether git would ignore it: the rules of its folder and all folders above, up to the root.
@@ -100,6 +100,21 @@ impl Repository {
         if found { builder.build().ok() } else { None }
     }
 }
+
+/// Whether the file's bytes are those that git keeps. Files over 4 MiB, and those that git filters on
+/// their way in, count as changed.
+fn same_content(path: &Path, entry: &gix_index::Entry) -> bool {
+    if fs::metadata(path).map_or(u64::MAX, |found| found.len()) > MOST_CONTENT {
+        return false;
+    }
+    let Ok(bytes) = fs::read(path) else { return false };
+    let mut hasher = gix_index::hash::hasher(gix_index::hash::Kind::Sha1);
+    hasher.update(format!("blob {}\0", bytes.len()).as_bytes());
+    hasher.update(&bytes);
+    hasher.try_finalize().is_ok_and(|id| id == entry.id)
+}
+
+const MOST_CONTENT: u64 = 4 << 20;
 
 /// `.git`, or where the file `.git` of a linked work tree leads.
 fn git_folder(root: &Path) -> Option<PathBuf> {

@@ -47,7 +47,7 @@ impl Run<'_, '_> {
                     (recovery.unwrap_or_else(|_| nothing()), stand_in, fault)
                 }
             };
-            self.take_over(&recovery);
+            self.take_over(&recovery, &due.issue);
             self.state.session.intervened(intervene::past(due, kind, step, self.now));
             let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
             record.step = Some(step);
@@ -90,12 +90,12 @@ impl Run<'_, '_> {
         }
     }
 
-    fn take_over(&mut self, recovery: &Recovery) {
+    fn take_over(&mut self, recovery: &Recovery, issue: &Issue) {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
-        if let Some(reason) = &recovery.stop {
-            self.state.session.stopped = Some(reason.clone());
+        if recovery.stop.is_some() {
+            self.state.session.stopped = Some(crate::text::one_line(&issue.summary, 512));
         }
     }
 }

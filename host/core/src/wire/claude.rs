@@ -256,7 +256,9 @@ fn after(body: &mut Map<String, Value>, event: &str, reply: &Reply) -> Option<St
         body.insert("continue".into(), false.into());
         body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
     }
-    if !reply.agent.is_empty() {
+    // Context at the end of a turn would begin another one.
+    let ends_a_turn = matches!(event, "Stop" | "SubagentStop");
+    if !reply.agent.is_empty() && !ends_a_turn {
         let context = json!({ "hookEventName": event, "additionalContext": bounded(&reply.agent) });
         body.insert("hookSpecificOutput".into(), context);
     }
