@@ -17,6 +17,12 @@ use serde_json::{Map, Value, json};
 /// and 16 MiB is far past what a tool call can hold.
 pub const MAX_INPUT: usize = 16 * 1024 * 1024;
 
+/// The most bytes of a name or an id.
+const MAX_NAME: usize = 256;
+
+/// The most bytes of a path: what operating systems allow.
+const MAX_PATH: usize = 4096;
+
 /// The most bytes of one text in an answer. The client moves longer ones into a file.
 const MAX_TEXT: usize = 8 * 1024;
 
@@ -37,20 +43,18 @@ pub fn parse(bytes: &[u8]) -> Result<Event, WireError> {
     let Value::Object(object) = value else {
         return Err(fail("the hook's standard input is JSON but not an object".into()));
     };
-    event(&object).map_err(fail)
+    let own = |key: &str| object.get(key).and_then(Value::as_str).filter(|name| is_plain(name)).map(str::to_owned);
+    event(&object).map_err(|problem| WireError { problem, event: own("hook_event_name"), session: own("session_id") })
 }
 
 fn event(object: &Map<String, Value>) -> Result<Event, String> {
     let name = required(object, "hook_event_name")?;
-    let session = required(object, "session_id")?;
-    if session.is_empty() || session.len() > 256 {
-        return Err("`session_id` must have 1 to 256 bytes".into());
-    }
+    let session = filled(object, "session_id")?;
     Ok(Event {
         client: "claude".into(),
         session,
-        agent: optional(object, "agent_id")?.filter(|agent| !agent.is_empty()),
-        cwd: optional(object, "cwd")?.unwrap_or_default(),
+        agent: at_most(object, "agent_id", MAX_NAME)?.filter(|agent| !agent.is_empty()),
+        cwd: at_most(object, "cwd", MAX_PATH)?.unwrap_or_default(),
         permission_mode: optional(object, "permission_mode")?,
         kind: kind(&name, object)?,
         name,
@@ -77,16 +81,13 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
 }
 
 fn call(object: &Map<String, Value>) -> Result<Call, String> {
-    let tool = required(object, "tool_name")?;
-    if tool.is_empty() || tool.len() > 256 {
-        return Err("`tool_name` must have 1 to 256 bytes".into());
-    }
+    let tool = filled(object, "tool_name")?;
     let input = match object.get("tool_input") {
         Some(Value::Object(input)) => input.clone(),
         None | Some(Value::Null) => Map::new(),
         Some(other) => return Err(format!("`tool_input` must be an object, not {}", type_name(other))),
     };
-    Ok(Call { id: optional(object, "tool_use_id")?, tool, input })
+    Ok(Call { id: at_most(object, "tool_use_id", MAX_NAME)?, tool, input })
 }
 
 fn success(object: &Map<String, Value>) -> CallResult {
@@ -123,9 +124,20 @@ fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String>
         .map(|(index, entry)| {
             let entry = entry.as_object().ok_or_else(|| format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry)))?;
             let call = call(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))?;
-            Ok((call, success(entry)))
+            Ok((call, batched(entry)))
         })
         .collect()
+}
+
+/// A batch tells what the model was told. That is how the client words a call that never ran, such as
+/// one of a tool that does not exist; no other event tells of those.
+fn batched(entry: &Map<String, Value>) -> CallResult {
+    let result = success(entry);
+    if result.output.starts_with("<tool_use_error>") {
+        CallResult { failed: true, error: result.output, output: String::new(), ..result }
+    } else {
+        result
+    }
 }
 
 fn duration(object: &Map<String, Value>) -> Option<u32> {
@@ -159,6 +171,17 @@ fn required(object: &Map<String, Value>, key: &str) -> Result<String, String> {
     optional(object, key)?.ok_or_else(|| format!("`{key}` is missing"))
 }
 
+/// A name or id that must be there.
+fn filled(object: &Map<String, Value>, key: &str) -> Result<String, String> {
+    let name = required(object, key)?;
+    if name.is_empty() || name.len() > MAX_NAME { Err(format!("`{key}` must have 1 to {MAX_NAME} bytes")) } else { Ok(name) }
+}
+
+fn at_most(object: &Map<String, Value>, key: &str, most: usize) -> Result<Option<String>, String> {
+    let text = optional(object, key)?;
+    if text.as_ref().is_some_and(|text| text.len() > most) { Err(format!("`{key}` must have at most {most} bytes")) } else { Ok(text) }
+}
+
 fn optional(object: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     match object.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -179,13 +202,24 @@ const fn type_name(value: &Value) -> &'static str {
 }
 
 /// Finds `"key": "value"` in bytes that are no valid JSON, so that even then the answer names the
-/// right event. Looks at the first 64 KiB and takes plain values only.
+/// right event. Looks at the first 64 KiB and takes plain values only. Where the key stands twice with
+/// different values nothing is found, since one of them may be the agent's.
 fn name_in(bytes: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(64 * 1024))?);
-    let after = text.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    let value = after.split('"').next()?;
-    let plain = !value.is_empty() && value.len() <= 256 && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c));
-    plain.then(|| value.to_owned())
+    let quoted = format!("\"{key}\"");
+    let mut values = text.split(&quoted).skip(1).map(value_after);
+    let first = values.next()??;
+    (is_plain(first) && values.all(|other| other == Some(first))).then(|| first.to_owned())
+}
+
+/// The text value that follows a key.
+fn value_after(text: &str) -> Option<&str> {
+    let value = text.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    value.split_once('"').map(|(value, _)| value)
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
 }
 
 /// Writes the answer to the event of that name. An unknown name (empty) is answered as the one event

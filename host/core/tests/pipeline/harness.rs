@@ -1,0 +1,423 @@
+//! A world for the tests: payloads go in as bytes, answers come out as bytes, and scripted plugins
+//! stand where the sandbox would. It decides nothing itself.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use portcullis_core::action::{Action, Command, Context, Coverage, Effect, EffectKind, Entry, GitState, History, Origin, Reading, Word};
+use portcullis_core::decide::Decision;
+use portcullis_core::event::Reply;
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::finding::{
+    Assessment, Change, Detection, Edit, Factor, FactorKind, Guidance, Issue, Rationality, Report, Response, Rewrite, Risk, Ruling,
+    SideEffect, SideEffectKind, Situation, StopReport,
+};
+use portcullis_core::mask::Masker;
+use portcullis_core::observe::{Observations, Observed, Query};
+use portcullis_core::pipeline::{self, Ports, Settings};
+use portcullis_core::plugins::{Answer, Details, Identity, Plugins};
+use portcullis_core::policy::Policy;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::{Score, Severity, Verdict};
+use portcullis_core::session::{Agent, State};
+use portcullis_core::wire::{self, claude};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(crate) const HOME: &str = "/home/me";
+pub(crate) const CWD: &str = "/home/me/shop";
+
+type Read = Box<dyn FnMut(&str) -> Result<Reading, Fault>>;
+type Assess = Box<dyn FnMut(&Action, &Context) -> Vec<Answer<Assessment>>>;
+type Detect = Box<dyn FnMut(&History, &Action, &[u8]) -> Vec<Answer<Report>>>;
+type Intervene = Box<dyn FnMut(&str, &Issue, &Situation) -> Option<Answer<Response>>>;
+
+/// Plugins that say what a test wrote for them, and keep what they were shown.
+pub(crate) struct Scripted {
+    pub(crate) read: Read,
+    pub(crate) assess: Assess,
+    pub(crate) detect: Detect,
+    pub(crate) intervene: Intervene,
+    /// Everything that plugins were shown (the shell reader, which is the host's own, left out).
+    pub(crate) shown: String,
+    /// The interventions that were asked, with the issue.
+    pub(crate) asked: Vec<(String, String)>,
+}
+
+impl Default for Scripted {
+    fn default() -> Self {
+        Self {
+            read: Box::new(|text| Ok(reading(text))),
+            assess: Box::new(|_, _| Vec::new()),
+            detect: Box::new(|_, _, _| Vec::new()),
+            intervene: Box::new(|name, issue, _| Some(answer(name, Ok(usual_response(name, issue))))),
+            shown: String::new(),
+            asked: Vec::new(),
+        }
+    }
+}
+
+impl Plugins for Scripted {
+    fn read_shell(&mut self, text: &str, _cwd: &str, _home: &str) -> Result<Reading, Fault> {
+        (self.read)(text)
+    }
+
+    fn assess(&mut self, action: &Action, context: &Context, _details: &Details<'_>) -> Vec<Answer<Assessment>> {
+        self.shown.push_str(&format!("{action:?}\n{context:?}\n"));
+        (self.assess)(action, context)
+    }
+
+    fn detect(
+        &mut self,
+        states: &BTreeMap<String, Vec<u8>>,
+        history: &History,
+        action: &Action,
+        context: &Context,
+        _details: &Details<'_>,
+    ) -> Vec<Answer<Report>> {
+        self.shown.push_str(&format!("{history:?}\n{action:?}\n{context:?}\n"));
+        let state = states.get("pattern").cloned().unwrap_or_default();
+        (self.detect)(history, action, &state)
+    }
+
+    fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
+        self.shown.push_str(&format!("{issue:?}\n{situation:?}\n{context:?}\n"));
+        self.asked.push((name.to_owned(), issue.name.clone()));
+        (self.intervene)(name, issue, situation)
+    }
+}
+
+/// What came of one payload.
+pub(crate) struct Sent {
+    pub(crate) reply: Reply,
+    pub(crate) records: Vec<Record>,
+    pub(crate) answer: wire::Answer,
+    /// Standard output, read again.
+    pub(crate) out: Value,
+}
+
+impl Sent {
+    pub(crate) fn decision(&self) -> &Decision {
+        self.records.iter().find_map(|record| record.decision.as_ref()).expect("a decision in the records")
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.decision().verdict
+    }
+
+    pub(crate) fn at(&self, pointer: &str) -> Option<&Value> {
+        self.out.pointer(pointer)
+    }
+
+    /// How the client takes it: `none`, `rewrite`, `ask`, `deny`, `stop` or `held`.
+    pub(crate) fn effect(&self) -> &'static str {
+        effect(&self.out)
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<RecordKind> {
+        self.records.iter().map(|record| record.kind).collect()
+    }
+}
+
+pub(crate) fn effect(out: &Value) -> &'static str {
+    let text = |pointer: &str| out.pointer(pointer).and_then(Value::as_str);
+    match (text("/hookSpecificOutput/permissionDecision"), text("/decision"), out.get("continue")) {
+        (_, _, Some(Value::Bool(false))) => "stop",
+        (Some("deny"), ..) => "deny",
+        (Some("ask"), ..) => "ask",
+        (None, Some("block"), _) => "held",
+        (None, None, None) if out.pointer("/hookSpecificOutput/updatedInput").is_some() => "rewrite",
+        (None, None, None) => "none",
+        other => panic!("an answer of no known form: {other:?}"),
+    }
+}
+
+/// A session with its journal. State passes from payload to payload as bytes, as the store keeps it.
+pub(crate) struct World {
+    pub(crate) policy: Policy,
+    pub(crate) masker: Masker,
+    pub(crate) plugins: Scripted,
+    pub(crate) observed: Observations,
+    pub(crate) now: u64,
+    pub(crate) session: Option<Vec<u8>>,
+    pub(crate) agents: BTreeMap<String, Vec<u8>>,
+    pub(crate) journal: Vec<Record>,
+    pub(crate) replies: String,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let policy = Policy::default();
+        let masker = Masker::new([7; 32], &policy.personal_data);
+        Self {
+            policy,
+            masker,
+            plugins: Scripted::default(),
+            observed: Observations::new(),
+            now: 1_700_000_000_000,
+            session: None,
+            agents: BTreeMap::new(),
+            journal: Vec::new(),
+            replies: String::new(),
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn with(plugins: Scripted) -> Self {
+        Self { plugins, ..Self::default() }
+    }
+
+    /// One payload through parse, run and render; a second passes.
+    pub(crate) fn send(&mut self, payload: &Value) -> Sent {
+        let event = claude::parse(payload.to_string().as_bytes()).expect("a readable payload");
+        let agent = event.agent.clone().unwrap_or_default();
+        let state = State::decode(self.session.as_deref(), self.agents.get(&agent).map(Vec::as_slice)).expect("a readable state");
+        let settings = Settings { policy: &self.policy, masker: &self.masker, home: HOME };
+        let observed = self.observed.clone();
+        let mut observe = |queries: &[Query]| {
+            let known = |query: &Query| Some((query.path.clone(), observed.get(&query.path)?.clone()));
+            queries.iter().filter_map(known).collect()
+        };
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details: &|_| None };
+        let reviewed = pipeline::run(&event, state, self.now, &settings, &mut ports);
+        let (session, own) = reviewed.state.encode().expect("a state within its bounds");
+        assert_eq!(State::decode(Some(&session), Some(&own)).expect("its own bytes"), reviewed.state, "state survives its bytes");
+        self.session = Some(session);
+        self.agents.insert(agent, own);
+        self.now += 1000;
+        self.journal.extend(reviewed.records.iter().cloned());
+        let answer = claude::render(&event.name, &reviewed.reply);
+        self.replies.push_str(&String::from_utf8_lossy(&answer.stdout));
+        self.replies.push_str(&String::from_utf8_lossy(&answer.stderr));
+        let out = one_object(&answer.stdout);
+        Sent { reply: reviewed.reply, records: reviewed.records, answer, out }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state_of("")
+    }
+
+    pub(crate) fn state_of(&self, agent: &str) -> State {
+        State::decode(self.session.as_deref(), self.agents.get(agent).map(Vec::as_slice)).expect("a readable state")
+    }
+
+    pub(crate) fn agent(&self) -> Agent {
+        self.state().agent
+    }
+
+    pub(crate) fn bash(&mut self, command: &str, id: &str) -> Sent {
+        self.send(&pre("Bash", json!({ "command": command }), id))
+    }
+
+    /// A call that is reviewed and ends well.
+    pub(crate) fn runs(&mut self, command: &str, id: &str) -> Sent {
+        self.bash(command, id);
+        self.send(&post("Bash", json!({ "command": command }), id, json!({"stdout": "done", "stderr": ""})))
+    }
+
+    /// A call that is reviewed and fails.
+    pub(crate) fn fails(&mut self, command: &str, id: &str, error: &str) -> Sent {
+        self.bash(command, id);
+        self.send(&failed("Bash", json!({ "command": command }), id, error))
+    }
+
+    /// Every record as the journal holds it.
+    pub(crate) fn documents(&self) -> Vec<String> {
+        self.journal.iter().map(Record::document).collect()
+    }
+}
+
+/// Standard output must be one JSON object and a line break, nothing else.
+pub(crate) fn one_object(stdout: &[u8]) -> Value {
+    let text = std::str::from_utf8(stdout).expect("an answer in UTF-8");
+    assert!(text.ends_with('\n') && text.matches('\n').count() == 1, "one line: {text}");
+    let value: Value = serde_json::from_str(text).expect("one JSON document");
+    assert!(value.is_object(), "an object: {text}");
+    value
+}
+
+pub(crate) fn event(name: &str, extra: Value) -> Value {
+    let mut payload = json!({"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": CWD, "hook_event_name": name});
+    let (Some(all), Value::Object(extra)) = (payload.as_object_mut(), extra) else { panic!("fields are an object") };
+    all.extend(extra);
+    payload
+}
+
+pub(crate) fn pre(tool: &str, input: Value, id: &str) -> Value {
+    event("PreToolUse", json!({"tool_name": tool, "tool_input": input, "tool_use_id": id, "permission_mode": "default"}))
+}
+
+pub(crate) fn post(tool: &str, input: Value, id: &str, response: Value) -> Value {
+    event("PostToolUse", json!({"tool_name": tool, "tool_input": input, "tool_use_id": id, "tool_response": response, "duration_ms": 12}))
+}
+
+pub(crate) fn failed(tool: &str, input: Value, id: &str, error: &str) -> Value {
+    event("PostToolUseFailure", json!({"tool_name": tool, "tool_input": input, "tool_use_id": id, "error": error}))
+}
+
+pub(crate) fn prompt(text: &str) -> Value {
+    event("UserPromptSubmit", json!({ "prompt": text }))
+}
+
+/// The payload as a subagent's.
+pub(crate) fn by(agent: &str, mut payload: Value) -> Value {
+    payload["agent_id"] = agent.into();
+    payload
+}
+
+/// The payload without that field.
+pub(crate) fn without(field: &str, mut payload: Value) -> Value {
+    payload.as_object_mut().expect("an object").shift_remove(field);
+    payload
+}
+
+/// A reader of the simplest commands: words at blanks, `rm` deletes, `touch` makes.
+pub(crate) fn reading(text: &str) -> Reading {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let program = words.first().copied().unwrap_or_default().to_owned();
+    let word = |word: &&str| Word { text: (*word).to_owned(), known: true, quoted: false };
+    let kind = match program.as_str() {
+        "rm" => Some(EffectKind::FileDelete),
+        "touch" => Some(EffectKind::FileCreate),
+        _ => None,
+    };
+    let effects = kind.into_iter().flat_map(|kind| words.iter().skip(1).map(move |target| (kind.clone(), *target)));
+    let command = Command {
+        program: program.clone(),
+        words: words.iter().skip(1).map(word).collect(),
+        assignments: Vec::new(),
+        redirections: Vec::new(),
+        wrappers: Vec::new(),
+        origin: Origin::Plain,
+        input_from: None,
+        start: 0,
+        end: u32::try_from(text.len()).expect("a short text"),
+        privileged: false,
+    };
+    Reading {
+        commands: vec![command],
+        effects: effects
+            .map(|(kind, target)| Effect { kind, target: target.into(), path: None, command: Some(0), recursive: false, certain: true })
+            .collect(),
+        forms: Vec::new(),
+        hosts: Vec::new(),
+        shape: program,
+        coverage: Coverage::Full,
+        gaps: Vec::new(),
+    }
+}
+
+pub(crate) fn plugin(name: &str, on_fault: OnFault) -> Identity {
+    Identity { name: name.into(), version: "1.0.0".into(), digest: "0".repeat(64), on_fault }
+}
+
+pub(crate) fn answer<T>(name: &str, result: Result<T, Fault>) -> Answer<T> {
+    let on_fault = result.as_ref().err().map_or(OnFault::Block, |fault| fault.policy);
+    Answer { plugin: plugin(name, on_fault), result, log: Vec::new(), fuel: 1000 }
+}
+
+pub(crate) fn fault(kind: FaultKind, policy: OnFault) -> Fault {
+    plugin("judge", policy).fault(kind, "it did not answer")
+}
+
+/// A risk-calculator that always says the same.
+pub(crate) fn says(assessment: Assessment) -> Assess {
+    Box::new(move |_, _| vec![answer("judge", Ok(assessment.clone()))])
+}
+
+/// A risk-calculator that says it of commands that hold `mark` only.
+pub(crate) fn says_of(mark: &'static str, assessment: Assessment) -> Assess {
+    Box::new(move |action, _| {
+        let said = if action.parameters.contains(mark) { assessment.clone() } else { Assessment::default() };
+        vec![answer("judge", Ok(said))]
+    })
+}
+
+/// A pattern that detects these whenever a command holds `mark`, before it runs.
+pub(crate) fn detects(mark: &'static str, detections: Vec<Detection>) -> Detect {
+    Box::new(move |_, action, _| {
+        let due = action.outcome.is_none() && action.parameters.contains(mark);
+        vec![answer("pattern", Ok(Report { detections: if due { detections.clone() } else { Vec::new() }, state: None }))]
+    })
+}
+
+pub(crate) fn risk(score: u16) -> Assessment {
+    Assessment { risk: Some(risk_of(score)), ..Assessment::default() }
+}
+
+pub(crate) fn risk_of(score: u16) -> Risk {
+    let factor =
+        Factor { id: "base".into(), kind: FactorKind::Base, weight: Score::new(score), reason: "it is risky".into(), evidence: Vec::new() };
+    Risk { score: Score::new(score), factors: vec![factor] }
+}
+
+pub(crate) fn judged(risk: u16, rationality: u16) -> Assessment {
+    let rationality = Rationality { progression: Some(Score::new(rationality)), issues: vec!["an issue".into()], ..Rationality::default() };
+    Assessment { risk: Some(risk_of(risk)), rationality: Some(rationality), ..Assessment::default() }
+}
+
+pub(crate) fn effects(severity: Severity) -> Assessment {
+    let effect =
+        SideEffect { kind: SideEffectKind::FileDeletion, target: "/home/me/shop/a".into(), severity, reversible: false, mitigation: None };
+    Assessment { side_effects: Some(vec![effect]), ..Assessment::default() }
+}
+
+pub(crate) fn rules(verdict: Verdict, severity: Severity) -> Assessment {
+    let ruling = Ruling {
+        rule: "a_rule".into(),
+        verdict,
+        severity,
+        reason: "the rule says so".into(),
+        evidence: Vec::new(),
+        alternatives: vec!["do something else".into()],
+        rewrite: None,
+    };
+    Assessment { rulings: vec![ruling], ..Assessment::default() }
+}
+
+/// A rule that would have it changed, with these rewrites of its command.
+pub(crate) fn rewrites(changes: &[Change]) -> Assessment {
+    let ruling = rules(Verdict::Modify, Severity::Medium).rulings.remove(0);
+    let offer = |change: &Change| Ruling {
+        rewrite: Some(Rewrite {
+            edits: vec![Edit { parameter: "command".into(), change: change.clone() }],
+            explanation: "a safer form".into(),
+        }),
+        ..ruling.clone()
+    };
+    Assessment { rulings: changes.iter().map(offer).collect(), ..Assessment::default() }
+}
+
+pub(crate) fn detection(pattern: &str, severity: Severity, confidence: u16, impact: u16) -> Detection {
+    Detection {
+        pattern: pattern.into(),
+        severity,
+        confidence: Score::new(confidence),
+        impact: Score::new(impact),
+        first_step: 0,
+        summary: format!("{pattern} was seen"),
+        evidence: Vec::new(),
+    }
+}
+
+pub(crate) fn guidance(text: &str) -> Response {
+    Response::Guide(Guidance { messages: vec![text.into()], ..Guidance::default() })
+}
+
+/// What an intervention of that name usually answers.
+pub(crate) fn usual_response(name: &str, issue: &Issue) -> Response {
+    let message = format!("{name} on {}", issue.name);
+    match name {
+        "emergency-stop" => Response::Stop { message, report: StopReport { immediate: vec!["look".into()], ..StopReport::default() } },
+        _ => guidance(&message),
+    }
+}
+
+/// What stands at a path.
+pub(crate) fn seen(entry: Entry) -> Observed {
+    Observed { entry, real: None, git: GitState::Unknown, restorable: false }
+}
+
+/// Made up, so that scanners of this repository do not take it for a real one.
+pub(crate) fn token() -> String {
+    "ghp_".chars().chain("a1B2c3D4".chars().cycle().take(36)).collect()
+}
