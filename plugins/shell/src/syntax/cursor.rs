@@ -152,7 +152,8 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn gap(&mut self, gap: &'static str) {
-        if !self.gaps.contains(&gap) {
+        let again = self.gaps.last().is_some_and(|last| std::ptr::eq(*last, gap));
+        if !again && !self.gaps.contains(&gap) {
             self.gaps.push(gap);
         }
     }

@@ -116,7 +116,7 @@ impl Walker<'_> {
         }
         self.depth += 1;
         if fixed.is_some() {
-            self.spend(text.len());
+            self.spend(text.len() + 64);
         }
         let parsed = syntax::parse(text, self.depth, fixed);
         let feed = self.parsed(&parsed, fixed, setting);

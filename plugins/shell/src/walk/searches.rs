@@ -45,10 +45,15 @@ impl Walker<'_> {
         let starts = rest.iter().enumerate().filter(|(_, field)| {
             matches!(field.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
         });
-        let starts: Vec<usize> = starts.map(|(at, _)| at).take(16).collect();
+        let starts: Vec<usize> = starts.map(|(at, _)| at).take(64).collect();
+        let mut after = 0;
         for start in starts {
             let words = rest.get(start + 1..).unwrap_or_default();
+            if start < after {
+                continue;
+            }
             let length = words.iter().position(|field| field.text == ";" || field.text == "+").unwrap_or(words.len());
+            after = start + 1 + length;
             let mut fields = Vec::new();
             for field in words.iter().take(length) {
                 if field.text == "{}" {

@@ -147,8 +147,9 @@ impl Walker<'_> {
     pub(super) fn run(&mut self, fields: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
         let Some((first, rest)) = fields.split_first() else { return Feed::default() };
         let name = first.text.rsplit('/').next().unwrap_or("");
-        if self.depth >= DEPTH {
-            self.out.gap("nested too deeply");
+        self.spend(8 * fields.len());
+        if self.depth >= DEPTH || self.work == 0 {
+            self.out.gap(if self.work == 0 { "more text than is read" } else { "nested too deeply" });
             return Feed::default();
         }
         if name.contains(UNKNOWN) || name.is_empty() {

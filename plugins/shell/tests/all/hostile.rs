@@ -21,6 +21,7 @@ fn hostile_inputs_end_with_a_bounded_answer() {
         ("functions".to_owned(), "f() ".repeat(10_000)),
         ("arrays".to_owned(), "a=(".repeat(10_000)),
         ("wrappers".to_owned(), "sudo ".repeat(10_000)),
+        ("searches".to_owned(), "find . -exec ".repeat(3_000)),
         ("commands".to_owned(), "a;".repeat(LONG / 2)),
         ("words".to_owned(), "a ".repeat(LONG / 2)),
         ("assignments".to_owned(), "a=b ".repeat(LONG / 4)),
