@@ -19,6 +19,9 @@ pub(crate) enum Place {
 /// Makes `text` an absolute normalised path. What is known only when the command runs is left out,
 /// with all that follows it; the flag says whether nothing was.
 pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
+    // A path as databases take it: `file:PATH?OPTIONS`.
+    let text = text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
+    let text = text.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(text);
     let whole = if text.starts_with('/') { text.to_owned() } else { format!("{folder}/{text}") };
     if text.starts_with(UNKNOWN) {
         return (String::new(), false);
@@ -139,7 +142,6 @@ const SECRET_ENDINGS: &[&str] = &[
     "/etc/master.passwd",
     "/etc/security/opasswd",
     "/Login Data",
-    "/Login Data?immutable=1",
     "/logins.json",
     "/key4.db",
     "/cookies.sqlite",

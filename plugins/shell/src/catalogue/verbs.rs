@@ -17,13 +17,13 @@ const LOOK: &[&str] = &[
     "configs", "convert", "count", "current", "depends", "deps", "desc", "describe", "details", "df", "diagnose", "diagnostic",
     "diagnostics", "diff", "docs", "doctor", "download", "du", "dump", "env", "environments", "estimate", "evaluate", "events",
     "exists", "explain", "fetch", "filter", "find", "get", "graph", "hash", "head", "health", "healthcheck", "help", "history",
-    "home", "hookhelp", "images", "info", "inspect", "is", "leaves", "license", "licenses", "lint", "list", "listen",
+    "home", "images", "info", "inspect", "is", "leaves", "license", "licenses", "lint", "list", "listen",
     "listremotes", "log", "logs", "lookup", "ls", "lsd", "lsf", "lsjson", "lsl", "manifest", "md5sum", "me", "metrics",
     "monitor", "observe", "open", "output", "outputs", "peek", "ping", "plan", "policy", "port", "presign", "preview", "print",
     "projects", "provides", "ps", "query", "quota", "rdepends", "read", "receive", "repolist", "report", "search", "searchdesc",
     "show", "showvminfo", "size", "snapshots", "ssh", "stat", "stats", "status", "sts", "sub", "suggest", "synth", "tail",
     "test", "top", "trace", "tree", "url", "usage", "uses", "validate", "verify", "version", "view", "wait", "watch", "whatis",
-    "whatprovides", "which", "whoami", "why", "wtf",
+    "whatprovides", "which", "whoami", "why", 
 ];
 
 #[rustfmt::skip]

@@ -136,9 +136,10 @@ const TABLE: &[(&str, &str)] = &[
     // what follows from a path
     ("cat ~/.ssh/id_rsa", "secret /home/dev/.ssh/id_rsa, read /home/dev/.ssh/id_rsa"),
     ("cat ~/.ssh/id_rsa.pub", "read /home/dev/.ssh/id_rsa.pub"),
-    ("git diff --output=.git/config HEAD", "persist .git/config, modify .git/config"),
-    ("vault kv destroy -versions=1-3 secret/x", "network?, remote?"),
-    ("aws route53 delete-traffic-policy --id a --version 1", "network amazonaws.com, remote amazonaws.com"),
+    ("sqlite3 'file:/srv/a.key?mode=ro' .tables", "secret /srv/a.key, read /srv/a.key"),
+    ("git log --output .git/config", "persist .git/config, modify .git/config"),
+    ("consul kv delete -recurse team/x", "network?, remote?"),
+    ("aws iam delete-policy-version --version 4", "network amazonaws.com, remote amazonaws.com"),
     ("git remote add origin https://x.example/y", "modify? .git"),
     ("cat .env", "secret .env, read .env"),
     ("cat .env.example", "read .env.example"),
