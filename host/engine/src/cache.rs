@@ -29,7 +29,6 @@ pub(crate) use files::Stamp;
 
 use files::{Folder, Unusable};
 use std::fs::File;
-use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -45,7 +44,6 @@ pub struct CodeCache {
     key: [u8; 32],
     folder: OnceLock<Option<Folder>>,
     events: Mutex<Vec<CacheEvent>>,
-    build: OnceLock<String>,
 }
 
 /// Something in the cache that could not be used. The plugin was compiled anew; the caller records it.
@@ -62,13 +60,13 @@ impl CodeCache {
     /// one, everything is compiled again.
     #[must_use]
     pub fn new(dir: &Path, key: [u8; 32]) -> Self {
-        Self { path: dir.to_owned(), key, folder: OnceLock::new(), events: Mutex::new(Vec::new()), build: OnceLock::new() }
+        Self { path: dir.to_owned(), key, folder: OnceLock::new(), events: Mutex::new(Vec::new()) }
     }
 
     /// The compiled form of the component with that digest, if a trustworthy one is there, and the stamp
     /// of its file where a receipt for it can be given.
     pub(crate) fn code(&self, engine: &wasmtime::Engine, digest: &str, receipt: Option<Stamp>) -> Option<(Component, Option<Stamp>)> {
-        let name = self.code_name(engine, digest);
+        let name = code_name(digest);
         let (file, stamp) = self.open(&name)?;
         if receipt == Some(stamp)
             && let Some(component) = map(engine, &file)
@@ -81,7 +79,7 @@ impl CodeCache {
             self.note(&name, "its signature does not fit");
             return None;
         }
-        // SAFETY: these very bytes carry our key's code for this digest and this build of the compiler,
+        // SAFETY: these very bytes carry our key's code for this digest and this build of the program,
         // so they are what `precompile_component` gave us.
         #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the signature does")]
         let component = unsafe { Component::deserialize(engine, &bytes) };
@@ -95,8 +93,8 @@ impl CodeCache {
     }
 
     /// Keeps the compiled form of a component.
-    pub(crate) fn keep_code(&self, engine: &wasmtime::Engine, digest: &str, code: &[u8]) {
-        let name = self.code_name(engine, digest);
+    pub(crate) fn keep_code(&self, digest: &str, code: &[u8]) {
+        let name = code_name(digest);
         let tag = self.sign(&name, "code", code);
         // The code first: a tag without its code, or beside an older one, only means to compile again.
         if self.write(&name, &[code]) {
@@ -125,10 +123,10 @@ impl CodeCache {
         self.write(name, &[tag.as_bytes(), &body]);
     }
 
-    /// The name of the card for a source and its settings under this build of the compiler.
-    pub(crate) fn card_name(&self, engine: &wasmtime::Engine, source: &[&[u8]], settings: &blake3::Hash) -> String {
+    /// The name of the card for a source and its settings under this build of the program.
+    pub(crate) fn card_name(&self, source: &[&[u8]], settings: &blake3::Hash) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("portcullis card name 1");
-        hasher.update(self.build(engine).as_bytes()).update(settings.as_bytes());
+        hasher.update(BUILD.as_bytes()).update(settings.as_bytes());
         for part in source {
             hasher.update(part).update(b"\0");
         }
@@ -138,19 +136,6 @@ impl CodeCache {
     /// What could not be used since the last call.
     pub(crate) fn take_events(&self) -> Vec<CacheEvent> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn code_name(&self, engine: &wasmtime::Engine, digest: &str) -> String {
-        format!("{digest}-{}.code", self.build(engine))
-    }
-
-    /// What tells this build and configuration of the compiler from any other.
-    fn build(&self, engine: &wasmtime::Engine) -> &str {
-        self.build.get_or_init(|| {
-            let mut hasher = Blake(blake3::Hasher::new_derive_key("portcullis compiler build 1"));
-            engine.precompile_compatibility_hash().hash(&mut hasher);
-            short(&hasher.0.finalize())
-        })
     }
 
     fn sign(&self, name: &str, purpose: &str, bytes: &[u8]) -> blake3::Hash {
@@ -218,6 +203,14 @@ impl std::fmt::Debug for CodeCache {
     }
 }
 
+fn code_name(digest: &str) -> String {
+    format!("{digest}-{BUILD}.code")
+}
+
+/// What tells this program's compiled code from another's. Within one version of the program, wasmtime
+/// itself refuses code that another release or configuration of it compiled; then it is compiled anew.
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("PORTCULLIS_TARGET"));
+
 /// Maps the very file that was opened and looked at, not whatever its name leads to by now.
 #[cfg(target_os = "linux")]
 fn map(engine: &wasmtime::Engine, file: &File) -> Option<Component> {
@@ -239,17 +232,4 @@ fn map(_: &wasmtime::Engine, _: &File) -> Option<Component> {
 
 fn short(hash: &blake3::Hash) -> String {
     hash.to_hex().chars().take(32).collect()
-}
-
-struct Blake(blake3::Hasher);
-
-impl Hasher for Blake {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        let hash = self.0.finalize();
-        hash.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
-    }
 }

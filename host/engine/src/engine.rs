@@ -1,7 +1,7 @@
 //! The one wasmtime engine: how guests are compiled and what no guest gets.
 
 use crate::cache::CodeCache;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Strategy};
 
 /// Bytes of stack for a guest. wasmtime's own default; a Rust guest keeps its frames in linear memory
@@ -12,10 +12,14 @@ pub const STACK_BYTES: usize = 512 << 10;
 const TRACE_FRAMES: usize = 4;
 
 /// Compiles and runs guests. Cheap to clone; one for each process.
+///
+/// Guests run in an engine that has no compiler: setting one up costs a hook more than loading a plugin,
+/// and with a warm cache nothing is compiled.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CodeCache>>,
+    compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
 /// Why there is no engine.
@@ -38,9 +42,22 @@ impl Engine {
     /// # Errors
     /// If wasmtime cannot run on this machine.
     pub fn new(cache: Option<CodeCache>) -> Result<Self, EngineError> {
-        let unsupported = |error: wasmtime::Error| EngineError::Unsupported(format!("{error:#}"));
-        let inner = wasmtime::Engine::new(&config().map_err(unsupported)?).map_err(unsupported)?;
-        Ok(Self { inner, cache: cache.map(Arc::new) })
+        let mut config = common();
+        config.enable_compiler(false);
+        let inner = wasmtime::Engine::new(&config).map_err(|error| EngineError::Unsupported(format!("{error:#}")))?;
+        Ok(Self { inner, cache: cache.map(Arc::new), compiler: Arc::default() })
+    }
+
+    /// Machine code for a component, in the form that the running engine loads.
+    pub(crate) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
+        let compiler = match self.compiler.get() {
+            Some(compiler) => compiler,
+            None => {
+                let made = wasmtime::Engine::new(&compiling()?)?;
+                self.compiler.get_or_init(|| made)
+            }
+        };
+        compiler.precompile_component(bytes)
     }
 }
 
@@ -50,26 +67,31 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-fn config() -> wasmtime::Result<Config> {
+/// What compiling and running must agree on; wasmtime refuses code that was compiled otherwise.
+fn common() -> Config {
     let mut config = Config::new();
-    config.strategy(Strategy::Cranelift);
-    // Naming the target switches off what wasmtime would find out about this machine's CPU: a cached
-    // artefact then runs on any machine of the architecture, and a replay gives the same on each.
-    config.target(env!("PORTCULLIS_TARGET"))?;
-    config.cranelift_nan_canonicalization(true);
     config.consume_fuel(true);
     config.epoch_interruption(true);
     // No async guests: a call costs a third (104 ns against 310).
     config.concurrency_support(false);
     config.max_wasm_stack(STACK_BYTES);
-    // Copying a guest's data costs less than the page faults of mapping it, since no instance serves
-    // twice: instantiate and call 40 us against 63.
-    config.memory_init_cow(false);
     config.wasm_backtrace_max_frames(std::num::NonZeroUsize::new(TRACE_FRAMES));
+    // Copying a guest's data into fresh memory beats mapping it: an instance lives for one call.
+    config.memory_init_cow(false);
     // For the system's unwinder and for source lines: nothing here uses them, each load would pay.
     config.native_unwind_info(false);
     config.generate_address_map(false);
     features(&mut config);
+    config
+}
+
+fn compiling() -> wasmtime::Result<Config> {
+    let mut config = common();
+    config.strategy(Strategy::Cranelift);
+    // Naming the target switches off what wasmtime would find out about this machine's CPU: a cached
+    // artefact then runs on any machine of the architecture, and a replay gives the same on each.
+    config.target(env!("PORTCULLIS_TARGET"))?;
+    config.cranelift_nan_canonicalization(true);
     Ok(config)
 }
 

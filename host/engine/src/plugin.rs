@@ -128,8 +128,8 @@ impl Slot {
     }
 
     /// Its descriptor says that it looks at ended actions only.
-    pub(crate) fn waits_for_outcome(&self) -> bool {
-        let Some(Ok(known)) = &self.known else { return false };
+    pub(crate) fn waits_for_outcome(&mut self, engine: &Engine) -> bool {
+        let Ok(known) = self.known(engine) else { return false };
         known.inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == OUTCOME))
     }
 
@@ -206,18 +206,17 @@ impl Known {
 
     /// The compiled component, and the stamp of the file it came from.
     fn component(&mut self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
-        let Some(cache) = &engine.cache else {
-            let bytes = self.bytes(entry)?;
-            return Ok((compiling(|| Component::from_binary(&engine.inner, &bytes))?, None));
-        };
         let receipt = self.card.as_ref().and_then(|card| card.facts.code);
-        if let Some(found) = cache.code(&engine.inner, &self.inspection.digest, receipt) {
+        let digest = &self.inspection.digest;
+        if let Some(found) = engine.cache.as_ref().and_then(|cache| cache.code(&engine.inner, digest, receipt)) {
             return Ok(found);
         }
         let bytes = self.bytes(entry)?;
-        let code = compiling(|| engine.inner.precompile_component(&bytes))?;
-        cache.keep_code(&engine.inner, &self.inspection.digest, &code);
-        // SAFETY: the line above made these bytes; they were in no one else's hands.
+        let code = compiling(|| engine.compile(&bytes))?;
+        if let Some(cache) = &engine.cache {
+            cache.keep_code(digest, &code);
+        }
+        // SAFETY: the lines above made these bytes; they were in no one else's hands.
         #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; this is our own")]
         let component = unsafe { Component::deserialize(&engine.inner, &code) };
         component.map(|component| (component, None)).map_err(|error| invalid(&error))
@@ -251,21 +250,21 @@ impl Known {
             return;
         }
         let facts = crate::cache::Facts { inspection: self.inspection.clone(), source: self.source, code };
-        cache.keep_card(&card_name(engine, cache, entry), &Card { facts, prepared: prepared.to_vec() });
+        cache.keep_card(&card_name(cache, entry), &Card { facts, prepared: prepared.to_vec() });
     }
 }
 
 fn card_of(engine: &Engine, entry: &Entry, source: Option<Stamp>) -> Option<Card> {
     let cache = engine.cache.as_deref()?;
-    cache.card(&card_name(engine, cache, entry)).filter(|card| card.facts.source == source)
+    cache.card(&card_name(cache, entry)).filter(|card| card.facts.source == source)
 }
 
-fn card_name(engine: &Engine, cache: &crate::cache::CodeCache, entry: &Entry) -> String {
+fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
     let source: [&[u8]; 2] = match &entry.source {
         Source::Builtin { digest, .. } => [b"builtin", digest.as_bytes()],
         Source::File(path) => [b"file", path.as_os_str().as_bytes()],
     };
-    cache.card_name(&engine.inner, &source, &settings::digest(&entry.settings))
+    cache.card_name(&source, &settings::digest(&entry.settings))
 }
 
 /// Reads a file and stamps the very file that was read.

@@ -177,7 +177,7 @@ impl PluginSet {
         for slot in &mut self.slots {
             let name = slot.entry.name.clone();
             match slot.kind(&self.engine) {
-                Some(found) if found == kind && !ended && slot.waits_for_outcome() => {}
+                Some(found) if found == kind && !ended && slot.waits_for_outcome(&self.engine) => {}
                 Some(found) if found == kind => {
                     answers.push(turn.take(slot, &mut self.backstop, |loaded, store| ask(&name, loaded, store), &accept));
                 }
