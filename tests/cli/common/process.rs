@@ -1,0 +1,78 @@
+//! Runs a program to its end or its deadline.
+
+use anyhow::{Context, Result, bail};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Its standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Everything, for a message.
+    pub fn all(&self) -> String {
+        let short: String = self.text().chars().take(3000).collect();
+        let complaint: String = self.stderr.chars().take(3000).collect();
+        format!("exit {:?}, stdout `{}`, stderr `{}`", self.code, short.trim(), complaint.trim())
+    }
+}
+
+/// Runs a program with this input. One that is still there at its deadline is ended, and that is an error.
+pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
+    let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let fed = feed(&mut child, input.to_vec());
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{name}` did not end within {} s", limit.as_secs());
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    let gathered = |handle: JoinHandle<Vec<u8>>| handle.join().unwrap_or_default();
+    // A program may end without reading all of its input.
+    drop(fed.join());
+    Ok(Ended { code: status.code(), stdout: gathered(stdout), stderr: String::from_utf8_lossy(&gathered(stderr)).into_owned() })
+}
+
+/// Reads a stream to its end in a thread of its own.
+pub fn drain(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            // What was read before an error counts.
+            let _ = stream.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+fn feed(child: &mut Child, input: Vec<u8>) -> JoinHandle<()> {
+    let stdin = child.stdin.take();
+    thread::spawn(move || {
+        if let Some(mut stdin) = stdin {
+            let _ = stdin.write_all(&input);
+        }
+    })
+}

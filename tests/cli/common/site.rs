@@ -1,0 +1,196 @@
+//! The folders of one test: a project, a person's home, our state.
+
+use super::Ground;
+use super::calls::Calls;
+use super::process::{self, Ended};
+use super::reply::{self, Answer, Reply};
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// How long one of our commands may take before a test gives it up.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A user without rights, who owns nothing else.
+const NOBODY: u32 = 65_534;
+
+/// One test's folders. Removed when dropped.
+#[derive(Debug)]
+pub struct Site {
+    root: PathBuf,
+    binary: PathBuf,
+    user: Option<u32>,
+}
+
+impl Site {
+    /// Folders with a warm home: compiled plugins, no journal.
+    pub fn new(name: &str) -> Result<Self> {
+        let ground = Ground::get()?;
+        let root = ground.root.join(name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+        for folder in ["project", "person"] {
+            fs::create_dir_all(root.join(folder)).with_context(|| format!("cannot make `{}`", root.display()))?;
+        }
+        let site = Self { root, binary: ground.binary.clone(), user: None };
+        copy_home(&ground.warm, &site.state())?;
+        Ok(site)
+    }
+
+    /// Everything belongs to, and is run by, a user whom permissions hold back: this one, or nobody where
+    /// this one is the superuser.
+    pub fn held_back(mut self) -> Result<Self> {
+        if fs::metadata(&self.root)?.uid() == 0 {
+            give_away(&self.root)?;
+            self.user = Some(NOBODY);
+        }
+        Ok(self)
+    }
+
+    /// Where our state and configuration lie.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// The agent's working folder.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// What `~` is.
+    pub fn person(&self) -> PathBuf {
+        self.root.join("person")
+    }
+
+    /// The binary.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// Calls of a client in this project.
+    pub fn calls(&self, session: &str) -> Calls {
+        Calls::new(session, &self.project())
+    }
+
+    /// Our binary with those arguments, in an environment that holds what it needs and nothing else.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(self.project()).env_clear();
+        command.env("HOME", self.person()).env("PORTCULLIS_HOME", self.state()).env("TMPDIR", &self.root);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        command
+    }
+
+    /// Runs one of our commands.
+    pub fn run(&self, arguments: &[&str]) -> Result<Ended> {
+        process::run(self.command(arguments), b"", LIMIT)
+    }
+
+    /// Runs one of our commands, which must succeed; its standard output.
+    pub fn output(&self, arguments: &[&str]) -> Result<String> {
+        let ended = self.run(arguments)?;
+        ensure!(ended.code == Some(0), "`portcullis {}`: {}", arguments.join(" "), ended.all());
+        Ok(ended.text())
+    }
+
+    /// Puts an event to the hook and reads the answer as the client would.
+    pub fn hook(&self, event: &Value) -> Result<Reply> {
+        self.ask(self.command(&["hook", "claude"]), name_of(event), event.to_string().as_bytes())
+    }
+
+    /// Puts bytes to a command that is a hook.
+    pub fn ask(&self, hook: Command, event: &str, input: &[u8]) -> Result<Reply> {
+        let ended = process::run(hook, input, LIMIT)?;
+        reply::read(event, &ended)
+    }
+
+    /// An ordinary action, which nobody objects to.
+    pub fn ordinary(&self, session: &str) -> Result<()> {
+        let reply = self.hook(&self.calls(session).bash("ordinary", "ls"))?;
+        ensure!(reply.answer == Answer::Quiet, "the next ordinary action was not let through: {reply:?}");
+        Ok(())
+    }
+
+    /// All records, oldest first.
+    pub fn records(&self) -> Result<Vec<Value>> {
+        self.shown(&[])
+    }
+
+    /// The records that `audit show` finds with those arguments.
+    pub fn shown(&self, arguments: &[&str]) -> Result<Vec<Value>> {
+        let all = [&["audit", "show", "--json", "--limit", "1000000"], arguments].concat();
+        lines(&self.output(&all)?)
+    }
+
+    /// The journal's chain holds.
+    pub fn verify(&self) -> Result<()> {
+        let text = self.output(&["audit", "verify"])?;
+        ensure!(text.contains("the chain holds"), "`audit verify` said `{}`", text.trim());
+        Ok(())
+    }
+
+    /// Puts text into a file of the state.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let path = self.state().join(name);
+        let folder = path.parent().ok_or_else(|| anyhow!("`{name}` has no folder"))?;
+        fs::create_dir_all(folder)?;
+        fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
+    }
+
+    /// Moves everything of the journal away.
+    pub fn forget_journal(&self) -> Result<()> {
+        for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+            let path = self.state().join(name);
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() => fs::remove_dir_all(&path)?,
+                Ok(_) => fs::remove_file(&path)?,
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        // What stays is removed with the ground.
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+/// JSON Lines.
+pub fn lines(text: &str) -> Result<Vec<Value>> {
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON"))).collect()
+}
+
+/// The event's name.
+pub fn name_of(event: &Value) -> &str {
+    event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Copies key and compiled code.
+pub fn copy_home(from: &Path, to: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(to.join("cache"))?;
+    fs::copy(from.join("key"), to.join("key")).context("cannot copy the key")?;
+    for entry in fs::read_dir(from.join("cache"))? {
+        let path = entry?.path();
+        let name = path.file_name().ok_or_else(|| anyhow!("`{}` has no name", path.display()))?;
+        fs::copy(&path, to.join("cache").join(name))?;
+    }
+    Ok(())
+}
+
+fn give_away(path: &Path) -> Result<()> {
+    chown(path, Some(NOBODY), Some(NOBODY)).with_context(|| format!("cannot give `{}` away", path.display()))?;
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give_away(&entry?.path())?;
+        }
+    }
+    Ok(())
+}

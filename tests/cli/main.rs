@@ -1,0 +1,17 @@
+//! The built binary as its users meet it: whatever reaches the hook gets a valid answer, and every
+//! command does what it says. What the plugins think of an action is tested where they are.
+
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+
+mod bad_input;
+mod captures;
+mod commands;
+mod common;
+mod replays;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let tests = [bad_input::tests(), captures::tests(), commands::tests(), replays::tests()];
+    common::run(tests.into_iter().flatten().collect())
+}

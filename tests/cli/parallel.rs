@@ -1,0 +1,262 @@
+//! Hooks that run at the same time, and hooks that are killed: nothing that was answered is lost, nothing
+//! is there twice, and the chain holds.
+//!
+//! `PORTCULLIS_ROUNDS` (500) says how often eight hooks start at once, `PORTCULLIS_KILLS` (100) how many
+//! are killed.
+
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+
+mod common;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use common::reply::{self, Answer};
+use common::site::{Site, name_of};
+use common::{process, tell, trial};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::process::{Child, ExitCode, Stdio};
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many hooks start at once.
+const AT_ONCE: usize = 8;
+const SESSION: &str = "parallel";
+
+fn main() -> ExitCode {
+    common::run_in_turn(vec![
+        trial("parallel: eight hooks of one session at once lose nothing", at_once),
+        trial("parallel: a killed hook loses nothing that it answered", killed),
+        trial("parallel: eight first hooks make one home", first),
+    ])
+}
+
+fn number(variable: &str, default: usize) -> Result<usize> {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().with_context(|| format!("{variable} is `{text}`, which is no number")),
+        Err(_) => Ok(default),
+    }
+}
+
+fn at_once() -> Result<()> {
+    let site = Site::new("at-once")?;
+    let rounds = number("PORTCULLIS_ROUNDS", 500)?;
+    let begun = Instant::now();
+    together(&site, rounds)?;
+    tell(&format!("{rounds} rounds of {AT_ONCE} hooks took {:.1} s", begun.elapsed().as_secs_f64()));
+    site.verify()?;
+    let records = site.records()?;
+    let mut sent = BTreeMap::new();
+    for event in (0..rounds).flat_map(|round| (0..AT_ONCE).map(move |worker| (round, worker))).map(|at| event(&site, at)) {
+        *sent.entry(name_of(&event).to_owned()).or_insert(0) += 1;
+    }
+    ensure!(records.len() == rounds * AT_ONCE, "{} hooks answered, but the journal has {} records", rounds * AT_ONCE, records.len());
+    for (event, count) in sent {
+        let found = records.iter().filter(|record| record["event"] == event.as_str()).count();
+        ensure!(found == count, "{count} times {event} was answered, but {found} records tell of it");
+    }
+    history(&records)?;
+    totals(&site, &records)
+}
+
+/// Each worker is a client of its own that announces a call in one round and tells its result in the next.
+fn together(site: &Site, rounds: usize) -> Result<()> {
+    let barrier = Barrier::new(AT_ONCE);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE)
+            .map(|worker| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let mut wrong = Ok(());
+                    for round in 0..rounds {
+                        barrier.wait();
+                        let told = quiet(site, &event(site, (round, worker)));
+                        wrong = wrong.and(told.with_context(|| format!("round {round}, hook {worker}")));
+                    }
+                    wrong
+                })
+            })
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| anyhow!("a worker panicked"))?)
+    })
+}
+
+/// Before and after a call in turns, half of the workers a round later; theirs begin with a prompt.
+fn event(site: &Site, (round, worker): (usize, usize)) -> Value {
+    let calls = site.calls(SESSION);
+    let late = worker % 2;
+    if round < late {
+        return calls.prompt(&format!("read the notes of worker {worker}"));
+    }
+    let turn = round - late;
+    let (id, command) = (format!("w{worker}-{}", turn / 2), format!("cat notes-{worker}-{}.txt", turn / 2));
+    if turn.is_multiple_of(2) { calls.bash(&id, &command) } else { calls.bash_done(&id, &command, &format!("the notes of {id}")) }
+}
+
+fn quiet(site: &Site, event: &Value) -> Result<()> {
+    let reply = site.hook(event)?;
+    ensure!(reply.answer == Answer::Quiet, "{reply:?}");
+    Ok(())
+}
+
+/// One record a call and result, linked to each other, in steps without gaps.
+fn history(records: &[Value]) -> Result<()> {
+    let ids: BTreeSet<&str> = records.iter().filter_map(|record| record["id"].as_str()).collect();
+    ensure!(ids.len() == records.len(), "{} records share {} ids", records.len(), ids.len());
+    let by_call = |kind: &str| -> Result<BTreeMap<String, &Value>> {
+        let mut found = BTreeMap::new();
+        for record in records.iter().filter(|record| record["kind"] == kind) {
+            let call = record["call"].as_str().ok_or_else(|| anyhow!("a record without its call: {record}"))?;
+            ensure!(found.insert(call.to_owned(), record).is_none(), "call `{call}` has two records of kind {kind}");
+        }
+        Ok(found)
+    };
+    let (reviews, outcomes) = (by_call("review")?, by_call("outcome")?);
+    ensure!(
+        reviews.len() + outcomes.len() + named(records, "session") == records.len(),
+        "there are records of other kinds: {:?}",
+        kinds(records)
+    );
+    let steps: BTreeSet<u64> = reviews.values().filter_map(|record| record["step"].as_u64()).collect();
+    ensure!(steps.len() == reviews.len(), "{} calls share {} steps", reviews.len(), steps.len());
+    ensure!(steps.iter().copied().eq(0..steps.len() as u64), "the steps have gaps");
+    for (call, outcome) in &outcomes {
+        let review = reviews.get(call).ok_or_else(|| anyhow!("call `{call}` ended without a review"))?;
+        ensure!(outcome["details"]["review"] == review["id"], "the result of `{call}` names another review");
+        ensure!(outcome["step"] == review["step"], "the result of `{call}` is of another step");
+        ensure!(review["sequence"].as_u64() < outcome["sequence"].as_u64(), "`{call}` ended before it began");
+    }
+    Ok(())
+}
+
+/// The session's own sums agree with its records.
+fn totals(site: &Site, records: &[Value]) -> Result<()> {
+    quiet(site, &site.calls(SESSION).event("SessionEnd", json!({ "reason": "other" })))?;
+    let ended = site.records()?;
+    let totals = &ended.last().ok_or_else(|| anyhow!("no record of the end"))?["details"]["totals"];
+    let (steps, prompts) = (named(records, "review"), named(records, "session"));
+    ensure!(totals["steps"] == steps && totals["prompts"] == prompts, "{steps} calls, {prompts} prompts, but the session counted {totals}");
+    Ok(())
+}
+
+fn named(records: &[Value], kind: &str) -> usize {
+    records.iter().filter(|record| record["kind"] == kind).count()
+}
+
+fn kinds(records: &[Value]) -> BTreeSet<&str> {
+    records.iter().filter_map(|record| record["kind"].as_str()).collect()
+}
+
+/// Two hooks at a time; one is killed somewhere on its way.
+fn killed() -> Result<()> {
+    let site = Site::new("killed")?;
+    let kills = number("PORTCULLIS_KILLS", 100)?;
+    let usual = usual(&site)?;
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let (mut answered, mut cut_off) = (BTreeSet::new(), 0);
+    for round in 0..kills {
+        let (victim, other) = (format!("victim-{round}"), format!("other-{round}"));
+        let calls = site.calls("killed");
+        let hooks = [start(&site, &calls.bash(&victim, "ls"))?, start(&site, &calls.bash(&other, "ls"))?];
+        thread::sleep(usual.mul_f64(chance.below(1.1)));
+        let [mut first, second] = hooks;
+        first.kill()?;
+        for (id, hook, must) in [(victim, first, false), (other, second, true)] {
+            let said = ended(hook)?;
+            if reply::read("PreToolUse", &said).is_ok_and(|reply| reply.answer == Answer::Quiet) || whole(&said.stdout) {
+                answered.insert(id);
+            } else {
+                ensure!(!must, "the hook beside the killed one: {}", said.all());
+                cut_off += 1;
+            }
+        }
+    }
+    tell(&format!("{kills} hooks were killed within {:.1} ms: {cut_off} before they had answered", usual.as_secs_f64() * 1100.0));
+    ensure!(cut_off > 0 && answered.len() > kills, "the kills did not hit hooks on both sides of their answer");
+    site.verify()?;
+    let records = site.records()?;
+    let mut recorded = BTreeSet::new();
+    for record in records.iter().filter(|record| record["session"] == "killed") {
+        let call = record["call"].as_str().unwrap_or_default().to_owned();
+        ensure!(recorded.insert(call), "a call has two records: {record}");
+    }
+    let lost: Vec<_> = answered.difference(&recorded).collect();
+    ensure!(lost.is_empty(), "these were answered and have no record: {lost:?}");
+    site.ordinary("after")?;
+    site.verify()
+}
+
+/// The answer was written, whatever became of its hook.
+fn whole(stdout: &[u8]) -> bool {
+    stdout.last() == Some(&b'\n') && serde_json::from_slice::<Value>(stdout).is_ok()
+}
+
+/// How long two hooks at once usually take: the median of some.
+fn usual(site: &Site) -> Result<Duration> {
+    let mut times = Vec::new();
+    for turn in 0..11 {
+        let calls = site.calls("usual");
+        let begun = Instant::now();
+        let hooks = [0, 1].map(|hook| start(site, &calls.bash(&format!("{turn}-{hook}"), "ls")));
+        for hook in hooks {
+            ensure!(ended(hook?)?.code == Some(0), "a hook failed");
+        }
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
+}
+
+fn start(site: &Site, event: &Value) -> Result<Child> {
+    let mut hook = site.command(&["hook", "claude"]);
+    hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = hook.spawn().context("cannot start the hook")?;
+    let mut stdin = child.stdin.take().ok_or_else(|| anyhow!("the hook has no input"))?;
+    // A small input fits into the pipe, so this never waits.
+    stdin.write_all(event.to_string().as_bytes())?;
+    Ok(child)
+}
+
+fn ended(child: Child) -> Result<process::Ended> {
+    let output = child.wait_with_output()?;
+    Ok(process::Ended { code: output.status.code(), stdout: output.stdout, stderr: String::from_utf8_lossy(&output.stderr).into_owned() })
+}
+
+/// Hooks that race to make the journal; the last time key and compiled code too.
+fn first() -> Result<()> {
+    for round in 0..20 {
+        let site = Site::new(&format!("first-{round}"))?;
+        if round == 19 {
+            std::fs::remove_dir_all(site.state())?;
+        }
+        let barrier = Barrier::new(AT_ONCE);
+        let hook = |number: usize| {
+            barrier.wait();
+            quiet(&site, &site.calls(&format!("session-{number}")).bash("first", "ls"))
+        };
+        thread::scope(|scope| {
+            let hook = &hook;
+            let hooks: Vec<_> = (0..AT_ONCE).map(|number| scope.spawn(move || hook(number))).collect();
+            hooks.into_iter().try_for_each(|hook| hook.join().map_err(|_| anyhow!("a worker panicked"))?)
+        })
+        .with_context(|| format!("round {round}"))?;
+        site.verify()?;
+        let records = site.records()?;
+        ensure!(records.len() == AT_ONCE, "{} of {AT_ONCE} first calls have a record", records.len());
+    }
+    Ok(())
+}
+
+/// The same numbers in each run, spread as chance would.
+struct Chance(u64);
+
+impl Chance {
+    /// At least 0, below `limit`.
+    fn below(&mut self, limit: f64) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64 * limit
+    }
+}
