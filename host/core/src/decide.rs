@@ -41,6 +41,18 @@ pub struct Decision {
     pub stops: Option<String>,
 }
 
+impl Decision {
+    /// Makes the verdict stricter for something that is no finding: a rewrite that cannot be used, a
+    /// session that was stopped. Never loosens it.
+    pub fn tighten(&mut self, to: Verdict, cause: impl Into<String>) {
+        if to > self.verdict {
+            self.adjustments.push(Adjustment { cause: cause.into(), from: self.verdict, to });
+            self.verdict = to;
+        }
+        self.explanation = explain(self.verdict, &self.primary_reason);
+    }
+}
+
 /// One change of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjustment {

@@ -6,9 +6,10 @@
 use crate::decide::Decision;
 use crate::finding::{Detection, Issue, PastIntervention};
 use crate::policy::{InterventionPolicy, Strategy};
-use crate::review::{Findings, Named};
+use crate::review::{Findings, Named, RULE};
 use crate::score::{Score, Severity};
 use crate::session::{IssueState, Session, at_once};
+use crate::text::cut;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -77,7 +78,7 @@ pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Ve
         .and_then(|rule| findings.objections.iter().find(|objection| &objection.rule == rule && objection.severity == Severity::Critical));
     if let Some(objection) = objection {
         issues.push(Issue {
-            name: format!("rule:{}", objection.rule),
+            name: format!("{RULE}{}", cut(&objection.rule, 128)),
             severity: Severity::Critical,
             confidence: Score::MAX,
             impact: Score::MAX,
@@ -129,6 +130,7 @@ pub const fn allowed(score: u32) -> Kind {
 }
 
 /// Takes note of an issue and says which intervention is due; none while the escalation delay runs.
+/// `step` counts the steps of all the session's agents, since they share its issues.
 pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<Due> {
     let known = session.issues.get(&issue.name).cloned();
     let state = match known {
@@ -137,7 +139,7 @@ pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy:
     };
     issue.recurrences = state.recurrences;
     let level = state.level;
-    session.issues.insert(issue.name.clone(), state);
+    session.note_issue(&issue.name, state);
     let score = score(issue.severity, issue.confidence, issue.impact, level);
     let kind = choose(&issue, score, policy.strategy);
     let cooling = session.interventions.back().is_some_and(|past| now.saturating_sub(past.at) < policy.cooldown_ms);
@@ -157,14 +159,14 @@ fn again(state: &IssueState, issue: &Issue, session: &mut Session, step: u64, no
     if let Some(past) = session.interventions.iter_mut().rev().find(|past| past.issue == issue.name && past.effectiveness.is_none()) {
         past.effectiveness = Some(effectiveness);
     }
-    let level = if effectiveness >= Score::new(600) { state.level.saturating_sub(1) } else { (state.level + 1).min(4) };
-    Some(IssueState { recurrences: state.recurrences + 1, level, step, at: now })
+    let level = if effectiveness >= Score::new(600) { state.level.saturating_sub(1) } else { state.level.saturating_add(1).min(4) };
+    Some(IssueState { recurrences: state.recurrences.saturating_add(1), level, step, at: now })
 }
 
 fn choose(issue: &Issue, score: u32, strategy: Strategy) -> Kind {
     let ladder = ladder(&issue.name);
     let column = |index: usize| ladder.get(index.min(3)).copied().unwrap_or(Kind::SoftCorrection);
-    if issue.name.starts_with("rule:") {
+    if issue.name.starts_with(RULE) {
         return Kind::EmergencyStop;
     }
     match strategy {

@@ -11,6 +11,7 @@ mod detect;
 pub use detect::{Kind, Secret};
 
 use crate::action::{Action, Operation};
+use crate::text::floor;
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -98,9 +99,44 @@ impl Mask {
         self.trace(text).text
     }
 
-    /// `text` with every secret replaced, and where.
+    /// At most about `limit` bytes of `text`, with every secret replaced: one that lies across the cut
+    /// is replaced whole.
+    #[must_use]
+    pub fn cut(&self, text: &str, limit: usize) -> String {
+        if text.len() <= limit {
+            return self.apply(text);
+        }
+        let mut masked = self.trace(text).up_to(floor(text, limit.saturating_sub('…'.len_utf8())));
+        masked.push('…');
+        masked
+    }
+
+    /// `text` with every secret replaced, and where. The beginning of one at the end of a text that was
+    /// cut (it ends in `…`) is replaced too.
     #[must_use]
     pub fn trace(&self, text: &str) -> Masked {
+        let (body, end) = text.strip_suffix('…').map_or((text, ""), |body| (body, "…"));
+        let mut traced = self.trace_whole(body);
+        if !end.is_empty() {
+            self.replace_tail(&mut traced, body.len());
+            traced.text.push_str(end);
+        }
+        traced
+    }
+
+    /// Replaces what the end of a cut text shows of a secret, `length` being the original's.
+    fn replace_tail(&self, traced: &mut Masked, length: usize) {
+        let plain = traced.places.last().map_or(0, |place| place.masked.end);
+        let Some(tail) = traced.text.get(plain..) else { return };
+        let parts = self.values.iter().filter_map(|(value, placeholder)| Some((begun(tail, value)?, placeholder)));
+        let Some((shown, placeholder)) = parts.max_by_key(|(shown, _)| *shown) else { return };
+        let start = traced.text.len() - shown;
+        traced.text.truncate(start);
+        traced.text.push_str(placeholder);
+        traced.places.push(Place { masked: start..traced.text.len(), original: length - shown..length });
+    }
+
+    fn trace_whole(&self, text: &str) -> Masked {
         let Some(finder) = &self.finder else { return Masked { text: text.to_owned(), places: Vec::new() } };
         let mut masked = String::with_capacity(text.len());
         let mut places = Vec::new();
@@ -116,12 +152,19 @@ impl Mask {
         Masked { text: masked, places }
     }
 
+    /// Whether `text` shows none of these secrets.
+    #[must_use]
+    pub fn hides_all(&self, text: &str) -> bool {
+        self.trace(text).places.is_empty()
+    }
+
     /// Masks every text of an action in place and moves the commands' spans along.
     pub fn action(&self, action: &mut Action) {
         if self.is_empty() {
             return;
         }
         let replace = |text: &mut String| *text = self.apply(text);
+        replace(&mut action.tool);
         replace(&mut action.parameters);
         match &mut action.operation {
             Operation::Shell(shell) => self.shell(shell),
@@ -133,20 +176,24 @@ impl Mask {
                 replace(&mut request.url);
                 request.body.iter_mut().for_each(replace);
             }
-            Operation::Message(message) => replace(&mut message.text),
-            Operation::Tool(tool) => tool.arguments.iter_mut().for_each(|(_, value)| replace(value)),
+            Operation::Message(message) => {
+                replace(&mut message.recipient);
+                replace(&mut message.text);
+            }
+            Operation::Tool(tool) => {
+                tool.server.iter_mut().for_each(replace);
+                replace(&mut tool.name);
+                tool.arguments.iter_mut().flat_map(|(key, value)| [key, value]).for_each(replace);
+            }
             Operation::Other(text) => replace(text),
         }
         let facts = &mut action.facts;
         facts.effects.iter_mut().for_each(|effect| replace(&mut effect.target));
         facts.gaps.iter_mut().chain(facts.hosts.iter_mut()).chain(facts.programs.iter_mut()).for_each(replace);
+        facts.forms.iter_mut().for_each(|form| replace(&mut form.label));
         for path in &mut facts.paths {
             replace(&mut path.text);
             path.link_target.iter_mut().for_each(replace);
-        }
-        if let Some(outcome) = &mut action.outcome {
-            replace(&mut outcome.error);
-            replace(&mut outcome.output);
         }
     }
 
@@ -158,10 +205,29 @@ impl Mask {
             command.program = self.apply(&command.program);
             command.words.iter_mut().for_each(|word| word.text = self.apply(&word.text));
             command.assignments.iter_mut().for_each(|(_, value)| *value = self.apply(value));
+            command.wrappers.iter_mut().for_each(|wrapper| *wrapper = self.apply(wrapper));
             command.redirections.iter_mut().for_each(|redirection| redirection.target.text = self.apply(&redirection.target.text));
         }
         shell.text = traced.text;
     }
+}
+
+/// The fewest bytes of a secret that are worth hiding.
+const LEAST_SHOWN: usize = 4;
+/// So many first bytes of a longer secret are looked for at once.
+const HEAD: usize = 64;
+
+/// How many bytes at the end of `tail` are the beginning of `value`, if they are enough to tell something.
+fn begun(tail: &str, value: &str) -> Option<usize> {
+    let (tail, value) = (tail.as_bytes(), value.as_bytes());
+    let most = tail.len().min(value.len().saturating_sub(1));
+    let fits = |length: &usize| tail.ends_with(value.get(..*length).unwrap_or(tail));
+    let long = (most > HEAD).then(|| {
+        let end = tail.get(tail.len() - most..)?;
+        let starts = end.windows(HEAD).enumerate().filter(|(_, window)| value.starts_with(window)).map(|(start, _)| most - start);
+        starts.take(HEAD).find(fits)
+    });
+    long.flatten().or_else(|| (LEAST_SHOWN..=most.min(HEAD)).rev().find(fits))
 }
 
 /// A masked text and where its placeholders stand.
@@ -196,6 +262,14 @@ impl Masked {
             before.map_or(index, |place| place.original.end + (index - place.masked.end))
         };
         Some(shift(range.start)..shift(range.end))
+    }
+
+    /// The masked text of the original's first `index` bytes; a secret that they cut is there whole.
+    fn up_to(mut self, index: usize) -> String {
+        let before = self.places.iter().take_while(|place| place.original.start < index).last();
+        let end = before.map_or(index, |place| place.masked.end + index.saturating_sub(place.original.end));
+        self.text.truncate(floor(&self.text, end));
+        self.text
     }
 
     fn to_masked(&self, index: u32) -> u32 {

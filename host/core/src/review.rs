@@ -9,6 +9,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::finding::{Assessment, Detection, FactorKind, Report, Rewrite, SideEffect};
 use crate::plugins::{Answer, Identity};
 use crate::score::{Score, Severity, Verdict};
+use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,6 +62,28 @@ pub struct Objection {
     pub alternatives: Vec<String>,
     /// It offered a rewrite.
     pub rewrite: bool,
+}
+
+/// The most detections in one report.
+const MOST_DETECTIONS: usize = 16;
+/// The most bytes of a pattern's own state.
+const MOST_STATE: usize = 64 * 1024;
+/// The most bytes of a pattern's name.
+const MOST_NAME: usize = 128;
+/// Begins the names of issues that the host itself makes of a rule's violation: they stop the session.
+pub const RULE: &str = "rule:";
+
+/// Why a detection cannot be, if it cannot.
+fn impossible(detection: &Detection, newest: u64) -> Option<String> {
+    let name = one_line(&detection.pattern, 64);
+    if detection.pattern.is_empty() || detection.pattern.len() > MOST_NAME {
+        return Some(format!("the pattern's name `{name}` must have 1 to {MOST_NAME} bytes"));
+    }
+    if detection.pattern.starts_with(RULE) {
+        return Some(format!("the pattern `{name}` is named as a rule's violation: only the host names those"));
+    }
+    let first = detection.first_step;
+    (first > newest).then(|| format!("the pattern `{name}` began at step {first}, which is still to come after {newest}"))
 }
 
 impl Findings {
@@ -118,8 +141,10 @@ impl Findings {
         }
         for ruling in assessment.rulings {
             if ruling.verdict == Verdict::Allow {
-                self.faults
-                    .push(plugin.fault(FaultKind::BadValue, format!("the rule `{}` answered allow: a rule can only object", ruling.rule)));
+                self.faults.push(plugin.fault(
+                    FaultKind::BadValue,
+                    format!("the rule `{}` answered allow: a rule can only object", one_line(&ruling.rule, 128)),
+                ));
                 continue;
             }
             brief.verdict = brief.verdict.max(ruling.verdict);
@@ -140,21 +165,36 @@ impl Findings {
         Some(brief)
     }
 
-    /// Adds what the patterns said, and keeps their new states.
-    pub fn detected(&mut self, answers: Vec<Answer<Report>>, states: &mut BTreeMap<String, Vec<u8>>) {
+    /// Adds what the patterns said, and keeps their new states. `newest` is the session's newest step.
+    pub fn detected(&mut self, answers: Vec<Answer<Report>>, states: &mut BTreeMap<String, Vec<u8>>, newest: u64) {
         for answer in answers {
-            let report = match answer.result {
-                Ok(report) => report,
-                Err(fault) => {
-                    self.faults.push(fault);
-                    continue;
-                }
-            };
-            if let Some(state) = report.state {
-                states.insert(answer.plugin.name.clone(), state);
+            match answer.result {
+                Ok(report) => self.report(&answer.plugin, report, states, newest),
+                Err(fault) => self.faults.push(fault),
             }
-            let named = |finding| Named { plugin: answer.plugin.name.clone(), finding };
-            self.detections.extend(report.detections.into_iter().map(named));
+        }
+    }
+
+    /// A part that cannot be is a fault; the other parts count all the same.
+    fn report(&mut self, plugin: &Identity, report: Report, states: &mut BTreeMap<String, Vec<u8>>, newest: u64) {
+        match report.state {
+            Some(state) if state.len() > MOST_STATE => {
+                let detail = format!("its state has {} bytes; at most {MOST_STATE} are kept", state.len());
+                self.faults.push(plugin.fault(FaultKind::OutputTooLarge, detail));
+            }
+            Some(state) => drop(states.insert(plugin.name.clone(), state)),
+            None => {}
+        }
+        let count = report.detections.len();
+        if count > MOST_DETECTIONS {
+            let detail = format!("it reports {count} detections; at most {MOST_DETECTIONS} are taken");
+            self.faults.push(plugin.fault(FaultKind::OutputTooLarge, detail));
+        }
+        for finding in report.detections.into_iter().take(MOST_DETECTIONS) {
+            match impossible(&finding, newest) {
+                Some(problem) => self.faults.push(plugin.fault(FaultKind::BadValue, problem)),
+                None => self.detections.push(Named { plugin: plugin.name.clone(), finding }),
+            }
         }
     }
 

@@ -16,12 +16,17 @@ use std::collections::{BTreeMap, VecDeque};
 pub const HISTORY: usize = 200;
 /// Goals that are kept.
 pub const GOALS: usize = 16;
-/// Calls without an outcome that are kept; older ones are forgotten and count as never ended.
+/// Calls without an outcome that are kept, refused ones included; older ones are forgotten and count
+/// as never ended.
 const PENDING: usize = 64;
 /// Ids of reviewed calls that are kept, to notice calls that were never reviewed.
 const CALLS: usize = 512;
 /// Action shapes whose repetition is counted.
 const SHAPES: usize = 256;
+/// Issues that are kept.
+const ISSUES: usize = 64;
+/// Limits that are kept.
+const LIMITS: usize = 16;
 /// Interventions that are kept.
 const INTERVENTIONS: usize = 32;
 /// One-line descriptions of the newest actions.
@@ -76,7 +81,7 @@ pub struct IssueState {
     pub recurrences: u32,
     /// How far the host has escalated, 0 to 4.
     pub level: u8,
-    /// The step at which it was last answered.
+    /// How many steps all agents had made when it was last answered.
     pub step: u64,
     /// When.
     pub at: Timestamp,
@@ -91,7 +96,7 @@ pub struct Agent {
     pub steps: VecDeque<Step>,
     /// Sums.
     pub totals: Totals,
-    /// Calls that were let run and have not ended.
+    /// Reviewed calls whose end is not known.
     pub pending: VecDeque<Pending>,
     /// Fingerprints of the newest reviewed calls' ids.
     calls: VecDeque<u64>,
@@ -105,7 +110,7 @@ pub struct Agent {
     pub recent: VecDeque<String>,
 }
 
-/// A call that was let run and has not ended.
+/// A reviewed call whose end is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// Fingerprint of its id, or of its identity where the client gives none.
@@ -158,8 +163,8 @@ fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, StateError> {
 impl Session {
     /// Takes note of an event: the first one sets start, project and limits.
     pub fn touch(&mut self, now: Timestamp, cwd: &str, limits: &LimitPolicy) {
-        self.events += 1;
-        if self.started == 0 {
+        self.events = self.events.saturating_add(1);
+        if self.events == 1 {
             self.started = now;
             self.limits = vec![Limit { quantity: Quantity::FileOperations, maximum: limits.file_operations, used: 0 }];
         }
@@ -170,7 +175,7 @@ impl Session {
 
     /// A new prompt: its goal, if it is one, and fresh counters.
     pub fn prompt(&mut self, goal: Option<String>, now: Timestamp) {
-        self.prompts += 1;
+        self.prompts = self.prompts.saturating_add(1);
         self.totals.prompts = self.prompts;
         self.limits.iter_mut().for_each(|limit| limit.used = 0);
         if let Some(goal) = goal {
@@ -190,22 +195,38 @@ impl Session {
 
     /// Counts file operations against their limit.
     pub fn use_files(&mut self, files: u64) {
-        self.limits.iter_mut().filter(|limit| limit.quantity == Quantity::FileOperations).for_each(|limit| limit.used += files);
+        self.limits
+            .iter_mut()
+            .filter(|limit| limit.quantity == Quantity::FileOperations)
+            .for_each(|limit| limit.used = limit.used.saturating_add(files));
     }
 
     /// Takes over limits that are stricter than those in force. Never loosens one.
     pub fn tighten(&mut self, limits: &[Limit]) {
         for wanted in limits {
+            let room = self.limits.len() < LIMITS && short(&wanted.quantity);
             match self.limits.iter_mut().find(|limit| limit.quantity == wanted.quantity) {
                 Some(limit) => limit.maximum = limit.maximum.min(wanted.maximum),
-                None => self.limits.push(Limit { used: 0, ..wanted.clone() }),
+                None if room => self.limits.push(Limit { used: 0, ..wanted.clone() }),
+                None => {}
             }
+        }
+    }
+
+    /// Takes note of where the answer to an issue stands; the one that was answered longest ago is
+    /// forgotten when there are too many.
+    pub fn note_issue(&mut self, name: &str, state: IssueState) {
+        self.issues.insert(name.to_owned(), state);
+        while self.issues.len() > ISSUES {
+            let oldest = self.issues.iter().filter(|(known, _)| *known != name).min_by_key(|(_, state)| (state.at, state.step));
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
+            self.issues.remove(&oldest);
         }
     }
 
     /// Remembers an intervention.
     pub fn intervened(&mut self, past: PastIntervention) {
-        self.totals.interventions += 1;
+        self.totals.interventions = self.totals.interventions.saturating_add(1);
         push(&mut self.interventions, past, INTERVENTIONS);
     }
 }
@@ -252,7 +273,7 @@ impl Agent {
     /// Adds a reviewed step; returns its position.
     pub fn add(&mut self, new: &NewStep<'_>) -> u64 {
         let index = self.next_step;
-        self.next_step += 1;
+        self.next_step = self.next_step.saturating_add(1);
         let outside = new.effects.iter().filter(|(_, outside)| *outside).count();
         let files = new.effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count();
         let small = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
@@ -278,7 +299,7 @@ impl Agent {
             duration_ms: 0,
         };
         push(&mut self.steps, step, HISTORY);
-        self.update_shape(new.shape, |repetition| repetition.seen += 1);
+        self.update_shape(new.shape, |repetition| repetition.seen = repetition.seen.saturating_add(1));
         index
     }
 
@@ -293,7 +314,7 @@ impl Agent {
         step.duration_ms = outcome.duration_ms.unwrap_or(0);
         let (shape, identity) = (step.shape, step.identity);
         if outcome.status == Status::Failed {
-            self.update_shape(shape, |repetition| repetition.failures += 1);
+            self.update_shape(shape, |repetition| repetition.failures = repetition.failures.saturating_add(1));
         } else {
             self.update_shape(shape, |repetition| repetition.failures = 0);
             self.count_success(identity);
@@ -323,14 +344,14 @@ impl Agent {
         self.calls.contains(&fingerprint(&[id]))
     }
 
-    /// Remembers a call that was let run.
+    /// Remembers a call that was reviewed, to join its outcome.
     pub fn start(&mut self, pending: Pending) {
         push(&mut self.pending, pending, PENDING);
     }
 
     /// Takes a call that ended out of those that run.
     pub fn end(&mut self, key: u64) -> Option<Pending> {
-        let index = self.pending.iter().position(|pending| pending.key == key)?;
+        let index = self.pending.iter().rposition(|pending| pending.key == key)?;
         self.pending.remove(index)
     }
 
@@ -343,23 +364,29 @@ impl Agent {
 impl Totals {
     /// Counts a decision.
     pub fn decided(&mut self, verdict: Verdict) {
-        self.steps += 1;
-        match verdict {
-            Verdict::Allow => {}
-            Verdict::Warn => self.warned += 1,
-            Verdict::Modify => self.modified += 1,
-            Verdict::Ask => self.asked += 1,
-            Verdict::Block => self.blocked += 1,
-        }
+        self.steps = self.steps.saturating_add(1);
+        let counter = match verdict {
+            Verdict::Allow => return,
+            Verdict::Warn => &mut self.warned,
+            Verdict::Modify => &mut self.modified,
+            Verdict::Ask => &mut self.asked,
+            Verdict::Block => &mut self.blocked,
+        };
+        *counter = counter.saturating_add(1);
     }
 
     /// Counts an outcome.
     pub fn ended(&mut self, outcome: &crate::action::Outcome) {
-        self.failed += u64::from(outcome.status == Status::Failed);
-        self.bytes += outcome.bytes;
-        self.tokens += u64::from(outcome.tokens.unwrap_or(0));
-        self.duration_ms += u64::from(outcome.duration_ms.unwrap_or(0));
+        self.failed = self.failed.saturating_add(u64::from(outcome.status == Status::Failed));
+        self.bytes = self.bytes.saturating_add(outcome.bytes);
+        self.tokens = self.tokens.saturating_add(u64::from(outcome.tokens.unwrap_or(0)));
+        self.duration_ms = self.duration_ms.saturating_add(u64::from(outcome.duration_ms.unwrap_or(0)));
     }
+}
+
+/// Whether a quantity's own name is short enough to be kept.
+const fn short(quantity: &Quantity) -> bool {
+    !matches!(quantity, Quantity::Other(name) if name.len() > 64)
 }
 
 /// Whether a severity may pass every delay.

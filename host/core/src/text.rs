@@ -58,9 +58,15 @@ pub fn lines(text: &str, limit: usize) -> String {
     cut(&safe, limit)
 }
 
-/// A character that could deceive a reader of a terminal: controls, and the direction overrides of Unicode.
+/// A character that could deceive a reader: controls, the direction marks and overrides of Unicode, and
+/// what has no width and could carry words that only a model reads.
 fn hostile(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    match c {
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => true,
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
 }
 
 /// A fingerprint of some parts: the first 8 bytes of BLAKE3 over each part's length and bytes; never 0,

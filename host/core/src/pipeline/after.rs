@@ -1,16 +1,17 @@
 //! After a tool ran: its outcome joins the history, patterns look again, calls that slipped past are found.
 
 use super::Run;
-use super::before::{short, stopped};
+use super::before::{stopped, summary};
 use super::judge::Understood;
 use crate::action::{Outcome, Status};
 use crate::event::{Call, CallResult, Ruling};
 use crate::facts;
+use crate::mask::Mask;
 use crate::record::RecordKind;
 use crate::review::Findings;
 use crate::score::{Score, Verdict};
 use crate::session::NewStep;
-use crate::text::{cut, fingerprint, normalise_error, one_line};
+use crate::text::{fingerprint, floor, normalise_error};
 
 /// The most bytes of a result that are kept.
 const MOST_OUTPUT: usize = 16 * 1024;
@@ -19,19 +20,29 @@ const MOST_ERROR: usize = 4 * 1024;
 
 impl Run<'_, '_> {
     pub(super) fn after(&mut self, call: &Call, result: &CallResult) {
-        let outcome = self.outcome(result);
         let id = self.id(RecordKind::Outcome, 0);
-        let understood = self.understand(call, id, Some(outcome));
+        let understood = self.understand(call, id, Some(result));
         let key = call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
         let pending = self.state.agent.end(key);
         let reviewed = pending.is_some() || call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
         let step = match &pending {
             Some(pending) => pending.step,
-            None => self.add_unreviewed(&understood),
+            None => self.add_unreviewed(&understood, if reviewed { "ended" } else { "unreviewed" }),
         };
-        let kind = if reviewed { RecordKind::Outcome } else { RecordKind::Unreviewed };
+        let blocked = pending.is_some() && self.ran_after_all(step);
+        let kind = if reviewed && !blocked { RecordKind::Outcome } else { RecordKind::Unreviewed };
         self.finish(understood, step, kind, call, pending.map(|pending| pending.review));
         self.stop_if_stopped();
+    }
+
+    /// A step that was refused has an outcome: its files count after all. Says whether it was blocked,
+    /// which no person can have lifted.
+    fn ran_after_all(&mut self, step: u64) -> bool {
+        let Some(step) = self.state.agent.steps.iter().rev().find(|known| known.index == step).copied() else { return false };
+        if step.status == Status::Refused {
+            self.count_files(u64::from(step.files));
+        }
+        step.verdict == Verdict::Block
     }
 
     /// Calls that no other event told of: they ran, or were refused by the client, without a review.
@@ -41,10 +52,9 @@ impl Run<'_, '_> {
             if known {
                 continue;
             }
-            let outcome = self.outcome(result);
             let id = self.id(RecordKind::Unreviewed, self.records.len());
-            let understood = self.understand(call, id, Some(outcome));
-            let step = self.add_unreviewed(&understood);
+            let understood = self.understand(call, id, Some(result));
+            let step = self.add_unreviewed(&understood, "unreviewed");
             if let Some(id) = &call.id {
                 self.state.agent.saw_call(id);
             }
@@ -55,20 +65,21 @@ impl Run<'_, '_> {
 
     /// A stop must also end what is already under way: the message's other calls, and the main loop
     /// when the stop happened in a subagent.
-    fn stop_if_stopped(&mut self) {
+    pub(super) fn stop_if_stopped(&mut self) {
         if let Some(reason) = self.state.session.stopped.clone().filter(|_| !self.observing()) {
             self.reply.ruling = Ruling::Stop(stopped(&reason));
             self.reply.person.push(stopped(&reason));
         }
     }
 
-    fn outcome(&self, result: &CallResult) -> Outcome {
+    /// What came of a call, masked.
+    pub(super) fn outcome(&self, result: &CallResult, mask: &Mask) -> Outcome {
         Outcome {
             at: self.now,
             status: if result.failed { Status::Failed } else { Status::Ok },
             exit_code: exit_code(&result.error),
-            error: cut(&result.error, MOST_ERROR),
-            output: cut(&result.output, MOST_OUTPUT),
+            error: mask.cut(kept(&result.error), MOST_ERROR),
+            output: mask.cut(kept(&result.output), MOST_OUTPUT),
             duration_ms: result.duration_ms,
             bytes: (result.output.len() + result.error.len()) as u64,
             tokens: result.tokens,
@@ -76,10 +87,13 @@ impl Run<'_, '_> {
     }
 
     /// A step for a call that nobody reviewed, so that the patterns see it all the same.
-    fn add_unreviewed(&mut self, understood: &Understood) -> u64 {
+    fn add_unreviewed(&mut self, understood: &Understood, what: &str) -> u64 {
         let action = &understood.action;
         let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
-        self.state.agent.note(one_line(&format!("unreviewed {}: {}", action.tool, short(action)), 240));
+        self.state.agent.note(format!("{what} {}", summary(action)));
+        if action.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Ok) {
+            self.count_files(effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64);
+        }
         self.state.agent.add(&NewStep {
             at: self.now,
             intent: action.intent,
@@ -104,7 +118,7 @@ impl Run<'_, '_> {
         let context = self.context(&understood.action);
         let mut findings = Findings::default();
         let plugins = self.detect(&understood.action, &context, &mut findings);
-        let mut record = self.record(kind, &call.tool, one_line(&format!("{}: {}", call.tool, short(&understood.action)), 240));
+        let mut record = self.record(kind, &understood.action.tool, summary(&understood.action));
         record.step = Some(step);
         record.call.clone_from(&call.id);
         record.outcome = Some(outcome);
@@ -113,13 +127,21 @@ impl Run<'_, '_> {
         record.faults.extend(findings.faults.iter().cloned());
         record.plugins = plugins;
         record.masked = understood.mask.placeholders().to_vec();
-        match review {
-            Some(review) => drop(record.details.insert("review".into(), review.into())),
-            None => record.action = Some(self.recorded(&understood, None)),
+        if review.is_none() || kind == RecordKind::Unreviewed {
+            record.action = Some(self.recorded(&understood, None));
+        }
+        if let Some(review) = review {
+            record.details.insert("review".into(), review.into());
         }
         self.records.push(record);
         self.respond(&findings, None, &context, step);
     }
+}
+
+/// The part of a result that is looked at: what is kept, and as much again, so that a secret across the
+/// cut is known for one.
+pub(super) fn kept(text: &str) -> &str {
+    text.get(..floor(text, 2 * MOST_OUTPUT)).unwrap_or_default()
 }
 
 /// Claude Code begins a failed command's error with `Exit code N`.

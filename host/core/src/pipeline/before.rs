@@ -2,32 +2,37 @@
 
 use super::Run;
 use super::judge::Judged;
-use crate::decide::{Adjustment, Settled, settle};
+use crate::action::{Action, Operation};
+use crate::decide::{Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::facts;
 use crate::record::{RecordKind, RecordedFindings};
 use crate::score::Verdict;
 use crate::session::{NewStep, Pending};
-use crate::text::{cut, fingerprint, one_line};
+use crate::text::{cut, fingerprint, lines, one_line};
 use serde_json::{Map, Value};
 
 impl Run<'_, '_> {
     pub(super) fn before(&mut self, call: &Call) {
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
-        if let Some(reason) = self.state.session.stopped.clone() {
-            judged.decision.adjustments.push(Adjustment {
-                cause: "the session was stopped".into(),
-                from: judged.decision.verdict,
-                to: Verdict::Block,
-            });
-            judged.decision.verdict = Verdict::Block;
-            judged.decision.primary_reason = format!("this session was stopped: {reason}");
+        self.refuse_if_stopped(&mut judged);
+        let mut rewritten = self.settle(call, &mut judged);
+        let step = self.state.agent.next_step;
+        self.state.agent.note(line(&judged));
+        self.reply_to(&judged, rewritten.as_ref(), &id);
+        self.respond(&judged.findings, Some(&judged.decision), &judged.context, step);
+        self.stop_if_stopped();
+        // What a pattern stops before it runs does not run, whatever was decided on it alone.
+        if self.refuse_if_stopped(&mut judged) && !self.observing() {
+            rewritten = None;
+            self.state.agent.recent.pop_back();
+            self.state.agent.note(line(&judged));
         }
-        let run_as = self.settle(call, &mut judged);
-        let step = self.add_step(&judged);
-        self.remember(call, &judged, &id, step);
-        let mut record = self.record(RecordKind::Review, &call.tool, summary(call, &judged));
+        self.add_step(&judged);
+        self.remember(call, &judged, rewritten.as_ref(), &id, step);
+        let run_as = rewritten.filter(|_| !self.observing()).map(|rewritten| rewritten.input);
+        let mut record = self.record(RecordKind::Review, &judged.understood.action.tool, summary(&judged.understood.action));
         record.id.clone_from(&id);
         record.step = Some(step);
         record.call.clone_from(&call.id);
@@ -43,17 +48,25 @@ impl Run<'_, '_> {
             side_effects: judged.findings.side_effects.clone(),
             objections: judged.findings.objections.clone(),
         });
-        self.records.push(record);
-        self.reply_to(&judged, run_as, &id);
-        self.respond(&judged.findings, Some(&judged.decision), &judged.context, step);
-        if let Some(reason) = self.state.session.stopped.clone().filter(|_| !self.observing()) {
-            self.reply.ruling = Ruling::Stop(stopped(&reason));
-            self.reply.person.push(stopped(&reason));
+        // The review comes first, whatever answered it.
+        self.records.insert(0, record);
+    }
+
+    /// In a stopped session nothing runs any more; says whether it was stopped.
+    fn refuse_if_stopped(&self, judged: &mut Judged) -> bool {
+        let Some(reason) = &self.state.session.stopped else { return false };
+        let decision = &mut judged.decision;
+        let reason = format!("this session was stopped: {reason}");
+        if decision.primary_reason != reason {
+            decision.reasons.insert(0, reason.clone());
+            decision.primary_reason = reason;
         }
+        decision.tighten(Verdict::Block, "the session was stopped");
+        true
     }
 
     /// Carries a `modify` out: the one rewrite, reviewed once more; else a person decides.
-    fn settle(&mut self, call: &Call, judged: &mut Judged) -> Option<Map<String, Value>> {
+    fn settle(&mut self, call: &Call, judged: &mut Judged) -> Option<Rewritten> {
         let why = match settle(&judged.decision, &judged.findings.offers) {
             Settled::Stands => return None,
             Settled::Ask(why) => why.to_owned(),
@@ -62,32 +75,36 @@ impl Run<'_, '_> {
                 match crate::rewrite::apply(&offer.finding, &call.input, &judged.understood.mask) {
                     Err(problem) => format!("the safer form that `{}` offered cannot be used: {problem}", offer.plugin),
                     Ok(input) => match self.second_look(call, &input, judged) {
-                        Ok(()) => {
+                        Ok(identity) => {
                             judged.decision.alternatives.insert(0, cut(&offer.finding.explanation, 512));
-                            return Some(input);
+                            return Some(Rewritten { input, identity });
                         }
                         Err(problem) => problem,
                     },
                 }
             }
         };
-        judged.decision.adjustments.push(Adjustment { cause: why, from: Verdict::Modify, to: Verdict::Ask });
-        judged.decision.verdict = Verdict::Ask;
+        judged.decision.tighten(Verdict::Ask, why);
         None
     }
 
-    /// The rewrite must come out with no objection that would change or stop it again.
-    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<(), String> {
+    /// The rewrite must come out with no objection that would change or stop it again, and must not
+    /// show what was masked. Gives its identity.
+    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<u64, String> {
+        if self.uncovers(input, &judged.understood.mask) {
+            return Err("the safer form that was offered would show a masked value".into());
+        }
         let rewritten = Call { id: call.id.clone(), tool: call.tool.clone(), input: input.clone() };
         let second = self.judge(&rewritten, judged.understood.action.id.clone(), false);
         judged.plugins.extend(second.plugins);
+        judged.findings.faults.extend(second.findings.faults);
         if second.decision.verdict >= Verdict::Modify || second.decision.risk > judged.decision.risk {
             return Err(format!("the safer form that was offered is no better: {}", second.decision.primary_reason));
         }
-        Ok(())
+        Ok(second.understood.action.facts.identity)
     }
 
-    fn add_step(&mut self, judged: &Judged) -> u64 {
+    fn add_step(&mut self, judged: &Judged) {
         let action = &judged.understood.action;
         let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
         let held = if self.observing() { Verdict::Allow } else { judged.decision.verdict };
@@ -102,38 +119,41 @@ impl Run<'_, '_> {
             effects: &effects,
             prompt: self.state.session.prompts,
         };
-        let index = self.state.agent.add(&step);
+        self.state.agent.add(&step);
         self.state.agent.totals.decided(judged.decision.verdict);
         self.state.session.totals.decided(judged.decision.verdict);
         if runs(held) {
-            let files = effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64;
-            self.state.session.use_files(files);
-            self.state.agent.totals.files += files;
-            self.state.session.totals.files += files;
+            self.count_files(effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64);
         }
-        index
     }
 
-    fn remember(&mut self, call: &Call, judged: &Judged, review: &str, step: u64) {
+    /// Counts files that are written or deleted, against their limit too.
+    pub(super) fn count_files(&mut self, files: u64) {
+        self.state.session.use_files(files);
+        for totals in [&mut self.state.agent.totals, &mut self.state.session.totals] {
+            totals.files = totals.files.saturating_add(files);
+        }
+    }
+
+    /// Keeps what the call's outcome is joined by. Refused calls are kept too: a person may let one run
+    /// that was asked about, and one that runs although it was blocked must be noticed.
+    fn remember(&mut self, call: &Call, judged: &Judged, rewritten: Option<&Rewritten>, review: &str, step: u64) {
         if let Some(id) = &call.id {
             self.state.agent.saw_call(id);
         }
-        let key = call.id.as_deref().map_or(judged.understood.action.facts.identity, |id| fingerprint(&[id]));
-        if self.observing() || runs(judged.decision.verdict) {
-            self.state.agent.start(Pending { key, step, review: review.to_owned() });
-        }
-        let line = format!("{} {}", judged.decision.verdict, summary(call, judged));
-        self.state.agent.note(line);
+        let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.identity);
+        let key = call.id.as_deref().map_or(identity, |id| fingerprint(&[id]));
+        self.state.agent.start(Pending { key, step, review: review.to_owned() });
     }
 
-    fn reply_to(&mut self, judged: &Judged, run_as: Option<Map<String, Value>>, id: &str) {
+    fn reply_to(&mut self, judged: &Judged, rewritten: Option<&Rewritten>, id: &str) {
         if self.observing() {
             return;
         }
         let decision = &judged.decision;
         let tail = format!("(review {id}; a person can see more with `portcullis explain {id}`)");
-        let why = sentence(&decision.primary_reason);
-        match (decision.verdict, run_as) {
+        let why = sentence(&lines(&decision.primary_reason, MOST_WHY));
+        match (decision.verdict, rewritten) {
             (Verdict::Allow, _) => {}
             (Verdict::Warn, _) => {
                 self.reply.agent.push(format!(
@@ -143,12 +163,12 @@ impl Run<'_, '_> {
                 ));
                 self.reply.person.push(format!("Portcullis warns about `{}`: {why} {tail}", call_name(judged)));
             }
-            (Verdict::Modify, Some(input)) => {
+            (Verdict::Modify, Some(rewritten)) => {
                 let what = decision.alternatives.first().cloned().unwrap_or_default();
                 let text = format!("Portcullis changed `{}` before it ran: {} Why: {why} {tail}", call_name(judged), sentence(&what));
                 self.reply.agent.push(text.clone());
                 self.reply.person.push(text);
-                self.reply.ruling = Ruling::Rewrite(input);
+                self.reply.ruling = Ruling::Rewrite(rewritten.input.clone());
             }
             (Verdict::Modify | Verdict::Ask, _) => {
                 self.reply.ruling = Ruling::Ask(format!("Portcullis needs a person to decide: {why}{} {tail}", instead(judged)));
@@ -160,6 +180,22 @@ impl Run<'_, '_> {
             }
         }
     }
+}
+
+/// A call's new parameters, and the identity of the call that they make.
+struct Rewritten {
+    input: Map<String, Value>,
+    identity: u64,
+}
+
+/// The most bytes of a reason in a reply, so that what comes after it is not cut off.
+const MOST_WHY: usize = 2048;
+/// The most bytes of one alternative in a reply.
+const MOST_INSTEAD: usize = 512;
+
+/// The decision and the call in one line.
+fn line(judged: &Judged) -> String {
+    format!("{} {}", judged.decision.verdict, summary(&judged.understood.action))
 }
 
 /// Whether an action with that verdict runs.
@@ -177,7 +213,7 @@ fn sentence(text: &str) -> String {
 }
 
 fn instead(judged: &Judged) -> String {
-    let alternatives: Vec<&str> = judged.decision.alternatives.iter().take(3).map(String::as_str).collect();
+    let alternatives: Vec<String> = judged.decision.alternatives.iter().take(3).map(|text| lines(text, MOST_INSTEAD)).collect();
     if alternatives.is_empty() { String::new() } else { format!(" Instead: {}", sentence(&alternatives.join("; "))) }
 }
 
@@ -187,12 +223,11 @@ fn call_name(judged: &Judged) -> String {
 }
 
 /// The call in one line, masked.
-fn summary(call: &Call, judged: &Judged) -> String {
-    one_line(&format!("{}: {}", call.tool, short(&judged.understood.action)), 240)
+pub(super) fn summary(action: &Action) -> String {
+    one_line(&format!("{}: {}", action.tool, short(action)), 240)
 }
 
-pub(super) fn short(action: &crate::action::Action) -> String {
-    use crate::action::Operation;
+fn short(action: &Action) -> String {
     match &action.operation {
         Operation::Shell(shell) => shell.text.clone(),
         Operation::File(file) => file.path.clone(),

@@ -1,16 +1,18 @@
 //! Judging one call: facts, mask, observe, review, decide. Used for the call as received and once more
 //! for a rewrite.
 
-use super::{Run, taken_down};
-use crate::action::{Action, Attributes, Context, Operation, Outcome};
+use super::{Run, after, taken_down};
+use crate::action::{Action, Attributes, Command, Context, Coverage, Operation};
 use crate::decide::{Decision, decide};
-use crate::event::Call;
+use crate::event::{Call, CallResult};
 use crate::facts;
 use crate::mask::Mask;
 use crate::observe::{self, Observations};
 use crate::record::{RecordedAction, RecordedPlugin};
 use crate::review::Findings;
+use crate::text::cut;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A call, understood.
 pub(super) struct Understood {
@@ -31,11 +33,19 @@ pub(super) struct Judged {
 
 impl Run<'_, '_> {
     /// Facts, mask, observe.
-    pub(super) fn understand(&mut self, call: &Call, id: String, outcome: Option<Outcome>) -> Understood {
+    pub(super) fn understand(&mut self, call: &Call, id: String, result: Option<&CallResult>) -> Understood {
         let plugins = &mut self.ports.plugins;
-        let found = facts::of(call, &self.place, &mut |text, place| plugins.read_shell(text, &place.cwd, &place.home));
-        let output = outcome.as_ref().map(|outcome| [outcome.error.as_str(), outcome.output.as_str()]).unwrap_or_default();
-        let mask = self.settings.masker.mask(&[texts(&call.input).as_slice(), output.as_slice()].concat());
+        let mut found = facts::of(call, &self.place, &mut |text, place| plugins.read_shell(text, &place.cwd, &place.home));
+        let mask = self.mask(call, &found.operation, result);
+        if let Some(fault) = &mut found.fault {
+            fault.detail = mask.apply(&fault.detail);
+        }
+        let parameters = masked(&Value::Object(call.input.clone()), &mask).to_string();
+        if parameters.len() > facts::MOST_TEXT {
+            found.facts.coverage = Coverage::Partial;
+            found.facts.gaps.push("its parameters are larger than 64 KiB".to_owned());
+        }
+        let outcome = result.map(|result| self.outcome(result, &mask));
         let mut action = Action {
             id,
             step: self.state.agent.next_step,
@@ -45,7 +55,7 @@ impl Run<'_, '_> {
             intent: found.intent,
             operation: found.operation,
             facts: found.facts,
-            parameters: self.parameters(&call.input, &mask),
+            parameters: cut(&parameters, facts::MOST_TEXT),
             outcome,
             attributes: self.attributes(),
         };
@@ -64,14 +74,24 @@ impl Run<'_, '_> {
         observed
     }
 
-    /// All parameters as JSON text, masked value by value so that the text stays JSON.
-    fn parameters(&self, input: &Map<String, Value>, mask: &Mask) -> String {
-        let text = masked(&Value::Object(input.clone()), mask).to_string();
-        crate::text::cut(&text, facts::MOST_TEXT)
+    /// The secrets of a call, in all that it says and in what the shell makes of it.
+    fn mask(&self, call: &Call, operation: &Operation, result: Option<&CallResult>) -> Mask {
+        let mut all = texts(&call.input);
+        all.push(call.tool.as_str().into());
+        all.extend(spelled_out(operation).into_iter().map(Cow::Owned));
+        all.extend(result.iter().flat_map(|result| [&result.error, &result.output]).map(|text| after::kept(text).into()));
+        self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+
+    /// Whether a rewrite shows a secret where only its old surroundings told that it is one.
+    pub(super) fn uncovers(&self, input: &Map<String, Value>, mask: &Mask) -> bool {
+        let all = texts(input);
+        let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        !mask.is_empty() && all.iter().any(|text| !mask.hides_all(&own.apply(text)))
     }
 
     fn attributes(&self) -> Attributes {
-        self.event.permission_mode.iter().map(|mode| ("permission-mode".to_owned(), crate::text::cut(mode, 64))).collect()
+        self.event.permission_mode.iter().map(|mode| ("permission-mode".to_owned(), cut(mode, 64))).collect()
     }
 
     pub(super) fn context(&self, action: &Action) -> Context {
@@ -109,10 +129,16 @@ impl Run<'_, '_> {
         let history = self.state.agent.history();
         let answers = self.ports.plugins.detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
         let plugins = taken_down(&answers);
-        findings.detected(answers, &mut self.state.agent.plugins);
-        let newest = self.state.agent.next_step;
-        findings.detections.retain(|detection| detection.finding.first_step <= newest);
+        findings.detected(answers, &mut self.state.agent.plugins, self.state.agent.next_step);
         plugins
+    }
+
+    /// A rewrite's parameters for the record, masked as what they came from and by themselves.
+    fn run_as(&self, input: &Map<String, Value>, mask: &Mask) -> String {
+        let all = texts(input);
+        let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        let text = masked(&masked(&Value::Object(input.clone()), mask), &own).to_string();
+        cut(&text, facts::MOST_TEXT)
     }
 
     pub(super) fn recorded(&self, understood: &Understood, run_as: Option<&Map<String, Value>>) -> RecordedAction {
@@ -120,16 +146,31 @@ impl Run<'_, '_> {
         RecordedAction {
             intent: action.intent,
             parameters: action.parameters.clone(),
-            run_as: run_as.map(|input| {
-                let mask = self.settings.masker.mask(&texts(input));
-                self.parameters(input, &mask)
-            }),
+            run_as: run_as.map(|input| self.run_as(input, &understood.mask)),
             operation: short(&action.operation),
             facts: action.facts.clone(),
             cwd: self.place.cwd.clone(),
             observed: understood.observed.clone(),
         }
     }
+}
+
+/// What only a reader of the command or of the parameters' JSON spells out: the words of each command,
+/// a variable with its value, an argument's text.
+fn spelled_out(operation: &Operation) -> Vec<String> {
+    match operation {
+        Operation::Shell(shell) => shell.commands.iter().flat_map(words).collect(),
+        Operation::Message(message) => vec![message.text.clone()],
+        Operation::Tool(tool) => tool.arguments.iter().map(|(_, value)| value.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn words(command: &Command) -> Vec<String> {
+    let line: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let assigned = command.assignments.iter().map(|(name, value)| pair(name, value));
+    let redirected = command.redirections.iter().map(|redirection| redirection.target.text.clone());
+    std::iter::once(line.join(" ")).chain(assigned).chain(redirected).collect()
 }
 
 /// The typed parameters without what `parameters` already holds in full.
@@ -148,26 +189,44 @@ fn short(operation: &Operation) -> Operation {
     operation
 }
 
-/// Every text in a call's parameters.
-fn texts(input: &Map<String, Value>) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut open: Vec<&Value> = input.values().collect();
-    while let Some(value) = open.pop() {
+/// The most bytes of a value that is looked at together with its name.
+const MOST_NAMED: usize = 4096;
+
+/// Every text in a call's parameters, names included, and short values once more with their name, which
+/// may be what tells that they are secrets.
+fn texts(input: &Map<String, Value>) -> Vec<Cow<'_, str>> {
+    let mut found: Vec<Cow<'_, str>> = Vec::new();
+    let mut open: Vec<(Option<&str>, &Value)> = members(input).collect();
+    while let Some((name, value)) = open.pop() {
+        if let Some(name) = name {
+            found.push(name.into());
+        }
         match value {
-            Value::String(text) => found.push(text.as_str()),
-            Value::Array(items) => open.extend(items),
-            Value::Object(object) => open.extend(object.values()),
+            Value::String(text) => {
+                found.push(text.as_str().into());
+                found.extend(name.filter(|_| text.len() <= MOST_NAMED).map(|name| pair(name, text).into()));
+            }
+            Value::Array(items) => open.extend(items.iter().map(|item| (None, item))),
+            Value::Object(object) => open.extend(members(object)),
             _ => {}
         }
     }
     found
 }
 
+fn members(object: &Map<String, Value>) -> impl Iterator<Item = (Option<&str>, &Value)> {
+    object.iter().map(|(name, value)| (Some(name.as_str()), value))
+}
+
+fn pair(name: &str, value: &str) -> String {
+    format!("{name}=\"{value}\"")
+}
+
 fn masked(value: &Value, mask: &Mask) -> Value {
     match value {
         Value::String(text) => mask.apply(text).into(),
         Value::Array(items) => items.iter().map(|item| masked(item, mask)).collect(),
-        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), masked(value, mask))).collect::<Map<_, _>>().into(),
+        Value::Object(object) => object.iter().map(|(key, value)| (mask.apply(key), masked(value, mask))).collect::<Map<_, _>>().into(),
         other => other.clone(),
     }
 }

@@ -19,7 +19,7 @@ use crate::plugins::{Details, Plugins};
 use crate::policy::Policy;
 use crate::record::{Record, RecordKind, RecordedPlugin};
 use crate::session::State;
-use crate::text::cut;
+use crate::text::{cut, lines, one_line};
 
 /// What the pipeline needs from outside.
 pub struct Ports<'a> {
@@ -82,7 +82,21 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
         EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
         EventKind::Other => {}
     }
-    Reviewed { reply: run.reply, records: run.records, state: run.state }
+    Reviewed { reply: harmless(run.reply), records: run.records, state: run.state }
+}
+
+/// The most bytes of one text in a reply.
+const MOST_REPLY: usize = 8 * 1024;
+
+/// A reply that cannot drive a terminal or hide words from a person, whoever wrote the texts in it.
+fn harmless(mut reply: Reply) -> Reply {
+    let safe = |text: &mut String| *text = lines(text, MOST_REPLY);
+    reply.agent.iter_mut().chain(&mut reply.person).for_each(safe);
+    match &mut reply.ruling {
+        Ruling::Ask(reason) | Ruling::Refuse(reason) | Ruling::Stop(reason) => safe(reason),
+        Ruling::None | Ruling::Rewrite(_) => {}
+    }
+    reply
 }
 
 /// Whether an event needs no session, no journal and no plugins at all.
@@ -117,7 +131,7 @@ impl Run<'_, '_> {
             event: self.event.name.clone(),
             step: None,
             call: None,
-            subject: cut(subject, 256),
+            subject: one_line(subject, 256),
             summary,
             mode: self.settings.policy.mode,
             action: None,
@@ -148,7 +162,7 @@ pub fn fault_reply(fault: &Fault) -> Reply {
         OnFault::Block => Ruling::Refuse(text.clone()),
     };
     let agent = if ruling == Ruling::None { vec![text.clone()] } else { Vec::new() };
-    Reply { ruling, agent, person: vec![text] }
+    harmless(Reply { ruling, agent, person: vec![text] })
 }
 
 /// A record of a fault outside any review. `seed` makes its id unique; the other fields are what could

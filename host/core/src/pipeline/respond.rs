@@ -16,9 +16,11 @@ impl Run<'_, '_> {
         if self.observing() || self.state.session.stopped.is_some() {
             return;
         }
+        // The step under review counts from its review on.
+        let clock = self.state.session.totals.steps.saturating_add(u64::from(decision.is_some()));
         for issue in intervene::issues(findings, decision, step) {
             let policy = &self.settings.policy.interventions;
-            if let Some(due) = intervene::due(issue, &mut self.state.session, step, self.now, policy) {
+            if let Some(due) = intervene::due(issue, &mut self.state.session, clock, self.now, policy) {
                 self.answer(&due, context, step);
             }
         }

@@ -7,8 +7,23 @@ use crate::text::{cut, one_line};
 use serde_json::{Value, json};
 
 /// Tags in which a client puts its own notices into a prompt; what they frame is nobody's wish.
-const NOTICES: &[&str] =
-    &["task-notification", "system-reminder", "local-command-stdout", "local-command-caveat", "command-name", "command-message"];
+const NOTICES: &[(&str, Reach)] = &[
+    ("task-notification", Reach::Last),
+    ("system-reminder", Reach::First),
+    ("local-command-stdout", Reach::First),
+    ("local-command-caveat", Reach::First),
+    ("command-name", Reach::First),
+    ("command-message", Reach::First),
+];
+
+/// Up to which closing tag a frame reaches.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// The first: the person's own words may stand between two frames.
+    First,
+    /// The last: the agent words what stands in it and could close it early, to state a goal of its own.
+    Last,
+}
 
 impl Run<'_, '_> {
     pub(super) fn prompt(&mut self, text: &str) {
@@ -68,13 +83,22 @@ impl Run<'_, '_> {
 
 /// The prompt without the client's own notices.
 fn without_notices(text: &str) -> String {
-    let mut rest = text.to_owned();
-    for tag in NOTICES {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = rest.find(&open) {
-            let end = rest.get(start..).and_then(|tail| tail.find(&close)).map_or(rest.len(), |end| start + end + close.len());
-            rest.replace_range(start..end, "");
-        }
+    NOTICES.iter().fold(text.to_owned(), |rest, (tag, reach)| without(&rest, tag, *reach))
+}
+
+/// `text` without what a tag frames; a frame that nothing closes reaches to the end.
+fn without(text: &str, tag: &str, reach: Reach) -> String {
+    let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    while let Some((before, framed)) = rest.split_once(&open) {
+        kept.push_str(before);
+        let closed = match reach {
+            Reach::First => framed.split_once(&close),
+            Reach::Last => framed.rsplit_once(&close),
+        };
+        rest = closed.map_or("", |(_, after)| after);
     }
-    rest
+    kept.push_str(rest);
+    kept
 }

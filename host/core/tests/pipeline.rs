@@ -1,0 +1,20 @@
+//! The whole way through the public door, `pipeline::run` between `wire::claude::parse` and `render`:
+//! cases are data, plugins are scripted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "pipeline/after.rs"]
+mod after;
+#[path = "pipeline/before.rs"]
+mod before;
+#[path = "pipeline/events.rs"]
+mod events;
+#[path = "pipeline/faults.rs"]
+mod faults;
+#[path = "pipeline/harness.rs"]
+mod harness;
+#[path = "pipeline/properties.rs"]
+mod properties;
+#[path = "pipeline/rewriting.rs"]
+mod rewriting;
+#[path = "pipeline/secrets.rs"]
+mod secrets;
