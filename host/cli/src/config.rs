@@ -119,7 +119,7 @@ impl Config {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::parse("", folder, None),
-            Err(error) => return Err(error).with_context(|| format!("cannot read the configuration `{}`", path.display())),
+            Err(error) => return Err(unreadable(&path, &error)),
         };
         Self::parse(&text, folder, Some(path))
     }
@@ -129,7 +129,7 @@ impl Config {
     /// # Errors
     /// As for `read`; a missing file is an error here.
     pub fn read_file(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the configuration `{}`", path.display()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         let folder = path.parent().unwrap_or(Path::new("."));
         Self::parse(&text, folder, Some(path.to_owned()))
     }
@@ -237,6 +237,10 @@ fn flatten(settings: &mut Vec<Setting>, prefix: &str, table: &toml::Table) -> Re
 fn texts(key: &str, items: &[toml::Value]) -> Result<SettingValue> {
     let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
     texts.map(SettingValue::Texts).ok_or_else(|| anyhow!("`{key}` must be a list of text"))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow!("cannot read the configuration `{}`: {error}; it must be a text file that you can read", path.display())
 }
 
 /// The error with its file, line and column, in one line.

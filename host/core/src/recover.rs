@@ -55,12 +55,12 @@ pub fn carry_out(response: &Response, situation: &Situation, session: &mut Sessi
             }
             let mut recovery = guide(guidance, session);
             recovery.outcome = Outcome::Restore;
-            recovery.person.push(format!("files can be put back: portcullis checkpoint restore {checkpoint}"));
+            recovery.person.push(format!("the files can be put back to the checkpoint {checkpoint}"));
             Ok(recovery)
         }
         Response::Stop { message, report } => {
             let reason = lines(message, MOST);
-            let mut person = vec![reason.clone()];
+            let mut person = Vec::new();
             person.extend(report.immediate.iter().map(|step| format!("- {}", lines(step, 512))));
             Ok(Recovery { outcome: Outcome::Stop, agent: Vec::new(), person, stop: Some(reason) })
         }

@@ -73,7 +73,9 @@ pub enum LoadError {
         size: u64,
     },
     /// It does not begin as WebAssembly does.
-    #[error("it is not WebAssembly; a plugin is a component, as `portcullis plugin build` or `wasm-tools component new` writes it")]
+    #[error(
+        "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` or `wasm-tools component new` writes it"
+    )]
     NotWasm,
     /// It is the text format.
     #[error("it is WebAssembly text; only the binary format is loaded: `wasm-tools parse plugin.wat -o plugin.wasm`")]

@@ -29,6 +29,7 @@ mod plugin;
 mod reading;
 mod set;
 mod settings;
+mod slots;
 mod state;
 mod text;
 mod to_wit;

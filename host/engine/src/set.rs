@@ -7,6 +7,7 @@ use crate::faults::Failure;
 use crate::inspect::{Inspection, LoadError};
 use crate::kind::Kind;
 use crate::plugin::{Entry, Loaded, Slot, Source};
+use crate::slots::Slots;
 use crate::state::{Seat, State};
 use crate::world::{self, Called, Said, World, ready, wrong_world};
 use crate::{cache::CacheEvent, check, from_wit, reading, to_wit};
@@ -39,7 +40,7 @@ pub struct PluginSet {
     backstop: Backstop,
     now_ms: u64,
     reader: Slot,
-    slots: Vec<Slot>,
+    slots: Slots,
     /// Files that are no plugin were reported in this review.
     strangers_told: bool,
 }
@@ -96,7 +97,7 @@ impl PluginSet {
             backstop: Backstop::new(clock.backstop),
             now_ms: clock.now_ms,
             reader: Slot::new(shell_reader),
-            slots: entries.into_iter().map(Slot::new).collect(),
+            slots: Slots::new(entries.into_iter().map(Slot::new).collect()),
             strangers_told: false,
         })
     }
@@ -109,15 +110,22 @@ impl PluginSet {
     }
 
     /// Names of the plugins whose answers do not count.
-    pub fn shadows(&self) -> impl Iterator<Item = &str> {
-        self.slots.iter().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.as_str())
+    pub fn shadows(&mut self) -> impl Iterator<Item = &str> {
+        self.slots.all().iter().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.as_str())
     }
 
     /// Names of the plugins of a kind. A file that cannot be understood has none.
     pub fn names(&mut self, kind: Kind) -> Vec<String> {
         let engine = &self.engine;
         let of_kind = |slot: &mut Slot| (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone());
-        self.slots.iter_mut().filter_map(of_kind).collect()
+        self.slots.all().iter_mut().filter_map(of_kind).collect()
+    }
+
+    /// Loads the plugins that a question about an action will need, on a thread of its own: the caller goes
+    /// on, and whoever asks a plugin waits for the thread. `ended`: the action has ended.
+    pub fn load_ahead(&mut self, ended: bool) {
+        let kind = if ended { Kind::Pattern } else { Kind::RiskCalculator };
+        self.slots.load_ahead(&self.engine, self.now_ms, kind, ended);
     }
 
     /// Asks the exporter of that name to write records; none when there is no such exporter.
@@ -132,7 +140,7 @@ impl PluginSet {
         };
         let at = self.position(name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let slot = self.slots.get_mut(at)?;
+        let slot = self.slots.all().get_mut(at)?;
         Some(Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None }.take(
             slot,
             &mut self.backstop,
@@ -143,8 +151,9 @@ impl PluginSet {
 
     /// Compiles and prepares every plugin now, for an installation or a test.
     pub fn warm(&mut self, mut progress: impl FnMut(Progress<'_>)) {
-        let total = self.slots.len() + 1;
-        for (before, slot) in std::iter::once(&mut self.reader).chain(&mut self.slots).enumerate() {
+        let slots = self.slots.all();
+        let total = slots.len() + 1;
+        for (before, slot) in std::iter::once(&mut self.reader).chain(slots).enumerate() {
             let result = slot.load(&self.engine, self.now_ms).as_ref().map(|_| ()).map_err(Failure::clone);
             let identity = slot.identity();
             let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
@@ -155,7 +164,7 @@ impl PluginSet {
     /// Every plugin, the shell reader first. Reads what is needed for it, compiles nothing.
     pub fn describe(&mut self) -> Vec<Description> {
         let engine = &self.engine;
-        std::iter::once(&mut self.reader).chain(&mut self.slots).map(|slot| describe(slot, engine)).collect()
+        std::iter::once(&mut self.reader).chain(self.slots.all()).map(|slot| describe(slot, engine)).collect()
     }
 
     /// What could not be used of the cache since the last call; it was made anew.
@@ -174,7 +183,7 @@ impl PluginSet {
     ) -> Vec<Answer<T>> {
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details };
         let mut answers = Vec::new();
-        for slot in &mut self.slots {
+        for slot in self.slots.all() {
             let name = slot.entry.name.clone();
             match slot.kind(&self.engine) {
                 Some(found) if found == kind && !ended && slot.waits_for_outcome(&self.engine) => {}
@@ -192,8 +201,8 @@ impl PluginSet {
 
     fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
         let engine = &self.engine;
-        let at = self.slots.iter().position(|slot| slot.entry.name == name)?;
-        let slot = self.slots.get_mut(at)?;
+        let at = self.slots.all().iter().position(|slot| slot.entry.name == name)?;
+        let slot = self.slots.all().get_mut(at)?;
         slot.kind(engine).is_none_or(|found| found == kind).then_some(at)
     }
 }
@@ -255,7 +264,7 @@ impl Plugins for PluginSet {
             _ => Err(wrong_world()),
         };
         let at = self.position(name, Kind::Intervention)?;
-        let slot = self.slots.get_mut(at)?;
+        let slot = self.slots.all().get_mut(at)?;
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
         Some(turn.take(slot, &mut self.backstop, ask, from_wit::response))
     }

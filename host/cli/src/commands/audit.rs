@@ -6,8 +6,10 @@ use crate::places::Places;
 use crate::runtime::Reviewer;
 use crate::show;
 use anyhow::{Context, Result, anyhow, bail};
+use clap::builder::PossibleValuesParser;
 use portcullis_core::finding::{AuditDecision, AuditDetection, AuditFault, AuditRecord};
-use portcullis_core::record::Record;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
 use portcullis_engine::Kind;
 use portcullis_store::{Filter, Home, Store, Stored, hex};
 use std::io::{IsTerminal, Write};
@@ -33,11 +35,11 @@ pub struct Show {
     /// Of this session
     #[arg(long)]
     session: Option<String>,
-    /// Of this kind: review, outcome, unreviewed, intervention, session, configuration, fault
-    #[arg(long)]
+    /// Of this kind
+    #[arg(long, value_parser = PossibleValuesParser::new(RecordKind::ALL.iter().map(|kind| kind.as_str())))]
     kind: Option<String>,
-    /// With this verdict: allow, warn, modify, ask, block
-    #[arg(long)]
+    /// With this verdict
+    #[arg(long, value_parser = PossibleValuesParser::new(Verdict::ALL.iter().map(|verdict| verdict.as_str())))]
     verdict: Option<String>,
     /// At most so many, the newest
     #[arg(long, default_value_t = 50)]
@@ -176,7 +178,11 @@ fn export(arguments: &Export) -> Result<u8> {
         let records = batch.iter().map(for_exporter).collect::<Result<Vec<_>>>()?;
         let answer = reviewer.plugins.render(&arguments.exporter, &records, first).ok_or_else(|| anyhow!("the exporter is gone"))?;
         let rendered = answer.result.map_err(|fault| anyhow!("{fault}"))?;
-        sink.write_all(&rendered.bytes).context("cannot write the export")?;
+        match sink.write_all(&rendered.bytes) {
+            // Whoever read it has seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
+            written => written.context("cannot write the export")?,
+        }
         first = false;
     }
     sink.flush().context("cannot write the export")?;

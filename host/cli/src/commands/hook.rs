@@ -10,6 +10,7 @@ use anyhow::Result;
 use portcullis_core::event::{Event, EventKind, Reply};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline;
+use portcullis_core::policy::Mode;
 use portcullis_core::session::State;
 use portcullis_core::wire::{Answer, WireError, claude};
 use portcullis_store::{Commit, Draft, Home, Store, StoreError};
@@ -88,12 +89,18 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
 fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     let configuration = |error: anyhow::Error| Fault::host(FaultKind::Configuration, format!("{error:#}"));
     let places = Places::from_environment().map_err(configuration)?;
-    let config = Config::read(&places.config).map_err(configuration)?;
+    // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
+    let config = Config::read(&places.config).map_err(configuration)?;
     let durability = config.durability;
+    let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
+    match event.kind {
+        EventKind::BeforeTool(_) => reviewer.plugins.load_ahead(false),
+        EventKind::AfterTool(..) => reviewer.plugins.load_ahead(true),
+        _ => {}
+    }
     let mut store = Store::open(&home, durability).map_err(|error| store_fault(&error))?;
     let lookup = OnceCell::new();
-    let mut reviewer = Reviewer::installed(&places, &home, config, &[], now).map_err(configuration)?;
     let agent = event.agent.as_deref();
     let details = |step: u64| {
         let store: &Option<Store> = lookup.get_or_init(|| Store::open(&home, durability).ok());

@@ -56,7 +56,9 @@ impl Repository {
         let Ok(stat) = Stat::from_fs(&found) else { return false };
         let options = Options { trust_ctime: false, check_stat: false, use_nsec: true, use_stdev: false };
         let racy = entry.stat.is_racy(self.index.timestamp(), options);
-        entry.stat.matches(&stat, options) && (!racy || same_content(path, entry))
+        // Git writes a size of 0 for what it could not tell either.
+        let unsure = racy || entry.stat.size == 0;
+        if unsure { same_content(path, entry) } else { entry.stat.matches(&stat, options) }
     }
 
     /// Whether git would ignore it: the rules of its folder and all folders above, up to the root.

@@ -67,9 +67,16 @@ impl Run<'_, '_> {
     /// when the stop happened in a subagent.
     pub(super) fn stop_if_stopped(&mut self) {
         if let Some(reason) = self.state.session.stopped.clone().filter(|_| !self.observing()) {
-            self.reply.ruling = Ruling::Stop(stopped(&reason));
-            self.reply.person.push(stopped(&reason));
+            self.stop(&reason);
         }
+    }
+
+    /// Ends the session. The client shows the person nothing but the message, so it says it all, once.
+    pub(super) fn stop(&mut self, reason: &str) {
+        let text = stopped(reason);
+        self.reply.person.retain(|said| !said.contains(reason));
+        self.reply.person.insert(0, text.clone());
+        self.reply.ruling = Ruling::Stop(text);
     }
 
     /// What came of a call, masked.

@@ -1,0 +1,115 @@
+//! What one hook costs: whole processes, in turn, in one run.
+//!
+//! `cargo bench --workspace --bench hook` prints, for `portcullis hook claude` (release, warm cache, all
+//! builtin plugins, record written) and for what everybody knows the price of, the median and the ratio
+//! to `sh -c true`. Quote the ratios: the times are the machine's.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a measurement for people")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
+const ROUNDS: usize = 200;
+
+struct Case {
+    name: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+    input: Option<PathBuf>,
+    times: Vec<Duration>,
+}
+
+fn main() {
+    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
+    fs::create_dir_all(folder.join("project")).unwrap();
+    let mut cases = cases(&folder);
+    for round in 0..rounds + 5 {
+        for case in &mut cases {
+            let time = once(case, &folder, round);
+            if round >= 5 {
+                case.times.push(time);
+            }
+        }
+    }
+    report(&mut cases, rounds);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+fn cases(folder: &Path) -> Vec<Case> {
+    let hook = PathBuf::from(env!("CARGO_BIN_EXE_portcullis"));
+    let case = |name, program: PathBuf, arguments: &[&str], input: Option<PathBuf>| Case {
+        name,
+        program,
+        arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+        input,
+        times: Vec::new(),
+    };
+    let event = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text.replace("@project@", &folder.join("project").display().to_string())).unwrap();
+        Some(path)
+    };
+    let mut cases = vec![
+        case("sh -c true", "/bin/sh".into(), &["-c", "true"], None),
+        case("hook: before a shell command", hook.clone(), &["hook", "claude"], event("before.json", BEFORE)),
+        case("hook: after it", hook.clone(), &["hook", "claude"], event("after.json", AFTER)),
+        case("hook: before an edit", hook.clone(), &["hook", "claude"], event("edit.json", EDIT)),
+        case("hook: an event that nobody needs", hook, &["hook", "claude"], event("other.json", OTHER)),
+    ];
+    for (name, program, arguments) in [("python3 -c pass", "python3", ["-c", "pass"]), ("node -e 0", "node", ["-e", "0"])] {
+        match found(program) {
+            Some(path) => cases.push(case(name, path, &arguments, None)),
+            None => println!("{name}: not on this machine"),
+        }
+    }
+    cases
+}
+
+/// The real program, not a shim that looks for it at each start.
+fn found(program: &str) -> Option<PathBuf> {
+    let ask = match program {
+        "python3" => Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output(),
+        _ => Command::new("node").args(["-p", "process.execPath"]).output(),
+    };
+    let path = PathBuf::from(String::from_utf8(ask.ok()?.stdout).ok()?.trim());
+    path.is_absolute().then_some(path)
+}
+
+/// Each round is another call, as in a session; what the case before it left is what it finds.
+fn once(case: &Case, folder: &Path, round: usize) -> Duration {
+    let input = case.input.as_ref().map_or_else(Stdio::null, |path| {
+        let text = fs::read_to_string(path).unwrap().replace("@call@", &format!("call_{round}"));
+        let current = folder.join("input.json");
+        fs::write(&current, text).unwrap();
+        Stdio::from(File::open(current).unwrap())
+    });
+    let mut command = Command::new(&case.program);
+    command.args(&case.arguments).stdin(input).stdout(Stdio::null()).stderr(Stdio::null()).env("PORTCULLIS_HOME", folder.join("home"));
+    let begun = Instant::now();
+    let status = command.status().unwrap();
+    let time = begun.elapsed();
+    assert!(status.success(), "{} failed", case.name);
+    time
+}
+
+fn report(cases: &mut [Case], rounds: usize) {
+    for case in cases.iter_mut() {
+        case.times.sort_unstable();
+    }
+    let median = |case: &Case| case.times.get(case.times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0;
+    let least = |case: &Case| case.times.first().copied().unwrap_or_default().as_secs_f64() * 1000.0;
+    let shell = cases.first().map(median).unwrap_or_default();
+    println!("{:<34} {:>9} {:>9} {:>14}   ({rounds} rounds)", "whole process", "least ms", "median ms", "x `sh -c true`");
+    for case in cases.iter() {
+        println!("{:<34} {:>9.2} {:>9.2} {:>14.2}", case.name, least(case), median(case), median(case) / shell);
+    }
+}
+
+const BEFORE: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --workspace 2>&1 | tail -20","description":"run the tests"},"tool_use_id":"@call@"}"#;
+const AFTER: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --workspace 2>&1 | tail -20","description":"run the tests"},"tool_response":{"stdout":"test result: ok. 12 passed","stderr":""},"tool_use_id":"@call@"}"#;
+const EDIT: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/src/lib.rs","old_string":"a","new_string":"b"},"tool_use_id":"@call@/edit"}"#;
+const OTHER: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"Notification","message":"x"}"#;

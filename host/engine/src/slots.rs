@@ -1,0 +1,56 @@
+//! The plugins' slots: here, or with a thread that loads some of them ahead of the first question.
+//!
+//! A hook opens its journal and reads its shell text while its risk-calculators are mapped. Which thread
+//! loads a plugin changes nothing about the plugin.
+
+use crate::engine::Engine;
+use crate::kind::Kind;
+use crate::plugin::Slot;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+/// All slots of a set.
+pub(crate) struct Slots {
+    here: Vec<Slot>,
+    away: Option<Away>,
+}
+
+struct Away {
+    slots: Arc<Mutex<Vec<Slot>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Slots {
+    pub(crate) const fn new(slots: Vec<Slot>) -> Self {
+        Self { here: slots, away: None }
+    }
+
+    /// The slots; waits for a thread that has them.
+    pub(crate) fn all(&mut self) -> &mut Vec<Slot> {
+        if let Some(away) = self.away.take() {
+            // A thread that panicked has left its slots as they were: each loads, or fails, when asked.
+            drop(away.thread.join());
+            self.here = std::mem::take(&mut *away.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        &mut self.here
+    }
+
+    /// Loads the plugins of a kind on a thread of its own; `ended` as in the question that will come.
+    pub(crate) fn load_ahead(&mut self, engine: &Engine, now_ms: u64, kind: Kind, ended: bool) {
+        let slots = Arc::new(Mutex::new(std::mem::take(self.all())));
+        let (theirs, engine) = (Arc::clone(&slots), engine.clone());
+        let load = move || {
+            let mut slots = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+            for slot in slots.iter_mut() {
+                if slot.kind(&engine) == Some(kind) && (ended || !slot.waits_for_outcome(&engine)) {
+                    let _loaded = slot.load(&engine, now_ms);
+                }
+            }
+        };
+        match Builder::new().name("portcullis-load".into()).spawn(load) {
+            Ok(thread) => self.away = Some(Away { slots, thread }),
+            // Without a thread each plugin is loaded when it is asked.
+            Err(_) => self.here = std::mem::take(&mut *slots.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
