@@ -1,1 +1,301 @@
-fn main() {}
+//! Plugins that others wrote: built with the SDK outside the workspace, put into the plugins folder, and
+//! held to what a stranger's code may do.
+//!
+//! Needs the target `wasm32-wasip2`; where it is missing the tests fail and say how to get it.
+
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+
+mod common;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use common::reply::Answer;
+use common::site::Site;
+use common::{process, trial};
+use serde_json::{Value, json};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const TARGET: &str = "wasm32-wasip2";
+/// The plugin that plugins/examples/rust holds.
+const EXAMPLE: &str = "protect-migrations";
+
+fn main() -> ExitCode {
+    let mut tests = vec![
+        trial("third party: the example changes a decision", example),
+        trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
+        trial("third party: a plugin that only runs for nothing changes nothing", inert),
+    ];
+    tests.extend(HOSTILE.iter().map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))));
+    common::run(tests)
+}
+
+/// A guest that does what it should not, once it is asked about an action.
+struct Hostile {
+    name: &'static str,
+    does: &'static str,
+    /// The body of its `assess`.
+    body: &'static str,
+    fault: &'static str,
+    says: &'static [&'static str],
+}
+
+const HOSTILE: &[Hostile] = &[
+    Hostile {
+        name: "runs-for-ever",
+        does: "loops",
+        body: "let mut turns = 0_u64; loop { turns = std::hint::black_box(turns.wrapping_add(1)); }",
+        fault: "out-of-fuel",
+        says: &["used up its 50000000 units of fuel"],
+    },
+    Hostile {
+        name: "eats-memory",
+        does: "grows memory",
+        body: "let mut held = Vec::new(); loop { held.push(Vec::<u8>::with_capacity(1 << 20)); std::hint::black_box(&held); }",
+        fault: "out-of-memory",
+        says: &["wanted more than 65536 KiB of memory"],
+    },
+    Hostile {
+        name: "gives-up",
+        does: "traps",
+        body: "panic!(\"the sky fell on {}\", action.tool)",
+        fault: "trap",
+        says: &["it trapped", "the sky fell on Bash"],
+    },
+    Hostile {
+        name: "opens-files",
+        does: "opens a file",
+        body: "let text = std::fs::read_to_string(\"/etc/passwd\").map_err(|error| Error::Failed(error.to_string()))?; \
+               Ok(Ruling::warn(\"leak\", &text).into())",
+        fault: "missing-grant",
+        says: &["wasi:filesystem", "not granted"],
+    },
+    Hostile {
+        name: "recurses",
+        does: "recurses without end",
+        body: "fn deep(n: u64) -> u64 { if std::hint::black_box(n) == 0 { 0 } else { deep(n + 1) + n } } \
+               Ok(Ruling::warn(\"deep\", &deep(1).to_string()).into())",
+        fault: "stack-overflow",
+        says: &["recursed too deep"],
+    },
+    Hostile {
+        name: "talks-on",
+        does: "answers more than it may",
+        body: "Ok(Ruling::warn(\"long\", &\"x\".repeat(4 << 20)).into())",
+        fault: "output-too-large",
+        says: &["more than 512 KiB"],
+    },
+    Hostile {
+        name: "lies",
+        does: "answers a score that cannot be",
+        body: "Ok(Risk { score: 65_000, factors: vec![] }.into())",
+        fault: "bad-value",
+        says: &["65000"],
+    },
+];
+
+/// Says nothing, but may use the standard library on its way.
+const INERT: &str = "let files = std::fs::read_dir(\"/\").is_ok(); let time = std::time::SystemTime::now(); \
+    let variables = std::env::vars().count(); println!(\"{files} {time:?} {variables} {}\", action.tool); Ok(Assessment::nothing())";
+
+fn example() -> Result<()> {
+    let site = Site::new("example")?;
+    let plugin = built(EXAMPLE)?;
+    let migration = site.project().join("migrations/0001.sql");
+    fs::create_dir_all(site.project().join("migrations"))?;
+    fs::write(&migration, "create table tree (id int);\n")?;
+    let edit = |id: &str| {
+        let input = json!({ "file_path": migration, "old_string": "int", "new_string": "bigint" });
+        site.calls("example").before(id, "Edit", input)
+    };
+    let before = site.hook(&edit("1"))?;
+    ensure!(before.answer == Answer::Quiet, "without the plugin: {before:?}");
+    install(&site, &plugin, EXAMPLE)?;
+    let after = site.hook(&edit("2"))?;
+    ensure!(after.answer == Answer::Asked, "with the plugin: {after:?}");
+    after.says(&["an applied migration must stay as it was run", "write a new migration"])?;
+    let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
+    let asked = record["plugins"]
+        .as_array()
+        .is_some_and(|plugins| plugins.iter().any(|plugin| plugin["name"] == EXAMPLE && plugin["version"] == "0.1.0"));
+    ensure!(record["verdict"] == "ask" && asked && record["faults"].is_null(), "{record}");
+    site.ordinary("beside")?;
+    shown(&site, &plugin)?;
+    fs::remove_dir_all(site.state().join("plugins"))?;
+    let without = site.hook(&edit("3"))?;
+    ensure!(without.answer == Answer::Quiet, "after its removal: {without:?}");
+    site.verify()
+}
+
+/// What people and scripts are shown of it; none of it runs for that.
+fn shown(site: &Site, plugin: &Path) -> Result<()> {
+    let path = plugin.to_string_lossy();
+    let list = site.output(&["plugin", "list"])?;
+    let line = list.lines().find(|line| line.starts_with(EXAMPLE)).ok_or_else(|| anyhow!("it is not listed: {list}"))?;
+    ensure!(
+        line.contains("risk-calculator") && line.contains("on fault ask") && line.contains("plugins/protect-migrations.wasm"),
+        "{line}"
+    );
+    let inspected = site.output(&["plugin", "inspect", &path])?;
+    for part in
+        ["risk-calculator", "built for portcullis:plugin@0.1.0", "protect-migrations 0.1.0: Asks before", "blake3", "it can be loaded"]
+    {
+        ensure!(inspected.contains(part), "`plugin inspect` does not say {part:?}: {inspected}");
+    }
+    let inspection: Value = serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;
+    ensure!(inspection["refused"].is_null() && inspection["inspection"]["kind"] == "risk-calculator", "{inspection}");
+    ensure!(inspection["inspection"]["descriptor"]["settings"].to_string().contains("folders"), "its settings are not shown: {inspection}");
+    Ok(())
+}
+
+fn settings() -> Result<()> {
+    let site = Site::new("settings")?;
+    install(&site, &built(EXAMPLE)?, EXAMPLE)?;
+    fs::create_dir_all(site.project().join("schema"))?;
+    fs::write(site.project().join("schema/1.sql"), "")?;
+    let write =
+        |id: &str| site.calls("settings").before(id, "Write", json!({ "file_path": site.project().join("schema/1.sql"), "content": "x" }));
+    for (id, settings, answer, says) in [
+        ("1", "", Answer::Quiet, ""),
+        ("2", "folders = [\"schema\"]", Answer::Asked, "an applied migration"),
+        ("3", "folder = \"schema\"", Answer::Asked, "did you mean `folders`?"),
+        ("4", "folders = 3", Answer::Asked, "folders"),
+    ] {
+        site.write("config.toml", format!("[plugins.{EXAMPLE}.settings]\n{settings}\n"))?;
+        let reply = site.hook(&write(id))?;
+        ensure!(reply.answer == answer, "`{settings}`: {reply:?}");
+        reply.says(&[says])?;
+        let faults: Vec<String> = newest_faults(&site, EXAMPLE)?;
+        let expected: &[&str] = if id < "3" { &[] } else { &["bad-settings"] };
+        ensure!(faults == expected, "`{settings}`: the faults {faults:?}");
+    }
+    Ok(())
+}
+
+fn inert() -> Result<()> {
+    let site = Site::new("inert")?;
+    install(&site, &built("does-nothing")?, "does-nothing")?;
+    site.ordinary("inert")?;
+    let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
+    let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == "does-nothing"));
+    let log = plugin.ok_or_else(|| anyhow!("it was not asked: {record}"))?["log"].to_string();
+    ensure!(log.contains("false") && log.contains(" 0 Bash"), "it saw files or variables: {log}");
+    Ok(())
+}
+
+/// The default asks a person; what is configured counts; beside it and after it all is as it was.
+fn hostile(guest: &Hostile) -> Result<()> {
+    let site = Site::new(guest.name)?;
+    install(&site, &built(guest.name)?, guest.name)?;
+    for (policy, answer, verdict) in [
+        (None, Answer::Asked, "ask"),
+        (Some("ask"), Answer::Asked, "ask"),
+        (Some("block"), Answer::Refused, "block"),
+        (Some("warn"), Answer::Told, "warn"),
+    ] {
+        if let Some(policy) = policy {
+            site.write("config.toml", format!("[plugins.{}]\non_fault = \"{policy}\"\n", guest.name))?;
+        }
+        let reply = site.hook(&site.calls("hostile").bash(verdict, "ls"))?;
+        ensure!(reply.answer == answer, "on_fault {policy:?}: {reply:?}");
+        reply.says(&[guest.name, guest.fault])?;
+        reply.says(guest.says)?;
+        let faults = newest_faults(&site, guest.name)?;
+        ensure!(faults == [guest.fault], "the record has the faults {faults:?}");
+        let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
+        ensure!(record["verdict"] == verdict, "the record has the verdict {}", record["verdict"]);
+    }
+    fs::remove_file(site.state().join("config.toml"))?;
+    fs::remove_dir_all(site.state().join("plugins"))?;
+    site.ordinary("hostile")?;
+    site.verify()
+}
+
+/// Names of the newest record's faults, all of which must be that plugin's.
+fn newest_faults(site: &Site, plugin: &str) -> Result<Vec<String>> {
+    let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
+    let faults: Vec<Value> = record["faults"].as_array().cloned().unwrap_or_default();
+    ensure!(faults.iter().all(|fault| fault["source"] == plugin), "somebody else has a fault: {faults:?}");
+    Ok(faults.iter().filter_map(|fault| Some(fault["kind"].as_str()?.to_owned())).collect())
+}
+
+fn install(site: &Site, plugin: &Path, name: &str) -> Result<()> {
+    site.write(&format!("plugins/{name}.wasm"), fs::read(plugin)?)
+}
+
+/// The component of that name; all are built together, once.
+fn built(name: &str) -> Result<PathBuf> {
+    static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).as_ref().map_err(|error| anyhow!("{error}"))?;
+    let path = folder.join(format!("{}.wasm", name.replace('-', "_")));
+    ensure!(path.is_file(), "the build made no `{}`", path.display());
+    Ok(path)
+}
+
+/// One workspace outside ours, in a temporary folder: a copy of the example, and a crate for each other
+/// guest. What was compiled is kept among cargo's own files, so that the next run is quick.
+fn build() -> Result<PathBuf> {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").canonicalize()?;
+    let scratch = tempfile::Builder::new().prefix("portcullis-plugins-").tempdir()?;
+    let sdk = plugins.join("sdk").to_string_lossy().into_owned();
+    lay_example(&plugins.join("examples/rust"), &scratch.path().join("example"), &sdk)?;
+    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain([("does-nothing", INERT)]) {
+        lay_guest(&scratch.path().join(name), name, body, &sdk)?;
+    }
+    let profile =
+        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
+    fs::write(scratch.path().join("Cargo.toml"), profile)?;
+    fs::copy(plugins.join("examples/rust/Cargo.lock"), scratch.path().join("Cargo.lock"))?;
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("third-party");
+    let ended = process::run(cargo(scratch.path(), &target), b"", Duration::from_secs(600)).context("cannot build the plugins")?;
+    let advice = "if the target is missing, run `rustup target add wasm32-wasip2`";
+    ensure!(ended.code == Some(0), "the plugins do not build; {advice}: {}", ended.stderr);
+    Ok(target.join(TARGET).join("release"))
+}
+
+/// Cargo as a plugin's author runs it: none of what this build was given.
+fn cargo(folder: &Path, target: &Path) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(target).current_dir(folder);
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let ours = ["CARGO_PKG_", "CARGO_BIN_", "CARGO_MANIFEST_", "CARGO_BUILD_", "CARGO_ENCODED_", "CARGO_PROFILE_"];
+        if ours.iter().any(|prefix| text.starts_with(prefix)) || ["RUSTFLAGS", "CARGO_TARGET_DIR"].contains(&&*text) {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
+fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {
+    fs::create_dir_all(to.join("src"))?;
+    for entry in fs::read_dir(from.join("src"))? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join("src").join(entry.file_name()))?;
+    }
+    let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?.parse().context("the example's manifest is no TOML")?;
+    manifest.remove("workspace");
+    manifest.remove("profile");
+    let dependency = manifest.get_mut("dependencies").and_then(|all| all.get_mut("portcullis-plugin"));
+    *dependency.ok_or_else(|| anyhow!("the example does not use the SDK"))? = toml::toml! { path = sdk }.into();
+    Ok(fs::write(to.join("Cargo.toml"), manifest.to_string())?)
+}
+
+fn lay_guest(folder: &Path, name: &str, body: &str, sdk: &str) -> Result<()> {
+    fs::create_dir_all(folder.join("src"))?;
+    let manifest = format!(
+        "[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
+         [dependencies]\nportcullis-plugin = {{ path = {sdk:?} }}\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    let source = format!(
+        "#![allow(unused, unconditional_recursion)]\nuse portcullis_plugin::risk_calculator::*;\nstruct Guest;\n\
+         impl RiskCalculator for Guest {{\n    const DESCRIPTOR: Descriptor = Descriptor::new({name:?}, \"0.1.0\", \"A guest of the tests.\");\n    \
+         fn assess(_: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {{ {body} }}\n}}\n\
+         portcullis_plugin::export!(risk-calculator: Guest);\n"
+    );
+    Ok(fs::write(folder.join("src/lib.rs"), source)?)
+}
