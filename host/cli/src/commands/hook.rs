@@ -85,10 +85,17 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
     }
 }
 
-/// Reviews and commits. Also says whether the journal's log has grown so long that it slows hooks down.
 fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
-    let configuration = |error: anyhow::Error| Fault::host(FaultKind::Configuration, format!("{error:#}"));
     let places = Places::from_environment().map_err(configuration)?;
+    review_in(&places, event, now).map_err(|fault| {
+        // Who only observes does not refuse for a fault of ours either.
+        let observing = Config::read(&places.config).is_ok_and(|config| config.policy.mode == Mode::Observe);
+        if observing { Fault { policy: OnFault::Warn, ..fault } } else { fault }
+    })
+}
+
+/// Reviews and commits. Also says whether the journal's log has grown so long that it slows hooks down.
+fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
     let config = Config::read(&places.config).map_err(configuration)?;
@@ -136,6 +143,10 @@ impl ReviewError {
     fn into_fault(self) -> Fault {
         Fault::host(FaultKind::Store, self.to_string())
     }
+}
+
+fn configuration(error: anyhow::Error) -> Fault {
+    Fault::host(FaultKind::Configuration, format!("{error:#}"))
 }
 
 fn store_fault(error: &StoreError) -> Fault {
