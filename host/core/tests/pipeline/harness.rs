@@ -4,7 +4,7 @@
 
 use portcullis_core::action::{Action, Command, Context, Coverage, Effect, EffectKind, Entry, GitState, History, Origin, Reading, Word};
 use portcullis_core::decide::Decision;
-use portcullis_core::event::Reply;
+use portcullis_core::event::{Event, Reply};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{
     Assessment, Change, Detection, Edit, Factor, FactorKind, Guidance, Issue, Rationality, Report, Response, Rewrite, Risk, Ruling,
@@ -12,7 +12,7 @@ use portcullis_core::finding::{
 };
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Observed, Query};
-use portcullis_core::pipeline::{self, Ports, Settings};
+use portcullis_core::pipeline::{self, Ports, Reviewed, Settings};
 use portcullis_core::plugins::{Answer, Details, Identity, Plugins};
 use portcullis_core::policy::Policy;
 use portcullis_core::record::{Record, RecordKind};
@@ -21,6 +21,7 @@ use portcullis_core::session::{Agent, State};
 use portcullis_core::wire::{self, claude};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 pub(crate) const HOME: &str = "/home/me";
 pub(crate) const CWD: &str = "/home/me/shop";
@@ -38,6 +39,8 @@ pub(crate) struct Scripted {
     pub(crate) intervene: Intervene,
     /// Everything that plugins were shown (the shell reader, which is the host's own, left out).
     pub(crate) shown: String,
+    /// Whether that is kept: it costs more than the review itself.
+    pub(crate) watched: bool,
     /// The interventions that were asked, with the issue.
     pub(crate) asked: Vec<(String, String)>,
 }
@@ -50,7 +53,16 @@ impl Default for Scripted {
             detect: Box::new(|_, _, _| Vec::new()),
             intervene: Box::new(|name, issue, _| Some(answer(name, Ok(usual_response(name, issue))))),
             shown: String::new(),
+            watched: true,
             asked: Vec::new(),
+        }
+    }
+}
+
+impl Scripted {
+    fn watch(&mut self, values: &[&dyn Debug]) {
+        if self.watched {
+            values.iter().for_each(|value| self.shown.push_str(&format!("{value:?}\n")));
         }
     }
 }
@@ -61,7 +73,7 @@ impl Plugins for Scripted {
     }
 
     fn assess(&mut self, action: &Action, context: &Context, _details: &Details<'_>) -> Vec<Answer<Assessment>> {
-        self.shown.push_str(&format!("{action:?}\n{context:?}\n"));
+        self.watch(&[action, context]);
         (self.assess)(action, context)
     }
 
@@ -73,13 +85,13 @@ impl Plugins for Scripted {
         context: &Context,
         _details: &Details<'_>,
     ) -> Vec<Answer<Report>> {
-        self.shown.push_str(&format!("{history:?}\n{action:?}\n{context:?}\n"));
+        self.watch(&[history, action, context]);
         let state = states.get("pattern").cloned().unwrap_or_default();
         (self.detect)(history, action, &state)
     }
 
     fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
-        self.shown.push_str(&format!("{issue:?}\n{situation:?}\n{context:?}\n"));
+        self.watch(&[issue, situation, context]);
         self.asked.push((name.to_owned(), issue.name.clone()));
         (self.intervene)(name, issue, situation)
     }
@@ -170,26 +182,31 @@ impl World {
     pub(crate) fn send(&mut self, payload: &Value) -> Sent {
         let event = claude::parse(payload.to_string().as_bytes()).expect("a readable payload");
         let agent = event.agent.clone().unwrap_or_default();
-        let state = State::decode(self.session.as_deref(), self.agents.get(&agent).map(Vec::as_slice)).expect("a readable state");
-        let settings = Settings { policy: &self.policy, masker: &self.masker, home: HOME };
-        let observed = self.observed.clone();
-        let mut observe = |queries: &[Query]| {
-            let known = |query: &Query| Some((query.path.clone(), observed.get(&query.path)?.clone()));
-            queries.iter().filter_map(known).collect()
-        };
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details: &|_| None };
-        let reviewed = pipeline::run(&event, state, self.now, &settings, &mut ports);
+        let reviewed = self.review(&event, self.state_of(&agent));
         let (session, own) = reviewed.state.encode().expect("a state within its bounds");
         assert_eq!(State::decode(Some(&session), Some(&own)).expect("its own bytes"), reviewed.state, "state survives its bytes");
         self.session = Some(session);
         self.agents.insert(agent, own);
-        self.now += 1000;
         self.journal.extend(reviewed.records.iter().cloned());
         let answer = claude::render(&event.name, &reviewed.reply);
         self.replies.push_str(&String::from_utf8_lossy(&answer.stdout));
         self.replies.push_str(&String::from_utf8_lossy(&answer.stderr));
         let out = one_object(&answer.stdout);
         Sent { reply: reviewed.reply, records: reviewed.records, answer, out }
+    }
+
+    /// The review alone, on a state that the caller keeps; a second passes.
+    pub(crate) fn review(&mut self, event: &Event, state: State) -> Reviewed {
+        let settings = Settings { policy: &self.policy, masker: &self.masker, home: HOME };
+        let observed = &self.observed;
+        let mut observe = |queries: &[Query]| {
+            let known = |query: &Query| Some((query.path.clone(), observed.get(&query.path)?.clone()));
+            queries.iter().filter_map(known).collect()
+        };
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details: &|_| None };
+        let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
+        self.now += 1000;
+        reviewed
     }
 
     pub(crate) fn state(&self) -> State {

@@ -1,0 +1,414 @@
+//! When and how a session is answered: scores, ladders, delays, silence, stand-ins, limits.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "pipeline/harness.rs"]
+mod harness;
+
+use harness::{Sent, World, answer, by, detection, detects, fault, post, pre, rules, says_of, usual_response};
+use portcullis_core::action::{Limit, Quantity};
+use portcullis_core::fault::{FaultKind, OnFault};
+use portcullis_core::finding::{Background, Guidance, Response};
+use portcullis_core::intervene::{Kind, allowed, score};
+use portcullis_core::policy::{InterventionPolicy, Strategy};
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::recover::Outcome;
+use portcullis_core::score::{Score, Severity, Verdict};
+use serde_json::json;
+
+const SOFT: &str = "soft_correction";
+const CONTEXT: &str = "context_reinforcement";
+const THROTTLE: &str = "resource_throttling";
+const ROLLBACK: &str = "checkpoint_rollback";
+const STOP: &str = "emergency_stop";
+
+#[test]
+fn scores_follow_the_formula() {
+    for (severity, confidence, impact, level, expected) in [
+        (Severity::Low, 1000, 0, 0, 200),
+        (Severity::Low, 0, 1000, 0, 0),
+        (Severity::Medium, 600, 500, 0, 450),
+        (Severity::Medium, 1000, 1000, 0, 1000),
+        (Severity::High, 800, 250, 0, 800),
+        (Severity::High, 800, 250, 2, 1400),
+        (Severity::Critical, 1000, 1000, 4, 3200),
+    ] {
+        assert_eq!(
+            score(severity, Score::new(confidence), Score::new(impact), level),
+            expected,
+            "{severity} {confidence} {impact} {level}"
+        );
+    }
+    for (score, kind) in [
+        (0, SOFT),
+        (299, SOFT),
+        (300, CONTEXT),
+        (499, CONTEXT),
+        (500, THROTTLE),
+        (699, THROTTLE),
+        (700, ROLLBACK),
+        (899, ROLLBACK),
+        (900, STOP),
+        (9000, STOP),
+    ] {
+        assert_eq!(allowed(score).as_str(), kind, "{score}");
+    }
+    assert_eq!(Kind::CheckpointRollback.plugin(), "checkpoint-rollback");
+}
+
+fn intervention(sent: &Sent) -> Option<&Record> {
+    sent.records.iter().find(|record| record.kind == RecordKind::Intervention)
+}
+
+fn kind(sent: &Sent) -> Option<String> {
+    Some(intervention(sent)?.intervention.as_ref()?.kind.clone())
+}
+
+fn world(pattern: &str, severity: Severity, confidence: u16, impact: u16) -> World {
+    let mut world = World::default();
+    world.plugins.detect = detects("noisy", vec![detection(pattern, severity, confidence, impact)]);
+    world
+}
+
+#[test]
+fn every_pattern_has_its_ladder() {
+    let ladders = [
+        ("repetitive_errors", [SOFT, CONTEXT, ROLLBACK, ROLLBACK]),
+        ("goal_drift", [SOFT, CONTEXT, ROLLBACK, ROLLBACK]),
+        ("loop", [SOFT, CONTEXT, ROLLBACK, ROLLBACK]),
+        ("a pattern of somebody's own", [SOFT, CONTEXT, ROLLBACK, ROLLBACK]),
+        ("scope_creep", [CONTEXT, THROTTLE, STOP, STOP]),
+        ("resource_spiral", [THROTTLE, ROLLBACK, STOP, STOP]),
+        ("hallucination", [CONTEXT, ROLLBACK, STOP, STOP]),
+        ("instruction_injection", [CONTEXT, ROLLBACK, STOP, STOP]),
+        ("blocked_then_bypassed", [CONTEXT, THROTTLE, STOP, STOP]),
+        ("secret_egress", [CONTEXT, STOP, STOP, STOP]),
+    ];
+    for (pattern, ladder) in ladders {
+        for (severity, expected) in Severity::ALL.iter().zip(ladder) {
+            // Straight to the column of the severity, however low the score.
+            let mut direct = world(pattern, *severity, 100, 0);
+            direct.policy.interventions.strategy = Strategy::PatternSpecific;
+            assert_eq!(kind(&direct.bash("noisy", "t1")).as_deref(), Some(expected), "{pattern} {severity}");
+            // Progressive begins at the lowest column, except that critical goes to the end at once.
+            let first = if *severity == Severity::Critical { ladder[3] } else { ladder[0] };
+            let sent = world(pattern, *severity, 1000, 1000).bash("noisy", "t1");
+            assert_eq!(kind(&sent).as_deref(), Some(first), "{pattern} {severity}, progressive");
+        }
+    }
+}
+
+/// One more occurrence: so many quiet steps and milliseconds after the last.
+type Wait = (u64, u64);
+/// A case: changes of policy, pattern, severity, confidence, impact, the occurrences, and the answer to each with its level.
+type Case = (&'static str, fn(&mut InterventionPolicy), (&'static str, Severity, u16, u16), Vec<Wait>, Vec<Option<(&'static str, u8)>>);
+
+#[test]
+fn answers_escalate_wait_and_fall_silent() {
+    let usual: fn(&mut InterventionPolicy) = |_| {};
+    let medium = ("loop", Severity::Medium, 600, 500);
+    let cases: Vec<Case> = vec![
+        (
+            "one step right for each recurrence",
+            usual,
+            medium,
+            vec![(0, 0), (2, 60_000), (2, 60_000), (2, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((ROLLBACK, 2)), Some((ROLLBACK, 3))],
+        ),
+        (
+            "never past what the score allows",
+            usual,
+            ("loop", Severity::Low, 500, 0),
+            vec![(0, 0), (2, 60_000), (2, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((ROLLBACK, 2))],
+        ),
+        (
+            "nor past it where the score is small",
+            usual,
+            ("loop", Severity::Low, 100, 0),
+            vec![(0, 0), (3, 60_000), (3, 60_000)],
+            vec![Some((SOFT, 0)), Some((SOFT, 0)), Some((SOFT, 0))],
+        ),
+        ("nothing before three steps or two minutes", usual, medium, vec![(0, 0), (1, 60_000)], vec![Some((SOFT, 0)), None]),
+        ("three steps are enough", usual, medium, vec![(0, 0), (2, 31_000)], vec![Some((SOFT, 0)), Some((CONTEXT, 1))]),
+        ("two minutes are enough", usual, medium, vec![(0, 0), (0, 60_000), (0, 60_000)], vec![Some((SOFT, 0)), None, Some((CONTEXT, 1))]),
+        (
+            "what worked lets the level fall",
+            usual,
+            medium,
+            vec![(0, 0), (2, 60_000), (4, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((CONTEXT, 0))],
+        ),
+        (
+            "the level has an end",
+            usual,
+            medium,
+            vec![(0, 0), (2, 1), (2, 1), (2, 1), (2, 1), (2, 1)],
+            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2)), Some((ROLLBACK, 3)), Some((ROLLBACK, 4)), Some((ROLLBACK, 4))],
+        ),
+        (
+            "critical does not wait",
+            usual,
+            ("loop", Severity::Critical, 900, 500),
+            vec![(0, 0), (0, 0)],
+            vec![Some((ROLLBACK, 0)), Some((ROLLBACK, 1))],
+        ),
+        (
+            "the cooldown silences guidance alone",
+            usual,
+            medium,
+            vec![(0, 0), (2, 0), (2, 0)],
+            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2))],
+        ),
+        ("no cooldown", |policy| policy.cooldown_ms = 0, medium, vec![(0, 0), (2, 0)], vec![Some((SOFT, 0)), Some((CONTEXT, 1))]),
+        (
+            "past the most, guidance is silent",
+            |policy| policy.most = 1,
+            medium,
+            vec![(0, 0), (2, 60_000), (2, 60_000)],
+            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2))],
+        ),
+        (
+            "none at all are wanted, but a stop is none of them",
+            |policy| policy.most = 0,
+            ("secret_egress", Severity::Critical, 900, 1000),
+            vec![(0, 0)],
+            vec![Some((STOP, 0))],
+        ),
+        (
+            "a disabled one: a milder one stands in",
+            |policy| policy.disabled = vec![CONTEXT.into()],
+            medium,
+            vec![(0, 0), (2, 60_000)],
+            vec![Some((SOFT, 0)), Some((SOFT, 1))],
+        ),
+        (
+            "the mildest disabled: nothing",
+            |policy| policy.disabled = vec![SOFT.into()],
+            medium,
+            vec![(0, 0), (2, 60_000)],
+            vec![None, Some((CONTEXT, 1))],
+        ),
+        (
+            "a disabled stop holds all the same",
+            |policy| policy.disabled = vec![STOP.into()],
+            ("secret_egress", Severity::Critical, 900, 1000),
+            vec![(0, 0)],
+            vec![Some((ROLLBACK, 0))],
+        ),
+        (
+            "another delay in steps",
+            |policy| policy.escalation_delay_steps = 1,
+            medium,
+            vec![(0, 0), (0, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1))],
+        ),
+    ];
+    for (name, change, (pattern, severity, confidence, impact), waits, expected) in cases {
+        let mut world = world(pattern, severity, confidence, impact);
+        change(&mut world.policy.interventions);
+        let mut found = Vec::new();
+        for (index, (steps, ms)) in waits.into_iter().enumerate() {
+            for step in 0..steps {
+                world.bash("ls", &format!("q{index}-{step}"));
+            }
+            world.now += ms;
+            let sent = world.bash("noisy", &format!("n{index}"));
+            found.push(kind(&sent).map(|kind| (kind, intervention(&sent).unwrap().intervention.as_ref().unwrap().level)));
+        }
+        let found: Vec<Option<(&str, u8)>> =
+            found.iter().map(|found| found.as_ref().map(|(kind, level)| (kind.as_str(), *level))).collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn effectiveness_is_how_far_the_next_steps_were_free() {
+    for (quiet, expected) in [(2, 400), (3, 600), (4, 800), (5, 1000), (9, 1000)] {
+        let mut world = world("loop", Severity::Medium, 600, 500);
+        world.bash("noisy", "n0");
+        (0..quiet).for_each(|step| drop(world.bash("ls", &format!("q{step}"))));
+        world.now += 60_000;
+        world.bash("noisy", "n1");
+        let past = world.state().session.interventions;
+        assert_eq!(past[0].effectiveness, Some(Score::new(expected)), "{quiet} quiet steps");
+        assert_eq!(past[1].effectiveness, None, "too early to say");
+    }
+}
+
+#[test]
+fn a_subagents_steps_do_not_lower_the_level_of_its_session() {
+    let mut world = world("loop", Severity::Medium, 600, 500);
+    (0..50).for_each(|step| drop(world.bash("ls", &format!("q{step}"))));
+    world.bash("noisy", "n0");
+    let noisy = |id: &str| by("a1", pre("Bash", json!({"command": "noisy"}), id));
+    let quiet = |id: &str| by("a1", pre("Bash", json!({"command": "ls"}), id));
+    world.now += 60_000;
+    world.send(&quiet("s1"));
+    world.send(&quiet("s2"));
+    let sent = world.send(&noisy("s3"));
+    assert_eq!(kind(&sent).as_deref(), Some(CONTEXT), "three steps have gone by in the session");
+    world.now += 60_000;
+    world.bash("ls", "q51");
+    world.bash("ls", "q52");
+    assert_eq!(
+        kind(&world.bash("noisy", "n1")).as_deref(),
+        Some(ROLLBACK),
+        "as have three more; the main agent's fifty are not counted again"
+    );
+}
+
+#[test]
+fn an_issue_after_the_fact_is_answered_too() {
+    let mut world = World::default();
+    world.plugins.detect = Box::new(|_, action, _| {
+        let detections = if action.outcome.is_some() { vec![detection("loop", Severity::Medium, 600, 500)] } else { Vec::new() };
+        vec![answer("pattern", Ok(portcullis_core::finding::Report { detections, state: None }))]
+    });
+    world.bash("ls", "t1");
+    let sent = world.send(&post("Bash", json!({"command": "ls"}), "t1", json!("done")));
+    assert_eq!((kind(&sent).as_deref(), sent.effect(), sent.answer.exit), (Some(SOFT), "none", 0));
+    assert_eq!(sent.at("/hookSpecificOutput/additionalContext"), Some(&json!("Portcullis: soft-correction on loop")));
+    assert_eq!(sent.records[0].kind, RecordKind::Outcome, "the outcome comes first");
+}
+
+#[test]
+fn a_missing_plugin_is_replaced_by_a_milder_one() {
+    // What there is, and what answers a critical leak and a rule's violation.
+    for (there, expected) in [
+        (&["emergency-stop"][..], Some(STOP)),
+        (&["checkpoint-rollback", "soft-correction"], Some(ROLLBACK)),
+        (&["soft-correction"], Some(SOFT)),
+        (&[], None),
+    ] {
+        for by_rule in [false, true] {
+            let mut world = World::default();
+            if by_rule {
+                world.plugins.assess = says_of("noisy", rules(Verdict::Block, Severity::Critical));
+            } else {
+                world.plugins.detect = detects("noisy", vec![detection("secret_egress", Severity::Critical, 900, 1000)]);
+            }
+            world.plugins.intervene =
+                Box::new(|name, issue, _| there.contains(&name).then(|| answer(name, Ok(usual_response(name, issue)))));
+            let sent = world.bash("noisy", "t1");
+            assert_eq!(kind(&sent).as_deref(), expected, "{there:?} rule {by_rule}");
+            assert_eq!(world.state().session.stopped.is_some(), expected == Some(STOP), "{there:?} rule {by_rule}");
+            if by_rule {
+                assert!(matches!(sent.effect(), "deny" | "stop"), "{there:?}: the block holds whatever answers");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fault_of_wording_does_not_cost_the_answer() {
+    for (pattern, severity, expected, stops) in [("loop", Severity::Medium, SOFT, false), ("secret_egress", Severity::Critical, STOP, true)]
+    {
+        let mut world = world(pattern, severity, 900, 500);
+        world.plugins.intervene = Box::new(|name, _, _| Some(answer(name, Err(fault(FaultKind::OutOfFuel, OnFault::Block)))));
+        let sent = world.bash("noisy", "t1");
+        let record = intervention(&sent).unwrap();
+        assert_eq!((kind(&sent).as_deref(), record.faults[0].kind), (Some(expected), FaultKind::OutOfFuel), "{pattern}");
+        assert_eq!((world.state().session.stopped.is_some(), sent.effect() == "stop"), (stops, stops), "{pattern}");
+        assert!(sent.out.to_string().contains(&format!("{pattern} was seen")), "{pattern}: {}", sent.out);
+    }
+}
+
+#[test]
+fn a_checkpoint_that_does_not_exist_is_a_bad_value() {
+    let mut world = world("loop", Severity::Critical, 900, 500);
+    let response = Response::Rollback { checkpoint: "made\u{1b}up".into(), guidance: Guidance::default() };
+    world.plugins.intervene = Box::new(move |name, _, _| (name == "checkpoint-rollback").then(|| answer(name, Ok(response.clone()))));
+    let sent = world.bash("noisy", "t1");
+    let record = intervention(&sent).unwrap();
+    assert_eq!(record.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(), [FaultKind::BadValue]);
+    assert!(!record.faults[0].detail.contains('\u{1b}'));
+    assert_eq!(record.intervention.as_ref().unwrap().outcome, Outcome::Continue, "guidance stands in");
+}
+
+fn limit(quantity: Quantity, maximum: u64) -> Limit {
+    Limit { quantity, maximum, used: 7 }
+}
+
+/// A case: the limits that interventions propose in turn, and those in force after all.
+type Tightened = (&'static str, Vec<Vec<Limit>>, Vec<(Quantity, u64)>);
+
+#[test]
+fn limits_only_tighten() {
+    use Quantity::{BatchSize, FileOperations, Other, Tokens};
+    let long = Other("x".repeat(65));
+    let cases: Vec<Tightened> = vec![
+        ("tighter", vec![vec![limit(FileOperations, 50)]], vec![(FileOperations, 50)]),
+        ("looser", vec![vec![limit(FileOperations, 5000)]], vec![(FileOperations, 100)]),
+        ("tighter, then looser", vec![vec![limit(FileOperations, 20)], vec![limit(FileOperations, 90)]], vec![(FileOperations, 20)]),
+        ("new, then looser", vec![vec![limit(Tokens, 1000)], vec![limit(Tokens, 9000)]], vec![(FileOperations, 100), (Tokens, 1000)]),
+        (
+            "both ways at once",
+            vec![vec![limit(BatchSize, 8), limit(BatchSize, 4), limit(BatchSize, 6)]],
+            vec![(FileOperations, 100), (BatchSize, 4)],
+        ),
+        ("a quantity with too long a name", vec![vec![limit(long, 1)]], vec![(FileOperations, 100)]),
+    ];
+    for (name, proposals, expected) in cases {
+        let mut world = world("loop", Severity::Critical, 900, 500);
+        for (index, limits) in proposals.into_iter().enumerate() {
+            let response = Response::Guide(Guidance { limits, ..Guidance::default() });
+            world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(response.clone()))));
+            let sent = world.bash("noisy", &format!("t{index}"));
+            assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Limit, "{name}");
+        }
+        let limits = world.state().session.limits;
+        assert!(limits.iter().all(|limit| limit.used == 0), "{name}: a plugin does not say what is used: {limits:?}");
+        assert_eq!(limits.into_iter().map(|limit| (limit.quantity, limit.maximum)).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn guidance_reaches_the_agent_emphasised_first() {
+    let mut world = world("loop", Severity::Medium, 600, 500);
+    let background = |title: &str, emphasised| Background { title: title.into(), text: "text".into(), emphasised };
+    let guidance =
+        Guidance { messages: vec!["try this".into()], background: vec![background("a", false), background("b", true)], limits: Vec::new() };
+    world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(Response::Guide(guidance.clone())))));
+    let sent = world.bash("noisy", "t1");
+    assert_eq!(sent.reply.agent, ["Portcullis: try this", "Portcullis: b: text", "Portcullis: a: text"]);
+    assert!(sent.reply.person.is_empty());
+    assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Rebuild);
+}
+
+#[test]
+fn a_plan_waits_for_the_person() {
+    let mut world = world("loop", Severity::Medium, 600, 500);
+    let plan = Response::RecoveryNeeded { reason: "no way back".into(), steps: vec!["look".into()] };
+    world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(plan.clone()))));
+    let sent = world.bash("noisy", "t1");
+    assert_eq!(sent.reply.agent, ["Portcullis: no way back"]);
+    assert_eq!(sent.reply.person, ["Portcullis: no way back", "Portcullis: - look"]);
+    assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Wait);
+}
+
+#[test]
+fn a_situation_tells_what_went_before() {
+    let mut world = world("loop", Severity::Medium, 600, 500);
+    world.policy.interventions.templates.insert("loop".into(), "stop that".into());
+    let shown = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let keep = std::rc::Rc::clone(&shown);
+    world.plugins.intervene = Box::new(move |name, issue, situation| {
+        keep.borrow_mut().push((issue.clone(), situation.clone()));
+        Some(answer(name, Ok(usual_response(name, issue))))
+    });
+    world.bash("noisy", "n0");
+    world.bash("ls", "q0");
+    world.bash("ls", "q1");
+    world.now += 60_000;
+    world.bash("noisy", "n1");
+    let shown = shown.borrow();
+    let [(first, before), (second, after)] = shown.as_slice() else { panic!("two answers: {shown:?}") };
+    assert_eq!((first.recurrences, second.recurrences, before.level, after.level), (0, 1, 0, 1));
+    assert_eq!((before.past.len(), after.past.len(), after.past[0].kind.as_str()), (0, 1, SOFT));
+    assert_eq!((before.step, after.step, after.score), (0, 3, 750));
+    assert_eq!(
+        after.recent.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["allow Bash: noisy", "allow Bash: ls", "allow Bash: ls", "allow Bash: noisy"]
+    );
+    assert_eq!(after.templates, [("loop".to_owned(), "stop that".to_owned())]);
+}

@@ -1,0 +1,258 @@
+//! A session's state: what it survives, what it never outgrows, and that a run can be taken up again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "pipeline/harness.rs"]
+mod harness;
+
+use harness::{World, answer, by, detection, event, failed, fault, guidance, post, pre, prompt, rewrites, risk, rules, says_of};
+use portcullis_core::action::{Limit, Quantity, Status};
+use portcullis_core::fault::{FaultKind, OnFault};
+use portcullis_core::finding::{Assessment, Change, Guidance, Report, Response};
+use portcullis_core::record::RecordKind;
+use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::session::{HISTORY, State, StateError};
+use portcullis_core::wire::claude;
+use serde_json::{Value, json};
+
+/// A session in which everything happens once.
+fn story() -> Vec<Value> {
+    let bash = |command: &str| json!({ "command": command });
+    let mut story = vec![event("SessionStart", json!({"source": "startup"})), prompt("mend the build, mail me@example.org")];
+    for index in 0..30 {
+        let (command, id) =
+            (format!("{} {index}", ["make", "touch", "warn", "block", "ask", "change", "broken"][index % 7]), format!("t{index}"));
+        story.push(pre("Bash", bash(&command), &id));
+        match index % 4 {
+            0 => story.push(failed("Bash", bash(&command), &id, "Exit code 2\nno rule to make target")),
+            1 => story.push(by("a1", pre("Read", json!({"file_path": "/etc/passwd"}), &format!("s{index}")))),
+            _ => story.push(post("Bash", bash(&command), &id, json!({"stdout": "done", "stderr": ""}))),
+        }
+    }
+    story.push(post("Bash", bash("never seen"), "u1", json!("x")));
+    story.push(event("PostToolBatch", json!({"tool_calls": [{"tool_name": "Teleport", "tool_input": {}, "tool_use_id": "u2"}]})));
+    story.push(event("ConfigChange", json!({"source": "project_settings", "file_path": "/x"})));
+    story.push(pre("Bash", bash("doom"), "t98"));
+    story.push(pre("Bash", bash("ls"), "t99"));
+    story.push(event("SessionEnd", json!({"reason": "other"})));
+    story
+}
+
+fn world() -> World {
+    let mut world = World::default();
+    world.plugins.assess = Box::new(|action, _| {
+        let said = |mark: &str| action.parameters.contains(mark);
+        let result = match () {
+            () if said("warn") => Ok(rules(Verdict::Warn, Severity::Low)),
+            () if said("block") => Ok(rules(Verdict::Block, Severity::Low)),
+            () if said("ask") => Ok(rules(Verdict::Ask, Severity::Low)),
+            () if said("change") => Ok(rewrites(&[Change::SetText("make safe".into())])),
+            () if said("broken") => Err(fault(FaultKind::Trap, OnFault::Ask)),
+            () if said("doom") => Ok(rules(Verdict::Block, Severity::Critical)),
+            () => Ok(risk(650)),
+        };
+        vec![answer("judge", result)]
+    });
+    world.plugins.detect = Box::new(|history, action, state| {
+        let failures = history.steps.iter().filter(|step| step.status == Status::Failed).count();
+        let due = action.outcome.is_some() && failures >= 3;
+        let detections = if due { vec![detection("repetitive_errors", Severity::Medium, 700, 500)] } else { Vec::new() };
+        vec![answer("pattern", Ok(Report { detections, state: Some([state, &[1]].concat()) }))]
+    });
+    world
+}
+
+/// Everything that leaves the host or outlives the event.
+fn trace(world: &World) -> (Vec<String>, String, Option<Vec<u8>>, Vec<u8>) {
+    (world.documents(), world.replies.clone(), world.session.clone(), world.agents.values().flatten().copied().collect())
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let run = || {
+        let mut world = world();
+        story().iter().for_each(|payload| drop(world.send(payload)));
+        world
+    };
+    let first = run();
+    assert_eq!(trace(&first), trace(&run()));
+    let kinds: Vec<RecordKind> = first.journal.iter().map(|record| record.kind).collect();
+    for kind in RecordKind::ALL.iter().filter(|kind| **kind != RecordKind::Fault) {
+        assert!(kinds.contains(kind), "the story has a record of the kind {kind}");
+    }
+    assert!(first.state().session.stopped.is_some());
+}
+
+#[test]
+fn a_run_in_two_halves_equals_one_run() {
+    let story = story();
+    let mut whole = world();
+    story.iter().for_each(|payload| drop(whole.send(payload)));
+    for cut in [1, 10, story.len() / 2, story.len() - 2] {
+        let mut first = world();
+        story[..cut].iter().for_each(|payload| drop(first.send(payload)));
+        let mut second = World {
+            session: first.session,
+            agents: first.agents,
+            journal: first.journal,
+            replies: first.replies,
+            now: first.now,
+            ..world()
+        };
+        story[cut..].iter().for_each(|payload| drop(second.send(payload)));
+        assert_eq!(trace(&second), trace(&whole), "cut after {cut}");
+    }
+}
+
+#[test]
+fn bytes_of_another_kind_are_refused() {
+    let (session, agent) = State::default().encode().unwrap();
+    assert_eq!(State::decode(Some(&session), Some(&agent)), Ok(State::default()));
+    assert_eq!(State::decode(None, None), Ok(State::default()));
+    assert_eq!(State::decode(Some(&[]), None), Ok(State::default()));
+    assert_eq!(State::decode(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
+    let mut world = world();
+    story().iter().for_each(|payload| drop(world.send(payload)));
+    let session = world.session.unwrap();
+    for length in [1, 2, 10, session.len() / 2, session.len() - 1] {
+        let problem = State::decode(Some(&session[..length]), None).unwrap_err();
+        assert!(problem.to_string().contains("start a new session"), "{length} of {} bytes: {problem}", session.len());
+    }
+}
+
+#[test]
+fn ten_thousand_steps_are_remembered_as_two_hundred() {
+    let mut world = World::default();
+    world.plugins.assess = says_of("warn", rules(Verdict::Warn, Severity::Low));
+    world.plugins.watched = false;
+    let (mut state, mut early) = (State::default(), 0);
+    for index in 0..10_000_u32 {
+        let command = format!("{} {}", if index % 3 == 0 { "warn" } else { "make" }, "x".repeat(240));
+        let (input, id) = (json!({ "command": command }), format!("toolu_{index}"));
+        let mut payloads = vec![pre("Bash", input.clone(), &id)];
+        payloads.extend((index % 2 == 0).then(|| post("Bash", input, &id, json!("done"))));
+        for payload in payloads {
+            let event = claude::parse(payload.to_string().as_bytes()).unwrap();
+            state = world.review(&event, state).state;
+        }
+        if index == 1000 {
+            early = bytes(&state);
+        }
+    }
+    assert_eq!((state.agent.steps.len(), state.agent.next_step), (HISTORY, 10_000));
+    assert_eq!((state.session.totals.steps, state.session.totals.warned), (10_000, 3334));
+    assert_eq!(state.agent.steps.back().unwrap().index, 9999);
+    let late = bytes(&state);
+    assert!(late < early + 1024 && late < 64 * 1024, "{early} bytes after 1,000 steps, {late} after 10,000");
+}
+
+fn bytes(state: &State) -> usize {
+    let (session, agent) = state.encode().unwrap();
+    session.len() + agent.len()
+}
+
+fn size(world: &World) -> usize {
+    world.session.as_ref().map_or(0, Vec::len) + world.agents.values().map(Vec::len).sum::<usize>()
+}
+
+#[test]
+fn of_three_hundred_open_calls_the_newest_are_joined() {
+    let mut world = World::default();
+    world.plugins.watched = false;
+    (0..300).for_each(|index| drop(world.bash(&format!("make {index}"), &format!("t{index}"))));
+    assert!(world.agent().pending.len() <= 64);
+    let joined = |world: &mut World, index: usize| {
+        let sent = world.send(&post("Bash", json!({"command": format!("make {index}")}), &format!("t{index}"), json!("done")));
+        (sent.records[0].kind, sent.records[0].details.contains_key("review"))
+    };
+    assert_eq!(joined(&mut world, 299), (RecordKind::Outcome, true));
+    assert_eq!(joined(&mut world, 240), (RecordKind::Outcome, true));
+    assert_eq!(joined(&mut world, 0), (RecordKind::Outcome, false), "reviewed, but too long ago to know its step");
+}
+
+#[test]
+fn of_a_thousand_shapes_the_newest_are_counted() {
+    let mut world = World::default();
+    world.plugins.watched = false;
+    (0..1000).for_each(|index| drop(world.bash(&format!("program{index} x"), &format!("t{index}"))));
+    let seen = |world: &mut World, index: usize| {
+        world.bash(&format!("program{index} x"), &format!("again{index}"));
+        let agent = world.agent();
+        let step = *agent.steps.back().unwrap();
+        agent.repetition(step.shape, step.identity).seen
+    };
+    assert_eq!(seen(&mut world, 999), 2);
+    assert_eq!(seen(&mut world, 0), 1, "forgotten, and so new again");
+    assert!(size(&world) < 32 * 1024, "{} bytes", size(&world));
+}
+
+/// Plugins name issues, quantities and rules: whatever they name, the state stays small.
+#[test]
+fn plugins_cannot_make_a_state_grow() {
+    let mut world = World::default();
+    world.policy.interventions.cooldown_ms = 0;
+    world.plugins.watched = false;
+    let mut count = 0_u32;
+    world.plugins.detect = Box::new(move |_, _, _| {
+        let names = (0..16).map(|index| format!("pattern {count} {index} {}", "x".repeat(90)));
+        let detections = names.map(|name| detection(&name, Severity::Critical, 900, 500)).collect();
+        count += 1;
+        vec![answer("pattern", Ok(Report { detections, state: Some(vec![7; 1000]) }))]
+    });
+    let mut number = 0_u64;
+    world.plugins.intervene = Box::new(move |name, issue, _| {
+        number += 1;
+        let limits = (0..64)
+            .map(|index| Limit { quantity: Quantity::Other(format!("{number} {index} of {}", issue.name)), maximum: 1, used: 0 })
+            .collect();
+        Some(answer(name, Ok(Response::Guide(Guidance { limits, messages: vec!["x".repeat(4096); 8], ..Guidance::default() }))))
+    });
+    for index in 0..100 {
+        world.bash("make", &format!("t{index}"));
+    }
+    let session = world.state().session;
+    assert!(session.issues.len() <= 64 && session.limits.len() <= 16 && session.interventions.len() <= 32);
+    assert!(size(&world) < 64 * 1024, "{} bytes", size(&world));
+    assert_eq!(session.totals.interventions, 1600, "all are counted");
+}
+
+#[test]
+fn clients_cannot_make_a_state_grow() {
+    let mut world = World::default();
+    world.plugins.intervene = Box::new(|name, _, _| Some(answer(name, Ok(guidance("x")))));
+    world.plugins.watched = false;
+    for index in 0..200 {
+        let wide: String = format!("{index} ") + &"é".repeat(120);
+        world.send(&pre(&wide, json!({"x": "y".repeat(100_000)}), &wide));
+        world.send(&prompt(&"goal ".repeat(10_000)));
+    }
+    assert!(size(&world) < 128 * 1024, "{} bytes", size(&world));
+}
+
+#[test]
+fn the_first_event_sets_the_session_up_whatever_the_clock_says() {
+    let mut world = World { now: 0, ..World::default() };
+    world.bash("touch a", "t1");
+    world.now = 0;
+    world.bash("touch b", "t2");
+    let session = world.state().session;
+    assert_eq!((session.limits.len(), session.limits[0].used, session.started), (1, 2, 0));
+    assert_eq!(session.roots, [harness::CWD]);
+    world.now = 0;
+    let mut elsewhere = pre("Bash", json!({"command": "ls"}), "t3");
+    elsewhere["cwd"] = "/srv".into();
+    world.send(&elsewhere);
+    assert_eq!(world.state().session.roots, [harness::CWD], "the project is where the session began");
+}
+
+#[test]
+fn a_relative_working_folder_is_no_place() {
+    let mut world = World::default();
+    let mut odd = pre("Bash", json!({"command": "touch a"}), "t1");
+    odd["cwd"] = "somewhere/else".into();
+    let sent = world.send(&odd);
+    assert_eq!(sent.records[0].action.as_ref().unwrap().cwd, "/");
+    assert!(world.state().session.roots.is_empty());
+    assert_eq!(sent.verdict(), Verdict::Allow);
+    world.plugins.assess = Box::new(|_, _| vec![answer("judge", Ok(Assessment::default()))]);
+    assert_eq!(world.bash("ls", "t2").records[0].action.as_ref().unwrap().cwd, harness::CWD);
+}
