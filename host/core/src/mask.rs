@@ -12,7 +12,7 @@ pub use detect::{Kind, Secret};
 
 use crate::action::{Action, Operation};
 use crate::text::floor;
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -75,8 +75,11 @@ pub struct Mask {
 
 impl Mask {
     fn new(values: BTreeMap<String, String>) -> Self {
-        let finder =
-            if values.is_empty() { None } else { AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values.keys()).ok() };
+        // The smallest automaton: a private key is a long pattern, and a larger automaton of it takes
+        // longer to build than the text takes to search.
+        let builder =
+            || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::NoncontiguousNFA)).clone();
+        let finder = if values.is_empty() { None } else { builder().build(values.keys()).ok() };
         let placeholders = values.values().cloned().collect();
         Self { values, finder, placeholders }
     }

@@ -1,6 +1,7 @@
 //! What looks like a secret. One pass for trigger texts, then a check of what stands there.
 
 use crate::score::named;
+use crate::text::floor;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -123,10 +124,11 @@ impl Detector {
 
     pub(super) fn find(&self, text: &str) -> Vec<Secret> {
         let mut found = Vec::new();
+        let mut runs = Runs::default();
         if let Some(finder) = &self.finder {
             for hit in finder.find_overlapping_iter(text) {
                 if let Some((trigger, check)) = TRIGGERS.get(hit.pattern().as_usize()) {
-                    found.extend(self.check(text, hit.range(), trigger, *check));
+                    found.extend(self.check(text, hit.range(), trigger, *check, &mut runs));
                 }
             }
         }
@@ -136,17 +138,80 @@ impl Detector {
         without_overlaps(found)
     }
 
-    fn check(&self, text: &str, hit: Range<usize>, trigger: &str, check: Check) -> Option<Secret> {
+    fn check(&self, text: &str, hit: Range<usize>, trigger: &str, check: Check, runs: &mut Runs) -> Option<Secret> {
         match check {
-            Check::Token(least) => token(text, hit, trigger, least),
-            Check::Jwt => jwt(text, hit),
-            Check::Frame => frame(text, hit),
-            Check::Name => named_value(text, hit),
+            Check::Token(least) => token(text, hit, trigger, least, &mut runs.token),
+            Check::Jwt => jwt(text, hit, &mut runs.jwt),
+            Check::Frame => frame(text, hit, &mut runs.end_line),
+            Check::Name => named_value(text, hit, runs),
             Check::Header => header(text, hit),
             Check::UserInfo => user_info(text, hit),
             Check::Email => self.email.then(|| email(text, hit)).flatten(),
         }
     }
+}
+
+/// Runs of characters that were measured: hits in the same run share them, so that text made of triggers
+/// costs no more than its length.
+#[derive(Default)]
+struct Runs {
+    token: Run,
+    jwt: Run,
+    name: Run,
+    value: Run,
+    /// The end of the newest name that was looked at: two triggers in one name have one value.
+    named: Option<usize>,
+    end_line: EndLine,
+}
+
+/// One run.
+#[derive(Default)]
+struct Run(Range<usize>);
+
+impl Run {
+    /// Where the run of such characters ends that `at` stands in.
+    fn end(&mut self, text: &str, at: usize, accept: impl Fn(char) -> bool) -> usize {
+        if !self.0.contains(&at) {
+            self.0 = at..at + run(text, at, accept);
+        }
+        self.0.end
+    }
+
+    /// The whole run of such characters that `at` stands in.
+    fn around(&mut self, text: &str, at: usize, accept: impl Fn(char) -> bool + Copy) -> Range<usize> {
+        if !self.0.contains(&at) {
+            let before: usize = text.get(..at).unwrap_or_default().chars().rev().take_while(|c| accept(*c)).map(char::len_utf8).sum();
+            self.0 = at - before..at + run(text, at, accept);
+        }
+        self.0.clone()
+    }
+}
+
+/// The next `-----END ` line: where it was looked for from, and where it ends.
+#[derive(Default)]
+struct EndLine(Option<(usize, Option<usize>)>);
+
+impl EndLine {
+    fn after(&mut self, text: &str, at: usize) -> Option<usize> {
+        match self.0 {
+            Some((_, None)) => None,
+            Some((from, Some(end))) if from <= at && at < end => Some(end),
+            _ => {
+                let rest = text.get(at..).unwrap_or_default();
+                let end = rest.find("-----END ").and_then(|start| Some(start + 9 + rest.get(start + 9..)?.find("-----")? + 5));
+                self.0 = Some((at, end.map(|end| at + end)));
+                end.map(|end| at + end)
+            }
+        }
+    }
+}
+
+/// The most bytes at the beginning of a long run that are judged.
+const JUDGED: usize = 128;
+
+/// The beginning of a text that is judged.
+fn head(text: &str, limit: usize) -> &str {
+    text.get(..floor(text, limit)).unwrap_or_default()
 }
 
 /// Longest first where two begin together; a later one inside an earlier one is dropped.
@@ -176,45 +241,51 @@ fn run(text: &str, start: usize, accept: impl Fn(char) -> bool) -> usize {
     text.get(start..).unwrap_or_default().chars().take_while(|c| accept(*c)).map(char::len_utf8).sum()
 }
 
-fn token(text: &str, hit: Range<usize>, trigger: &str, least: usize) -> Option<Secret> {
+fn token(text: &str, hit: Range<usize>, trigger: &str, least: usize, runs: &mut Run) -> Option<Secret> {
     let same_case = text.get(hit.clone()) == Some(trigger);
     let boundary = before(text, hit.start).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_');
-    let body = run(text, hit.end, |c| is_token_char(c) && c != '=');
-    let digits = text.get(hit.end..hit.end + body)?.chars().filter(char::is_ascii_digit).count();
-    let likely = same_case && boundary && body >= least && digits >= 2;
-    likely.then_some(Secret { range: hit.start..hit.end + body, kind: Kind::Token })
+    if !same_case || !boundary {
+        return None;
+    }
+    let end = runs.end(text, hit.end, |c| is_token_char(c) && c != '=');
+    let body = text.get(hit.end..end)?;
+    let digits = head(body, JUDGED).bytes().filter(u8::is_ascii_digit).take(2).count();
+    (body.len() >= least && digits == 2).then_some(Secret { range: hit.start..end, kind: Kind::Token })
 }
 
-fn jwt(text: &str, hit: Range<usize>) -> Option<Secret> {
-    let body = run(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    let value = text.get(hit.start..hit.start + body)?;
-    let mut parts = value.split('.');
-    let long = |part: Option<&str>| part.is_some_and(|part| part.len() >= 10);
-    let likely = value.starts_with("eyJ") && long(parts.next()) && long(parts.next()) && parts.next().is_some();
-    likely.then_some(Secret { range: hit.start..hit.start + body, kind: Kind::Jwt })
+/// The most bytes of a web token's heading, and of its claims.
+const JWT_HEADING: usize = 4 * 1024;
+const JWT_CLAIMS: usize = 64 * 1024;
+
+fn jwt(text: &str, hit: Range<usize>, runs: &mut Run) -> Option<Secret> {
+    if text.get(hit.clone()) != Some("eyJ") {
+        return None;
+    }
+    let end = runs.end(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let value = text.get(hit.start..end)?;
+    let heading = head(value, JWT_HEADING).find('.').filter(|length| *length >= 10)?;
+    let claims = head(value.get(heading + 1..)?, JWT_CLAIMS).find('.');
+    claims.filter(|length| *length >= 10).map(|_| Secret { range: hit.start..end, kind: Kind::Jwt })
 }
 
-fn frame(text: &str, hit: Range<usize>) -> Option<Secret> {
+fn frame(text: &str, hit: Range<usize>, end_line: &mut EndLine) -> Option<Secret> {
     let rest = text.get(hit.end..)?;
     let heading = rest.get(..rest.find("-----")?)?;
     if !heading.ends_with("PRIVATE KEY") && !heading.ends_with("PRIVATE KEY BLOCK") {
         return None;
     }
-    let end = rest.find("-----END ").and_then(|end| {
-        let tail = rest.get(end + 9..)?;
-        Some(hit.end + end + 9 + tail.find("-----")? + 5)
-    });
-    Some(Secret { range: hit.start..end.unwrap_or(text.len()), kind: Kind::PrivateKey })
+    let end = end_line.after(text, hit.end).unwrap_or(text.len());
+    Some(Secret { range: hit.start..end, kind: Kind::PrivateKey })
 }
 
 /// The value of a name: `DB_PASSWORD=hunter2x`, `"apiKey": "..."`, `--token abc123def`.
-fn named_value(text: &str, hit: Range<usize>) -> Option<Secret> {
-    let rest_of_name = run(text, hit.end, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    let name_end = hit.end + rest_of_name;
-    let name_start =
-        hit.start - text.get(..hit.start)?.chars().rev().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).count();
-    let flag = text.get(name_start..)?.starts_with("--");
-    let after = text.get(name_end..)?;
+fn named_value(text: &str, hit: Range<usize>, runs: &mut Runs) -> Option<Secret> {
+    let name = runs.name.around(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    if runs.named.replace(name.end) == Some(name.end) {
+        return None;
+    }
+    let flag = text.get(name.start..)?.starts_with("--");
+    let after = text.get(name.end..)?;
     let quote = run(after, 0, |c| matches!(c, '"' | '\''));
     let blank = quote + run(after, quote, |c| c == ' ');
     let separated = match after.get(blank..)?.chars().next()? {
@@ -224,18 +295,19 @@ fn named_value(text: &str, hit: Range<usize>) -> Option<Secret> {
         _ if flag && blank > 0 => blank,
         _ => return None,
     };
-    value(text, name_end + separated).map(|range| Secret { range, kind: Kind::Password })
+    value(text, name.end + separated, &mut runs.value).map(|range| Secret { range, kind: Kind::Password })
 }
 
 /// The value that begins at `start`, quoted or not, if it looks like a secret and not like code.
-fn value(text: &str, start: usize) -> Option<Range<usize>> {
+fn value(text: &str, start: usize, runs: &mut Run) -> Option<Range<usize>> {
     let quote = text.get(start..)?.chars().next().filter(|c| matches!(c, '"' | '\''));
     let start = start + quote.map_or(0, char::len_utf8);
-    let length = match quote {
-        Some(quote) => run(text, start, |c| c != quote && c != '\n'),
-        None => run(text, start, |c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | ';' | ')' | '}' | '&' | '|' | '`' | '<' | '>')),
+    let end = match quote {
+        Some(quote) => start + run(text, start, |c| c != quote && c != '\n'),
+        None => runs.end(text, start, |c| !c.is_whitespace() && !"\"',;)}&|`<>".contains(c)),
     };
-    let value = text.get(start..start + length)?;
+    let whole = text.get(start..end)?;
+    let value = head(whole, JUDGED);
     let reference =
         value.starts_with('$') || value.starts_with('<') || value.starts_with('{') || value.contains("${") || value.contains('(');
     let digits = value.chars().any(|c| c.is_ascii_digit());
@@ -243,7 +315,7 @@ fn value(text: &str, start: usize) -> Option<Range<usize>> {
     let spaced = value.contains(' ');
     let likely =
         value.len() >= 6 && !reference && !spaced && (digits || symbols || (quote.is_some() && value.len() >= 12 && !value.contains('.')));
-    likely.then_some(start..start + length)
+    likely.then_some(start..end)
 }
 
 fn header(text: &str, hit: Range<usize>) -> Option<Secret> {

@@ -152,3 +152,35 @@ fn a_fault_of_the_shell_reader_does_not_tell_what_it_read() {
     world.bash(&format!("push {token}"), "t1");
     assert_hidden(&world, "a gap", &[&token]);
 }
+
+/// An agent chooses the text: triggers upon triggers cost no more than their length, and hide nothing
+/// that stands after them. (Quadratic work on these would not end within the test's patience.)
+#[test]
+fn text_made_of_triggers_is_searched_in_one_pass() {
+    let token = token();
+    for unit in ["eyJ", "sk-", "password", "password=", "token-", "-----BEGIN PRIVATE KEY-----", "://a:b", "bearer ", "a@b", "4111 "] {
+        let mut world = World::default();
+        world.plugins.watched = false;
+        let content = format!("{}\n{token}\n", unit.repeat((1 << 19) / unit.len()));
+        world.send(&pre("Write", json!({"file_path": "a", "content": content}), "t1"));
+        world.send(&post("Read", json!({"file_path": "a"}), "t2", json!(format!("{token} {content}"))));
+        assert_hidden(&world, unit, &[&token]);
+    }
+}
+
+#[test]
+fn a_private_key_is_masked_whole_also_where_it_is_cut() {
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(60);
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n");
+    for (name, payload) in [
+        ("whole", pre("Write", json!({"file_path": "a", "content": key}), "t1")),
+        ("cut", pre("Write", json!({"file_path": "a", "content": format!("{}\n{key}", "x".repeat(64 * 1024 - 900))}), "t1")),
+        ("nested", pre("mcp__x__y", json!({"files": [{"text": key}]}), "t1")),
+        ("cut while nested", pre("mcp__x__y", json!({"files": [format!("{}\n{key}", "x".repeat(400))]}), "t1")),
+        ("in an output", post("Bash", json!({"command": "ls"}), "t1", json!(format!("{}\n{key}", "x".repeat(16 * 1024 - 900))))),
+    ] {
+        let mut world = World::default();
+        world.send(&payload);
+        assert_hidden(&world, name, &["MIIEvQIBADANBgkq"]);
+    }
+}
