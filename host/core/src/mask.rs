@@ -90,10 +90,12 @@ impl Mask {
         self.values.is_empty()
     }
 
-    /// The placeholders in use, for the record.
+    /// The placeholders in use, for the record: the first 256, and how many more there are.
     #[must_use]
-    pub fn placeholders(&self) -> &[String] {
-        &self.placeholders
+    pub fn placeholders(&self) -> Vec<String> {
+        let more = self.placeholders.len().saturating_sub(MOST_LISTED);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        self.placeholders.iter().take(MOST_LISTED).cloned().chain(more).collect()
     }
 
     /// `text` with every secret replaced.
@@ -215,6 +217,8 @@ impl Mask {
     }
 }
 
+/// The most placeholders that a record lists.
+const MOST_LISTED: usize = 256;
 /// The fewest bytes of a secret that are worth hiding.
 const LEAST_SHOWN: usize = 4;
 /// So many first bytes of a longer secret are looked for at once.

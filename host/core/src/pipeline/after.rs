@@ -133,7 +133,7 @@ impl Run<'_, '_> {
         record.faults.extend(understood.fault.clone());
         record.faults.extend(findings.faults.iter().cloned());
         record.plugins = plugins;
-        record.masked = understood.mask.placeholders().to_vec();
+        record.masked = understood.mask.placeholders();
         if review.is_none() || kind == RecordKind::Unreviewed {
             record.action = Some(self.recorded(&understood, None));
         }

@@ -41,7 +41,7 @@ impl Run<'_, '_> {
         record.detections.clone_from(&judged.findings.detections);
         record.faults.clone_from(&judged.findings.faults);
         record.plugins.clone_from(&judged.plugins);
-        record.masked = judged.understood.mask.placeholders().to_vec();
+        record.masked = judged.understood.mask.placeholders();
         record.findings = Some(RecordedFindings {
             risks: judged.findings.risks.clone(),
             rationalities: judged.findings.rationalities.clone(),

@@ -36,7 +36,7 @@ impl Run<'_, '_> {
         }
         let summary = if stated { one_line(&goal, 240) } else { "a notice of the client, no goal".into() };
         let mut record = self.record(RecordKind::Session, &self.event.name, summary);
-        record.masked = mask.placeholders().to_vec();
+        record.masked = mask.placeholders();
         record.details.insert("goal".into(), stated.into());
         self.records.push(record);
     }

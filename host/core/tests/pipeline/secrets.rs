@@ -184,3 +184,14 @@ fn a_private_key_is_masked_whole_also_where_it_is_cut() {
         assert_hidden(&world, name, &["MIIEvQIBADANBgkq"]);
     }
 }
+
+#[test]
+fn a_record_of_many_secrets_stays_small() {
+    let mut world = World::default();
+    let content: String = (0..20_000).map(|index| format!("user{index}@shop.example\n")).collect();
+    let sent = world.send(&pre("Write", json!({"file_path": "a", "content": content}), "t1"));
+    let record = &sent.records[0];
+    assert_eq!((record.masked.len(), record.masked[256].as_str()), (257, "and 19744 more"));
+    assert!(record.document().len() < 128 * 1024, "{} bytes", record.document().len());
+    assert_hidden(&world, "many", &["@shop.example"]);
+}
