@@ -4,6 +4,7 @@ use super::{EPOCH, Item, Recording, call, event, result};
 use anyhow::{Result, anyhow};
 use portcullis_core::event::{Event, EventKind};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 const CLIENT: &str = "trajectory";
 
@@ -45,25 +46,45 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
     Ok(Recording { name, items })
 }
 
-/// The longest folder that the absolute paths of the session's file calls share; `/project` when they
-/// share none, since a session without a project has no scope to judge by.
+/// The project of a session that names none: the deepest folder that holds nine tenths of the files that
+/// its file calls name, temporary ones left out. `/project` when there is no such folder, since a session
+/// without a project has no scope to judge by.
 fn common_folder(steps: &[Value]) -> String {
-    let mut common: Option<Vec<String>> = None;
-    for step in steps {
-        let Some(path) =
-            step.get("input").and_then(|input| input.get("file_path")).and_then(Value::as_str).filter(|path| path.starts_with('/'))
-        else {
-            continue;
-        };
-        let folder: Vec<String> = path.split('/').skip(1).map(str::to_owned).collect();
-        let folder = folder.split_last().map(|(_, folder)| folder.to_vec()).unwrap_or_default();
-        common = Some(match common {
-            None => folder,
-            Some(known) => known.iter().zip(&folder).take_while(|(a, b)| a == b).map(|(a, _)| a.clone()).collect(),
-        });
+    let named = |step: &Value| step.get("input")?.get("file_path")?.as_str().map(str::to_owned);
+    let paths: Vec<String> = steps
+        .iter()
+        .filter_map(named)
+        .filter(|path| path.starts_with('/') && !path.starts_with("/tmp/") && !path.starts_with("/private/tmp/"))
+        .collect();
+    let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in &paths {
+        for (index, _) in path.match_indices('/').skip(1) {
+            *holds.entry(path.get(..index).unwrap_or_default()).or_default() += 1;
+        }
     }
-    match common {
-        Some(parts) if parts.len() >= 2 => format!("/{}", parts.join("/")),
-        _ => "/project".into(),
+    let enough = |count: &usize| count * 10 >= paths.len() * 9;
+    let deepest = holds.iter().filter(|(_, count)| enough(count)).map(|(folder, _)| *folder).max_by_key(|folder| folder.len());
+    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or("/project").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_project_is_where_the_files_are() {
+        let steps = |paths: &[&str]| paths.iter().map(|path| json!({ "tool": "Read", "input": { "file_path": path } })).collect::<Vec<_>>();
+        for (paths, expected) in [
+            (vec!["/home/me/shop/a", "/home/me/shop/src/b"], "/home/me/shop"),
+            (vec!["/home/me/shop/a", "/home/me/shop/src/b", "/tmp/x"], "/home/me/shop"),
+            (vec!["/home/me/shop/a"; 9].into_iter().chain(["/etc/hosts"]).collect(), "/home/me/shop"),
+            (vec!["/home/me/shop/a", "/etc/hosts"], "/project"),
+            (vec!["/a", "/b"], "/project"),
+            (vec!["src/a"], "/project"),
+            (vec![], "/project"),
+        ] {
+            assert_eq!(common_folder(&steps(&paths)), expected, "{paths:?}");
+        }
     }
 }
