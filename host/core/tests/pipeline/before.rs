@@ -1,9 +1,12 @@
 //! Before a tool runs: every verdict, every cell of the matrix, stops, and observe mode.
 
-use super::harness::{World, answer, by, detection, detects, effects, judged, plugin, post, pre, reading, risk, rules, says, says_of};
-use portcullis_core::action::{Coverage, Quantity, Status};
+use super::harness::{
+    World, answer, by, detection, detects, effects, judged, plugin, post, pre, reading, risk, rules, says, says_of, seen,
+};
+use portcullis_core::action::{Coverage, Entry, Intent, Quantity, Scope, Status};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::Assessment;
+use portcullis_core::observe::Observed;
 use portcullis_core::policy::Mode;
 use portcullis_core::score::{Severity, Verdict};
 use serde_json::json;
@@ -245,5 +248,36 @@ fn a_long_reason_does_not_push_out_the_reviews_id() {
         let id = &sent.records[0].id;
         let told = sent.at("/hookSpecificOutput/permissionDecisionReason").or(sent.at("/hookSpecificOutput/additionalContext"));
         assert!(told.unwrap().as_str().unwrap().contains(id), "{verdict}");
+    }
+}
+
+#[test]
+fn later_stages_see_what_earlier_ones_found() {
+    let mut world = World::default();
+    world.plugins.assess = says(Assessment { rulings: rules(Verdict::Warn, Severity::Low).rulings, ..judged(650, 900) });
+    world.bash("make it", "t1");
+    let (before, patterns) = world.plugins.shown.split_once("History {").unwrap();
+    assert!(before.contains("assessments: []"), "risk-calculators do not see each other");
+    let seen = "assessments: [Assessed { plugin: \"judge\", risk: Some(Score(650)), rationality: Some(Score(900)), alignment: None, verdict: Warn, rules: [\"a_rule\"] }]";
+    assert!(patterns.contains(seen), "{patterns}");
+}
+
+#[test]
+fn what_the_workspace_holds_is_judged_and_recorded() {
+    let link = |to: &str| Observed { real: Some(to.into()), ..seen(Entry::Link) };
+    for (observed, scope, intent) in [
+        (seen(Entry::Absent), Scope::Inside, Intent::FileCreation),
+        (seen(Entry::File), Scope::Inside, Intent::FileModification),
+        (link("/etc/passwd"), Scope::System, Intent::FileModification),
+        (link("/home/me/shop/b"), Scope::Inside, Intent::FileModification),
+    ] {
+        let mut world = World::default();
+        world.observed.insert("/home/me/shop/a".into(), observed.clone());
+        let sent = world.send(&pre("Write", json!({"file_path": "a", "content": "x"}), "t1"));
+        let action = sent.records[0].action.as_ref().unwrap();
+        assert_eq!((action.facts.paths[0].scope, action.intent), (scope, intent), "{observed:?}");
+        assert_eq!(action.observed.get("/home/me/shop/a"), Some(&observed), "a replay needs no disk");
+        let outside = u16::from(scope == Scope::System);
+        assert_eq!(world.agent().steps.back().unwrap().outside, outside, "{observed:?}");
     }
 }
