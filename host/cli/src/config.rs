@@ -116,6 +116,10 @@ impl Config {
     /// The file cannot be read, or something in it is unknown, of a wrong type or impossible.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
+        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            // A pipe would wait for a writer, and a device might never end.
+            return Err(unreadable(&path, &std::io::Error::other("it is not a file")));
+        }
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::parse("", folder, None),

@@ -6,6 +6,7 @@
 //! unknown is never taken for restorable.
 
 mod git;
+mod globs;
 
 use git::Repository;
 use portcullis_core::action::{Entry, GitState};
@@ -43,16 +44,23 @@ fn look(query: &Query, repositories: &mut Vec<Option<Repository>>) -> Observed {
     observed
 }
 
+/// A plain file of at most that many bytes: no pipe, which would wait for a writer, and no device, which
+/// might never end.
+fn is_plain(path: &Path, most: u64) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= most)
+}
+
 /// A glob is restorable when everything that it names is.
 fn look_at_matches(query: &Query, repositories: &mut Vec<Option<Repository>>) -> Observed {
     let unknown = Observed { entry: Entry::Unknown, real: None, git: GitState::Unknown, restorable: false };
-    let options = glob::MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
-    let Ok(matches) = glob::glob_with(&query.path, options) else { return unknown };
-    let found: Vec<PathBuf> = matches.take(MOST_MATCHES + 1).filter_map(Result::ok).collect();
+    if !query.removes {
+        return unknown;
+    }
+    let Some(found) = globs::matches(&query.path) else { return unknown };
     if found.is_empty() {
         return Observed { entry: Entry::Absent, ..unknown };
     }
-    if !query.removes || found.len() > MOST_MATCHES {
+    if found.len() > MOST_MATCHES {
         return unknown;
     }
     let one = |path: &PathBuf| {

@@ -1,5 +1,6 @@
 //! What git knows of a path, from its index and ignore files alone. Runs no git.
 
+use super::is_plain;
 use gix_index::entry::Stat;
 use gix_index::entry::stat::Options;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -28,7 +29,11 @@ impl Repository {
     pub fn open(root: PathBuf) -> Option<Self> {
         let git = git_folder(&root)?;
         let options = gix_index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let index = gix_index::File::at(git.join("index"), gix_index::hash::Kind::Sha1, true, options).ok()?;
+        let index = git.join("index");
+        if !is_plain(&index, MOST_INDEX) {
+            return None;
+        }
+        let index = gix_index::File::at(index, gix_index::hash::Kind::Sha1, true, options).ok()?;
         Some(Self { root, index, rules: RefCell::new(BTreeMap::new()) })
     }
 
@@ -95,10 +100,10 @@ impl Repository {
         let mut found = false;
         if folder == self.root {
             let exclude = git_folder(&self.root)?.join("info/exclude");
-            found |= exclude.exists() && builder.add(exclude).is_none();
+            found |= is_plain(&exclude, MOST_RULES) && builder.add(exclude).is_none();
         }
         let own = folder.join(".gitignore");
-        found |= own.exists() && builder.add(own).is_none();
+        found |= is_plain(&own, MOST_RULES) && builder.add(own).is_none();
         if found { builder.build().ok() } else { None }
     }
 }
@@ -106,7 +111,7 @@ impl Repository {
 /// Whether the file's bytes are those that git keeps. Files over 4 MiB, and those that git filters on
 /// their way in, count as changed.
 fn same_content(path: &Path, entry: &gix_index::Entry) -> bool {
-    if fs::metadata(path).map_or(u64::MAX, |found| found.len()) > MOST_CONTENT {
+    if !is_plain(path, MOST_CONTENT) {
         return false;
     }
     let Ok(bytes) = fs::read(path) else { return false };
@@ -117,12 +122,19 @@ fn same_content(path: &Path, entry: &gix_index::Entry) -> bool {
 }
 
 const MOST_CONTENT: u64 = 4 << 20;
+/// A million tracked files make some 100 MB.
+const MOST_INDEX: u64 = 256 << 20;
+const MOST_RULES: u64 = 1 << 20;
+const MOST_LINK: u64 = 64 << 10;
 
 /// `.git`, or where the file `.git` of a linked work tree leads.
 fn git_folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if fs::symlink_metadata(&git).ok()?.is_dir() {
         return Some(git);
+    }
+    if !is_plain(&git, MOST_LINK) {
+        return None;
     }
     let text = fs::read_to_string(&git).ok()?;
     let target = Path::new(text.strip_prefix("gitdir:")?.trim());
