@@ -133,6 +133,11 @@ fn exported() -> Result<()> {
         refused += usize::from(matches!(reply.answer, Answer::Refused | Answer::Rewritten));
     }
     ensure!(refused > 0, "no call was refused or rewritten");
+    for entry in fs::read_dir(site.state())? {
+        let path = entry?.path();
+        let holds = path.is_file() && fs::read(&path)?.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
+        ensure!(!holds, "`{}` holds the secret", path.display());
+    }
     let export = site.project().join("export.jsonl");
     site.output(&["audit", "export", "--output", &export.to_string_lossy()])?;
     ensure!(!fs::read_to_string(&export)?.contains(SECRET), "the export holds the secret");

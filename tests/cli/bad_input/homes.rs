@@ -1,14 +1,13 @@
 //! Homes, journals, caches and configurations that cannot be used.
 
-use super::{Case, Recorded, system};
+use super::{Case, Recorded, shell, system};
 use crate::common::Ground;
 use crate::common::reply::Answer;
 use crate::common::site::Site;
 use anyhow::{Result, ensure};
 use std::fs::{self, Permissions};
 use std::io::{Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -231,9 +230,19 @@ fn configurations() -> Vec<Case> {
         row("a configuration that is no TOML", |site| site.write("config.toml", "{}"), &["config.toml", "line 1"]),
         row("a configuration that is no text", |site| site.write("config.toml", [0xff, 0xfe]), &["cannot read the configuration", "UTF-8"]),
         row(
+            "a configuration that is a pipe",
+            |site| system("mkfifo", &[&site.state().join("config.toml").to_string_lossy()]),
+            &["cannot read the configuration", "it is not a file"],
+        ),
+        row(
+            "a configuration that never ends",
+            |site| Ok(symlink("/dev/zero", site.state().join("config.toml"))?),
+            &["cannot read the configuration", "it is not a file"],
+        ),
+        row(
             "a configuration that is a folder",
             |site| Ok(fs::create_dir(site.state().join("config.toml"))?),
-            &["cannot read the configuration"],
+            &["cannot read the configuration", "it is not a file", "must be a text file"],
         ),
         row(
             "a plugin that is not there",
@@ -286,15 +295,6 @@ fn hold(site: &Site) -> Result<()> {
 
 /// A hook looks twice, 2 s each: for the review, and for the record of its fault.
 const HELD: Duration = Duration::from_secs(6);
-
-/// The hook behind a shell script, in which it is `$0`.
-fn shell(site: &Site, wrapper: &[&str], script: &str) -> Command {
-    let words = [wrapper, &["sh", "-c", script]].concat();
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).arg(site.binary()).current_dir(site.project()).env_clear();
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", site.person()).env("PORTCULLIS_HOME", site.state());
-    command
-}
 
 fn each_of_cache(site: &Site, ending: &str, change: fn(Vec<u8>) -> Vec<u8>) -> Result<()> {
     let mut count = 0;

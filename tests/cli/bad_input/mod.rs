@@ -5,6 +5,7 @@
 mod events;
 mod homes;
 mod plugins;
+mod workspace;
 
 use crate::common::reply::Answer;
 use crate::common::site::Site;
@@ -12,7 +13,8 @@ use crate::common::{process, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 /// What reaches standard input.
 type Input = Box<dyn Fn(&Site) -> Vec<u8> + Send>;
@@ -91,7 +93,23 @@ impl Case {
 
 pub fn tests() -> Vec<Trial> {
     let cases = [events::cases(), homes::cases(), plugins::cases()];
-    cases.into_iter().flatten().map(|case| trial(format!("bad input: {}", case.name), move || check(&case))).collect()
+    let cases = cases.into_iter().flatten().map(|case| trial(format!("bad input: {}", case.name), move || check(&case)));
+    cases.chain(workspace::tests()).chain([trial("bad input: nobody reads the answer", unread)]).collect()
+}
+
+/// A client that gets no answer must not take the silence for consent.
+fn unread() -> Result<()> {
+    let site = Site::new("unread")?;
+    let mut hook = site.command(&["hook", "claude"]);
+    hook.stdin(Stdio::piped()).stdout(std::fs::OpenOptions::new().write(true).open("/dev/full")?).stderr(Stdio::null());
+    let mut child = hook.spawn()?;
+    let mut stdin = child.stdin.take().context("the hook has no input")?;
+    stdin.write_all(site.calls("unread").bash("1", "ls").to_string().as_bytes())?;
+    drop(stdin);
+    let code = child.wait()?.code();
+    ensure!(code == Some(2), "the exit code is {code:?}");
+    ensure!(site.records()?.len() == 1, "the review has no record");
+    site.ordinary("next")
 }
 
 fn check(case: &Case) -> Result<()> {
@@ -137,4 +155,13 @@ pub fn system(program: &str, arguments: &[&str]) -> Result<()> {
     let ended = process::run(command, b"", std::time::Duration::from_secs(20))?;
     ensure!(ended.code == Some(0), "`{program}`: {}", ended.all());
     Ok(())
+}
+
+/// The hook behind a shell script, in which it is `$0`.
+pub fn shell(site: &Site, wrapper: &[&str], script: &str) -> Command {
+    let words = [wrapper, &["sh", "-c", script]].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).arg(site.binary()).current_dir(site.project()).env_clear();
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", site.person()).env("PORTCULLIS_HOME", site.state());
+    command
 }

@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 fn files() -> Vec<Case> {
     let rows: Vec<Row> = vec![
         ("a plugin of no bytes", |site| odd(site, b""), LOAD, &["not WebAssembly"]),
-        ("a plugin that is an image", |site| odd(site, b"\x89PNG\r\n\x1a\n"), LOAD, &["not WebAssembly", "`portcullis plugin build`"]),
+        ("a plugin that is an image", |site| odd(site, b"\x89PNG\r\n\x1a\n"), LOAD, &["not WebAssembly", "wasm-tools component new"]),
         ("a plugin as text", |site| odd(site, b"(component)"), LOAD, &["WebAssembly text", "wasm-tools parse"]),
         ("a core module", |site| built(site, "(module)"), LOAD, &["core module", "wasm-tools component new"]),
         ("a plugin cut short", |site| odd(site, &wat::parse_str(component(ASSESSOR))?[..20]), LOAD, &["it is damaged"]),
