@@ -119,6 +119,8 @@ pub struct Pending {
     pub step: u64,
     /// The review's id.
     pub review: String,
+    /// What the agent is told when it ends: a rewrite leaves no room for that before.
+    pub note: Option<String>,
 }
 
 /// The state that one review reads and writes.

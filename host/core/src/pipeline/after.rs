@@ -31,7 +31,9 @@ impl Run<'_, '_> {
         };
         let blocked = pending.is_some() && self.ran_after_all(step);
         let kind = if reviewed && !blocked { RecordKind::Outcome } else { RecordKind::Unreviewed };
-        self.finish(understood, step, kind, call, pending.map(|pending| pending.review));
+        let (review, note) = pending.map(|pending| (pending.review, pending.note)).unzip();
+        self.reply.agent.extend(note.flatten());
+        self.finish(understood, step, kind, call, review);
         self.stop_if_stopped();
     }
 

@@ -143,7 +143,10 @@ impl Run<'_, '_> {
         }
         let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.identity);
         let key = call.id.as_deref().map_or(identity, |id| fingerprint(&[id]));
-        self.state.agent.start(Pending { key, step, review: review.to_owned() });
+        // The client takes a rewrite alone: what is to be said of it is said with the outcome.
+        let note =
+            matches!(self.reply.ruling, Ruling::Rewrite(_)).then(|| cut(&std::mem::take(&mut self.reply.agent).join("\n"), MOST_NOTE));
+        self.state.agent.start(Pending { key, step, review: review.to_owned(), note });
     }
 
     fn reply_to(&mut self, judged: &Judged, rewritten: Option<&Rewritten>, id: &str) {
@@ -190,6 +193,8 @@ struct Rewritten {
 
 /// The most bytes of a reason in a reply, so that what comes after it is not cut off.
 const MOST_WHY: usize = 2048;
+/// The most bytes that are kept to be said with a rewritten call's outcome.
+const MOST_NOTE: usize = 4096;
 /// The most bytes of one alternative in a reply.
 const MOST_INSTEAD: usize = 512;
 

@@ -134,3 +134,20 @@ fn the_outcome_of_a_rewritten_call_joins_its_review() {
         assert_eq!(world.agent().steps.len(), 1, "with id: {id}");
     }
 }
+
+#[test]
+fn the_agent_is_told_of_a_rewrite_with_its_outcome() {
+    let mut world = World::default();
+    world.plugins.assess = says_of("risky", rewrites(&[text("mv safe q")]));
+    let review = world.send(&pre("Bash", json!({"command": "rm risky"}), "t1"));
+    let specific = &review.out["hookSpecificOutput"];
+    assert_eq!(
+        specific.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>()),
+        Some(vec!["hookEventName".into(), "updatedInput".into()])
+    );
+    let ended = world.send(&post("Bash", json!({"command": "mv safe q"}), "t1", json!("done")));
+    let told = ended.out["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    assert!(told.contains("Portcullis changed `rm risky`"), "{told}");
+    let later = world.send(&post("Bash", json!({"command": "mv safe q"}), "t1", json!("done")));
+    assert!(later.out.get("hookSpecificOutput").is_none(), "once: {}", later.out);
+}

@@ -17,8 +17,14 @@ impl Guest for Plugin {
 
     fn assess(_: Vec<u8>, action: Action, _: Context) -> Result<Assessment, Error> {
         let found = attempt(&action.tool)?;
-        let rationality =
-            Rationality { alignment: None, progression: None, efficiency: None, completeness: None, issues: vec![found], suggestions: vec![] };
+        let rationality = Rationality {
+            alignment: None,
+            progression: None,
+            efficiency: None,
+            completeness: None,
+            issues: vec![found],
+            suggestions: vec![],
+        };
         Ok(Assessment { risk: None, rationality: Some(rationality), side_effects: None, rulings: vec![] })
     }
 }
