@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         trial("mode observe: everything is recorded, nothing is done", observe),
         trial("stop: it holds for its session alone", stopped),
         trial("folders: without PORTCULLIS_HOME those of XDG", folders),
+        trial("output that cannot be written: an error, nothing left behind", unwritten),
         trial("completions and arguments", arguments),
     ]
 }
@@ -308,6 +309,32 @@ fn folders() -> Result<()> {
         ensure!(mode == 0o700, "`{}` has mode {mode:o}", journal.display());
     }
     ensure!(!site.state().join("journal.db").exists(), "a home that nobody named was used");
+    Ok(())
+}
+
+/// A script must not take a verdict that nobody could read for consent, nor half of a journal for all of it.
+fn unwritten() -> Result<()> {
+    let site = lived_in("unwritten")?;
+    let temporary = site.person().join("tmp");
+    fs::create_dir(&temporary)?;
+    let review: &[&str] = &["review", "--command", "rm -rf /"];
+    let commands = [review, &["demo"], &["audit", "show"], &["audit", "export"], &["plugin", "list"], &["completions", "bash"]];
+    for arguments in commands {
+        let mut full = site.command(arguments);
+        full.env("TMPDIR", &temporary).stdout(fs::OpenOptions::new().write(true).open("/dev/full")?);
+        let output = full.output()?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.code() == Some(1) && complaint.contains("cannot write"), "{arguments:?}: {output:?}");
+    }
+    for (arguments, code) in [(review, 4), (&["demo"], 0), (&["audit", "show"], 0)] {
+        let (reader, writer) = std::io::pipe()?;
+        drop(reader);
+        let mut unheard = site.command(arguments);
+        unheard.env("TMPDIR", &temporary).stdout(writer);
+        let output = unheard.output()?;
+        ensure!(output.status.code() == Some(code) && output.stderr.is_empty(), "{arguments:?}, its reader gone: {output:?}");
+    }
+    ensure!(fs::read_dir(&temporary)?.next().is_none(), "something is left in the temporary folder");
     Ok(())
 }
 

@@ -70,7 +70,9 @@ fn main() -> ExitCode {
     {
         return ExitCode::from(commands::hook::run());
     }
-    match run(Arguments::parse().command) {
+    let result = run(Arguments::parse().command);
+    let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
+    match lost.map_or(result, Err) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             anstream::eprintln!("{}: {error:#}", paint::bad("error"));

@@ -4,7 +4,8 @@
 use anstyle::{AnsiColor, Effects, Style};
 use portcullis_core::score::Verdict;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::OnceLock;
 
 const fn style(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(anstyle::Color::Ansi(color)))
@@ -51,13 +52,28 @@ pub fn verdict(verdict: Verdict, width: usize) -> String {
     }
 }
 
-/// Prints to standard output, with colour where that is a terminal. A reader that went away ends the
-/// program quietly.
+/// Prints to standard output, with colour where that is a terminal. Where it cannot be written the rest
+/// is dropped, so that a command still cleans up and ends with its own exit code; see `lost`.
 pub fn print(text: &str) {
-    let mut stdout = anstream::stdout().lock();
-    if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
-        std::process::exit(0);
+    if closed() {
+        return;
     }
+    let mut stdout = anstream::stdout().lock();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        let _first = BROKEN.set(error);
+    }
+}
+
+static BROKEN: OnceLock<io::Error> = OnceLock::new();
+
+/// Nobody gets what is printed from now on: long work can end.
+pub fn closed() -> bool {
+    BROKEN.get().is_some()
+}
+
+/// Why output was lost; none when its reader had seen enough.
+pub fn lost() -> Option<&'static io::Error> {
+    BROKEN.get().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
 /// Milliseconds since 1970 as a time in UTC.

@@ -79,6 +79,9 @@ fn replay(recording: &Recording, reviewer: &mut Reviewer, arguments: &Arguments,
     }
     let mut session = Session::default();
     for (index, item) in recording.items.iter().enumerate() {
+        if paint::closed() {
+            return;
+        }
         if progress && index % 50 == 0 {
             anstream::eprint!("\r{}/{} ", index, recording.items.len());
         }
