@@ -85,7 +85,7 @@ pub fn decide(findings: &Findings, first_time: bool) -> Decision {
     let matrix = if risk < NEGLIGIBLE { Verdict::Allow } else { matrix(levels.0, levels.1) };
     let mut course = Course { verdict: matrix, adjustments: Vec::new() };
     adjust(&mut course, findings, first_time && levels.0 < RiskLevel::High);
-    let reasons = reasons(findings, risk, rationality);
+    let reasons = reasons(findings, risk, rationality, course.verdict);
     let primary_reason = reasons.first().cloned().unwrap_or_else(|| "nothing speaks against it".into());
     Decision {
         verdict: course.verdict,
@@ -107,6 +107,9 @@ pub fn decide(findings: &Findings, first_time: bool) -> Decision {
             .map(|objection| objection.rule.clone()),
     }
 }
+
+/// Why a warning became an allowance: the person is told, the agent is not.
+pub(crate) const FIRST: &str = "first action of its kind";
 
 /// A verdict on its way, with what changed it.
 struct Course {
@@ -145,7 +148,7 @@ fn adjust(course: &mut Course, findings: &Findings, may_relax: bool) {
         && findings.faults.is_empty()
         && findings.gaps.is_empty();
     if may_relax && clean && course.verdict == Verdict::Warn {
-        course.set(Verdict::Allow, "first action of its kind");
+        course.set(Verdict::Allow, FIRST);
     }
     for objection in &findings.objections {
         course.at_least(objection.verdict, format!("rule `{}` of `{}`", objection.rule, objection.source));
@@ -155,11 +158,13 @@ fn adjust(course: &mut Course, findings: &Findings, may_relax: bool) {
     }
 }
 
-fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>) -> Vec<String> {
+fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>, verdict: Verdict) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     let mut objections: Vec<_> = findings.objections.iter().collect();
     objections.sort_by_key(|objection| std::cmp::Reverse(objection.verdict));
-    reasons.extend(objections.iter().map(|objection| objection.reason.clone()));
+    // What a rule decided comes first; what it merely adds to a stricter decision comes after the rest.
+    let (deciding, adding): (Vec<_>, Vec<_>) = objections.into_iter().partition(|objection| objection.verdict >= verdict);
+    reasons.extend(deciding.iter().map(|objection| objection.reason.clone()));
     if risk > Score::new(700) {
         let factors =
             findings.risk().map(|risk| risk.finding.factors.iter().map(|factor| factor.reason.as_str()).collect::<Vec<_>>().join(", "));
@@ -179,6 +184,7 @@ fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>) -> Vec<
     if !effects.is_empty() {
         reasons.push(format!("Side effects: {}", effects.join("; ")));
     }
+    reasons.extend(adding.iter().map(|objection| objection.reason.clone()));
     reasons.extend(findings.gaps.iter().map(|gap| format!("Not understood: {gap}")));
     reasons.extend(findings.detections.iter().map(|detection| detection.finding.summary.clone()));
     reasons.extend(findings.faults.iter().map(Fault::to_string));

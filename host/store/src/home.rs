@@ -171,6 +171,8 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 fn lock(root: &Path) -> Result<File, StoreError> {
     let path = root.join("lock");
     let file = OpenOptions::new()
+        // For reading too: a pipe of that name would keep a mere writer waiting for its reader.
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)

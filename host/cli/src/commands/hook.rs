@@ -25,11 +25,16 @@ pub const AGENTS: &[&str] = &["claude"];
 /// Runs the hook; returns the process's exit code.
 pub fn run() -> u8 {
     let input = read_input();
-    let answer = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
+    let (answer, log_is_long) = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
         let event = claude::parse(&input).map(|event| event.name).unwrap_or_default();
-        claude::render(&event, &pipeline::fault_reply(&Fault::host(FaultKind::Internal, "a defect of portcullis, please report it")))
+        let fault = Fault::host(FaultKind::Internal, "a defect of portcullis, please report it");
+        (claude::render(&event, &pipeline::fault_reply(&fault)), false)
     });
-    deliver(&answer)
+    let exit = deliver(&answer);
+    if log_is_long {
+        super::maintain::start_detached();
+    }
+    exit
 }
 
 /// At most one byte more than is accepted, so that too much is noticed.
@@ -53,25 +58,21 @@ fn deliver(answer: &Answer) -> u8 {
     answer.exit
 }
 
-fn answer(input: &[u8]) -> Answer {
+/// The answer, and whether the journal's log has grown so long that it slows hooks down.
+fn answer(input: &[u8]) -> (Answer, bool) {
     let now = now();
     let event = match claude::parse(input) {
         Ok(event) => event,
-        Err(error) => return unreadable(&error, now),
+        Err(error) => return (unreadable(&error, now), false),
     };
     if pipeline::is_neutral(&event) {
-        return claude::render(&event.name, &Reply::default());
+        return (claude::render(&event.name, &Reply::default()), false);
     }
     match review(&event, now) {
-        Ok((reply, log_is_long)) => {
-            if log_is_long {
-                super::maintain::start_detached();
-            }
-            claude::render(&event.name, &reply)
-        }
+        Ok((reply, log_is_long)) => (claude::render(&event.name, &reply), log_is_long),
         Err(fault) => {
             record_fault(&fault, Some(&event.name), Some(&event.session), now);
-            claude::render(&event.name, &for_event(&event, &fault))
+            (claude::render(&event.name, &for_event(&event, &fault)), false)
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Run;
 use super::judge::Judged;
 use crate::action::{Action, Operation};
-use crate::decide::{Settled, settle};
+use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::facts;
 use crate::record::{RecordKind, RecordedFindings};
@@ -157,6 +157,9 @@ impl Run<'_, '_> {
         let tail = format!("(review {id}; a person can see more with `portcullis explain {id}`)");
         let why = sentence(&lines(&decision.primary_reason, MOST_WHY));
         match (decision.verdict, rewritten) {
+            (Verdict::Allow, _) if decision.adjustments.iter().any(|change| change.cause == FIRST) => {
+                self.reply.person.push(format!("Portcullis notes `{}`, the first of its kind here: {why} {tail}", call_name(judged)));
+            }
             (Verdict::Allow, _) => {}
             (Verdict::Warn, _) => {
                 self.reply.agent.push(format!(

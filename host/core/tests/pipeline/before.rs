@@ -42,6 +42,7 @@ fn every_verdict_reaches_the_client_in_its_form() {
         assert_eq!((sent.verdict(), sent.effect()), (verdict, taken), "{name}");
         let told = (sent.at("/hookSpecificOutput/additionalContext").is_some(), sent.at("/systemMessage").is_some());
         let expected = match verdict {
+            Allow if name == "a first warning is a note" => (false, true),
             Allow | Modify => (false, false),
             Warn => (true, true),
             Ask => (false, false),
@@ -77,11 +78,13 @@ fn every_cell_of_the_matrix_reaches_the_client() {
 }
 
 #[test]
-fn a_first_warning_is_a_note_in_the_record_alone() {
+fn a_first_warning_is_a_note_for_record_and_person() {
     let mut world = World::default();
     world.plugins.assess = says(judged(700, 600));
     let first = world.bash("make it", "t1");
-    assert_eq!(first.out, json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}}));
+    assert_eq!(first.out["hookSpecificOutput"], json!({"hookEventName": "PreToolUse"}), "the agent is not told");
+    let note = first.out["systemMessage"].as_str().unwrap();
+    assert!(note.contains("notes `make it`, the first of its kind"), "{note}");
     let adjustment = first.decision().adjustments.last().unwrap().clone();
     assert_eq!((adjustment.from, adjustment.to), (Verdict::Warn, Verdict::Allow));
     assert_eq!(world.bash("make more", "t2").verdict(), Verdict::Warn, "the shape has been seen");
