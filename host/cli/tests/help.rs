@@ -1,5 +1,6 @@
 //! What the command line says of itself. As an integration test it also makes cargo build the program
 //! that the workspace's other tests drive.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output};
 
