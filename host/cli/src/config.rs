@@ -214,6 +214,8 @@ impl Plugin {
     fn read(&self, name: &str) -> Result<PluginConfig> {
         let mut settings = Vec::new();
         flatten(&mut settings, "", &self.settings).with_context(|| format!("`plugins.{name}.settings`"))?;
+        // Their order means nothing, so it must not tell prepared settings apart either.
+        settings.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(PluginConfig { enabled: self.enabled, on_fault: self.on_fault, settings })
     }
 }
@@ -289,7 +291,7 @@ mod tests {
         let risk = &config.plugins["risk"];
         assert_eq!(risk.on_fault, Some(OnFault::Ask));
         let keys: Vec<&str> = risk.settings.iter().map(|setting| setting.key.as_str()).collect();
-        assert_eq!(keys, ["scope.weight", "scope.names"]);
+        assert_eq!(keys, ["scope.names", "scope.weight"]);
     }
 
     #[test]
