@@ -24,7 +24,7 @@ impl Run<'_, '_> {
         self.respond(&judged.findings, Some(&judged.decision), &judged.context, step);
         self.stop_if_stopped();
         // What a pattern stops before it runs does not run, whatever was decided on it alone.
-        if self.refuse_if_stopped(&mut judged) && !self.observing() {
+        if judged.decision.verdict < Verdict::Block && self.refuse_if_stopped(&mut judged) && !self.observing() {
             rewritten = None;
             self.state.agent.recent.pop_back();
             self.state.agent.note(line(&judged));
