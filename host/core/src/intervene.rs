@@ -8,7 +8,7 @@ use crate::finding::{Detection, Issue, PastIntervention};
 use crate::policy::{InterventionPolicy, Strategy};
 use crate::review::{Findings, Named, RULE};
 use crate::score::{Score, Severity};
-use crate::session::{IssueState, Session, at_once};
+use crate::session::{IssueState, Session};
 use crate::text::cut;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -151,7 +151,7 @@ pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy:
 fn again(state: &IssueState, issue: &Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<IssueState> {
     let waited =
         step.saturating_sub(state.step) >= policy.escalation_delay_steps || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
-    if !waited && !at_once(issue.severity) {
+    if !waited && issue.severity != Severity::Critical {
         return None;
     }
     let free = step.saturating_sub(state.step).saturating_sub(1).min(5);

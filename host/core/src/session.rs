@@ -7,7 +7,7 @@
 use crate::action::{Effect, Goal, History, Intent, Limit, Quantity, Repetition, Status, Step, Timestamp, Totals};
 use crate::finding::PastIntervention;
 use crate::policy::LimitPolicy;
-use crate::score::{Score, Severity, Verdict};
+use crate::score::{Score, Verdict};
 use crate::text::fingerprint;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::{BTreeMap, VecDeque};
@@ -389,12 +389,6 @@ impl Totals {
 /// Whether a quantity's own name is short enough to be kept.
 const fn short(quantity: &Quantity) -> bool {
     !matches!(quantity, Quantity::Other(name) if name.len() > 64)
-}
-
-/// Whether a severity may pass every delay.
-#[must_use]
-pub const fn at_once(severity: Severity) -> bool {
-    matches!(severity, Severity::Critical)
 }
 
 fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {

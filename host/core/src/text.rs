@@ -59,11 +59,16 @@ pub fn lines(text: &str, limit: usize) -> String {
 }
 
 /// A character that could deceive a reader: controls, the direction marks and overrides of Unicode, and
-/// what has no width and could carry words that only a model reads.
-fn hostile(c: char) -> bool {
+/// what has no width and could carry words that only a model reads. The one list of them, for the
+/// engine too.
+#[must_use]
+pub fn hostile(c: char) -> bool {
     match c {
+        // Bidirectional marks, embeddings, overrides and isolates.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        // Separators and characters without a width (the joiners of scripts and emoji stay).
         '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => true,
+        // Interlinear marks and tags.
         '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
         c => c.is_control(),
     }

@@ -15,6 +15,7 @@ use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation};
 use portcullis_core::plugins::{Answer, Details, Plugins};
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wasmtime::Store;
@@ -242,12 +243,14 @@ impl Plugins for PluginSet {
         context: &Context,
         details: &Details<'_>,
     ) -> Vec<Answer<Report>> {
-        let (history, action, context) = (to_wit::history(history), to_wit::action(action), to_wit::context(context));
+        // Before an action mostly nobody is asked: the question is put together for the first who is.
+        let question = LazyCell::new(|| (to_wit::history(history), to_wit::action(action), to_wit::context(context)));
         let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
             World::Pattern(pre) => {
                 let state = states.get(name).map_or(&[][..], Vec::as_slice);
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, &history, &action, &context)
+                let (history, action, context) = &*question;
+                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, history, action, context)
             }
             _ => Err(wrong_world()),
         };

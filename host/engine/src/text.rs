@@ -4,6 +4,7 @@
 //! bidirectional override could show another command than the one that runs, an invisible character
 //! could carry words that only a model reads. Nothing is dropped: what cannot be shown is spelled out.
 
+use portcullis_core::text::{floor, hostile};
 use std::fmt::Write;
 
 /// One line: every control character is spelled out, line breaks too.
@@ -23,11 +24,7 @@ pub(crate) fn first_hidden(text: &str) -> Option<char> {
 
 /// At most `bytes` of it, cut between characters.
 pub(crate) fn cut(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..floor(text, bytes)).unwrap_or_default()
 }
 
 fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
@@ -48,17 +45,9 @@ fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// Line breaks and tabs do not deceive where prose is shown.
 fn hidden(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        // Bidirectional marks, embeddings, overrides and isolates.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        // Separators and characters without a width (the joiners of scripts and emoji stay).
-        '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => true,
-        // Interlinear marks and tags.
-        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        c => c.is_control(),
-    }
+    c != '\n' && c != '\t' && hostile(c)
 }
 
 #[cfg(test)]
