@@ -4,7 +4,10 @@
 
 mod commands;
 mod config;
+mod duration;
+mod human;
 mod paint;
+mod pause;
 mod places;
 mod recording;
 mod runtime;
@@ -52,6 +55,10 @@ enum Command {
     /// Look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
+    /// Let the guard only observe for a while. For a person at a terminal
+    Pause(commands::pause::Arguments),
+    /// End a pause
+    Resume,
     /// Do the work that waits: move the journal's log into its database. Started by itself when there is some
     Maintain,
     /// Print a completion script for a shell
@@ -90,6 +97,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Plugin(command) => commands::plugin::run(&command),
+        Command::Pause(arguments) => commands::pause::run(&arguments),
+        Command::Resume => commands::pause::resume(),
         Command::Maintain => commands::maintain::run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

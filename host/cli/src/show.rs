@@ -25,6 +25,7 @@ pub fn line(record: &Record) -> String {
         RecordKind::Unreviewed => format!("{}   {what}", paint::bad("unreviewed")),
         RecordKind::Intervention => format!("{} {}: {what}", paint::warn("intervention"), one_line(&record.subject, 40)),
         RecordKind::Fault => format!("{}        {what}", paint::bad("fault")),
+        RecordKind::Exception => format!("{}    {what}", paint::warn("exception")),
         RecordKind::Session | RecordKind::Configuration => format!("{}             {}", paint::dim(" "), paint::dim(what)),
     }
 }

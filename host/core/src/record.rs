@@ -11,6 +11,7 @@ use crate::observe::Observations;
 use crate::policy::Mode;
 use crate::review::{Named, Objection};
 use crate::score::{Verdict, named};
+use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,6 +32,8 @@ named! {
         Configuration => "configuration",
         /// Something that went wrong outside any review.
         Fault => "fault",
+        /// What a person allowed: an action, or a pause.
+        Exception => "exception",
     }
 }
 
@@ -166,6 +169,38 @@ pub struct RecordedPlugin {
 }
 
 impl Record {
+    /// A record of something outside any client's event. `seed` makes its id unique among those of the
+    /// same time.
+    #[must_use]
+    pub fn apart(kind: RecordKind, subject: &str, summary: &str, at: Timestamp, seed: &str) -> Self {
+        let id = blake3::hash(format!("apart\0{kind}\0{seed}\0{at}\0{subject}").as_bytes());
+        Self {
+            version: 1,
+            id: id.to_hex().as_str().get(..16).unwrap_or_default().to_owned(),
+            at,
+            kind,
+            client: "portcullis".into(),
+            session: String::new(),
+            agent: None,
+            event: subject.into(),
+            step: None,
+            call: None,
+            subject: one_line(subject, 256),
+            summary: one_line(summary, 512),
+            mode: Mode::Blocking,
+            action: None,
+            decision: None,
+            findings: None,
+            detections: Vec::new(),
+            outcome: None,
+            intervention: None,
+            faults: Vec::new(),
+            plugins: Vec::new(),
+            masked: Vec::new(),
+            details: serde_json::Map::new(),
+        }
+    }
+
     /// The document that the chain covers.
     #[must_use]
     pub fn document(&self) -> String {

@@ -4,6 +4,7 @@
 //! where one can be. The answer leaves only when its record is durable, with one write.
 
 use crate::config::Config;
+use crate::pause;
 use crate::places::Places;
 use crate::runtime::{Reviewer, detail, to_store};
 use anyhow::Result;
@@ -90,16 +91,25 @@ fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     let places = Places::from_environment().map_err(configuration)?;
     review_in(&places, event, now).map_err(|fault| {
         // Who only observes does not refuse for a fault of ours either.
-        let observing = Config::read(&places.config).is_ok_and(|config| config.policy.mode == Mode::Observe);
-        if observing { Fault { policy: OnFault::Warn, ..fault } } else { fault }
+        if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
     })
+}
+
+/// Whether the configuration or a person's pause says to observe, where either can still be told.
+fn observes(places: &Places, now: u64) -> bool {
+    Config::read(&places.config).is_ok_and(|config| config.policy.mode == Mode::Observe)
+        || Home::open(&places.state).is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
 }
 
 /// Reviews and commits. Also says whether the journal's log has grown so long that it slows hooks down.
 fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
-    let config = Config::read(&places.config).map_err(configuration)?;
+    let mut config = Config::read(&places.config).map_err(configuration)?;
+    // A file that no person's command wrote pauses nothing; `doctor` and the start of a session name it.
+    if matches!(pause::current(&home, now), Ok(Some(_))) {
+        config.policy.mode = Mode::Observe;
+    }
     let durability = config.durability;
     let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
     match event.kind {

@@ -5,6 +5,7 @@ pub mod demo;
 pub mod explain;
 pub mod hook;
 pub mod maintain;
+pub mod pause;
 pub mod plugin;
 pub mod replay;
 pub mod review;

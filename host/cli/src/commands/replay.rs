@@ -113,7 +113,7 @@ fn why(record: &Record) {
 fn telling(record: &Record) -> bool {
     match record.kind {
         RecordKind::Review => record.verdict().is_some_and(|verdict| verdict > Verdict::Allow),
-        RecordKind::Intervention | RecordKind::Unreviewed | RecordKind::Fault => true,
+        RecordKind::Intervention | RecordKind::Unreviewed | RecordKind::Fault | RecordKind::Exception => true,
         RecordKind::Outcome | RecordKind::Session | RecordKind::Configuration => !record.detections.is_empty() || !record.faults.is_empty(),
     }
 }
@@ -164,7 +164,7 @@ impl Sum {
             RecordKind::Review => self.reviews += 1,
             RecordKind::Outcome | RecordKind::Unreviewed => self.outcomes += 1,
             RecordKind::Intervention => add(&mut self.interventions, &record.subject),
-            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault => {}
+            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception => {}
         }
         if let Some(verdict) = record.verdict() {
             add(&mut self.verdicts, verdict.as_str());

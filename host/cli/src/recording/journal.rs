@@ -31,7 +31,9 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
             EventKind::AfterTool(call(record.call.clone(), &record.subject, earlier), result)
         }
         RecordKind::Session if record.event == "UserPromptSubmit" => EventKind::Prompt(record.summary.clone()),
-        RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Intervention => return Ok(()),
+        RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Intervention => {
+            return Ok(());
+        }
     };
     let cwd = record.action.as_ref().map(|action| action.cwd.clone()).unwrap_or_default();
     let observed = record.action.as_ref().map(|action| action.observed.clone());

@@ -170,31 +170,11 @@ pub fn fault_reply(fault: &Fault) -> Reply {
 #[must_use]
 pub fn fault_record(fault: &Fault, event: Option<&str>, session: Option<&str>, now: Timestamp, seed: &str) -> Record {
     let event = event.unwrap_or("unknown");
-    let id = blake3::hash(format!("fault\0{seed}\0{now}\0{event}").as_bytes()).to_hex().as_str().get(..16).unwrap_or_default().to_owned();
     Record {
-        version: 1,
-        id,
-        at: now,
-        kind: RecordKind::Fault,
         client: "claude".into(),
         session: session.unwrap_or_default().into(),
-        agent: None,
-        event: event.into(),
-        step: None,
-        call: None,
-        subject: event.into(),
-        summary: crate::text::one_line(&fault.to_string(), 512),
-        mode: crate::policy::Mode::Blocking,
-        action: None,
-        decision: None,
-        findings: None,
-        detections: Vec::new(),
-        outcome: None,
-        intervention: None,
         faults: vec![fault.clone()],
-        plugins: Vec::new(),
-        masked: Vec::new(),
-        details: serde_json::Map::new(),
+        ..Record::apart(RecordKind::Fault, event, &fault.to_string(), now, seed)
     }
 }
 
