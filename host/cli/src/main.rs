@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod commands;
+mod completeness;
 mod config;
 mod duration;
 mod human;
