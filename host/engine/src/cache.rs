@@ -27,6 +27,8 @@ mod files;
 pub(crate) use card::{Card, Facts};
 pub(crate) use files::Stamp;
 
+pub use files::Swept;
+
 use files::{Folder, Unusable};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -131,6 +133,20 @@ impl CodeCache {
             hasher.update(part).update(b"\0");
         }
         format!("{}.card", short(&hasher.finalize()))
+    }
+
+    /// Removes what was written at least `age` ago and is not compiled code of `in_use`, digests of
+    /// plugins: code and cards of plugins and builds that are gone, and drafts that a killed process left.
+    /// What is needed again after all is compiled again.
+    ///
+    /// # Errors
+    /// The folder cannot be read or is not ours alone.
+    pub fn sweep(&self, in_use: &[String], age: Duration) -> std::io::Result<Swept> {
+        let Some(folder) = self.folder() else {
+            return Err(std::io::Error::other(format!("the cache `{}` cannot be used", self.path.display())));
+        };
+        let needed = |name: &str| in_use.iter().any(|digest| name.starts_with(&code_name(digest)));
+        folder.sweep(&needed, age)
     }
 
     /// What could not be used since the last call.

@@ -35,7 +35,7 @@ mod text;
 mod to_wit;
 mod world;
 
-pub use cache::{CacheEvent, CodeCache};
+pub use cache::{CacheEvent, CodeCache, Swept};
 pub use engine::{Engine, EngineError, STACK_BYTES};
 pub use imports::{Import, Tier};
 pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, LoadError, inspect};

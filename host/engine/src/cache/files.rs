@@ -63,6 +63,15 @@ impl From<io::Error> for Unusable {
     }
 }
 
+/// What a sweep removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// How many files.
+    pub files: u64,
+    /// Their size together, in bytes.
+    pub bytes: u64,
+}
+
 /// A folder that only this user can enter.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
@@ -102,6 +111,23 @@ impl Folder {
             drop(std::fs::remove_file(&temporary));
         }
         Ok(written?)
+    }
+
+    /// Removes files that were last written at least `age` ago and are not `needed`. One that cannot be
+    /// removed stays; another process may have been quicker.
+    pub(crate) fn sweep(&self, needed: &dyn Fn(&str) -> bool, age: Duration) -> io::Result<Swept> {
+        let mut swept = Swept::default();
+        for entry in std::fs::read_dir(&self.0)? {
+            let entry = entry?;
+            let Ok(found) = entry.metadata() else { continue };
+            let old = found.modified().is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|passed| passed >= age));
+            let spared = entry.file_name().to_str().is_none_or(needed);
+            if found.is_file() && old && !spared && std::fs::remove_file(entry.path()).is_ok() {
+                swept.files += 1;
+                swept.bytes = swept.bytes.saturating_add(found.size());
+            }
+        }
+        Ok(swept)
     }
 
     fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {

@@ -225,3 +225,28 @@ fn a_cache_that_cannot_be_made_is_done_without() {
     assert!(!complaints.is_empty());
     assert!(matches!(reader().source, portcullis_engine::Source::Builtin { kind: Kind::ShellReader, .. }));
 }
+
+/// A sweep takes what is old and not needed, and a plugin whose code it took works on.
+#[test]
+fn a_sweep_takes_what_is_not_needed() {
+    let place = Place::new();
+    assert_eq!(place.ask(KEY).0, Some(Score::new(420)));
+    fs::write(place.cache().join(".left-over.code.1.0"), "x").unwrap();
+    let names = || -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(place.cache()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let plugin = before.iter().find(|name| name.ends_with(".code")).unwrap().split('-').next().unwrap().to_owned();
+    let cache = CodeCache::new(&place.cache(), KEY);
+    let an_hour = Duration::from_secs(3600);
+    assert_eq!(cache.sweep(&[], an_hour).unwrap().files, 0, "nothing is old");
+    let swept = cache.sweep(&[plugin.clone()], Duration::ZERO).unwrap();
+    assert_eq!(swept.files as usize + names().len(), before.len());
+    assert!(names().iter().all(|name| name.starts_with(&plugin)) && names().len() == 2, "{:?}", names());
+    assert_eq!(place.ask(KEY).0, Some(Score::new(420)));
+    assert!(cache.sweep(&[], Duration::ZERO).unwrap().files >= 2);
+    assert_eq!(place.ask(KEY), (Some(Score::new(420)), Vec::new()));
+}
