@@ -186,6 +186,7 @@ impl File {
             interventions: self.interventions.policy(),
             personal_data: self.mask.personal.clone().unwrap_or(default.personal_data),
             hold_settings: self.hold_settings.unwrap_or(default.hold_settings),
+            guarded: default.guarded,
         })
     }
 }

@@ -111,7 +111,7 @@ impl Reviewer {
             None if observes => workspace::observe(queries),
             None => Observations::new(),
         };
-        let settings = Settings { policy: &self.config.policy, masker: &self.masker, home: &self.person };
+        let settings = Settings { policy: &self.config.policy, masker: &self.masker, home: &self.person, exceptions: &[], unwhole: &[] };
         let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
         pipeline::run(event, state, now, &settings, &mut ports)
     }

@@ -39,6 +39,9 @@ pub struct Decision {
     pub alternatives: Vec<String>,
     /// The rule whose critical violation stops the session.
     pub stops: Option<String>,
+    /// Why no exception can lift it, where none can.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beyond_exceptions: Option<String>,
 }
 
 impl Decision {
@@ -50,6 +53,28 @@ impl Decision {
             self.verdict = to;
         }
         self.explanation = explain(self.verdict, &self.primary_reason);
+    }
+
+    /// Whether a person's exception can lift it: never what is critical, what protects the guard itself,
+    /// or an action of a stopped session. Faults can be lifted: that is the way out when one keeps coming.
+    ///
+    /// # Errors
+    /// Why it cannot, for a sentence that ends with it.
+    pub fn exceptable(&self) -> Result<(), &str> {
+        let kept = if self.risk_level == RiskLevel::Critical { Some("its risk is critical") } else { None };
+        match self.beyond_exceptions.as_deref().or(kept) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the action run because a person allowed exactly this. What was decided stands beside it.
+    pub(crate) fn lift(&mut self, exception: &str, reason: String) {
+        self.adjustments.push(Adjustment { cause: format!("exception {exception}"), from: self.verdict, to: Verdict::Allow });
+        self.verdict = Verdict::Allow;
+        self.explanation.clone_from(&reason);
+        self.primary_reason.clone_from(&reason);
+        self.reasons.insert(0, reason);
     }
 }
 
@@ -105,7 +130,22 @@ pub fn decide(findings: &Findings, first_time: bool) -> Decision {
             .iter()
             .find(|objection| objection.severity == Severity::Critical && objection.verdict == Verdict::Block)
             .map(|objection| objection.rule.clone()),
+        beyond_exceptions: beyond_exceptions(findings, levels.0),
     }
+}
+
+/// Why no exception can lift a decision on these findings, where none can.
+fn beyond_exceptions(findings: &Findings, risk: RiskLevel) -> Option<String> {
+    if let Some(own) = findings.objections.iter().find(|objection| objection.is_own()) {
+        return Some(format!("the rule `{}` protects the guard itself", own.rule));
+    }
+    if let Some(rule) = findings.objections.iter().find(|objection| objection.severity == Severity::Critical) {
+        return Some(format!("the rule `{}` finds it critical", rule.rule));
+    }
+    if let Some(effect) = findings.side_effects.iter().find(|effect| effect.finding.severity == Severity::Critical) {
+        return Some(format!("its side effect on `{}` is critical", effect.finding.target));
+    }
+    (risk == RiskLevel::Critical).then(|| "its risk is critical".to_owned())
 }
 
 /// Why a warning became an allowance: the person is told, the agent is not.

@@ -11,6 +11,7 @@
 pub mod action;
 pub mod decide;
 pub mod event;
+pub mod exceptions;
 pub mod facts;
 pub mod fault;
 pub mod finding;

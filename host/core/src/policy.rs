@@ -43,6 +43,8 @@ pub struct Policy {
     pub personal_data: Vec<Kind>,
     /// A change of the client's own settings during a session does not take effect in it.
     pub hold_settings: bool,
+    /// What the guard itself consists of.
+    pub guarded: Vec<Guarded>,
 }
 
 impl Default for Policy {
@@ -54,7 +56,35 @@ impl Default for Policy {
             interventions: InterventionPolicy::default(),
             personal_data: vec![Kind::Email, Kind::PaymentCard],
             hold_settings: true,
+            guarded: Vec::new(),
         }
+    }
+}
+
+/// A file or a folder that the guard consists of: who changes it can switch the guard off, or falsify
+/// what it keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guarded {
+    /// Absolute and normalised, a folder with all that is in it; or the end of a path wherever it lies,
+    /// after `**/`.
+    pub path: String,
+    /// What it is, for a sentence: `the settings of the client`.
+    pub what: String,
+    /// It must not be read either.
+    pub secret: bool,
+    /// It exists, so that what removes or changes only what is there can meet it.
+    pub present: bool,
+    /// The highest folder above it whose removal counts; empty for every one.
+    pub top: String,
+    /// Writing beside it under a name that only the run tells counts.
+    pub neighbours: bool,
+}
+
+impl Guarded {
+    /// A path that exists, may be read, and is guarded with every folder above it.
+    #[must_use]
+    pub fn new(path: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { path: path.into(), what: what.into(), secret: false, present: true, top: String::new(), neighbours: true }
     }
 }
 

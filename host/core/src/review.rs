@@ -48,7 +48,7 @@ pub struct Named<T> {
 /// A rule's objection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objection {
-    /// The plugin, or `host`.
+    /// The plugin, or [`OWN`].
     pub source: String,
     /// The rule.
     pub rule: String,
@@ -62,6 +62,18 @@ pub struct Objection {
     pub alternatives: Vec<String>,
     /// It offered a rewrite.
     pub rewrite: bool,
+}
+
+/// The source of the host's own objections. A plugin of that name gains nothing but that no exception
+/// lifts what it objects to.
+pub const OWN: &str = "portcullis";
+
+impl Objection {
+    /// It is the host's own.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.source == OWN
+    }
 }
 
 /// The most detections in one report.

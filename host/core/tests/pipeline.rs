@@ -8,10 +8,14 @@ mod after;
 mod before;
 #[path = "pipeline/events.rs"]
 mod events;
+#[path = "pipeline/exceptions.rs"]
+mod exceptions;
 #[path = "pipeline/faults.rs"]
 mod faults;
 #[path = "pipeline/harness.rs"]
 mod harness;
+#[path = "pipeline/missed.rs"]
+mod missed;
 #[path = "pipeline/properties.rs"]
 mod properties;
 #[path = "pipeline/rewriting.rs"]

@@ -6,7 +6,7 @@
 mod paths;
 mod tools;
 
-pub use paths::{Place, normalise, scope};
+pub use paths::{Place, normalise, scope, within};
 
 use crate::action::{Coverage, Effect, EffectKind, Entry, Facts, GitState, Intent, Operation, Path, Reading, Scope};
 use crate::event::Call;

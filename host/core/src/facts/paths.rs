@@ -42,7 +42,7 @@ pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
 
 /// Whether `path` is `folder` or lies below it.
 #[must_use]
-pub(super) fn within(path: &str, folder: &str) -> bool {
+pub fn within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

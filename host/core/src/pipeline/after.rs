@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::before::{stopped, summary};
-use super::judge::Understood;
+use super::judge::{Moment, Understood};
 use crate::action::{Outcome, Status};
 use crate::event::{Call, CallResult, Ruling};
 use crate::facts;
@@ -21,7 +21,7 @@ const MOST_ERROR: usize = 4 * 1024;
 impl Run<'_, '_> {
     pub(super) fn after(&mut self, call: &Call, result: &CallResult) {
         let id = self.id(RecordKind::Outcome, 0);
-        let understood = self.understand(call, id, Some(result));
+        let understood = self.understand(call, id, Moment::After(Some(result)));
         let key = call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
         let pending = self.state.agent.end(key);
         let reviewed = pending.is_some() || call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
@@ -54,15 +54,20 @@ impl Run<'_, '_> {
             if known {
                 continue;
             }
-            let id = self.id(RecordKind::Unreviewed, self.records.len());
-            let understood = self.understand(call, id, Some(result));
-            let step = self.add_unreviewed(&understood, "unreviewed");
-            if let Some(id) = &call.id {
-                self.state.agent.saw_call(id);
-            }
-            self.finish(understood, step, RecordKind::Unreviewed, call, None);
+            self.unreviewed(call, Some(result));
         }
         self.stop_if_stopped();
+    }
+
+    /// A call that ran, or was refused by the client, without a review.
+    pub(super) fn unreviewed(&mut self, call: &Call, result: Option<&CallResult>) {
+        let id = self.id(RecordKind::Unreviewed, self.records.len());
+        let understood = self.understand(call, id, Moment::After(result));
+        let step = self.add_unreviewed(&understood, "unreviewed");
+        if let Some(id) = &call.id {
+            self.state.agent.saw_call(id);
+        }
+        self.finish(understood, step, RecordKind::Unreviewed, call, None);
     }
 
     /// A stop must also end what is already under way: the message's other calls, and the main loop
@@ -100,7 +105,7 @@ impl Run<'_, '_> {
         let action = &understood.action;
         let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
         self.state.agent.note(format!("{what} {}", summary(action)));
-        if action.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Ok) {
+        if action.outcome.as_ref().is_none_or(|outcome| outcome.status == Status::Ok) {
             self.count_files(effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64);
         }
         self.state.agent.add(&NewStep {
@@ -117,12 +122,14 @@ impl Run<'_, '_> {
     }
 
     fn finish(&mut self, mut understood: Understood, step: u64, kind: RecordKind, call: &Call, review: Option<String>) {
-        let Some(outcome) = understood.action.outcome.clone() else { return };
-        let error = if outcome.status == Status::Failed { fingerprint(&[&normalise_error(&outcome.error)]) } else { 0 };
-        let output = if outcome.output.is_empty() { 0 } else { fingerprint(&[&outcome.output]) };
-        self.state.agent.finish(step, &outcome, error, output);
-        self.state.agent.totals.ended(&outcome);
-        self.state.session.totals.ended(&outcome);
+        let outcome = understood.action.outcome.clone();
+        if let Some(outcome) = &outcome {
+            let error = if outcome.status == Status::Failed { fingerprint(&[&normalise_error(&outcome.error)]) } else { 0 };
+            let output = if outcome.output.is_empty() { 0 } else { fingerprint(&[&outcome.output]) };
+            self.state.agent.finish(step, outcome, error, output);
+            self.state.agent.totals.ended(outcome);
+            self.state.session.totals.ended(outcome);
+        }
         understood.action.step = step;
         let context = self.context(&understood.action);
         let mut findings = Findings::default();
@@ -130,7 +137,7 @@ impl Run<'_, '_> {
         let mut record = self.record(kind, &understood.action.tool, summary(&understood.action));
         record.step = Some(step);
         record.call.clone_from(&call.id);
-        record.outcome = Some(outcome);
+        record.outcome = outcome;
         record.detections.clone_from(&findings.detections);
         record.faults.extend(understood.fault.clone());
         record.faults.extend(findings.faults.iter().cloned());

@@ -5,6 +5,7 @@ use super::judge::Judged;
 use crate::action::{Action, Operation};
 use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
+use crate::exceptions::Exception;
 use crate::facts;
 use crate::record::{RecordKind, RecordedFindings};
 use crate::score::Verdict;
@@ -12,12 +13,16 @@ use crate::session::{NewStep, Pending};
 use crate::text::{cut, fingerprint, lines, one_line};
 use serde_json::{Map, Value};
 
-impl Run<'_, '_> {
+impl<'s> Run<'s, '_> {
     pub(super) fn before(&mut self, call: &Call) {
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
         self.refuse_if_stopped(&mut judged);
         let mut rewritten = self.settle(call, &mut judged);
+        let exception = self.except(&mut judged);
+        if exception.is_some() {
+            rewritten = None;
+        }
         let step = self.state.agent.next_step;
         self.state.agent.note(line(&judged));
         self.reply_to(&judged, rewritten.as_ref(), &id);
@@ -29,6 +34,11 @@ impl Run<'_, '_> {
             self.state.agent.recent.pop_back();
             self.state.agent.note(line(&judged));
         }
+        if let Some(exception) = exception.filter(|exception| exception.once && judged.decision.verdict == Verdict::Allow)
+            && !self.observing()
+        {
+            self.spent.push(exception.id.clone());
+        }
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
         let run_as = rewritten.filter(|_| !self.observing()).map(|rewritten| rewritten.input);
@@ -36,6 +46,9 @@ impl Run<'_, '_> {
         record.id.clone_from(&id);
         record.step = Some(step);
         record.call.clone_from(&call.id);
+        if let Some(exception) = exception {
+            record.details.insert("exception".into(), exception.id.clone().into());
+        }
         record.action = Some(self.recorded(&judged.understood, run_as.as_ref()));
         record.decision = Some(judged.decision.clone());
         record.detections.clone_from(&judged.findings.detections);
@@ -52,11 +65,37 @@ impl Run<'_, '_> {
         self.records.insert(0, record);
     }
 
+    /// Lets an action run that a person allowed, or says why that does not count. One that lasts goes
+    /// before one that would be used up.
+    fn except(&self, judged: &mut Judged) -> Option<&'s Exception> {
+        if judged.decision.verdict == Verdict::Allow {
+            return None;
+        }
+        let action = &judged.understood.action;
+        let covers = |exception: &&Exception| exception.covers(action, &self.place.cwd, &self.event.session, self.now);
+        let exception = self.settings.exceptions.iter().filter(covers).min_by_key(|exception| exception.once)?;
+        if let Err(why) = judged.decision.exceptable() {
+            let note = format!("the exception `{}` does not count here: {why}", exception.id);
+            judged.note = format!(" Also, {}", sentence(&note));
+            judged.decision.reasons.push(note);
+            return None;
+        }
+        let spite = match judged.findings.faults.len() {
+            0 => String::new(),
+            1 => ", in spite of a fault of the review itself".into(),
+            faults => format!(", in spite of {faults} faults of the review itself"),
+        };
+        let words = one_line(&exception.reason, 256);
+        judged.decision.lift(&exception.id, format!("a person allowed exactly this (exception `{}`: {words}){spite}", exception.id));
+        Some(exception)
+    }
+
     /// In a stopped session nothing runs any more; says whether it was stopped.
     fn refuse_if_stopped(&self, judged: &mut Judged) -> bool {
         let Some(reason) = &self.state.session.stopped else { return false };
         let decision = &mut judged.decision;
         let reason = format!("this session was stopped: {reason}");
+        decision.beyond_exceptions = Some("the session was stopped".into());
         if decision.primary_reason != reason {
             decision.reasons.insert(0, reason.clone());
             decision.primary_reason = reason;
@@ -155,10 +194,13 @@ impl Run<'_, '_> {
         }
         let decision = &judged.decision;
         let tail = format!("(review {id}; a person can see more with `portcullis explain {id}`)");
-        let why = sentence(&lines(&decision.primary_reason, MOST_WHY));
+        let why = sentence(&lines(&decision.primary_reason, MOST_WHY)) + &judged.note;
         match (decision.verdict, rewritten) {
             (Verdict::Allow, _) if decision.adjustments.iter().any(|change| change.cause == FIRST) => {
                 self.reply.person.push(format!("Portcullis notes `{}`, the first of its kind here: {why} {tail}", call_name(judged)));
+            }
+            (Verdict::Allow, _) if judged.decision.adjustments.iter().any(|change| change.from > change.to && change.cause != FIRST) => {
+                self.reply.person.push(format!("Portcullis let `{}` run: {why} {tail}", call_name(judged)));
             }
             (Verdict::Allow, _) => {}
             (Verdict::Warn, _) => {

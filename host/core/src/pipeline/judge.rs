@@ -22,6 +22,14 @@ pub(super) struct Understood {
     pub fault: Option<crate::fault::Fault>,
 }
 
+/// When a call is looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Moment<'r> {
+    Before,
+    /// With its result, where it is known.
+    After(Option<&'r CallResult>),
+}
+
 /// A call, judged.
 pub(super) struct Judged {
     pub understood: Understood,
@@ -29,11 +37,14 @@ pub(super) struct Judged {
     pub decision: Decision,
     pub context: Context,
     pub plugins: Vec<RecordedPlugin>,
+    /// What is said beside the reason.
+    pub note: String,
 }
 
 impl Run<'_, '_> {
     /// Facts, mask, observe.
-    pub(super) fn understand(&mut self, call: &Call, id: String, result: Option<&CallResult>) -> Understood {
+    pub(super) fn understand(&mut self, call: &Call, id: String, moment: Moment<'_>) -> Understood {
+        let result = if let Moment::After(result) = moment { result } else { None };
         let plugins = &mut self.ports.plugins;
         let mut found = facts::of(call, &self.place, &mut |text, place| plugins.read_shell(text, &place.cwd, &place.home));
         let mask = self.mask(call, &found.operation, result);
@@ -60,7 +71,7 @@ impl Run<'_, '_> {
             attributes: self.attributes(),
         };
         mask.action(&mut action);
-        let observed = if action.outcome.is_none() { self.observe(&mut action) } else { Observations::new() };
+        let observed = if matches!(moment, Moment::Before) { self.observe(&mut action) } else { Observations::new() };
         Understood { action, mask, observed, fault: found.fault }
     }
 
@@ -110,7 +121,7 @@ impl Run<'_, '_> {
 
     /// Review and decide. Patterns look only at the call as received (`patterns`), not at a rewrite of it.
     pub(super) fn judge(&mut self, call: &Call, id: String, patterns: bool) -> Judged {
-        let understood = self.understand(call, id, None);
+        let understood = self.understand(call, id, Moment::Before);
         let mut context = self.context(&understood.action);
         let mut findings = Findings::of_facts(&understood.action.facts);
         findings.faults.extend(understood.fault.clone());
@@ -121,7 +132,7 @@ impl Run<'_, '_> {
             plugins.extend(self.detect(&understood.action, &context, &mut findings));
         }
         let decision = decide(&findings, context.repetition.seen == 0);
-        Judged { understood, findings, decision, context, plugins }
+        Judged { understood, findings, decision, context, plugins, note: String::new() }
     }
 
     /// Runs the patterns over the history as it is and keeps their states.

@@ -6,11 +6,13 @@
 mod after;
 mod before;
 mod judge;
+mod missed;
 mod respond;
 mod session_events;
 
 use crate::action::Timestamp;
 use crate::event::{Event, EventKind, Reply, Ruling};
+use crate::exceptions::Exception;
 use crate::facts::Place;
 use crate::fault::{Fault, OnFault};
 use crate::mask::Masker;
@@ -20,6 +22,8 @@ use crate::policy::Policy;
 use crate::record::{Record, RecordKind, RecordedPlugin};
 use crate::session::State;
 use crate::text::{cut, lines, one_line};
+
+pub use missed::{MOST_MISSED, MissedCall, missed_calls};
 
 /// What the pipeline needs from outside.
 pub struct Ports<'a> {
@@ -39,6 +43,10 @@ pub struct Settings<'a> {
     pub masker: &'a Masker,
     /// The person's home folder, absolute.
     pub home: &'a str,
+    /// What a person allowed: those exceptions that are neither spent nor taken back.
+    pub exceptions: &'a [Exception],
+    /// What of the protection is not whole, a sentence each; told when a session starts.
+    pub unwhole: &'a [String],
 }
 
 /// What came of an event.
@@ -50,6 +58,8 @@ pub struct Reviewed {
     pub records: Vec<Record>,
     /// The session from now on.
     pub state: State,
+    /// Ids of the exceptions that this event used up; spending them belongs to the same commit.
+    pub spent: Vec<String>,
 }
 
 /// One event on its way.
@@ -62,6 +72,7 @@ struct Run<'a, 'p> {
     place: Place,
     records: Vec<Record>,
     reply: Reply,
+    spent: Vec<String>,
 }
 
 /// Reviews one event.
@@ -69,7 +80,7 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
     let mut state = state;
     state.session.touch(now, &event.cwd, &settings.policy.limits);
     let place = place(event, &state, settings);
-    let mut run = Run { event, settings, ports, state, now, place, records: Vec::new(), reply: Reply::default() };
+    let mut run = Run { event, settings, ports, state, now, place, records: Vec::new(), reply: Reply::default(), spent: Vec::new() };
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
         EventKind::AfterTool(call, result) => run.after(call, result),
@@ -77,12 +88,12 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
         EventKind::Prompt(text) => run.prompt(text),
         EventKind::ConfigChange { source, file } => run.config_change(source, file.as_deref()),
         EventKind::SessionEnd { reason } => run.session_end(reason),
-        EventKind::SessionStart { source } => run.session_event(source),
+        EventKind::SessionStart { source } => run.session_start(source),
         EventKind::SubagentStart { agent_type } => run.session_event(agent_type),
         EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
         EventKind::Other => {}
     }
-    Reviewed { reply: harmless(run.reply), records: run.records, state: run.state }
+    run.reviewed()
 }
 
 /// The most bytes of one text in a reply.
@@ -113,6 +124,10 @@ fn place(event: &Event, state: &State, settings: &Settings<'_>) -> Place {
 }
 
 impl Run<'_, '_> {
+    fn reviewed(self) -> Reviewed {
+        Reviewed { reply: harmless(self.reply), records: self.records, state: self.state, spent: self.spent }
+    }
+
     /// An id that follows from the session and the event's position in it.
     fn id(&self, kind: RecordKind, part: usize) -> String {
         let seed = format!("{}\0{}\0{}\0{kind}\0{part}", self.event.client, self.event.session, self.state.session.events);

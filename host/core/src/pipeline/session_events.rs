@@ -47,6 +47,19 @@ impl Run<'_, '_> {
         self.records.push(record);
     }
 
+    /// A session's start tells both sides what of the protection is missing: nothing else would.
+    pub(super) fn session_start(&mut self, source: &str) {
+        self.session_event(source);
+        let unwhole: Vec<String> = self.settings.unwhole.iter().map(|sentence| one_line(sentence, 512)).collect();
+        let (Some(record), false) = (self.records.last_mut(), unwhole.is_empty()) else { return };
+        record.details.insert("unwhole".into(), json!(unwhole));
+        let text = format!("Portcullis does not protect this session as it should: {}", unwhole.join(" "));
+        if !self.observing() {
+            self.reply.agent.push(text.clone());
+        }
+        self.reply.person.push(format!("{text} `portcullis doctor` tells what to do."));
+    }
+
     pub(super) fn session_end(&mut self, reason: &str) {
         let totals = self.state.session.totals;
         let summary = format!(

@@ -5,6 +5,7 @@
 use portcullis_core::action::{Action, Command, Context, Coverage, Effect, EffectKind, Entry, GitState, History, Origin, Reading, Word};
 use portcullis_core::decide::Decision;
 use portcullis_core::event::{Event, Reply};
+use portcullis_core::exceptions::Exception;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{
     Assessment, Change, Detection, Edit, Factor, FactorKind, Guidance, Issue, Rationality, Report, Response, Rewrite, Risk, Ruling,
@@ -104,6 +105,7 @@ pub(crate) struct Sent {
     pub(crate) answer: wire::Answer,
     /// Standard output, read again.
     pub(crate) out: Value,
+    pub(crate) spent: Vec<String>,
 }
 
 impl Sent {
@@ -153,6 +155,8 @@ pub(crate) struct World {
     pub(crate) agents: BTreeMap<String, Vec<u8>>,
     pub(crate) journal: Vec<Record>,
     pub(crate) replies: String,
+    pub(crate) exceptions: Vec<Exception>,
+    pub(crate) unwhole: Vec<String>,
 }
 
 impl Default for World {
@@ -169,6 +173,8 @@ impl Default for World {
             agents: BTreeMap::new(),
             journal: Vec::new(),
             replies: String::new(),
+            exceptions: Vec::new(),
+            unwhole: Vec::new(),
         }
     }
 }
@@ -192,12 +198,13 @@ impl World {
         self.replies.push_str(&String::from_utf8_lossy(&answer.stdout));
         self.replies.push_str(&String::from_utf8_lossy(&answer.stderr));
         let out = one_object(&answer.stdout);
-        Sent { reply: reviewed.reply, records: reviewed.records, answer, out }
+        Sent { reply: reviewed.reply, records: reviewed.records, answer, out, spent: reviewed.spent }
     }
 
     /// The review alone, on a state that the caller keeps; a second passes.
     pub(crate) fn review(&mut self, event: &Event, state: State) -> Reviewed {
-        let settings = Settings { policy: &self.policy, masker: &self.masker, home: HOME };
+        let settings =
+            Settings { policy: &self.policy, masker: &self.masker, home: HOME, exceptions: &self.exceptions, unwhole: &self.unwhole };
         let observed = &self.observed;
         let mut observe = |queries: &[Query]| {
             let known = |query: &Query| Some((query.path.clone(), observed.get(&query.path)?.clone()));

@@ -215,7 +215,7 @@ proptest! {
         let framed = |bytes: &[u8]| [&[1], bytes].concat();
         let Ok(state) = State::decode(Some(&framed(&bytes)), Some(&framed(&agent))) else { return Ok(()) };
         let world = World::default();
-        let settings = Settings { policy: &world.policy, masker: &world.masker, home: super::harness::HOME };
+        let settings = Settings { policy: &world.policy, masker: &world.masker, home: super::harness::HOME, exceptions: &[], unwhole: &[] };
         let mut plugins = Scripted { detect: super::harness::detects("make", vec![detection("loop", Severity::High, 1000, 1000)]), ..Scripted::default() };
         for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("mend it")] {
             let event = claude::parse(payload.to_string().as_bytes()).unwrap();
