@@ -54,7 +54,7 @@ fn commit(id: &str) -> Commit {
         verdict: Some("allow".into()),
         document: format!("{{\"text\":\"{}\"}}", "x".repeat(3_000)),
     };
-    Commit { session_state: Some(state), agent_state: None, records: vec![record] }
+    Commit { session_state: Some(state), records: vec![record], ..Commit::default() }
 }
 
 fn measure() -> Result<(), Box<dyn Error>> {

@@ -4,15 +4,21 @@
 //!   document). Anybody can recompute it from an export; the first record's previous hash is 32 zeros.
 //! - `seal` = the hash and every other column, under a key derived from the home's. It ties the columns,
 //!   which the hash leaves out, to the document.
-//! - the anchor holds sequence and hash of the newest record, under another derived key, and moves in
-//!   the same transaction.
+//! - the anchor holds sequence and hash of the newest record, and a digest of the live exceptions where
+//!   there are any, under another derived key, and moves in the same transaction.
+//! - the start holds sequence, hash and times of the newest record that retention removed, under a third
+//!   key. From there the chain goes on.
 //!
 //! What this proves: without the key nobody can change, remove, swap or insert a record, or cut the end
-//! off, and have it verify. What it does not prove: the same user can read the key, so whoever acts as
-//! that user can write a new chain; and putting back an older copy of the whole database looks like
-//! the past. Against both, keep [`crate::Verification::head`] somewhere else and compare.
+//! or the beginning off, and have it verify. What it does not prove: the same user can read the key, so
+//! whoever acts as that user can write a new chain; and putting back an older copy of the whole database
+//! looks like the past. Against both, keep [`crate::Anchor`]s somewhere else and compare.
 
+use crate::error::StoreError;
 use crate::record::NewRecord;
+use crate::seal::{Keys, Seal};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::path::Path;
 
 /// A BLAKE3 hash.
 pub type Hash = [u8; 32];
@@ -22,32 +28,115 @@ pub(crate) const GENESIS: Hash = [0; 32];
 
 const DOMAIN: &[u8] = b"portcullis journal v1";
 
-/// The keys that the chain uses, derived from the home's.
-pub(crate) struct Keys {
-    pub(crate) seal: Hash,
-    pub(crate) anchor: Hash,
-}
-
 /// The newest record, as the anchor names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) sequence: u64,
     pub(crate) hash: Hash,
+    /// The digest of the live exceptions; none when there are none, as before there were any.
+    pub(crate) grants: Option<Hash>,
 }
 
 impl Head {
     /// The head of an empty journal.
-    pub(crate) const EMPTY: Self = Self { sequence: 0, hash: GENESIS };
+    pub(crate) const EMPTY: Self = Self { sequence: 0, hash: GENESIS, grants: None };
 
     pub(crate) fn mac(&self, keys: &Keys) -> Hash {
-        let mut hasher = blake3::Hasher::new_keyed(&keys.anchor);
-        hasher.update(&self.sequence.to_be_bytes()).update(&self.hash);
-        hasher.finalize().into()
+        self.sealed(keys).finish()
     }
 
-    /// Compares in constant time.
-    pub(crate) fn holds(&self, mac: &Hash, keys: &Keys) -> bool {
-        blake3::Hash::from(self.mac(keys)) == blake3::Hash::from(*mac)
+    fn sealed(&self, keys: &Keys) -> Seal {
+        let seal = Seal::new(&keys.anchor).raw(&self.sequence.to_be_bytes()).raw(&self.hash);
+        match &self.grants {
+            Some(digest) => seal.raw(digest),
+            None => seal,
+        }
+    }
+}
+
+/// The anchor and its code as they stand in the database, unchecked.
+pub(crate) struct Anchored {
+    pub(crate) head: Head,
+    mac: Vec<u8>,
+}
+
+impl Anchored {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        connection.query_row("SELECT sequence, hash, mac, grants FROM anchor", [], Self::from_row).optional()
+    }
+
+    /// The same from a database that knew no exceptions.
+    pub(crate) fn read_format_1(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        connection.query_row("SELECT sequence, hash, mac, x'' FROM anchor", [], Self::from_row).optional()
+    }
+
+    /// From `sequence, hash, mac, grants`. A digest of another length is none that a code covers.
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let grants: Vec<u8> = row.get(3)?;
+        let grants = if grants.is_empty() { None } else { Some(Hash::try_from(grants).unwrap_or_default()) };
+        Ok(Self { head: Head { sequence: row.get(0)?, hash: row.get(1)?, grants }, mac: row.get(2)? })
+    }
+
+    pub(crate) fn holds(&self, keys: &Keys) -> bool {
+        self.head.sealed(keys).is(&self.mac)
+    }
+
+    /// The head of an anchor that was made with the key.
+    pub(crate) fn genuine(anchored: Option<Self>, keys: &Keys, path: &Path) -> Result<Head, StoreError> {
+        match anchored {
+            Some(anchored) if anchored.holds(keys) => Ok(anchored.head),
+            Some(_) => Err(StoreError::tampered(path, "its anchor does not match the home's key")),
+            None => Err(StoreError::tampered(path, "its anchor is missing")),
+        }
+    }
+}
+
+/// Where the journal begins after retention: the newest record that was removed. Since positions have no
+/// gaps, as many records as its position says were removed in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its position.
+    pub sequence: u64,
+    /// Its hash, on which the next record is built.
+    pub hash: Hash,
+    /// Its time, in milliseconds since 1970.
+    pub at: u64,
+    /// When it was removed.
+    pub pruned_at: u64,
+}
+
+/// A start and its code as they stand in the database, unchecked.
+pub(crate) struct SealedStart {
+    pub(crate) start: Start,
+    mac: Vec<u8>,
+}
+
+impl SealedStart {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        let read = |row: &Row<'_>| {
+            let start = Start { sequence: row.get(0)?, hash: row.get(1)?, at: row.get(2)?, pruned_at: row.get(3)? };
+            Ok(Self { start, mac: row.get(4)? })
+        };
+        connection.query_row("SELECT sequence, hash, at, pruned_at, mac FROM start", [], read).optional()
+    }
+
+    pub(crate) fn holds(&self, keys: &Keys) -> bool {
+        self.start.sealed(keys).is(&self.mac)
+    }
+
+    pub(crate) fn genuine(self, keys: &Keys, path: &Path) -> Result<Start, StoreError> {
+        if self.holds(keys) { Ok(self.start) } else { Err(StoreError::tampered(path, "its start does not match the home's key")) }
+    }
+}
+
+impl Start {
+    pub(crate) fn mac(&self, keys: &Keys) -> Hash {
+        self.sealed(keys).finish()
+    }
+
+    fn sealed(&self, keys: &Keys) -> Seal {
+        let numbers = [self.sequence, self.at, self.pruned_at];
+        numbers.iter().fold(Seal::new(&keys.start).raw(&self.hash), |seal, number| seal.raw(&number.to_be_bytes()))
     }
 }
 
@@ -80,18 +169,9 @@ impl<'a> Columns<'a> {
         Self { at: Some(at), step, texts: texts.map(|text| text.map(str::as_bytes)) }
     }
 
-    /// Each part goes in with its presence and length, so that no two sets of columns look alike.
     pub(crate) fn seal(&self, hash: &Hash, keys: &Keys) -> Hash {
-        let mut hasher = blake3::Hasher::new_keyed(&keys.seal);
-        hasher.update(hash);
-        for number in [self.at, self.step] {
-            hasher.update(&[u8::from(number.is_some())]).update(&number.unwrap_or(0).to_be_bytes());
-        }
-        for text in self.texts {
-            let bytes = text.unwrap_or_default();
-            hasher.update(&[u8::from(text.is_some())]).update(&(bytes.len() as u64).to_be_bytes()).update(bytes);
-        }
-        hasher.finalize().into()
+        let seal = Seal::new(&keys.seal).raw(hash).number(self.at).number(self.step);
+        self.texts.iter().fold(seal, |seal, text| seal.bytes(*text)).finish()
     }
 }
 
@@ -107,7 +187,7 @@ mod tests {
 
     #[test]
     fn no_two_sets_of_columns_have_one_seal() {
-        let keys = Keys { seal: [1; 32], anchor: [2; 32] };
+        let keys = Keys { seal: [1; 32], anchor: [2; 32], start: [3; 32], grant: [4; 32], work: [5; 32] };
         let with = |at, step, first: Option<&'static str>, second: Option<&'static str>| {
             let mut texts = [None; 7];
             (texts[0], texts[1]) = (first.map(str::as_bytes), second.map(str::as_bytes));

@@ -11,7 +11,7 @@ pub enum StoreError {
     /// A file or folder of the home cannot be made, read or written.
     #[error("cannot {action} `{}`: {source}; check that the folder exists and that you may write there", Shown(.path))]
     Io {
-        /// What was tried: `create`, `read`, `lock`.
+        /// What was tried: `create`, `read`, `lock`, `rename`.
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -53,6 +53,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Its size.
         size: u64,
+    },
+    /// There is no database, and the caller wanted none to be made.
+    #[error("there is no journal `{}`: run `portcullis install claude`, or choose another home", Shown(.path))]
+    Missing {
+        /// Where it would be.
+        path: PathBuf,
     },
     /// The database is damaged or no journal of ours.
     #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or move it and its -wal and -shm files away to start anew", Shown(.path))]
@@ -112,6 +118,45 @@ pub enum StoreError {
         /// What is wrong and what would be right.
         reason: &'static str,
     },
+    /// Exceptions were changed, added, removed or put back by something that does not hold the key, so none
+    /// may be relied on.
+    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow revoke --all`", Shown(.path))]
+    ForgedGrants {
+        /// The database.
+        path: PathBuf,
+        /// Which exception, if that can be told, and what was seen.
+        reason: String,
+    },
+    /// An exception that cannot be kept or spent.
+    #[error("the exception `{}` cannot be used: {reason}", Line(.id))]
+    BadGrant {
+        /// Its id.
+        id: String,
+        /// What is wrong and what would be right.
+        reason: &'static str,
+    },
+    /// Work that waits was changed or added by something that does not hold the key, so it may not be done.
+    #[error("the waiting work {id} in the journal `{}` was changed from outside: run `portcullis maintain` to drop it", Shown(.path))]
+    ForgedWork {
+        /// The database.
+        path: PathBuf,
+        /// Its id.
+        id: i64,
+    },
+    /// Work that cannot be kept.
+    #[error("the work for `{}` cannot be kept: {reason}", Line(.key))]
+    BadWork {
+        /// Its key.
+        key: String,
+        /// What is wrong and what would be right.
+        reason: &'static str,
+    },
+    /// A line that is no anchor.
+    #[error("this is no anchor of a journal ({reason}): give a line as it was printed")]
+    BadAnchor {
+        /// What does not fit.
+        reason: String,
+    },
     /// Several records begin with that prefix.
     #[error("`{}` is the beginning of more than one id: {}", Line(.prefix), List(.candidates))]
     Ambiguous {
@@ -142,6 +187,12 @@ pub enum CommitError {
         expected: u64,
         /// The head now.
         found: u64,
+    },
+    /// An exception that the review relied on was spent or revoked since the snapshot; take a new one.
+    #[error("the exception `{}` was spent or revoked since the snapshot: review again on a new snapshot", Line(.id))]
+    Spent {
+        /// Its id.
+        id: String,
     },
     /// The store failed.
     #[error(transparent)]
@@ -217,7 +268,7 @@ impl fmt::Display for Quoted<'_> {
 }
 
 /// Text with its control characters escaped.
-struct Line<'a>(&'a str);
+pub(crate) struct Line<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -47,6 +47,19 @@ impl Home {
         Ok(home)
     }
 
+    /// Opens a home that is there, making nothing; none where there is no folder or no key.
+    ///
+    /// # Errors
+    /// As for [`Home::open`].
+    pub fn open_existing(root: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
+        let root = root.into();
+        if matches!(fs::metadata(&root), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        check_folder(&root)?;
+        Ok(read_key(&root.join("key"))?.map(|key| Self { root, key }))
+    }
+
     /// The folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {

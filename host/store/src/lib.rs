@@ -21,21 +21,36 @@
 //! state, together .7 to 1.0 of `sh -c true` in the same run; a tenth to a quarter of that reads the log.
 //! A checkpoint flushes the disk, 30 ms there, and is due after 18 such commits.
 
+mod anchors;
+mod aside;
 mod chain;
 mod error;
+mod grants;
 mod home;
+mod inspect;
+mod migrate;
+mod outbox;
 mod protocol;
 mod query;
 mod record;
+mod retention;
 mod schema;
+mod seal;
 mod store;
 mod verify;
+mod writer;
 
-pub use chain::{Hash, hex};
+pub use anchors::{Anchor, Standing};
+pub use aside::set_aside;
+pub use chain::{Hash, Start, hex};
 pub use error::{CommitError, StoreError};
+pub use grants::{Grant, GrantEnd, Granted};
 pub use home::Home;
+pub use inspect::Facts;
+pub use outbox::{NewWork, Waiting, Work};
 pub use protocol::{Committed, Draft};
 pub use query::{Filter, SessionSummary};
 pub use record::{NewRecord, Stored};
+pub use retention::Pruned;
 pub use store::{Commit, Durability, Snapshot, Store};
 pub use verify::{Flaw, Progress, Verification};

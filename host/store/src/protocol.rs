@@ -1,6 +1,7 @@
 //! How parallel hooks of one session come to one history without waiting for each other's reviews.
 //!
-//! Review on a snapshot; if the session moved meanwhile, review once more; if it moved again, review
+//! Review on a snapshot; if the session moved meanwhile, or an exception that the review relied on
+//! ended, review once more; if it moved again, review
 //! under the write lock. So a review runs at most three times, and the third cannot be overtaken.
 
 use crate::error::{CommitError, StoreError};
@@ -44,7 +45,7 @@ impl Store {
             let Draft { commit, value } = review(&snapshot)?;
             match self.commit(&snapshot, commit) {
                 Ok(stored) => return Ok(Committed { value, stored, attempts }),
-                Err(CommitError::Moved { .. }) => {}
+                Err(CommitError::Moved { .. } | CommitError::Spent { .. }) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }

@@ -4,7 +4,8 @@ use crate::error::StoreError;
 use crate::record::{NewRecord, Stored};
 use crate::store::Store;
 use rusqlite::types::Value;
-use rusqlite::{Params, Row, params, params_from_iter};
+use rusqlite::{OptionalExtension, Params, Row, params, params_from_iter};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Which records; every part that is present must hold.
@@ -46,7 +47,8 @@ const COLUMNS: &str =
 const CANDIDATES: usize = 10;
 
 impl Store {
-    /// The record of that id, or the only one whose id begins so.
+    /// The record of that id, or the only one whose id begins so. None may mean that retention removed it:
+    /// [`Store::start`] tells up to when it did.
     ///
     /// # Errors
     /// [`StoreError::Ambiguous`] when several begin so, or the database cannot be read.
@@ -83,6 +85,36 @@ impl Store {
     pub fn call(&self, session: &str, call_id: &str, kind: &str) -> Result<Option<Stored>, StoreError> {
         let newest = "WHERE session = ?1 AND call_id = ?2 AND kind = ?3 ORDER BY sequence DESC LIMIT 1";
         Ok(self.select(newest, [session, call_id, kind])?.pop())
+    }
+
+    /// Which of these tool calls have a review, or a record that says that they had none. A call older than
+    /// [`Store::start`] has neither any more.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn reviewed_calls(&self, session: &str, calls: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+        let read = || -> rusqlite::Result<BTreeSet<String>> {
+            let mut reviewed = BTreeSet::new();
+            let sql = "SELECT 1 FROM journal WHERE session = ?1 AND call_id = ?2 AND kind IN ('review', 'unreviewed') LIMIT 1";
+            let mut statement = self.connection.prepare(sql)?;
+            for call in calls {
+                if statement.exists([session, call])? {
+                    reviewed.insert((*call).to_owned());
+                }
+            }
+            Ok(reviewed)
+        };
+        read().map_err(|error| self.named(&error))
+    }
+
+    /// The time of the newest record, in milliseconds since 1970; none in an empty journal. A clock before
+    /// it was set back.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn newest_at(&self) -> Result<Option<u64>, StoreError> {
+        let newest = "SELECT at FROM journal ORDER BY sequence DESC LIMIT 1";
+        self.connection.query_row(newest, [], |row| row.get(0)).optional().map_err(|error| self.named(&error))
     }
 
     /// Hands each record that the filter lets through to `each`, one at a time, until it breaks. All come

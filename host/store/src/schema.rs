@@ -1,11 +1,13 @@
-//! The database file: its tables, how it comes to be and how it is opened.
+//! The database file: how it comes to be and how it is opened. Its tables stand in `migrate`.
 //!
 //! It is made beside its place, in one piece, and renamed: a journal that is there is complete, and one
 //! that is empty was damaged.
 
-use crate::chain::{Head, Keys};
+use crate::chain::Head;
 use crate::error::StoreError;
 use crate::home::{self, Home, PATIENCE};
+use crate::migrate;
+use crate::seal::Keys;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 use std::ffi::OsString;
@@ -14,43 +16,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The newest format that this version reads, kept in `user_version`.
-pub(crate) const FORMAT: i64 = 1;
-
 /// Small pages keep the log short: a commit rewrites whole pages, and every first opener reads the log.
 const PAGE_SIZE: u32 = 2048;
 
-/// In `states`, the part '' holds a session's head, 's' its state, 'a' and a name an agent's; they are
-/// one table so that a commit touches one leaf.
-const TABLES: &str = "
-CREATE TABLE states (
-    session TEXT NOT NULL, part TEXT NOT NULL, head INTEGER, state BLOB,
-    PRIMARY KEY (session, part)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE journal (
-    sequence INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-    session TEXT, agent TEXT, step INTEGER, call_id TEXT, subject TEXT NOT NULL, verdict TEXT,
-    document TEXT NOT NULL, previous BLOB NOT NULL, hash BLOB NOT NULL, seal BLOB NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX journal_id ON journal (id);
-CREATE INDEX journal_step ON journal (session, agent, step) WHERE session IS NOT NULL;
-CREATE INDEX journal_call ON journal (session, call_id) WHERE call_id IS NOT NULL;
-CREATE TABLE anchor (
-    only INTEGER PRIMARY KEY CHECK (only = 1), sequence INTEGER NOT NULL, hash BLOB NOT NULL, mac BLOB NOT NULL
-) STRICT;
-";
+/// What to do where there is no database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Create,
+    Refuse,
+}
 
-/// Opens the database of a home, making it first where there is none.
-pub(crate) fn open(home: &Home, keys: &Keys) -> Result<Connection, StoreError> {
+/// Opens the database of a home, bringing an older one to our format.
+pub(crate) fn open(home: &Home, keys: &Keys, missing: Missing) -> Result<Connection, StoreError> {
     let path = home.journal();
-    match fs::metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(home, keys)?,
-        Err(error) => return Err(StoreError::io("read", &path, error)),
-        Ok(found) if !found.is_file() => return Err(StoreError::WrongKind { path, wanted: "file" }),
-        Ok(found) if found.len() == 0 => return Err(StoreError::corrupt(&path, "the file is empty")),
-        Ok(_) => {}
+    match check_file(&path) {
+        Err(StoreError::Missing { .. }) if missing == Missing::Create => create(home, keys)?,
+        other => other?,
     }
-    connect(&path)
+    let mut connection = connect(&path)?;
+    migrate::migrate(home, &mut connection)?;
+    Ok(connection)
+}
+
+/// A file is there, with something in it.
+pub(crate) fn check_file(path: &Path) -> Result<(), StoreError> {
+    let path_owned = || path.to_owned();
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Missing { path: path_owned() }),
+        Err(error) => Err(StoreError::io("read", path, error)),
+        Ok(found) if !found.is_file() => Err(StoreError::WrongKind { path: path_owned(), wanted: "file" }),
+        Ok(found) if found.len() == 0 => Err(StoreError::corrupt(path, "the file is empty")),
+        Ok(_) => Ok(()),
+    }
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -63,12 +60,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     be_patient(&mut connection).map_err(named)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(named)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(named)?;
-    match connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(named)? {
-        FORMAT => Ok(connection),
-        0 => Err(StoreError::corrupt(path, "it is a database of something else")),
-        found if found > FORMAT => Err(StoreError::Newer { path: path.to_owned(), found, supported: FORMAT }),
-        found => Err(StoreError::corrupt(path, format!("there is no format {found}"))),
-    }
+    Ok(connection)
 }
 
 /// Waits for locks in short steps: parallel hooks hold them for well under a millisecond.
@@ -107,13 +99,14 @@ fn create(home: &Home, keys: &Keys) -> Result<(), StoreError> {
 }
 
 fn fill(draft: &Path, keys: &Keys) -> rusqlite::Result<()> {
-    let connection = Connection::open(draft)?;
+    let mut connection = Connection::open(draft)?;
     connection.pragma_update(None, "page_size", PAGE_SIZE)?;
+    // So that retention can give pages back; it must stand before the first table.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    connection.execute_batch(TABLES)?;
+    migrate::fill(&mut connection)?;
     let head = Head::EMPTY;
-    connection.execute("INSERT INTO anchor VALUES (1, 0, ?1, ?2)", params![head.hash, head.mac(keys)])?;
-    connection.pragma_update(None, "user_version", FORMAT)?;
+    connection.execute("INSERT INTO anchor (only, sequence, hash, mac) VALUES (1, 0, ?1, ?2)", params![head.hash, head.mac(keys)])?;
     mark(&connection)?;
     connection.close().map_err(|(_, error)| error)
 }
@@ -121,6 +114,11 @@ fn fill(draft: &Path, keys: &Keys) -> rusqlite::Result<()> {
 /// Writes the number by which `file` and the like know our databases: a write that changes nothing.
 pub(crate) fn mark(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", i32::from_be_bytes(*b"Port"))
+}
+
+/// The size of the log beside a database, in bytes.
+pub(crate) fn log_size(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |found| found.len())
 }
 
 /// The name of a file with something after it.

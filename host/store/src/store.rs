@@ -1,14 +1,17 @@
 //! Reading and committing: the database as one process uses it.
 //!
-//! All writes of a commit (states, records, anchor, the session's head) are one transaction.
+//! All writes of a commit (states, records, anchor, spent exceptions, work, the session's head) are one
+//! transaction.
 
-use crate::chain::{self, Columns, Head, Keys};
 use crate::error::{CommitError, StoreError};
+use crate::grants::{self, Ended, Grant};
 use crate::home::{Home, PATIENCE};
+use crate::outbox::NewWork;
 use crate::record::{NewRecord, Stored};
-use crate::schema;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use std::fs;
+use crate::schema::{self, Missing};
+use crate::seal::Keys;
+use crate::writer::Writer;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,6 +38,8 @@ pub struct Snapshot {
     pub session: Option<Vec<u8>>,
     /// The agent's own state; the main agent has one too.
     pub agent: Option<Vec<u8>>,
+    /// The exceptions that are live and hold for this session. Their time is the reviewer's to check.
+    pub grants: Vec<Grant>,
 }
 
 /// What a review leaves behind.
@@ -46,6 +51,11 @@ pub struct Commit {
     pub agent_state: Option<Vec<u8>>,
     /// Records, in order.
     pub records: Vec<NewRecord>,
+    /// Ids of the exceptions that the review relied on. Those that count once end with this commit; all
+    /// of them must still be live.
+    pub spend: Vec<String>,
+    /// Work to be kept with it.
+    pub work: Vec<NewWork>,
 }
 
 /// The database of a home.
@@ -62,17 +72,27 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the home's database, making it where there is none.
+    /// Opens the home's database, making it where there is none and migrating it where an older version
+    /// made it.
     ///
     /// # Errors
     /// The database is damaged, of a newer format, read-only or locked for more than 2 s, or the disk is
     /// full.
     pub fn open(home: &Home, durability: Durability) -> Result<Self, StoreError> {
-        let keys = Keys {
-            seal: home.derive_key("portcullis 2026 journal record seal"),
-            anchor: home.derive_key("portcullis 2026 journal anchor"),
-        };
-        let connection = schema::open(home, &keys)?;
+        Self::open_where(home, durability, Missing::Create)
+    }
+
+    /// Opens the home's database where there is one, migrating it where an older version made it.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is none, or as for [`Store::open`].
+    pub fn open_existing(home: &Home, durability: Durability) -> Result<Self, StoreError> {
+        Self::open_where(home, durability, Missing::Refuse)
+    }
+
+    fn open_where(home: &Home, durability: Durability, missing: Missing) -> Result<Self, StoreError> {
+        let keys = Keys::of(home);
+        let connection = schema::open(home, &keys, missing)?;
         let store = Self { connection, path: home.journal(), keys };
         let level = match durability {
             Durability::Process => "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
@@ -85,22 +105,23 @@ impl Store {
     /// A session as it stands now. An empty agent name is the main agent.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// The exceptions were changed from outside, or the database cannot be read.
     pub fn snapshot(&self, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
-        snapshot(&self.connection, session, agent).map_err(|error| self.named(&error))
+        snapshot(&self.connection, &self.keys, &self.path, session, agent)
     }
 
     /// Commits what a review on `snapshot` leaves behind, unless the session moved since.
     ///
     /// # Errors
-    /// [`CommitError::Moved`] when it moved: nothing was written. Otherwise as for [`Store::append`].
+    /// [`CommitError::Moved`] when it moved, [`CommitError::Spent`] when an exception that the review relied
+    /// on is no longer live: nothing was written. Otherwise as for [`Store::append`].
     pub fn commit(&mut self, snapshot: &Snapshot, commit: Commit) -> Result<Vec<Stored>, CommitError> {
         self.write(|writer| {
             let found = head(&writer.transaction, &snapshot.session_id).map_err(|error| writer.named(&error))?;
             if found != snapshot.head {
                 return Err(CommitError::Moved { session: snapshot.session_id.clone(), expected: snapshot.head, found });
             }
-            Ok(writer.commit(snapshot, commit)?)
+            writer.commit(snapshot, commit)?.map_err(|Ended(id)| CommitError::Spent { id })
         })
     }
 
@@ -116,9 +137,11 @@ impl Store {
         review: impl FnOnce(&Snapshot) -> Result<(Commit, T), E>,
     ) -> Result<(Vec<Stored>, T), E> {
         self.write(|writer| {
-            let snapshot = snapshot(&writer.transaction, session, agent).map_err(|error| writer.named(&error))?;
+            let snapshot = snapshot(&writer.transaction, writer.keys, writer.path, session, agent)?;
             let (commit, value) = review(&snapshot)?;
-            Ok((writer.commit(&snapshot, commit)?, value))
+            // Nobody else can have ended it, so it never was in the snapshot.
+            let foreign = |Ended(id)| StoreError::BadGrant { id, reason: "it is not live in this session" };
+            Ok((writer.commit(&snapshot, commit)?.map_err(foreign)?, value))
         })
     }
 
@@ -157,7 +180,7 @@ impl Store {
     /// The size of the log that the next process has to read, in bytes.
     #[must_use]
     pub fn log_size(&self) -> u64 {
-        fs::metadata(schema::beside(&self.path, "-wal")).map_or(0, |found| found.len())
+        schema::log_size(&self.path)
     }
 
     pub(crate) fn named(&self, error: &rusqlite::Error) -> StoreError {
@@ -165,7 +188,7 @@ impl Store {
     }
 
     /// Empties the log if nobody is in the way: it never waits while it holds the lock that hooks need.
-    fn empty_log(&mut self) -> rusqlite::Result<bool> {
+    pub(crate) fn empty_log(&mut self) -> rusqlite::Result<bool> {
         self.connection.busy_handler(None::<fn(i32) -> bool>)?;
         let outcome = self.copy_and_cut();
         schema::be_patient(&mut self.connection)?;
@@ -191,7 +214,7 @@ impl Store {
     }
 
     /// Runs one write transaction; an error rolls it back.
-    fn write<T, E: From<StoreError>>(&mut self, body: impl FnOnce(&Writer<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn write<T, E: From<StoreError>>(&mut self, body: impl FnOnce(&Writer<'_>) -> Result<T, E>) -> Result<T, E> {
         let value = {
             let path = &self.path;
             let named = |error: rusqlite::Error| StoreError::database(path, &error);
@@ -219,106 +242,26 @@ const DUE: u64 = 512 << 10;
 const OVERDUE: u64 = 4 << 20;
 const COPIES: u32 = 4;
 
-/// A write transaction.
-struct Writer<'a> {
-    transaction: Transaction<'a>,
-    path: &'a Path,
-    keys: &'a Keys,
-}
+pub(crate) const HEAD: &str = "";
+pub(crate) const SESSION: &str = "s";
 
-impl Writer<'_> {
-    fn named(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::database(self.path, error)
-    }
-
-    fn commit(&self, snapshot: &Snapshot, commit: Commit) -> Result<Vec<Stored>, StoreError> {
-        let agent = snapshot.agent_id.as_deref();
-        self.put_states(snapshot, &commit).map_err(|error| self.named(&error))?;
-        self.append(Some(&snapshot.session_id), agent, commit.records)
-    }
-
-    fn put_states(&self, snapshot: &Snapshot, commit: &Commit) -> rusqlite::Result<()> {
-        let mut put = self
-            .transaction
-            .prepare("INSERT INTO states VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET head = excluded.head, state = excluded.state")?;
-        let session = &snapshot.session_id;
-        put.execute(params![session, HEAD, snapshot.head.saturating_add(1), None::<&[u8]>])?;
-        if let Some(state) = &commit.session_state {
-            put.execute(params![session, SESSION, None::<i64>, state])?;
-        }
-        if let Some(state) = &commit.agent_state {
-            put.execute(params![session, agent_part(snapshot.agent_id.as_deref()), None::<i64>, state])?;
-        }
-        Ok(())
-    }
-
-    fn append(&self, session: Option<&str>, agent: Option<&str>, records: Vec<NewRecord>) -> Result<Vec<Stored>, StoreError> {
-        if records.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut head = self.anchor()?;
-        let mut insert = self.transaction.prepare(INSERT).map_err(|error| self.named(&error))?;
-        let mut stored = Vec::with_capacity(records.len());
-        for record in records {
-            let (at, step) = checked(&record)?;
-            let (previous, sequence) = (head.hash, head.sequence.saturating_add(1));
-            let hash = chain::hash(&previous, sequence, record.document.as_bytes());
-            let seal = Columns::of(&record, session, agent, at, step).seal(&hash, self.keys);
-            let NewRecord { id, kind, call_id, subject, verdict, document, .. } = &record;
-            insert
-                .execute(params![sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal])
-                .map_err(|error| self.refused(&error, id))?;
-            head = Head { sequence, hash };
-            let (session, agent) = (session.map(str::to_owned), agent.map(str::to_owned));
-            stored.push(Stored { sequence, session, agent, record, previous, hash });
-        }
-        self.move_anchor(&head).map_err(|error| self.named(&error))?;
-        Ok(stored)
-    }
-
-    /// The journal goes on from its anchor, not from the newest row, so that a cut-off end stays visible
-    /// as a gap.
-    fn anchor(&self) -> Result<Head, StoreError> {
-        match read_anchor(&self.transaction).map_err(|error| self.named(&error))? {
-            Some((head, mac)) if head.holds(&mac, self.keys) => Ok(head),
-            Some(_) => Err(StoreError::tampered(self.path, "its anchor does not match the home's key")),
-            None => Err(StoreError::tampered(self.path, "its anchor is missing")),
-        }
-    }
-
-    fn move_anchor(&self, head: &Head) -> rusqlite::Result<()> {
-        self.transaction
-            .execute("UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3", params![head.sequence, head.hash, head.mac(self.keys)])?;
-        Ok(())
-    }
-
-    fn refused(&self, error: &rusqlite::Error, id: &str) -> StoreError {
-        match error.sqlite_error().map(|failure| failure.extended_code) {
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreError::DuplicateId { id: id.to_owned() },
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => StoreError::tampered(self.path, "it has records after its anchor"),
-            Some(rusqlite::ffi::SQLITE_TOOBIG) => {
-                StoreError::BadRecord { id: id.to_owned(), reason: "it is larger than the database takes" }
-            }
-            _ => self.named(error),
-        }
-    }
-}
-
-const INSERT: &str = "INSERT INTO journal \
-    (sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-
-const HEAD: &str = "";
-const SESSION: &str = "s";
-
-fn agent_part(agent: Option<&str>) -> String {
+pub(crate) fn agent_part(agent: Option<&str>) -> String {
     format!("a{}", agent.unwrap_or_default())
 }
 
-/// One statement, so one view of the session.
-fn snapshot(connection: &Connection, session: &str, agent: Option<&str>) -> rusqlite::Result<Snapshot> {
+/// The states are of one view, and so are the exceptions. Those of the two may differ: a commit checks
+/// both again.
+fn snapshot(connection: &Connection, keys: &Keys, path: &Path, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
+    let mut snapshot = states(connection, session, agent).map_err(|error| StoreError::database(path, &error))?;
+    snapshot.grants = grants::live(connection, keys, path)?;
+    snapshot.grants.retain(|grant| grant.session.as_deref().is_none_or(|only| only == session));
+    Ok(snapshot)
+}
+
+fn states(connection: &Connection, session: &str, agent: Option<&str>) -> rusqlite::Result<Snapshot> {
     let agent = agent.filter(|name| !name.is_empty());
-    let mut snapshot = Snapshot { session_id: session.to_owned(), agent_id: agent.map(str::to_owned), head: 0, session: None, agent: None };
+    let (session_id, agent_id) = (session.to_owned(), agent.map(str::to_owned));
+    let mut snapshot = Snapshot { session_id, agent_id, head: 0, session: None, agent: None, grants: Vec::new() };
     let mut parts = connection.prepare("SELECT part, head, state FROM states WHERE session = ?1 AND part IN ('', 's', ?2)")?;
     let mut rows = parts.query(params![session, agent_part(agent)])?;
     while let Some(row) = rows.next()? {
@@ -336,23 +279,6 @@ fn head(connection: &Connection, session: &str) -> rusqlite::Result<u64> {
     Ok(found.optional()?.unwrap_or(0))
 }
 
-/// The anchor and its code, unchecked.
-pub(crate) fn read_anchor(connection: &Connection) -> rusqlite::Result<Option<(Head, chain::Hash)>> {
-    connection
-        .query_row("SELECT sequence, hash, mac FROM anchor", [], |row| Ok((Head { sequence: row.get(0)?, hash: row.get(1)? }, row.get(2)?)))
-        .optional()
-}
-
-fn checked(record: &NewRecord) -> Result<(i64, Option<i64>), StoreError> {
-    let bad = |reason| StoreError::BadRecord { id: record.id.clone(), reason };
-    if record.id.is_empty() || record.kind.is_empty() {
-        return Err(bad("it needs an id and a kind"));
-    }
-    let at = i64::try_from(record.at).map_err(|_| bad("its time is beyond the year 292 million: give milliseconds"))?;
-    let step = record.step.map(i64::try_from).transpose().map_err(|_| bad("its step is beyond 2^63"))?;
-    Ok((at, step))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,7 +292,7 @@ mod tests {
 
     fn large(id: &str) -> Commit {
         let record = NewRecord { id: id.into(), kind: "review".into(), document: "x".repeat(50_000), ..NewRecord::default() };
-        Commit { session_state: Some(id.as_bytes().repeat(20_000)), agent_state: None, records: vec![record] }
+        Commit { session_state: Some(id.as_bytes().repeat(20_000)), records: vec![record], ..Commit::default() }
     }
 
     fn put(store: &mut Store, id: &str) -> Result<Vec<Stored>, CommitError> {

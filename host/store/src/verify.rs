@@ -1,31 +1,38 @@
-//! Checking the journal from its first record to its anchor.
+//! Checking the journal from its first record, or from where retention left it, to its anchor.
 //!
 //! See `chain` for what a journal that verifies proves, and what it does not.
 
-use crate::chain::{self, Columns, Hash, Head};
+use crate::chain::{self, Anchored, Columns, Hash, Head, SealedStart, Start};
 use crate::error::StoreError;
-use crate::store::{Store, read_anchor};
+use crate::seal::Keys;
+use crate::store::Store;
+use crate::{grants, outbox};
 use rusqlite::{Connection, Row};
 use std::fmt;
+use std::path::Path;
 
 /// How far a check has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Records checked.
     pub checked: u64,
-    /// Records that the anchor promises.
+    /// Records that start and anchor promise.
     pub total: u64,
 }
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// How many records hold, from the first on.
+    /// How many records hold, from the first that retention left.
     pub records: u64,
+    /// Where retention left the journal to begin; none if it has all its records.
+    pub pruned: Option<Start>,
     /// The first position at which something is wrong, and what; none when all holds.
     pub first_bad: Option<(u64, Flaw)>,
     /// Position and hash of the last record that holds: what to keep elsewhere.
     pub head: (u64, Hash),
+    /// What is wrong beside the journal, with exceptions and work that waits; none when all holds.
+    pub beside: Option<String>,
 }
 
 /// What is wrong at a position.
@@ -47,6 +54,8 @@ pub enum Flaw {
     AnchorMoved,
     /// The anchor is missing or was made without the key, so the end may be cut off.
     AnchorForged,
+    /// What says that retention removed the records before was made without the key.
+    StartForged,
 }
 
 impl fmt::Display for Flaw {
@@ -60,6 +69,7 @@ impl fmt::Display for Flaw {
             Self::AfterAnchor => "the record stands after the journal's anchor",
             Self::AnchorMoved => "the anchor names another hash",
             Self::AnchorForged => "the anchor is missing or was made without the key",
+            Self::StartForged => "what says that the records before were pruned was made without the key",
         })
     }
 }
@@ -74,49 +84,69 @@ impl Store {
         let (path, keys) = (&self.path, &self.keys);
         let named = |error: rusqlite::Error| StoreError::database(path, &error);
         let view = self.connection.transaction().map_err(named)?;
-        let anchor = read_anchor(&view).map_err(named)?;
-        let total = anchor.map_or(0, |(head, _)| head.sequence);
-        let (head, flaw) = follow(&view, keys, |checked| progress(Progress { checked, total })).map_err(named)?;
-        let first_bad = flaw.or_else(|| {
-            let (promised, mac) = match anchor {
-                Some(anchor) => anchor,
-                None => return Some((head.sequence, Flaw::AnchorForged)),
-            };
-            end(&head, &promised, promised.holds(&mac, keys))
+        let anchor = Anchored::read(&view).map_err(named)?;
+        let start = SealedStart::read(&view).map_err(named)?;
+        let forged = start.as_ref().is_some_and(|start| !start.holds(keys));
+        let pruned = start.map(|sealed| sealed.start);
+        let begin = pruned.map_or(Head::EMPTY, |start| Head { sequence: start.sequence, hash: start.hash, grants: None });
+        let total = anchor.as_ref().map_or(0, |anchor| anchor.head.sequence).saturating_sub(begin.sequence);
+        let progress = |checked| progress(Progress { checked, total });
+        let (head, flaw) = if forged {
+            (begin, Some((begin.sequence, Flaw::StartForged)))
+        } else {
+            follow(&view, begin, keys, progress).map_err(named)?
+        };
+        let first_bad = flaw.or_else(|| match &anchor {
+            None => Some((head.sequence, Flaw::AnchorForged)),
+            Some(anchor) => end(&head, &anchor.head, anchor.holds(keys)),
         });
         check_indexes(&view, path, first_bad.is_some())?;
-        Ok(Verification { records: head.sequence, first_bad, head: (head.sequence, head.hash) })
+        let beside = check_beside(&view, keys, path)?;
+        Ok(Verification { records: head.sequence - begin.sequence, pruned, first_bad, head: (head.sequence, head.hash), beside })
+    }
+}
+
+/// Looks at what is sealed row by row.
+fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
+    match grants::all(view, keys, path).and_then(|_| outbox::check(view, keys, path)) {
+        Ok(()) => Ok(None),
+        Err(error @ (StoreError::ForgedGrants { .. } | StoreError::ForgedWork { .. })) => Ok(Some(error.to_string())),
+        // An anchor that does not hold is told of as the journal's.
+        Err(StoreError::Tampered { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 const EVERY: u64 = 256;
 
 /// Follows the chain as far as it holds.
-fn follow(view: &Connection, keys: &chain::Keys, mut progress: impl FnMut(u64)) -> rusqlite::Result<(Head, Option<(u64, Flaw)>)> {
-    let mut head = Head::EMPTY;
-    let mut statement = view.prepare(
-        "SELECT sequence, at, step, id, kind, session, agent, call_id, subject, verdict, document, previous, hash, seal \
-         FROM journal ORDER BY sequence",
-    )?;
+fn follow(view: &Connection, begin: Head, keys: &Keys, mut progress: impl FnMut(u64)) -> rusqlite::Result<(Head, Option<(u64, Flaw)>)> {
+    let mut head = begin;
+    let mut statement = view.prepare(&format!("{COLUMNS} ORDER BY sequence"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let expected = head.sequence.saturating_add(1);
         match check(row, expected, &head.hash, keys)? {
-            Ok(hash) => head = Head { sequence: expected, hash },
+            Ok(hash) => head = Head { sequence: expected, hash, grants: None },
             Err((position, flaw)) => return Ok((head, Some((position, flaw)))),
         }
-        if expected.is_multiple_of(EVERY) {
-            progress(expected);
+        let checked = expected.saturating_sub(begin.sequence);
+        if checked.is_multiple_of(EVERY) {
+            progress(checked);
         }
     }
-    progress(head.sequence);
+    progress(head.sequence.saturating_sub(begin.sequence));
     Ok((head, None))
 }
 
-type Checked = Result<Hash, (u64, Flaw)>;
+pub(crate) type Checked = Result<Hash, (u64, Flaw)>;
+
+/// What [`check`] takes.
+pub(crate) const COLUMNS: &str = "SELECT sequence, at, step, id, kind, session, agent, call_id, subject, verdict, document, previous, hash, seal \
+     FROM journal";
 
 /// Reads columns as bytes: a forged one may hold anything.
-fn check(row: &Row<'_>, expected: u64, previous: &Hash, keys: &chain::Keys) -> rusqlite::Result<Checked> {
+pub(crate) fn check(row: &Row<'_>, expected: u64, previous: &Hash, keys: &Keys) -> rusqlite::Result<Checked> {
     let sequence: i64 = row.get(0)?;
     if u64::try_from(sequence) != Ok(expected) {
         let before = u64::try_from(sequence).unwrap_or(0) < expected;
@@ -152,7 +182,7 @@ fn end(head: &Head, anchor: &Head, genuine: bool) -> Option<(u64, Flaw)> {
 }
 
 /// Look-ups go through the indexes: one that misses a record hides it.
-fn check_indexes(view: &Connection, path: &std::path::Path, flawed: bool) -> Result<(), StoreError> {
+fn check_indexes(view: &Connection, path: &Path, flawed: bool) -> Result<(), StoreError> {
     if flawed {
         return Ok(());
     }

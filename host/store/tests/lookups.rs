@@ -163,7 +163,7 @@ fn states_belong_to_session_and_agent() {
         let snapshot = store.snapshot("s", agent).unwrap();
         let owned = |state: Option<&[u8]>| state.map(<[u8]>::to_vec);
         store
-            .commit(&snapshot, Commit { session_state: owned(session_state), agent_state: owned(agent_state), records: Vec::new() })
+            .commit(&snapshot, Commit { session_state: owned(session_state), agent_state: owned(agent_state), ..Commit::default() })
             .unwrap();
     };
     put(&mut store, None, Some(b"shared"), Some(b"main"));

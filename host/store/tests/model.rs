@@ -46,6 +46,7 @@ impl Model {
             head: self.heads.get(session).copied().unwrap_or(0),
             session: self.sessions.get(session).cloned(),
             agent: self.agents.get(&(session.into(), agent.map(Into::into))).cloned(),
+            grants: Vec::new(),
         }
     }
 
@@ -87,7 +88,8 @@ fn run(acts: Vec<Act>) {
             Act::Commit { which, session, agent, records } => {
                 let snapshot = &snapshots[which % snapshots.len()];
                 let state = |byte: Option<u8>| byte.map(|byte| vec![byte; usize::from(byte) * 40]);
-                let commit = Commit { session_state: state(session), agent_state: state(agent), records: fresh(records) };
+                let commit =
+                    Commit { session_state: state(session), agent_state: state(agent), records: fresh(records), ..Commit::default() };
                 let current = model.snapshot(&snapshot.session_id, None).head;
                 match store.commit(snapshot, commit.clone()) {
                     Ok(stored) => {
@@ -98,7 +100,7 @@ fn run(acts: Vec<Act>) {
                         assert_eq!((expected, found), (snapshot.head, current));
                         assert_ne!(expected, found);
                     }
-                    Err(CommitError::Store(error)) => panic!("{error}"),
+                    Err(error) => panic!("{error}"),
                 }
             }
             Act::Append(n) => {

@@ -3,20 +3,15 @@
 
 mod common;
 
-use common::{Place, answers, orders, record, spawn};
+use common::{Place, answer, answers, orders, record, spawn};
 use portcullis_store::{Commit, Draft, Durability, Home, Store, StoreError, hex};
 use std::collections::HashSet;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
 const PROCESSES: usize = 8;
 const COMMITS: u64 = 60;
-
-/// Line by line, each in one write, so that what a killed process said is said whole.
-fn answer(text: &str) {
-    std::io::stdout().write_all(format!("answer {text}\n").as_bytes()).unwrap();
-}
 
 /// So that all begin at once.
 fn await_start(home: &str) {
@@ -78,6 +73,7 @@ fn committer() {
                     session_state: next(&snapshot.session),
                     agent_state: next(&snapshot.agent),
                     records: vec![record(&format!("{name}-{n}"))],
+                    ..Commit::default()
                 };
                 Ok::<_, StoreError>(Draft { commit, value: count(&snapshot.session) + 1 })
             })

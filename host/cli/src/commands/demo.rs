@@ -91,8 +91,12 @@ fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) ->
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         let reviewed = reviewer.review(&item.event, state, item.at, &|_| None);
         let (session, agent) = reviewed.state.encode()?;
-        let commit =
-            Commit { session_state: Some(session), agent_state: Some(agent), records: reviewed.records.iter().map(to_store).collect() };
+        let commit = Commit {
+            session_state: Some(session),
+            agent_state: Some(agent),
+            records: reviewed.records.iter().map(to_store).collect(),
+            ..Commit::default()
+        };
         Ok::<_, anyhow::Error>(Draft { commit, value: reviewed })
     })?;
     Ok(committed.value)

@@ -130,7 +130,7 @@ fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), 
         let reviewed = reviewer.review(event, state, now, &details);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().map(to_store).collect();
-        let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records };
+        let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records, ..Commit::default() };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
     let log_is_long = store.checkpoint_due();

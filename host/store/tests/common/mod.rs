@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test support")]
 
-use portcullis_store::{Commit, Durability, Home, NewRecord, Store};
+use portcullis_store::{Commit, Durability, Grant, Home, NewRecord, NewWork, Store};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -44,6 +45,21 @@ pub(crate) fn record(id: &str) -> NewRecord {
 
 pub(crate) fn commit(id: &str) -> Commit {
     Commit { records: vec![record(id)], ..Commit::default() }
+}
+
+/// For all sessions, as often as wanted.
+pub(crate) fn grant(id: &str) -> Grant {
+    let (granted_at, expires_at) = (1_000, 1_000_000);
+    Grant { id: id.into(), session: None, once: false, granted_at, expires_at, document: format!("{{\"id\":\"{id}\"}}") }
+}
+
+pub(crate) fn work(key: &str) -> NewWork {
+    NewWork { kind: "notify".into(), key: key.into(), due_at: 100, document: format!("{{\"to\":\"{key}\"}}") }
+}
+
+/// Line by line, each in one write, so that what a killed process said is said whole.
+pub(crate) fn answer(text: &str) {
+    std::io::stdout().write_all(format!("answer {text}\n").as_bytes()).unwrap();
 }
 
 /// Runs a test of this binary in a process of its own; it finds its orders in the environment.

@@ -1,0 +1,84 @@
+//! Keyed codes over rows: whoever lacks the home's key can make none.
+//!
+//! A code says that a row was written with the key, not that it is the newest that was: see `grants`
+//! for how rows that count once are kept from being put back.
+
+use crate::chain::Hash;
+use crate::home::Home;
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+use std::ops::Range;
+
+/// The keys that the journal uses, derived from the home's.
+pub(crate) struct Keys {
+    pub(crate) seal: Hash,
+    pub(crate) anchor: Hash,
+    pub(crate) start: Hash,
+    pub(crate) grant: Hash,
+    pub(crate) work: Hash,
+}
+
+impl Keys {
+    pub(crate) fn of(home: &Home) -> Self {
+        Self {
+            seal: home.derive_key("portcullis 2026 journal record seal"),
+            anchor: home.derive_key("portcullis 2026 journal anchor"),
+            start: home.derive_key("portcullis 2026 journal start"),
+            grant: home.derive_key("portcullis 2026 grant seal"),
+            work: home.derive_key("portcullis 2026 work seal"),
+        }
+    }
+}
+
+/// A code in the making. Each part goes in with its presence and length, so that no two rows look alike.
+pub(crate) struct Seal(blake3::Hasher);
+
+impl Seal {
+    pub(crate) fn new(key: &Hash) -> Self {
+        Self(blake3::Hasher::new_keyed(key))
+    }
+
+    /// Bytes whose length never varies.
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
+        self.0.update(bytes);
+        self
+    }
+
+    pub(crate) fn number(mut self, number: Option<i64>) -> Self {
+        self.0.update(&[u8::from(number.is_some())]).update(&number.unwrap_or(0).to_be_bytes());
+        self
+    }
+
+    pub(crate) fn bytes(mut self, bytes: Option<&[u8]>) -> Self {
+        let present = bytes.is_some();
+        let bytes = bytes.unwrap_or_default();
+        self.0.update(&[u8::from(present)]).update(&(bytes.len() as u64).to_be_bytes()).update(bytes);
+        self
+    }
+
+    /// The values of a row, each with its type.
+    pub(crate) fn over<'v>(key: &Hash, values: impl IntoIterator<Item = ValueRef<'v>>) -> Self {
+        values.into_iter().fold(Self::new(key), |seal, value| match value {
+            ValueRef::Null => seal.raw(b"n"),
+            ValueRef::Integer(number) => seal.raw(b"i").number(Some(number)),
+            ValueRef::Real(number) => seal.raw(b"r").raw(&number.to_be_bytes()),
+            ValueRef::Text(text) => seal.raw(b"t").bytes(Some(text)),
+            ValueRef::Blob(bytes) => seal.raw(b"b").bytes(Some(bytes)),
+        })
+    }
+
+    /// These columns of a row, as they stand there.
+    pub(crate) fn over_row(key: &Hash, row: &Row<'_>, columns: Range<usize>) -> rusqlite::Result<Self> {
+        let values: Vec<_> = columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+        Ok(Self::over(key, values))
+    }
+
+    pub(crate) fn finish(&self) -> Hash {
+        self.0.finalize().into()
+    }
+
+    /// Compares in constant time.
+    pub(crate) fn is(&self, code: &[u8]) -> bool {
+        Hash::try_from(code).is_ok_and(|code| self.0.finalize() == blake3::Hash::from(code))
+    }
+}

@@ -1,0 +1,118 @@
+//! A write transaction: what goes into the database together, and what the journal's anchor has to say.
+
+use crate::chain::{self, Anchored, Columns, Head};
+use crate::error::StoreError;
+use crate::grants::Ended;
+use crate::record::{NewRecord, Stored};
+use crate::seal::Keys;
+use crate::store::{Commit, HEAD, SESSION, Snapshot, agent_part};
+use rusqlite::{Transaction, params};
+use std::path::Path;
+
+/// A write transaction.
+pub(crate) struct Writer<'a> {
+    pub(crate) transaction: Transaction<'a>,
+    pub(crate) path: &'a Path,
+    pub(crate) keys: &'a Keys,
+}
+
+impl Writer<'_> {
+    pub(crate) fn named(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::database(self.path, error)
+    }
+
+    /// What an error of either kind leaves is for the caller to roll back.
+    pub(crate) fn commit(&self, snapshot: &Snapshot, commit: Commit) -> Result<Result<Vec<Stored>, Ended>, StoreError> {
+        let agent = snapshot.agent_id.as_deref();
+        if let Err(ended) = self.spend(&snapshot.session_id, &commit)? {
+            return Ok(Err(ended));
+        }
+        self.put_states(snapshot, &commit).map_err(|error| self.named(&error))?;
+        for work in &commit.work {
+            self.enqueue(work)?;
+        }
+        self.append(Some(&snapshot.session_id), agent, commit.records).map(Ok)
+    }
+
+    fn put_states(&self, snapshot: &Snapshot, commit: &Commit) -> rusqlite::Result<()> {
+        let mut put = self
+            .transaction
+            .prepare("INSERT INTO states VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET head = excluded.head, state = excluded.state")?;
+        let session = &snapshot.session_id;
+        put.execute(params![session, HEAD, snapshot.head.saturating_add(1), None::<&[u8]>])?;
+        if let Some(state) = &commit.session_state {
+            put.execute(params![session, SESSION, None::<i64>, state])?;
+        }
+        if let Some(state) = &commit.agent_state {
+            put.execute(params![session, agent_part(snapshot.agent_id.as_deref()), None::<i64>, state])?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn append(&self, session: Option<&str>, agent: Option<&str>, records: Vec<NewRecord>) -> Result<Vec<Stored>, StoreError> {
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut head = self.anchor()?;
+        let mut insert = self.transaction.prepare(INSERT).map_err(|error| self.named(&error))?;
+        let mut stored = Vec::with_capacity(records.len());
+        for record in records {
+            let (at, step) = checked(&record)?;
+            let (previous, sequence) = (head.hash, head.sequence.saturating_add(1));
+            let hash = chain::hash(&previous, sequence, record.document.as_bytes());
+            let seal = Columns::of(&record, session, agent, at, step).seal(&hash, self.keys);
+            let NewRecord { id, kind, call_id, subject, verdict, document, .. } = &record;
+            insert
+                .execute(params![sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal])
+                .map_err(|error| self.refused(&error, id))?;
+            head = Head { sequence, hash, ..head };
+            let (session, agent) = (session.map(str::to_owned), agent.map(str::to_owned));
+            stored.push(Stored { sequence, session, agent, record, previous, hash });
+        }
+        self.move_anchor(&head)?;
+        Ok(stored)
+    }
+
+    /// The journal goes on from its anchor, not from the newest row, so that a cut-off end stays visible
+    /// as a gap.
+    pub(crate) fn anchor(&self) -> Result<Head, StoreError> {
+        let anchored = Anchored::read(&self.transaction).map_err(|error| self.named(&error))?;
+        Anchored::genuine(anchored, self.keys, self.path)
+    }
+
+    pub(crate) fn move_anchor(&self, head: &Head) -> Result<(), StoreError> {
+        let grants = head.grants.as_ref().map_or(&[] as &[u8], |digest| digest.as_slice());
+        self.transaction
+            .execute(
+                "UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3, grants = ?4",
+                params![head.sequence, head.hash, head.mac(self.keys), grants],
+            )
+            .map_err(|error| self.named(&error))?;
+        Ok(())
+    }
+
+    fn refused(&self, error: &rusqlite::Error, id: &str) -> StoreError {
+        match error.sqlite_error().map(|failure| failure.extended_code) {
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreError::DuplicateId { id: id.to_owned() },
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => StoreError::tampered(self.path, "it has records after its anchor"),
+            Some(rusqlite::ffi::SQLITE_TOOBIG) => {
+                StoreError::BadRecord { id: id.to_owned(), reason: "it is larger than the database takes" }
+            }
+            _ => self.named(error),
+        }
+    }
+}
+
+const INSERT: &str = "INSERT INTO journal \
+    (sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+
+fn checked(record: &NewRecord) -> Result<(i64, Option<i64>), StoreError> {
+    let bad = |reason| StoreError::BadRecord { id: record.id.clone(), reason };
+    if record.id.is_empty() || record.kind.is_empty() {
+        return Err(bad("it needs an id and a kind"));
+    }
+    let at = i64::try_from(record.at).map_err(|_| bad("its time is beyond the year 292 million: give milliseconds"))?;
+    let step = record.step.map(i64::try_from).transpose().map_err(|_| bad("its step is beyond 2^63"))?;
+    Ok((at, step))
+}
