@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::run::Session;
 use crate::scratch::Scratch;
 
 /// One run of the client.
@@ -173,5 +174,11 @@ impl Case {
             );
         }
         Ok(case)
+    }
+
+    /// What is played.
+    pub(crate) fn session(&self) -> Session {
+        let (prompt, turns, subagents) = (self.prompt.clone(), self.turns.clone(), self.subagents.clone());
+        Session { prompt, turns, subagents, ..Session::default() }
     }
 }

@@ -9,7 +9,9 @@
 mod case;
 mod check;
 mod evidence;
+mod fail_open;
 mod install;
+mod machine;
 mod model;
 mod offline;
 mod process;
@@ -26,16 +28,24 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::case::Case;
 use crate::run::Programs;
-use crate::scratch::Scratch;
+use crate::scratch::{Installed, Scratch};
 
 fn main() -> Result<ExitCode> {
+    if fail_open::tools::wanted() {
+        fail_open::tools::serve()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let arguments = Arguments::from_args();
     let programs = if arguments.list { Err(anyhow!("the cases are listed, not run")) } else { programs() };
     if !arguments.list && !ready(&programs)? {
         return Ok(ExitCode::FAILURE);
     }
-    let trials = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs)).collect();
+    let cases = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs));
+    let trials = cases.chain(fail_open::trials(&parent()?, &programs)?).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list && arguments.filter.is_none() && programs.is_ok() {
+        tell(&fail_open::document::summary()?);
+    }
     // Stays where a case left its folders behind.
     let _ = fs::remove_dir(parent()?);
     Ok(conclusion.exit_code())
@@ -74,7 +84,9 @@ fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
 fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     let scratch = Scratch::create(&parent()?, name)?;
     let case = Case::read(file, &scratch)?;
-    let evidence = run::run(&case, &scratch, programs);
+    scratch.furnish(&case.committed, &case.files)?;
+    scratch.install(&programs.portcullis, Installed::Project)?;
+    let evidence = run::run(&case.session(), &scratch, programs);
     let judged = evidence.and_then(|evidence| check::check(&case, &scratch, &evidence));
     judged.map_err(|error| anyhow!("{error:#}\nall that the run left is in `{}`", scratch.root().display()))?;
     scratch.remove()

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 use tiny_http::{Header, Method, Request, Response, Server};
 
-use crate::case::{Block, Case, Turn};
+use crate::case::{Block, Turn};
 
 /// What is said when a script has ended.
 const EXHAUSTED: &str = "(the script has no further turn)";
@@ -43,10 +43,10 @@ struct Script {
 
 impl Model {
     /// Starts the server on a free port.
-    pub(crate) fn start(case: &Case) -> Result<Self> {
+    pub(crate) fn start(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Result<Self> {
         let server = Arc::new(Server::http("127.0.0.1:0").map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?);
         let port = server.server_addr().to_ip().map(|address| address.port()).ok_or_else(|| anyhow!("the server has no port"))?;
-        let script = Arc::new(Mutex::new(Script::new(case)));
+        let script = Arc::new(Mutex::new(Script::new(turns, subagents)));
         let thread = std::thread::spawn({
             let (server, script) = (Arc::clone(&server), Arc::clone(&script));
             move || server.incoming_requests().for_each(|request| serve(request, &script))
@@ -71,9 +71,9 @@ impl Model {
 }
 
 impl Script {
-    fn new(case: &Case) -> Self {
-        let mut lanes: BTreeMap<_, _> = case.subagents.iter().map(|(mark, turns)| (mark.clone(), turns.clone().into_iter())).collect();
-        lanes.insert(String::new(), case.turns.clone().into_iter());
+    fn new(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Self {
+        let mut lanes: BTreeMap<_, _> = subagents.iter().map(|(mark, turns)| (mark.clone(), turns.clone().into_iter())).collect();
+        lanes.insert(String::new(), turns.to_vec().into_iter());
         Self { lanes, conversation: Conversation::default() }
     }
 
@@ -98,7 +98,7 @@ fn lock(script: &Mutex<Script>) -> MutexGuard<'_, Script> {
 
 fn offers_tools(body: &Value) -> bool {
     let tools = body.get("tools").and_then(Value::as_array);
-    tools.is_some_and(|tools| tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some("Bash")))
+    tools.is_some_and(|tools| tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some("Read")))
 }
 
 /// Answers one request. A client that has hung up is no matter.

@@ -1,6 +1,7 @@
 //! Runs the client once, with our hooks in front and the scripted model behind, and gathers the
 //! evidence. It judges nothing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +10,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::case::Case;
+use crate::case::Turn;
 use crate::model::{Conversation, Model};
-use crate::process;
 use crate::scratch::Scratch;
+use crate::{machine, process};
 
 /// Where our hooks keep what they keep; no two runs have the same place.
 const STATE: &str = "PORTCULLIS_HOME";
@@ -32,11 +33,30 @@ pub(crate) struct Programs {
     pub(crate) portcullis: PathBuf,
 }
 
+/// What is played in one run.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// What the person asks for.
+    pub(crate) prompt: String,
+    /// What the model answers to the main agent.
+    pub(crate) turns: Vec<Turn>,
+    /// The same for subagents, keyed by a text of their prompts.
+    pub(crate) subagents: BTreeMap<String, Vec<Turn>>,
+    /// Further arguments of the client.
+    pub(crate) arguments: Vec<String>,
+    /// Further variables of the client's environment.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// A folder whose files lie in `/etc` for the client alone.
+    pub(crate) machine: Option<PathBuf>,
+}
+
 /// What one run left.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     /// The client ended with code 0.
     pub(crate) success: bool,
+    /// What it said besides.
+    pub(crate) stderr: String,
     /// The client's own account, one JSON object a line.
     pub(crate) stream: Vec<Value>,
     /// What the model was asked.
@@ -45,32 +65,34 @@ pub(crate) struct Evidence {
     pub(crate) journal: Result<Vec<Value>>,
 }
 
-/// Runs `case` in `scratch`.
-pub(crate) fn run(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<Evidence> {
-    scratch.furnish(case, &programs.portcullis)?;
-    let model = Model::start(case)?;
-    let ended = process::run(client(case, scratch, &programs.client, &model.url()), &scratch.root().join("client"), LIMIT);
+/// Plays a session in folders that stand ready.
+pub(crate) fn run(session: &Session, scratch: &Scratch, programs: &Programs) -> Result<Evidence> {
+    let model = Model::start(&session.turns, &session.subagents)?;
+    let ended = process::run(client(session, scratch, &programs.client, &model.url()), &scratch.root().join("client"), LIMIT);
     process::end_marked(&format!("{STATE}={}", scratch.state().display()));
     let conversation = model.finish()?;
     keep(scratch, &conversation)?;
     let ended = ended?;
     let stream =
         lines(&ended.stdout).with_context(|| format!("the client's output is no JSON lines; it also said `{}`", ended.stderr.trim()))?;
-    Ok(Evidence { success: ended.success, stream, conversation, journal: journal(scratch, &programs.portcullis) })
+    let journal = journal(scratch, &programs.portcullis);
+    Ok(Evidence { success: ended.success, stderr: ended.stderr, stream, conversation, journal })
 }
 
-fn client(case: &Case, scratch: &Scratch, client: &Path, url: &str) -> Command {
-    let mut command = Command::new(client);
+fn client(session: &Session, scratch: &Scratch, client: &Path, url: &str) -> Command {
+    let mut command = machine::program(client, session.machine.as_deref());
     command
-        .args(["-p", &case.prompt, "--output-format", "stream-json", "--verbose"])
+        .args(["-p", &session.prompt, "--output-format", "stream-json", "--verbose"])
         .args(["--permission-mode", "bypassPermissions", "--include-hook-events"])
+        .args(&session.arguments)
         .current_dir(scratch.project())
         .env_clear()
         .envs(environment(scratch))
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "none")
         // Lets the superuser, whom tests in a container run as, use bypassPermissions.
-        .env("IS_SANDBOX", "1");
+        .env("IS_SANDBOX", "1")
+        .envs(&session.environment);
     for off in [
         "DISABLE_TELEMETRY",
         "DISABLE_ERROR_REPORTING",

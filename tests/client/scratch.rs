@@ -2,15 +2,15 @@
 //!
 //! They must not lie below the temporary folder, which the reviewer holds to be in scope.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 use serde_json::{Value, json};
-
-use crate::case::Case;
 
 /// The events that our hooks listen to.
 const EVENTS: [&str; 11] = [
@@ -26,6 +26,20 @@ const EVENTS: [&str; 11] = [
     "SubagentStop",
     "ConfigChange",
 ];
+
+/// Whose settings hold our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Installed {
+    /// Nobody's.
+    Nowhere,
+    /// The project's.
+    Project,
+    /// The person's.
+    User,
+    /// The machine's.
+    Managed,
+}
 
 /// The folders of one run.
 #[derive(Debug)]
@@ -74,25 +88,54 @@ impl Scratch {
 
     /// Puts the folders in place of their names.
     pub(crate) fn fill(&self, text: &str) -> String {
-        let folders = [("@project@", self.project()), ("@home@", self.home()), ("@state@", self.state())];
+        let folders = [
+            ("@project@", self.project()),
+            ("@home@", self.home()),
+            ("@state@", self.state()),
+            ("@root@", self.root.clone()),
+            ("@test@", std::env::current_exe().unwrap_or_default()),
+        ];
         folders.iter().fold(text.to_owned(), |text, (name, folder)| text.replace(name, &folder.to_string_lossy()))
     }
 
-    /// Sets up what the case starts from.
-    pub(crate) fn furnish(&self, case: &Case, binary: &Path) -> Result<()> {
+    /// Sets up what a run starts from: files that are committed, and files that are not.
+    pub(crate) fn furnish(&self, committed: &BTreeMap<PathBuf, String>, files: &BTreeMap<PathBuf, String>) -> Result<()> {
         self.git(&["init", "--quiet", "--initial-branch=main"])?;
-        for (path, text) in &case.committed {
+        for (path, text) in committed {
             write(path, text)?;
         }
         self.git(&["add", "--all"])?;
         self.git(&["-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "--quiet", "--allow-empty", "--message=start"])?;
-        for (path, text) in &case.files {
+        for (path, text) in files {
             write(path, text)?;
         }
         if self.state().exists() {
             fs::set_permissions(self.state(), Permissions::from_mode(0o700))?;
         }
-        write(&self.project().join(".claude/settings.json"), &settings(binary).to_string())
+        Ok(())
+    }
+
+    /// Puts our hooks into the client's settings.
+    pub(crate) fn install(&self, binary: &Path, installed: Installed) -> Result<()> {
+        match self.settings(installed) {
+            Some(file) => write(&file, &settings(binary, installed).to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// The settings that hold our hooks.
+    pub(crate) fn settings(&self, installed: Installed) -> Option<PathBuf> {
+        match installed {
+            Installed::Nowhere => None,
+            Installed::Project => Some(self.project().join(".claude/settings.json")),
+            Installed::User => Some(self.home().join(".claude/settings.json")),
+            Installed::Managed => Some(self.machine().join("claude-code/managed-settings.json")),
+        }
+    }
+
+    /// What lies in `/etc` for the client alone.
+    pub(crate) fn machine(&self) -> PathBuf {
+        self.root.join("etc")
     }
 
     /// Removes the folders.
@@ -116,8 +159,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-fn settings(binary: &Path) -> Value {
+fn settings(binary: &Path, installed: Installed) -> Value {
     let hook = json!({"type": "command", "command": binary, "args": ["hook", "claude"], "timeout": 30, "onFailure": "block"});
     let hooks: serde_json::Map<_, _> = EVENTS.iter().map(|event| ((*event).to_owned(), json!([{"hooks": [hook]}]))).collect();
-    json!({"hooks": hooks})
+    match installed {
+        Installed::Managed => json!({"hooks": hooks, "allowManagedHooksOnly": true}),
+        _ => json!({"hooks": hooks}),
+    }
 }

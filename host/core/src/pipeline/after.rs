@@ -33,6 +33,10 @@ impl Run<'_, '_> {
         let kind = if reviewed && !blocked { RecordKind::Outcome } else { RecordKind::Unreviewed };
         let (review, note) = pending.map(|pending| (pending.review, pending.note)).unzip();
         self.reply.agent.extend(note.flatten());
+        if let Some(id) = call.id.as_deref().filter(|_| !reviewed) {
+            // The batch that it belongs to tells of it once more.
+            self.state.agent.saw_call(id);
+        }
         self.finish(understood, step, kind, call, review);
         self.stop_if_stopped();
     }

@@ -125,6 +125,14 @@ fn a_batch_finds_what_no_other_event_told_of() {
 }
 
 #[test]
+fn an_unreviewed_call_is_told_once_though_its_batch_tells_of_it_too() {
+    let mut world = World::default();
+    assert_eq!(world.send(&post("Bash", ls(), "t1", json!("a"))).kinds(), [RecordKind::Unreviewed]);
+    let batch = json!({"tool_calls": [{"tool_name": "Bash", "tool_input": ls(), "tool_use_id": "t1", "tool_response": "a"}]});
+    assert!(world.send(&event("PostToolBatch", batch)).records.is_empty());
+}
+
+#[test]
 fn a_refused_call_in_a_batch_had_its_review() {
     let mut world = World::default();
     world.plugins.assess = says_of("ls", rules(Verdict::Block, Severity::High));

@@ -1,0 +1,26 @@
+//! Gives the client files in `/etc` that nobody else sees: what a machine's administrator has installed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// Lays a folder over `/etc` and goes on as the program.
+const OVER: &str = "mount -t overlay -o \"lowerdir=$0:/etc\" none /etc && exec \"$@\"";
+
+/// The program, with this folder's files in its `/etc` where there is one.
+pub(crate) fn program(program: &Path, folder: Option<&Path>) -> Command {
+    let Some(folder) = folder else { return Command::new(program) };
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", OVER]).arg(folder).arg(program);
+    command
+}
+
+/// Fails with the reason where this machine does not permit that.
+pub(crate) fn permitted(folder: &Path) -> Result<()> {
+    let mut command = program(Path::new("true"), Some(folder));
+    let output = command.stdin(Stdio::null()).output().context("cannot start `unshare`: install util-linux")?;
+    let complaint = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    ensure!(output.status.success(), "a managed installation cannot be tried here, run this as root: {complaint}");
+    Ok(())
+}
