@@ -171,7 +171,7 @@ fn no_recordings() -> Result<()> {
     }
     fails(&site, &["replay", "/nowhere.jsonl"], &["cannot read the recording `/nowhere.jsonl`"])?;
     let session = file(&site, "till.jsonl", TILL)?;
-    fails(&site, &["replay", "--config", "/nowhere.toml", &session], &["/nowhere.toml"])
+    fails(&site, &["replay", "--config-file", "/nowhere.toml", &session], &["/nowhere.toml"])
 }
 
 /// A command that cannot be done: exit code 1, one line that says why.

@@ -23,10 +23,12 @@ use std::process::ExitCode;
 ///
 /// Begin with `portcullis demo`. To put it in front of Claude Code, see the README.
 ///
-/// State and configuration lie in the XDG folders, or in PORTCULLIS_HOME.
+/// State and configuration lie in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
 #[derive(Parser)]
 #[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Arguments {
+    #[command(flatten)]
+    pins: places::Pins,
     #[command(subcommand)]
     command: Command,
 }
@@ -74,11 +76,14 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == "hook")
         && arguments.next().is_some_and(|agent| agent == "claude")
-        && arguments.next().is_none()
+        && let Some(pins) = places::Pins::read(arguments)
     {
+        pins.hold();
         return ExitCode::from(commands::hook::run());
     }
-    let result = run(Arguments::parse().command);
+    let arguments = Arguments::parse();
+    arguments.pins.hold();
+    let result = run(arguments.command);
     let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
     match lost.map_or(result, Err) {
         Ok(code) => ExitCode::from(code),

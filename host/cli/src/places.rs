@@ -1,11 +1,49 @@
-//! Where things lie: the person's home, our configuration, our state.
+//! Where things lie: the person's home, our configuration, our state, the project.
+//!
+//! The command line can pin the folders of an installation. The hooks that `install` writes do so, since
+//! an agent can change the environment of the hooks through its client's settings. Nothing is read here
+//! but the names of folders; what a file says is `config`'s.
 
 use anyhow::{Result, bail};
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The organisation's configuration, which belongs to root.
+#[cfg(target_os = "macos")]
+const MANAGED: &str = "/Library/Application Support/Portcullis/config.toml";
+/// The organisation's configuration, which belongs to root.
+#[cfg(not(target_os = "macos"))]
+const MANAGED: &str = "/etc/portcullis/config.toml";
+
+/// A project's configuration, below the project's folder.
+pub const PROJECT_FILE: &str = ".portcullis/config.toml";
+/// A folder that holds this is the root of a project.
+const ROOT_MARK: &str = ".git";
+/// How far up a project is looked for.
+const MOST_LEVELS: usize = 64;
+
+/// What the command line pins, for every command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct Pins {
+    /// The folder of your configuration, in place of the one that the environment names
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    pub config: Option<PathBuf>,
+    /// The folder of journal, key and compiled plugins, in place of the one that the environment names
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    pub state: Option<PathBuf>,
+    /// The organisation's configuration, in place of the system's
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Folders")]
+    pub managed: Option<PathBuf>,
+}
+
+static PINS: OnceLock<Pins> = OnceLock::new();
 
 /// The folders that this process works with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The person's home folder; empty when the environment does not say.
     pub person: String,
@@ -13,29 +51,191 @@ pub struct Places {
     pub config: PathBuf,
     /// Holds journal, key and compiled code.
     pub state: PathBuf,
+    /// The organisation's configuration, which need not exist.
+    pub managed: PathBuf,
+    /// The folder of the project that is worked in: the first one upwards that has a
+    /// `.portcullis/config.toml`, or a `.git`.
+    pub project: Option<PathBuf>,
+}
+
+impl Pins {
+    /// Reads pins by hand, for the hook, which does not wait for the argument parser; none if there is
+    /// anything else among them.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut pins = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let pin = match argument.to_str()? {
+                "--config" => &mut pins.config,
+                "--state" => &mut pins.state,
+                "--managed" => &mut pins.managed,
+                _ => return None,
+            };
+            if pin.is_some() {
+                return None;
+            }
+            *pin = Some(PathBuf::from(arguments.next()?));
+        }
+        Some(pins)
+    }
+
+    /// Makes these the process's pins. Only the first call counts.
+    pub fn hold(self) {
+        let _first = PINS.set(self);
+    }
+
+    /// As arguments, for a process that has to work with the same folders.
+    #[must_use]
+    pub fn arguments() -> Vec<OsString> {
+        let pins = PINS.get().cloned().unwrap_or_default();
+        let named = [("--config", pins.config), ("--state", pins.state), ("--managed", pins.managed)];
+        named.into_iter().filter_map(|(name, pin)| Some([OsString::from(name), pin?.into_os_string()])).flatten().collect()
+    }
 }
 
 impl Places {
-    /// From the environment: `PORTCULLIS_HOME` for both folders, else the XDG folders.
+    /// From the command line's pins, else the environment: `PORTCULLIS_HOME` for configuration and state,
+    /// else the XDG folders. The project is that of `CLAUDE_PROJECT_DIR`, else of the current folder.
     ///
     /// # Errors
-    /// Neither `PORTCULLIS_HOME` nor `HOME` says where.
+    /// A pin is not absolute, or nothing says where state and configuration lie.
     pub fn from_environment() -> Result<Self> {
+        let start = env::current_dir().unwrap_or_default();
+        Self::for_event(&start.to_string_lossy())
+    }
+
+    /// The same for an event in `cwd`: without `CLAUDE_PROJECT_DIR` the project is that of `cwd`.
+    ///
+    /// # Errors
+    /// As for `from_environment`.
+    pub fn for_event(cwd: &str) -> Result<Self> {
+        let named = env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let places = Self::find(PINS.get().cloned().unwrap_or_default())?;
+        Ok(places.in_project_of(&named.unwrap_or_else(|| PathBuf::from(cwd))))
+    }
+
+    /// The project to which `folder` belongs.
+    #[must_use]
+    pub fn in_project_of(self, folder: &Path) -> Self {
+        Self { project: project_of(folder, &self.person), ..self }
+    }
+
+    /// No project: only what holds everywhere.
+    #[must_use]
+    pub fn without_project(self) -> Self {
+        Self { project: None, ..self }
+    }
+
+    fn find(pins: Pins) -> Result<Self> {
+        let pinned = [("--config", &pins.config), ("--state", &pins.state), ("--managed", &pins.managed)];
+        if let Some((name, path)) = pinned.iter().find_map(|(name, pin)| Some((name, pin.as_ref()?))).filter(|(_, path)| path.is_relative())
+        {
+            bail!("{name} is `{}`: it must be an absolute path", path.display());
+        }
         let person = env::var("HOME").ok().filter(|home| home.starts_with('/')).unwrap_or_default();
-        if let Some(home) = env::var_os("PORTCULLIS_HOME").filter(|home| !home.is_empty()) {
-            let home = PathBuf::from(home);
-            if !home.is_absolute() {
-                bail!("PORTCULLIS_HOME is `{}`: it must be an absolute path", home.display());
+        let (config, state) = match (pins.config, pins.state) {
+            (Some(config), Some(state)) => (config, state),
+            (config, state) => {
+                let named = folders(&person)?;
+                (config.unwrap_or(named.0), state.unwrap_or(named.1))
             }
-            return Ok(Self { person, config: home.clone(), state: home });
-        }
-        if person.is_empty() {
-            bail!("HOME is not set: set it, or set PORTCULLIS_HOME to a folder for our state and configuration");
-        }
-        let xdg = |name: &str, default: &str| {
-            let named = env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-            named.unwrap_or_else(|| PathBuf::from(&person).join(default)).join("portcullis")
         };
-        Ok(Self { config: xdg("XDG_CONFIG_HOME", ".config"), state: xdg("XDG_STATE_HOME", ".local/state"), person })
+        Ok(Self { person, config, state, managed: pins.managed.unwrap_or_else(|| MANAGED.into()), project: None })
+    }
+}
+
+/// Configuration and state, as the environment names them.
+fn folders(person: &str) -> Result<(PathBuf, PathBuf)> {
+    if let Some(home) = env::var_os("PORTCULLIS_HOME").filter(|home| !home.is_empty()) {
+        let home = PathBuf::from(home);
+        if !home.is_absolute() {
+            bail!("PORTCULLIS_HOME is `{}`: it must be an absolute path", home.display());
+        }
+        return Ok((home.clone(), home));
+    }
+    if person.is_empty() {
+        bail!("HOME is not set: set it, or set PORTCULLIS_HOME to a folder for our state and configuration");
+    }
+    let xdg = |name: &str, default: &str| {
+        let named = env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| PathBuf::from(person).join(default)).join("portcullis")
+    };
+    Ok((xdg("XDG_CONFIG_HOME", ".config"), xdg("XDG_STATE_HOME", ".local/state")))
+}
+
+/// The first folder from `start` upwards that has a configuration or is a repository's root, else `start`
+/// itself. Neither the person's home nor `/` is a project: a file there would speak for all of them.
+fn project_of(start: &Path, person: &str) -> Option<PathBuf> {
+    if !start.is_absolute() {
+        return None;
+    }
+    let home = identity(Path::new(person));
+    let foreign = |folder: &Path| folder.parent().is_none() || folder == Path::new(person) || (home.is_some() && identity(folder) == home);
+    let mut folders = start.ancestors().take(MOST_LEVELS).take_while(|folder| !foreign(folder)).peekable();
+    let first = folders.peek().map(|folder| folder.to_path_buf());
+    // Whatever bears the name counts, a pipe or a dead link too: what cannot be read is an error later.
+    let exists = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+    folders.find(|folder| exists(folder, PROJECT_FILE) || exists(folder, ROOT_MARK)).map(Path::to_path_buf).or(first)
+}
+
+/// What tells a folder from any other, however it is written.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    fs::metadata(folder).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn pins_are_read_as_the_argument_parser_would() {
+        let pins = |config: Option<&str>, state: Option<&str>, managed: Option<&str>| Pins {
+            config: config.map(PathBuf::from),
+            state: state.map(PathBuf::from),
+            managed: managed.map(PathBuf::from),
+        };
+        for (arguments, expected) in [
+            (&[][..], Some(pins(None, None, None))),
+            (&["--config", "/c", "--state", "/s"], Some(pins(Some("/c"), Some("/s"), None))),
+            (&["--managed", "/m", "--config", "/c"], Some(pins(Some("/c"), None, Some("/m")))),
+            (&["--config"], None),
+            (&["--config", "/a", "--config", "/b"], None),
+            (&["--confg", "/c"], None),
+            (&["--config=/c"], None),
+            (&["stray"], None),
+        ] {
+            assert_eq!(Pins::read(arguments.iter().map(OsString::from)), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_is_found_upwards_and_never_in_the_home_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
+        let home = root.join("home");
+        for folder in
+            ["home/.portcullis", "home/repo/.git", "home/repo/src/deep", "home/repo/part/.portcullis", "home/repo/part/src", "home/plain/x"]
+        {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(home.join(PROJECT_FILE), "").unwrap();
+        symlink("/nowhere", home.join("repo/part").join(PROJECT_FILE)).unwrap();
+        symlink(&home, root.join("link")).unwrap();
+        for (start, expected) in [
+            ("home/repo/src/deep", Some("home/repo")),
+            ("home/repo", Some("home/repo")),
+            ("home/repo/part/src", Some("home/repo/part")),
+            ("home/repo/part/not/there", Some("home/repo/part")),
+            ("home/plain/x", Some("home/plain/x")),
+            ("home", None),
+            ("link", None),
+            ("link/plain", Some("link/plain")),
+        ] {
+            let found = project_of(&root.join(start), &home.to_string_lossy());
+            assert_eq!(found, expected.map(|path| root.join(path)), "{start}");
+        }
+        assert_eq!(project_of(Path::new("relative"), ""), None);
+        assert_eq!(project_of(Path::new("/"), ""), None);
     }
 }

@@ -82,7 +82,7 @@ pub fn run(command: &Command) -> Result<u8> {
 pub fn open() -> Result<Store> {
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    Ok(Store::open(&home, Config::read(&places.config).map(|config| config.durability).unwrap_or_default())?)
+    Ok(Store::open(&home, Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default())?)
 }
 
 fn show(arguments: &Show) -> Result<u8> {
@@ -157,7 +157,7 @@ fn export(arguments: &Export) -> Result<u8> {
     let store = open()?;
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    let mut reviewer = Reviewer::installed(&places, &home, Config::read(&places.config)?, &[], super::hook::now())?;
+    let mut reviewer = Reviewer::installed(&places, &home, Config::load(&places, Some(&home))?, &[], super::hook::now())?;
     let known = reviewer.plugins.names(Kind::AuditExporter);
     if !known.contains(&arguments.exporter) {
         bail!("there is no exporter `{}`; there are {}", arguments.exporter, known.join(", "));

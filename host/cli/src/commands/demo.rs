@@ -37,9 +37,15 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
          before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
         paint::bold("Portcullis demo")
     ));
-    let places = Places { person: scratch.person(), config: scratch.state(), state: scratch.state() };
+    let places = Places {
+        person: scratch.person(),
+        config: scratch.state(),
+        state: scratch.state(),
+        managed: scratch.state().join("managed.toml"),
+        project: None,
+    };
     let home = Home::open(scratch.state())?;
-    let mut reviewer = Reviewer::installed(&places, &home, Config::read(&places.config)?, &[], now())?;
+    let mut reviewer = Reviewer::installed(&places, &home, Config::load(&places, Some(&home))?, &[], now())?;
     compile(&mut reviewer);
     let mut store = Store::open(&home, Durability::Process)?;
     let mut told = Told { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };

@@ -88,7 +88,7 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
 }
 
 fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
-    let places = Places::from_environment().map_err(configuration)?;
+    let places = Places::for_event(&event.cwd).map_err(configuration)?;
     review_in(&places, event, now).map_err(|fault| {
         // Who only observes does not refuse for a fault of ours either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
@@ -97,7 +97,7 @@ fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
 
 /// Whether the configuration or a person's pause says to observe, where either can still be told.
 fn observes(places: &Places, now: u64) -> bool {
-    Config::read(&places.config).is_ok_and(|config| config.policy.mode == Mode::Observe)
+    Config::load(places, None).is_ok_and(|config| config.policy.mode == Mode::Observe)
         || Home::open(&places.state).is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
 }
 
@@ -105,7 +105,7 @@ fn observes(places: &Places, now: u64) -> bool {
 fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
     // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
-    let mut config = Config::read(&places.config).map_err(configuration)?;
+    let mut config = Config::load(places, Some(&home)).map_err(configuration)?;
     // A file that no person's command wrote pauses nothing; `doctor` and the start of a session name it.
     if matches!(pause::current(&home, now), Ok(Some(_))) {
         config.policy.mode = Mode::Observe;
@@ -176,7 +176,7 @@ fn record_fault(fault: &Fault, event: Option<&str>, session: Option<&str>, now: 
     let written = || -> Result<()> {
         let places = Places::from_environment()?;
         let home = Home::open(&places.state)?;
-        let durability = Config::read(&places.config).map(|config| config.durability).unwrap_or_default();
+        let durability = Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
         let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
         let record = pipeline::fault_record(fault, event, session, now, &seed);
         Store::open(&home, durability)?.append(vec![to_store(&record)])?;

@@ -1,7 +1,7 @@
 //! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
 
 use crate::config::Config;
-use crate::places::Places;
+use crate::places::{Pins, Places};
 use anyhow::{Context, Result};
 use portcullis_store::{Home, Store};
 use std::fs::{OpenOptions, TryLockError};
@@ -22,7 +22,7 @@ pub fn run() -> Result<u8> {
         Err(TryLockError::WouldBlock) => return Ok(0),
         Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("cannot lock `{}`", path.display())),
     }
-    let durability = Config::read(&places.config).map(|config| config.durability).unwrap_or_default();
+    let durability = Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
     let mut store = Store::open(&home, durability)?;
     if store.checkpoint_due() {
         store.checkpoint()?;
@@ -35,7 +35,7 @@ pub fn run() -> Result<u8> {
 pub fn start_detached() {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
-    command.arg("maintain").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.arg("maintain").args(Pins::arguments()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     // Where it cannot be started the log grows until a commit empties it itself.
     drop(command.spawn());
 }

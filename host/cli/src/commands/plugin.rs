@@ -40,7 +40,7 @@ pub fn run(command: &Command) -> Result<u8> {
 fn list(as_json: bool) -> Result<u8> {
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    let config = Config::read(&places.config)?;
+    let config = Config::load(&places, Some(&home))?;
     let folder = config.plugins_dir.display().to_string();
     let mut reviewer = Reviewer::installed(&places, &home, config, &[], super::hook::now())?;
     let descriptions = reviewer.plugins.describe();

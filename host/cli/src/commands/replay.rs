@@ -28,7 +28,7 @@ pub struct Arguments {
     plugin: Vec<PathBuf>,
     /// Use this configuration in place of your own
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    config_file: Option<PathBuf>,
     /// Show every step, not only those with an objection
     #[arg(long, short)]
     all: bool,
@@ -41,11 +41,11 @@ pub struct Arguments {
 const MASK_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
-    let config = match &arguments.config {
+    let config = match &arguments.config_file {
         Some(path) => Config::read_file(path)?,
-        None => Config::read(&places.config)?,
+        None => Config::load(&places, Some(&home))?,
     };
     let mut reviewer = Reviewer::new(Setup {
         config,

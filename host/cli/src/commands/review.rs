@@ -34,9 +34,9 @@ const OBJECTED: u8 = 4;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let event = event(arguments)?;
-    let places = Places::from_environment()?;
-    let config = Config::read(&places.config)?;
+    let places = Places::for_event(&event.cwd)?;
     let home = Home::open(&places.state)?;
+    let config = Config::load(&places, Some(&home))?;
     let now = now();
     let mut reviewer = Reviewer::new(crate::runtime::Setup {
         config,

@@ -4,12 +4,13 @@
 //! wrong type or an impossible value is an error with file, line and column: a guard that silently
 //! ignores a line of its configuration is not doing what its owner thinks.
 
+use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Kind as MaskKind;
 use portcullis_core::policy::{InterventionPolicy, LimitPolicy, Mode, Policy, ScopePolicy, Strategy};
 use portcullis_engine::{Setting, SettingValue};
-use portcullis_store::Durability;
+use portcullis_store::{Durability, Home};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,11 +111,12 @@ pub struct PluginConfig {
 }
 
 impl Config {
-    /// Reads `folder/config.toml`; without one everything has its default.
+    /// Reads the configuration; without one everything has its default.
     ///
     /// # Errors
-    /// The file cannot be read, or something in it is unknown, of a wrong type or impossible.
-    pub fn read(folder: &Path) -> Result<Self> {
+    /// A file cannot be read, or something in it is unknown, of a wrong type or impossible.
+    pub fn load(places: &Places, _home: Option<&Home>) -> Result<Self> {
+        let folder = places.config.as_path();
         let path = folder.join(FILE);
         if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             // A pipe would wait for a writer, and a device might never end.
