@@ -36,7 +36,7 @@ pub struct Pins {
     #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
     pub state: Option<PathBuf>,
     /// The organisation's configuration, in place of the system's
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Folders")]
+    #[arg(id = "managed_config", long = "managed-config", global = true, value_name = "FILE", help_heading = "Folders")]
     pub managed: Option<PathBuf>,
 }
 
@@ -68,7 +68,7 @@ impl Pins {
             let pin = match argument.to_str()? {
                 "--config" => &mut pins.config,
                 "--state" => &mut pins.state,
-                "--managed" => &mut pins.managed,
+                "--managed-config" => &mut pins.managed,
                 _ => return None,
             };
             if pin.is_some() {
@@ -88,7 +88,7 @@ impl Pins {
     #[must_use]
     pub fn arguments() -> Vec<OsString> {
         let pins = PINS.get().cloned().unwrap_or_default();
-        let named = [("--config", pins.config), ("--state", pins.state), ("--managed", pins.managed)];
+        let named = [("--config", pins.config), ("--state", pins.state), ("--managed-config", pins.managed)];
         named.into_iter().filter_map(|(name, pin)| Some([OsString::from(name), pin?.into_os_string()])).flatten().collect()
     }
 }
@@ -127,7 +127,7 @@ impl Places {
     }
 
     fn find(pins: Pins) -> Result<Self> {
-        let pinned = [("--config", &pins.config), ("--state", &pins.state), ("--managed", &pins.managed)];
+        let pinned = [("--config", &pins.config), ("--state", &pins.state), ("--managed-config", &pins.managed)];
         if let Some((name, path)) = pinned.iter().find_map(|(name, pin)| Some((name, pin.as_ref()?))).filter(|(_, path)| path.is_relative())
         {
             bail!("{name} is `{}`: it must be an absolute path", path.display());
@@ -198,7 +198,7 @@ mod tests {
         for (arguments, expected) in [
             (&[][..], Some(pins(None, None, None))),
             (&["--config", "/c", "--state", "/s"], Some(pins(Some("/c"), Some("/s"), None))),
-            (&["--managed", "/m", "--config", "/c"], Some(pins(Some("/c"), None, Some("/m")))),
+            (&["--managed-config", "/m", "--config", "/c"], Some(pins(Some("/c"), None, Some("/m")))),
             (&["--config"], None),
             (&["--config", "/a", "--config", "/b"], None),
             (&["--confg", "/c"], None),
