@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
+mod client;
 mod commands;
 mod completeness;
 mod config;
@@ -46,6 +47,10 @@ enum Command {
         #[arg(value_parser = clap::builder::PossibleValuesParser::new(commands::hook::AGENTS))]
         agent: String,
     },
+    /// Put the hooks into the settings of an agent's client
+    Install(commands::install::Arguments),
+    /// Take the hooks out of the settings of an agent's client. For a person at a terminal
+    Uninstall(commands::uninstall::Arguments),
     /// Review one action without recording it
     Review(commands::review::Arguments),
     /// Review recorded sessions again: hook payloads, journals, Claude Code transcripts, trajectories
@@ -98,6 +103,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Hook { .. } => Ok(commands::hook::run()),
+        Command::Install(arguments) => commands::install::run(&arguments),
+        Command::Uninstall(arguments) => commands::uninstall::run(&arguments),
         Command::Review(arguments) => commands::review::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),

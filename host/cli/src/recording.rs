@@ -8,6 +8,7 @@
 //! A recording without times counts one second a step.
 
 mod journal;
+pub mod past;
 mod trajectory;
 mod transcript;
 
@@ -16,6 +17,7 @@ use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use portcullis_core::observe::Observations;
 use portcullis_core::wire::claude;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The time at which a recording without times begins: 2026-01-01.
@@ -56,7 +58,7 @@ pub fn read(path: &Path) -> Result<Vec<Recording>> {
 /// # Errors
 /// As for `read`.
 pub fn parse(text: &str, name: &str) -> Result<Vec<Recording>> {
-    let mut collector = Collector { name: name.to_owned(), clock: EPOCH, sessions: Vec::new() };
+    let mut collector = Collector::new(name);
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
@@ -76,9 +78,20 @@ struct Collector {
     name: String,
     clock: u64,
     sessions: Vec<Recording>,
+    /// Calls whose end was not seen yet, by id: tool and parameters.
+    open: HashMap<String, (String, Map<String, Value>)>,
 }
 
 impl Collector {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), clock: EPOCH, sessions: Vec::new(), open: HashMap::new() }
+    }
+
+    /// Tool and parameters of a call that was announced before and has not ended.
+    fn call_of(&self, id: Option<&str>) -> Option<(String, Map<String, Value>)> {
+        self.open.get(id?).cloned()
+    }
+
     fn line(&mut self, object: Map<String, Value>) -> Result<()> {
         if object.contains_key("hook_event_name") {
             return self.payload(&object);
@@ -109,6 +122,13 @@ impl Collector {
 
     fn push(&mut self, event: Event, at: Option<u64>, observed: Option<Observations>) {
         self.clock = at.unwrap_or(self.clock + 1000);
+        match &event.kind {
+            EventKind::BeforeTool(Call { id: Some(id), tool, input }) => {
+                self.open.insert(id.clone(), (tool.clone(), input.clone()));
+            }
+            EventKind::AfterTool(Call { id: Some(id), .. }, _) => drop(self.open.remove(id)),
+            _ => {}
+        }
         let item = Item { at: self.clock, observed, event };
         let session = item.event.session.clone();
         let name = if session.is_empty() { self.name.clone() } else { session };

@@ -1,5 +1,10 @@
 //! `portcullis replay`: reviews recorded sessions again. Depends on the recording, the plugins and the
 //! configuration alone, so two runs print the same bytes: no wall clock, no disk of today.
+//!
+//! `--claude` reviews all that the client still has of a person's own sessions, and sums it up.
+
+mod claude;
+mod tally;
 
 use crate::config::Config;
 use crate::paint;
@@ -21,8 +26,17 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Recordings: hook payloads, journals, Claude Code transcripts or trajectories
-    #[arg(required = true)]
+    #[arg(required_unless_present = "claude")]
     files: Vec<PathBuf>,
+    /// Sum up your own past sessions with Claude Code: what would have been warned about, changed, asked, blocked
+    #[arg(long, conflicts_with_all = ["files", "all"])]
+    claude: bool,
+    /// With --claude: how far back, for example 30d
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = crate::duration::milliseconds, requires = "claude")]
+    since: u64,
+    /// With --claude: only sessions in this folder
+    #[arg(long, value_name = "DIR", requires = "claude")]
+    project: Option<PathBuf>,
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
@@ -41,6 +55,9 @@ pub struct Arguments {
 const MASK_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
+    if arguments.claude {
+        return claude::run(arguments);
+    }
     let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
     let config = match &arguments.config_file {
@@ -118,6 +135,9 @@ fn telling(record: &Record) -> bool {
     }
 }
 
+/// A plugin asks for steps of the history that it was given, which are fewer.
+const KEPT_STEPS: u64 = 256;
+
 /// A session's state while it is replayed: what the store would hold.
 #[derive(Default)]
 pub struct Session {
@@ -138,6 +158,7 @@ impl Session {
         for record in &reviewed.records {
             if let Some(step) = record.step {
                 self.documents.entry((agent.clone(), step)).or_default().push(record.document());
+                self.documents.remove(&(agent.clone(), step.saturating_sub(KEPT_STEPS)));
             }
         }
         self.agents.insert(agent, reviewed.state.agent);

@@ -27,7 +27,7 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
                 duration_ms: outcome.as_ref().and_then(|outcome| outcome.duration_ms),
                 tokens: outcome.as_ref().and_then(|outcome| outcome.tokens),
             };
-            let earlier = collector.parameters_of(record.call.as_deref()).unwrap_or_else(|| parameters(&record));
+            let earlier = collector.call_of(record.call.as_deref()).map_or_else(|| parameters(&record), |(_, parameters)| parameters);
             EventKind::AfterTool(call(record.call.clone(), &record.subject, earlier), result)
         }
         RecordKind::Session if record.event == "UserPromptSubmit" => EventKind::Prompt(record.summary.clone()),
@@ -41,15 +41,4 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         Event { client: record.client, session: record.session, agent: record.agent, cwd, permission_mode: None, name: record.event, kind };
     collector.push(event, Some(record.at), observed);
     Ok(())
-}
-
-impl Collector {
-    /// The parameters of a call that was announced before.
-    pub(super) fn parameters_of(&self, id: Option<&str>) -> Option<Map<String, Value>> {
-        let id = id?;
-        self.sessions.iter().rev().flat_map(|session| session.items.iter().rev()).find_map(|item| match &item.event.kind {
-            EventKind::BeforeTool(call) if call.id.as_deref() == Some(id) => Some(call.input.clone()),
-            _ => None,
-        })
-    }
 }

@@ -67,13 +67,3 @@ fn plain(content: &Value) -> String {
         _ => String::new(),
     }
 }
-
-impl Collector {
-    fn call_of(&self, id: Option<&str>) -> Option<(String, Map<String, Value>)> {
-        let id = id?;
-        self.sessions.iter().rev().flat_map(|session| session.items.iter().rev()).find_map(|item| match &item.event.kind {
-            EventKind::BeforeTool(call) if call.id.as_deref() == Some(id) => Some((call.tool.clone(), call.input.clone())),
-            _ => None,
-        })
-    }
-}

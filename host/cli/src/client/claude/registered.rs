@@ -1,0 +1,186 @@
+//! Finds our handlers in a settings value, in whatever form a person may have written them, and says how
+//! each differs from what `install` would write.
+
+use super::handlers::{EVENTS, Invocation, Listened};
+use serde_json::Value;
+use std::path::Path;
+
+/// A handler of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// The event.
+    pub event: String,
+    /// Its JSON pointer.
+    pub pointer: String,
+    /// The program that it starts.
+    pub program: String,
+    /// How it differs; empty when it is as it should be.
+    pub deviations: Vec<Deviation>,
+}
+
+/// How a handler of ours differs from what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// An event that we do not listen to.
+    Event,
+    /// Only some tools reach it.
+    Matcher(String),
+    /// Only some calls reach it.
+    Condition(String),
+    /// The client does not wait for it.
+    Async,
+    /// A shell starts it.
+    Shell,
+    /// The shell line does more than start it: this is no handler of ours alone.
+    Mixed,
+    /// It starts another program.
+    Program(String),
+    /// Its arguments differ.
+    Arguments,
+    /// The client goes on where it fails.
+    Open,
+    /// It runs once a session.
+    Once,
+    /// The client waits for another time, in seconds.
+    Timeout(String),
+    /// It stands more than once for its event.
+    Repeated,
+}
+
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Event => f.write_str("this event is not one of ours"),
+            Self::Matcher(matcher) => write!(f, "the matcher `{matcher}` lets only some tools reach it"),
+            Self::Condition(condition) => write!(f, "the condition `{condition}` lets only some calls reach it"),
+            Self::Async => f.write_str("the client does not wait for its answer"),
+            Self::Shell => f.write_str("a shell starts it: `args` is missing"),
+            Self::Mixed => f.write_str("its shell line does more than start it"),
+            Self::Program(program) => write!(f, "it starts another program, `{program}`"),
+            Self::Arguments => f.write_str("its arguments differ"),
+            Self::Open => f.write_str("the action runs where it fails: `onFailure` is not `block`"),
+            Self::Once => f.write_str("it runs once a session: `once` is set"),
+            Self::Timeout(timeout) => write!(f, "its timeout is {timeout}"),
+            Self::Repeated => f.write_str("it stands more than once for this event"),
+        }
+    }
+}
+
+/// Our handlers in a settings value, compared with `wanted`.
+#[must_use]
+pub fn find(settings: &Value, wanted: &Invocation) -> Vec<Registered> {
+    let mut found = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        let first = found.len();
+        for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
+            for (index, handler) in group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate() {
+                let pointer = format!("/hooks/{}/{at}/hooks/{index}", crate::client::json::escape(event));
+                found.extend(judge(event, pointer, group, handler, wanted));
+            }
+        }
+        repeated(found.get_mut(first..).unwrap_or_default());
+    }
+    found
+}
+
+/// Of several that are as they should be, one is enough.
+fn repeated(of_event: &mut [Registered]) {
+    let right = of_event.iter().position(|handler| handler.deviations.is_empty()).unwrap_or(0);
+    for (index, handler) in of_event.iter_mut().enumerate() {
+        if index != right && !handler.deviations.contains(&Deviation::Mixed) {
+            handler.deviations.push(Deviation::Repeated);
+        }
+    }
+}
+
+/// Events of ours for which nothing of ours is as it should be.
+#[must_use]
+pub fn missing<'a>(found: &[Registered]) -> Vec<&'a Listened> {
+    let has = |listened: &&Listened| found.iter().any(|handler| handler.event == listened.event && handler.deviations.is_empty());
+    EVENTS.iter().filter(|listened| !has(listened)).collect()
+}
+
+/// The commands of other people's handlers for an event, shortened.
+#[must_use]
+pub fn others(settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+    let groups = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
+    let handlers = groups.into_iter().flatten().filter_map(|group| group.get("hooks")?.as_array()).flatten();
+    handlers
+        .filter(|handler| whose(handler, wanted).is_none())
+        .map(|handler| {
+            let field = |name: &str| handler.get(name).and_then(Value::as_str);
+            field("command").or(field("url")).or(field("tool")).or(field("prompt")).unwrap_or("a hook without a command").to_owned()
+        })
+        .collect()
+}
+
+fn judge(event: &str, pointer: String, group: &Value, handler: &Value, wanted: &Invocation) -> Option<Registered> {
+    let ours = whose(handler, wanted)?;
+    let listened = EVENTS.iter().find(|listened| listened.event == event);
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    let truth = |name: &str| handler.get(name).and_then(Value::as_bool) == Some(true);
+    let mut deviations = Vec::new();
+    deviations.extend(listened.is_none().then_some(Deviation::Event));
+    let matcher = text(group, "matcher").filter(|matcher| !matches!(matcher.as_str(), "*" | ".*"));
+    deviations.extend(matcher.map(Deviation::Matcher));
+    deviations.extend(text(handler, "if").map(Deviation::Condition));
+    deviations.extend((truth("async") || truth("asyncRewake")).then_some(Deviation::Async));
+    deviations.extend(truth("once").then_some(Deviation::Once));
+    deviations.extend(ours.shell.then_some(Deviation::Shell));
+    deviations.extend(ours.mixed.then_some(Deviation::Mixed));
+    if Path::new(&ours.program) != wanted.program {
+        deviations.push(Deviation::Program(ours.program.clone()));
+    }
+    deviations.extend((ours.arguments != wanted.arguments()).then_some(Deviation::Arguments));
+    if let Some(listened) = listened {
+        let closed = handler.get("onFailure").and_then(Value::as_str) == Some("block");
+        deviations.extend((listened.closed && !closed).then_some(Deviation::Open));
+        let timeout = handler.get("timeout").map_or_else(|| "not set".to_owned(), Value::to_string);
+        deviations.extend((timeout != listened.timeout.to_string()).then_some(Deviation::Timeout(timeout)));
+    }
+    Some(Registered { event: event.to_owned(), pointer, program: ours.program, deviations })
+}
+
+/// What starts us.
+struct Start {
+    program: String,
+    arguments: Vec<String>,
+    shell: bool,
+    mixed: bool,
+}
+
+/// A handler that starts `hook` of a program that is ours by name or by path.
+fn whose(handler: &Value, wanted: &Invocation) -> Option<Start> {
+    let command = handler.get("command")?.as_str()?;
+    if let Some(arguments) = handler.get("args").and_then(Value::as_array) {
+        let arguments: Vec<String> = arguments.iter().filter_map(|argument| argument.as_str().map(str::to_owned)).collect();
+        if is_ours(command, wanted) && arguments.iter().any(|argument| argument == "hook") {
+            return Some(Start { program: command.to_owned(), arguments, shell: false, mixed: false });
+        }
+        // Another program that starts us, such as `env` or `sh -c`.
+        let line = format!("{command} {}", arguments.join(" "));
+        return shell(&line, wanted).map(|start| Start { mixed: true, ..start });
+    }
+    shell(command, wanted)
+}
+
+fn shell(line: &str, wanted: &Invocation) -> Option<Start> {
+    let mixed = line.contains(['|', '&', ';', '<', '>', '`', '\n']) || line.contains("$(");
+    let plain = line.replace(['"', '\''], "");
+    let mut words = plain.split_whitespace().map(|word| word.trim_end_matches([';', '&', '|', ')']));
+    let before = words.by_ref().take_while(|word| !is_ours(word, wanted)).filter(|word| *word != "exec").count();
+    // The program is the word at which taking stopped.
+    let program = plain.split_whitespace().map(|word| word.trim_end_matches([';', '&', '|', ')'])).find(|word| is_ours(word, wanted))?;
+    let arguments: Vec<String> = words.map(str::to_owned).collect();
+    arguments.iter().any(|argument| argument == "hook").then(|| Start {
+        program: program.to_owned(),
+        arguments,
+        shell: true,
+        mixed: mixed || before > 0,
+    })
+}
+
+fn is_ours(program: &str, wanted: &Invocation) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    name == env!("CARGO_PKG_NAME") || Path::new(program) == wanted.program
+}

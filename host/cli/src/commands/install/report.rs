@@ -1,0 +1,103 @@
+//! What `install` and `uninstall` tell: lines for people as they come, or one JSON object at the end.
+
+use crate::client::claude::settings::Scope;
+use crate::client::claude::validate::Problem;
+use crate::client::file::Found;
+use crate::paint;
+use serde_json::{Map, Value, json};
+use similar::{ChangeTag, TextDiff};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Collects what is told.
+pub struct Report {
+    as_json: bool,
+    fields: Map<String, Value>,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Report {
+    /// Nothing yet, about a settings file.
+    pub fn new(as_json: bool, scope: Scope, file: &Path) -> Self {
+        let mut fields = Map::new();
+        fields.insert("scope".to_owned(), json!(scope));
+        fields.insert("file".to_owned(), json!(file));
+        Self { as_json, fields, warnings: Vec::new(), notes: Vec::new() }
+    }
+
+    /// A field that only the JSON form has.
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.fields.insert(name.to_owned(), value);
+    }
+
+    /// Something that was done.
+    pub fn say(&mut self, text: &str) {
+        if !self.as_json {
+            paint::print(&format!("{text}\n"));
+        }
+        self.notes.push(text.to_owned());
+    }
+
+    /// Something to look at.
+    pub fn warn(&mut self, text: &str) {
+        if !self.as_json {
+            anstream::eprintln!("{}: {text}", paint::warn("warning"));
+        }
+        self.warnings.push(text.to_owned());
+    }
+
+    /// What is wrong with a file.
+    pub fn problems(&mut self, file: &Path, problems: &[Problem]) {
+        if self.as_json {
+            self.set("problems", json!(problems));
+            self.print("refused");
+        } else {
+            problems.iter().for_each(|problem| anstream::eprintln!("{}: `{}`, {problem}", paint::bad("mistake"), file.display()));
+        }
+    }
+
+    /// How a file changes.
+    pub fn diff(&mut self, found: &Found, after: &[u8]) {
+        let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
+        let after = String::from_utf8_lossy(after);
+        let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
+        let old = if found.bytes.is_some() { found.path.display().to_string() } else { "/dev/null".to_owned() };
+        let new = found.path.display().to_string();
+        if self.as_json {
+            let text = diff.unified_diff().context_radius(3).header(&old, &new).to_string();
+            return self.set("diff", json!(text));
+        }
+        let mut text = format!("--- {old}\n+++ {new}\n");
+        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+            let _ = writeln!(text, "{}", paint::dim(hunk.header()));
+            for change in hunk.iter_changes() {
+                let line = portcullis_core::text::one_line(change.value().trim_end_matches(['\r', '\n']), 400);
+                let _ = match change.tag() {
+                    ChangeTag::Delete => writeln!(text, "{}", paint::bad(format!("-{line}"))),
+                    ChangeTag::Insert => writeln!(text, "{}", paint::good(format!("+{line}"))),
+                    ChangeTag::Equal => writeln!(text, " {line}"),
+                };
+            }
+        }
+        paint::print(&text);
+    }
+
+    /// The end; gives the exit code for success.
+    pub fn end(mut self, outcome: &str, text: &str) -> u8 {
+        if self.as_json {
+            self.print(outcome);
+        } else {
+            paint::print(&format!("{}\n", paint::good(text)));
+        }
+        0
+    }
+
+    fn print(&mut self, outcome: &str) {
+        let mut fields = std::mem::take(&mut self.fields);
+        fields.insert("outcome".to_owned(), json!(outcome));
+        fields.insert("notes".to_owned(), json!(self.notes));
+        fields.insert("warnings".to_owned(), json!(self.warnings));
+        paint::print(&format!("{}\n", Value::Object(fields)));
+    }
+}
