@@ -4,6 +4,8 @@
 //! called. It is the client's internal format, may lag behind, and the agent can write to it: a call that
 //! it shows and nobody reviewed is a finding, a call that it does not show proves nothing.
 
+use portcullis_core::event::CallResult;
+use portcullis_core::pipeline::MissedCall;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -53,6 +55,20 @@ pub struct Shown {
     pub failed: bool,
     /// Its result as text.
     pub output: String,
+}
+
+impl Shown {
+    /// As the pipeline takes it.
+    pub fn missed(self, agent: Option<String>) -> MissedCall {
+        let result = CallResult {
+            failed: self.failed,
+            error: if self.failed { self.output.clone() } else { String::new() },
+            output: self.output,
+            duration_ms: None,
+            tokens: None,
+        };
+        MissedCall { id: self.id, tool: self.tool, input: self.input, agent, result: Some(result) }
+    }
 }
 
 /// The calls that began at `since` (milliseconds since 1970) or later and ended, in order. What never ran,

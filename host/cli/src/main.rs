@@ -63,6 +63,10 @@ enum Command {
     /// Look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
+    /// Let one exact action run that its review objects to. For a person at a terminal
+    Allow(commands::allow::Arguments),
+    /// Begin a new journal where the old one is damaged. For a person at a terminal
+    Recover(commands::recover::Arguments),
     /// Let the guard only observe for a while. For a person at a terminal
     Pause(commands::pause::Arguments),
     /// End a pause
@@ -110,6 +114,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Plugin(command) => commands::plugin::run(&command),
+        Command::Allow(arguments) => commands::allow::run(&arguments),
+        Command::Recover(arguments) => commands::recover::run(&arguments),
         Command::Pause(arguments) => commands::pause::run(&arguments),
         Command::Resume => commands::pause::resume(),
         Command::Maintain => commands::maintain::run(),

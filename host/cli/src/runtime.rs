@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use portcullis_builtin::Builtin;
 use portcullis_core::action::StepDetail;
 use portcullis_core::event::Event;
+use portcullis_core::exceptions::Exception;
 use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
-use portcullis_core::pipeline::{self, Ports, Reviewed, Settings};
+use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
@@ -90,31 +91,49 @@ impl Reviewer {
         })
     }
 
-    /// Reviews one event in the workspace as it is.
-    pub fn review(&mut self, event: &Event, state: State, now: u64, details: &dyn Fn(u64) -> Option<StepDetail>) -> Reviewed {
-        self.review_as_seen(event, state, now, None, details)
-    }
-
-    /// Reviews one event in the workspace as it was seen then.
-    pub fn review_as_seen(
+    /// Reviews one event.
+    pub fn review(
         &mut self,
         event: &Event,
         state: State,
         now: u64,
-        seen: Option<&Observations>,
+        around: &Circumstances<'_>,
         details: &dyn Fn(u64) -> Option<StepDetail>,
     ) -> Reviewed {
         self.plugins.begin(now);
         let observes = self.observes;
-        let mut observe = |queries: &[Query]| match seen {
+        let mut observe = |queries: &[Query]| match around.seen {
             Some(seen) => seen.clone(),
             None if observes => workspace::observe(queries),
             None => Observations::new(),
         };
-        let settings = Settings { policy: &self.config.policy, masker: &self.masker, home: &self.person, exceptions: &[], unwhole: &[] };
+        let settings = Settings {
+            policy: &self.config.policy,
+            masker: &self.masker,
+            home: &self.person,
+            exceptions: around.exceptions,
+            unwhole: around.unwhole,
+        };
         let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
-        pipeline::run(event, state, now, &settings, &mut ports)
+        let reviewed = pipeline::run(event, state, now, &settings, &mut ports);
+        if around.missed.is_empty() {
+            return reviewed;
+        }
+        pipeline::missed_calls(event, reviewed, around.missed, now, &settings, &mut ports)
     }
+}
+
+/// What an installation knows beside the event; nothing of it holds for what is only tried out.
+#[derive(Clone, Copy, Default)]
+pub struct Circumstances<'a> {
+    /// The workspace as it was seen then; none looks at it as it is.
+    pub seen: Option<&'a Observations>,
+    /// What a person allowed.
+    pub exceptions: &'a [Exception],
+    /// What of the protection is not whole, a sentence each.
+    pub unwhole: &'a [String],
+    /// Calls that only the client's transcript shows.
+    pub missed: &'a [MissedCall],
 }
 
 /// The cache of compiled code of a home.

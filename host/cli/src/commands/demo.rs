@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::recording;
-use crate::runtime::{Reviewer, to_store};
+use crate::runtime::{Circumstances, Reviewer, to_store};
 use anyhow::{Context, Result};
 use portcullis_core::event::{EventKind, Ruling};
 use portcullis_core::pipeline::Reviewed;
@@ -95,7 +95,7 @@ fn compile(reviewer: &mut Reviewer) {
 fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) -> Result<Reviewed> {
     let committed = store.review(&item.event.session, None, |snapshot| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
-        let reviewed = reviewer.review(&item.event, state, item.at, &|_| None);
+        let reviewed = reviewer.review(&item.event, state, item.at, &Circumstances::default(), &|_| None);
         let (session, agent) = reviewed.state.encode()?;
         let commit = Commit {
             session_state: Some(session),

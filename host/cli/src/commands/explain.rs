@@ -1,9 +1,9 @@
 //! `portcullis explain ID`: why a review came out as it did.
 
 use crate::{paint, show};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use portcullis_core::record::Record;
-use portcullis_store::Stored;
+use portcullis_store::{Store, Stored};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -16,10 +16,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let store = super::audit::open()?;
-    let stored = if arguments.id == "last" { newest_objection(&store)? } else { store.record(&arguments.id)? };
-    let Some(stored) = stored else {
-        bail!("the journal has no record `{}`: `portcullis audit show` lists them", portcullis_core::text::one_line(&arguments.id, 64))
-    };
+    let stored = stored(&store, &arguments.id)?;
     if arguments.json {
         paint::print(&format!("{}\n", super::audit::json(&stored)?));
         return Ok(0);
@@ -29,7 +26,20 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-fn newest_objection(store: &portcullis_store::Store) -> Result<Option<Stored>> {
+/// The record that a person names by its id, the beginning of one, or `last`.
+pub fn find(store: &Store, id: &str) -> Result<Record> {
+    Ok(serde_json::from_str(&stored(store, id)?.record.document)?)
+}
+
+fn stored(store: &Store, id: &str) -> Result<Stored> {
+    let found = if id == "last" { newest_objection(store)? } else { store.record(id)? };
+    found.ok_or_else(|| {
+        let id = portcullis_core::text::one_line(id, 64);
+        anyhow!("the journal has no record `{id}`: `portcullis audit show` lists them")
+    })
+}
+
+fn newest_objection(store: &Store) -> Result<Option<Stored>> {
     let mut newest = None;
     store.query(&portcullis_store::Filter { kind: Some("review".into()), ..Default::default() }, |stored| {
         if stored.record.verdict.as_deref().is_some_and(|verdict| verdict != "allow") {

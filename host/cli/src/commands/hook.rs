@@ -3,14 +3,16 @@
 //! Whatever goes wrong, the client gets a valid answer under the fault policy, and a record is written
 //! where one can be. The answer leaves only when its record is durable, with one write.
 
+use crate::completeness;
 use crate::config::Config;
 use crate::pause;
 use crate::places::Places;
-use crate::runtime::{Reviewer, detail, to_store};
+use crate::runtime::{Circumstances, Reviewer, detail, to_store};
 use anyhow::Result;
 use portcullis_core::event::{Event, EventKind, Reply};
+use portcullis_core::exceptions::Exception;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
-use portcullis_core::pipeline;
+use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
 use portcullis_core::session::State;
 use portcullis_core::wire::{Answer, WireError, claude};
@@ -26,13 +28,13 @@ pub const AGENTS: &[&str] = &["claude"];
 /// Runs the hook; returns the process's exit code.
 pub fn run() -> u8 {
     let input = read_input();
-    let (answer, log_is_long) = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
+    let (answer, waits) = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
         let event = claude::parse(&input).map(|event| event.name).unwrap_or_default();
         let fault = Fault::host(FaultKind::Internal, "a defect of portcullis, please report it");
         (claude::render(&event, &pipeline::fault_reply(&fault)), false)
     });
     let exit = deliver(&answer);
-    if log_is_long {
+    if waits {
         super::maintain::start_detached();
     }
     exit
@@ -59,7 +61,7 @@ fn deliver(answer: &Answer) -> u8 {
     answer.exit
 }
 
-/// The answer, and whether the journal's log has grown so long that it slows hooks down.
+/// The answer, and whether work waits for `maintain`.
 fn answer(input: &[u8]) -> (Answer, bool) {
     let now = now();
     let event = match claude::parse(input) {
@@ -69,8 +71,8 @@ fn answer(input: &[u8]) -> (Answer, bool) {
     if pipeline::is_neutral(&event) {
         return (claude::render(&event.name, &Reply::default()), false);
     }
-    match review(&event, now) {
-        Ok((reply, log_is_long)) => (claude::render(&event.name, &reply), log_is_long),
+    match review(&event, input, now) {
+        Ok((reply, waits)) => (claude::render(&event.name, &reply), waits),
         Err(fault) => {
             record_fault(&fault, Some(&event.name), Some(&event.session), now);
             (claude::render(&event.name, &for_event(&event, &fault)), false)
@@ -87,9 +89,9 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
     }
 }
 
-fn review(event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
+fn review(event: &Event, input: &[u8], now: u64) -> Result<(Reply, bool), Fault> {
     let places = Places::for_event(&event.cwd).map_err(configuration)?;
-    review_in(&places, event, now).map_err(|fault| {
+    review_in(&places, event, input, now).map_err(|fault| {
         // Who only observes does not refuse for a fault of ours either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
     })
@@ -101,8 +103,8 @@ fn observes(places: &Places, now: u64) -> bool {
         || Home::open(&places.state).is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
 }
 
-/// Reviews and commits. Also says whether the journal's log has grown so long that it slows hooks down.
-fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), Fault> {
+/// Reviews and commits. Also says whether work waits for `maintain`.
+fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(Reply, bool), Fault> {
     // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
     let mut config = Config::load(places, Some(&home)).map_err(configuration)?;
@@ -125,20 +127,45 @@ fn review_in(places: &Places, event: &Event, now: u64) -> Result<(Reply, bool), 
         let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
         detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
     };
+    let missed = missed(event, input, &home, &store);
     let committed = store.review(&event.session, agent, |snapshot| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
-        let reviewed = reviewer.review(event, state, now, &details);
+        // An exception of another version's layout is none: it can only loosen.
+        let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
+        let around = Circumstances { exceptions: &exceptions, missed: &missed, ..Circumstances::default() };
+        let reviewed = reviewer.review(event, state, now, &around, &details);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().map(to_store).collect();
-        let commit = Commit { session_state: Some(session_state), agent_state: Some(agent_state), records, ..Commit::default() };
+        let (session_state, agent_state) = (Some(session_state), Some(agent_state));
+        let commit = Commit { session_state, agent_state, records, spend: reviewed.spent, work: Vec::new() };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
-    let log_is_long = store.checkpoint_due();
+    let waits = store.checkpoint_due() || store.work_due(now).unwrap_or(false);
     // The process ends now: unmapping and closing one by one would only delay the answer.
     std::mem::forget(reviewer);
     std::mem::forget(store);
     let committed = committed.map_err(ReviewError::into_fault)?;
-    Ok((committed.value, log_is_long))
+    Ok((committed.value, waits))
+}
+
+/// The calls that the client's transcript shows and that nobody reviewed, where a turn or a session ends
+/// or begins. Those from before the installation are nobody's to review.
+fn missed(event: &Event, input: &[u8], home: &Home, store: &Store) -> Vec<MissedCall> {
+    let looks =
+        matches!(event.kind, EventKind::Stop | EventKind::SubagentStop | EventKind::SessionEnd { .. } | EventKind::SessionStart { .. });
+    let told = if looks { completeness::Told::of(input) } else { return Vec::new() };
+    let Some(Ok(shown)) = told.path().map(|path| completeness::calls(path, installed_at(home))) else { return Vec::new() };
+    let ids: Vec<&str> = shown.iter().map(|call| call.id.as_str()).collect();
+    let Ok(reviewed) = store.reviewed_calls(&event.session, &ids) else { return Vec::new() };
+    let missed = shown.into_iter().filter(|call| !reviewed.contains(&call.id));
+    missed.map(|call| call.missed(event.agent.clone())).collect()
+}
+
+/// When the home's key was made, in milliseconds since 1970.
+fn installed_at(home: &Home) -> u64 {
+    let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
+    let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
 }
 
 /// Why a review on a snapshot came to nothing.

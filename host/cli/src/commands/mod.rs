@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub mod allow;
 pub mod audit;
 pub mod demo;
 pub mod explain;
@@ -8,6 +9,7 @@ pub mod install;
 pub mod maintain;
 pub mod pause;
 pub mod plugin;
+pub mod recover;
 pub mod replay;
 pub mod review;
 pub mod uninstall;

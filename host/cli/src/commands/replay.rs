@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::recording::{self, EPOCH, Item, Recording};
-use crate::runtime::{Reviewer, Setup, code_cache, detail};
+use crate::runtime::{Circumstances, Reviewer, Setup, code_cache, detail};
 use crate::show;
 use anyhow::Result;
 use portcullis_core::record::{Record, RecordKind};
@@ -153,7 +153,8 @@ impl Session {
         let state = State { session: std::mem::take(&mut self.shared), agent: self.agents.remove(&agent).unwrap_or_default() };
         let documents = &self.documents;
         let details = |step: u64| detail(documents.get(&(agent.clone(), step))?);
-        let reviewed = reviewer.review_as_seen(&item.event, state, item.at, item.observed.as_ref(), &details);
+        let around = Circumstances { seen: item.observed.as_ref(), ..Circumstances::default() };
+        let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {
             if let Some(step) = record.step {

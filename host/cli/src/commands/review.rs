@@ -3,7 +3,7 @@
 use crate::commands::hook::now;
 use crate::config::Config;
 use crate::places::Places;
-use crate::runtime::{Reviewer, code_cache};
+use crate::runtime::{Circumstances, Reviewer, code_cache};
 use crate::{paint, read_file_or_stdin, show};
 use anyhow::{Context, Result, bail};
 use portcullis_core::event::{Call, Event, EventKind};
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         cache: Some(code_cache(&home)),
         person: places.person.clone(),
     })?;
-    let reviewed = reviewer.review(&event, State::default(), now, &|_| None);
+    let reviewed = reviewer.review(&event, State::default(), now, &Circumstances::default(), &|_| None);
     let Some(record) = reviewed.records.first() else { bail!("`{}` is answered neutrally: there is nothing to review", event.name) };
     if arguments.json {
         paint::print(&format!("{}\n", record.document()));
