@@ -31,6 +31,15 @@ pub struct Pause {
     pub reason: String,
 }
 
+impl Pause {
+    /// What the person is told while it holds.
+    #[must_use]
+    pub fn notice(&self) -> String {
+        let until = crate::paint::time(self.until);
+        format!("Portcullis is paused until {until} UTC: it records what the agent does and refuses nothing. `portcullis resume` ends it.")
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sealed {

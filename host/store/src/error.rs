@@ -47,7 +47,7 @@ pub enum StoreError {
         wanted: &'static str,
     },
     /// The key is not a key.
-    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it and `journal.db` away to start anew", Shown(.path))]
+    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it away and run `portcullis recover`", Shown(.path))]
     BadKey {
         /// The key's file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The database is damaged or no journal of ours.
-    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or move it and its -wal and -shm files away to start anew", Shown(.path))]
+    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or run `portcullis recover`, which keeps it and begins a new one", Shown(.path))]
     Corrupt {
         /// The database.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The journal was changed by something that does not hold the key, so nothing may follow it.
-    #[error("the journal `{}` was changed from outside ({reason}): run `portcullis audit verify`, then move it away to start anew", Shown(.path))]
+    #[error("the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`, then run `portcullis recover`, which keeps it and begins a new one", Shown(.path))]
     Tampered {
         /// The database.
         path: PathBuf,

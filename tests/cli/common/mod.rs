@@ -9,6 +9,7 @@ pub mod calls;
 pub mod process;
 pub mod reply;
 pub mod site;
+pub mod terminal;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -13,9 +13,10 @@ use portcullis_core::text::one_line;
 use portcullis_store::{Grant, GrantEnd, Granted, NewRecord};
 
 #[derive(clap::Args)]
-#[group(id = "what", required = true, multiple = false, args = ["review", "list", "revoke", "revoke_all"])]
+#[group(skip)]
 pub struct Arguments {
     /// The review's id or the beginning of one; `last` for the newest objection
+    #[arg(required_unless_present_any = ["list", "revoke", "revoke_all"], conflicts_with_all = ["list", "revoke", "revoke_all"])]
     review: Option<String>,
     /// Let it run whenever the agent tries it again in the review's session
     #[arg(long, requires = "review", conflicts_with = "project")]
@@ -36,10 +37,10 @@ pub struct Arguments {
     #[arg(long, requires = "list")]
     json: bool,
     /// Take an exception back
-    #[arg(long, value_name = "EXCEPTION")]
+    #[arg(long, value_name = "EXCEPTION", conflicts_with_all = ["list", "revoke_all"])]
     revoke: Option<String>,
     /// Take all exceptions back
-    #[arg(long)]
+    #[arg(long, conflicts_with = "list")]
     revoke_all: bool,
 }
 

@@ -109,7 +109,8 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
     let mut config = Config::load(places, Some(&home)).map_err(configuration)?;
     // A file that no person's command wrote pauses nothing; `doctor` and the start of a session name it.
-    if matches!(pause::current(&home, now), Ok(Some(_))) {
+    let pause = pause::current(&home, now).ok().flatten();
+    if pause.is_some() {
         config.policy.mode = Mode::Observe;
     }
     let durability = config.durability;
@@ -145,7 +146,11 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
     std::mem::forget(reviewer);
     std::mem::forget(store);
     let committed = committed.map_err(ReviewError::into_fault)?;
-    Ok((committed.value, waits))
+    let mut reply = committed.value;
+    if let (EventKind::Prompt(_), Some(pause)) = (&event.kind, pause) {
+        reply.person.push(pause.notice());
+    }
+    Ok((reply, waits))
 }
 
 /// The calls that the client's transcript shows and that nobody reviewed, where a turn or a session ends
