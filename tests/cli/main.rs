@@ -7,12 +7,13 @@ mod bad_input;
 mod captures;
 mod commands;
 mod common;
+mod faults;
 mod people;
 mod replays;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let tests = [bad_input::tests(), captures::tests(), commands::tests(), people::tests(), replays::tests()];
+    let tests = [bad_input::tests(), captures::tests(), commands::tests(), faults::tests(), people::tests(), replays::tests()];
     common::run(tests.into_iter().flatten().collect())
 }

@@ -7,6 +7,7 @@
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 mod common;
+mod kills;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::reply::{self, Answer};
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     common::run_in_turn(vec![
         trial("parallel: eight hooks of one session at once lose nothing", at_once),
         trial("parallel: a killed hook loses nothing that it answered", killed),
+        trial("parallel: five hundred kills in a busy session lose nothing and hide nothing", kills::busy),
         trial("parallel: eight first hooks make one home", first),
         trial("parallel: a first hook that is killed leaves a home that works", killed_first),
     ])

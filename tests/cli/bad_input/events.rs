@@ -32,7 +32,7 @@ fn unreadable() -> Vec<Case> {
         ("a list", b"[1]".to_vec(), &["not an object"]),
         ("two documents", format!("{BASH}{BASH}").into_bytes(), &["not valid JSON", "trailing"]),
         ("nested 1,000 deep", nested(1_000).into_bytes(), &["not valid JSON", "recursion limit"]),
-        ("nested 1,000,000 deep", nested(1_000_000).into_bytes(), &["not valid JSON", "recursion limit"]),
+        ("nested 1,000,000 deep", nested(1_000_000).into_bytes(), &["more than 500000 values"]),
         (
             "invalid UTF-8",
             BASH.replace("ls", "\u{e9}").into_bytes().into_iter().filter(|byte| *byte != 0xc3).collect(),
@@ -40,6 +40,7 @@ fn unreadable() -> Vec<Case> {
         ),
         ("a lone surrogate", BASH.replace("ls", r"\ud800").into_bytes(), &["not valid JSON"]),
         ("20 MB", field("tool_input", json!({ "content": "x".repeat(20_000_000) })).into_bytes(), &["larger than 16 MiB"]),
+        ("2,000,000 values", field("tool_input", json!({ "x": vec![0; 2_000_000] })).into_bytes(), &["more than 500000 values"]),
         ("20 MB of nothing", vec![0; 20_000_000], &["larger than 16 MiB"]),
         ("no session id", field("session_id", Value::Null).into_bytes(), &["`session_id` is missing"]),
         ("a session id that is a number", field("session_id", json!(5)).into_bytes(), &["`session_id` must be a string, not a number"]),
@@ -124,6 +125,15 @@ fn odd() -> Vec<Case> {
         .recorded(reviewed),
         of("15 MB", "PreToolUse", |site| {
             site.calls("bad").before("1", "Write", json!({"file_path": site.project().join("large"), "content": "x".repeat(15_000_000)}))
+        })
+        .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
+        .recorded(reviewed),
+        of("many commas", "PreToolUse", |site| {
+            site.calls("bad").before(
+                "1",
+                "Write",
+                json!({"file_path": site.project().join("commas"), "content": "\",[{\\".repeat(300_000)}),
+            )
         })
         .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
         .recorded(reviewed),

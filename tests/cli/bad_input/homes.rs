@@ -19,8 +19,8 @@ pub fn cases() -> Vec<Case> {
 fn journals() -> Vec<Case> {
     let damaged = |name, spoil, says: &[&'static str]| Case::new(name, spoil).answers(Answer::Refused, says).mended(Site::forget_journal);
     vec![
-        damaged("a journal of no bytes", |site| site.write("journal.db", ""), &["journal.db", "the file is empty", "move it"]),
-        damaged("a journal of garbage", |site| site.write("journal.db", "garbage ".repeat(1000)), &["is damaged", "move it"]),
+        damaged("a journal of no bytes", |site| site.write("journal.db", ""), &["journal.db", "the file is empty", "portcullis recover"]),
+        damaged("a journal of garbage", |site| site.write("journal.db", "garbage ".repeat(1000)), &["is damaged", "portcullis recover"]),
         damaged(
             "a journal with a torn page",
             |site| {
@@ -30,7 +30,7 @@ fn journals() -> Vec<Case> {
                 file.seek(SeekFrom::Start(2048))?;
                 Ok(file.write_all(&vec![0xa5; usize::try_from(length)? - 2048])?)
             },
-            &["is damaged", "move it"],
+            &["is damaged", "portcullis recover"],
         ),
         damaged(
             "a journal cut short",
@@ -38,19 +38,19 @@ fn journals() -> Vec<Case> {
                 journal(site)?;
                 Ok(fs::OpenOptions::new().write(true).open(site.state().join("journal.db"))?.set_len(3000)?)
             },
-            &["is damaged", "move it"],
+            &["is damaged", "portcullis recover"],
         ),
         damaged(
             "somebody else's database",
             |site| Ok(rusqlite::Connection::open(site.state().join("journal.db"))?.execute_batch("CREATE TABLE t (x)")?),
-            &["a database of something else", "move it"],
+            &["a database of something else", "portcullis recover"],
         ),
         damaged(
             "a journal of a newer version",
-            |site| sql(site, "PRAGMA user_version = 2"),
+            |site| sql(site, "PRAGMA user_version = 1000000"),
             &["written by a newer portcullis", "upgrade portcullis"],
         ),
-        damaged("a journal without its tables", |site| sql(site, "DROP TABLE journal"), &["is damaged", "move it"]),
+        damaged("a journal without its tables", |site| sql(site, "DROP TABLE journal"), &["is damaged", "portcullis recover"]),
         damaged("a journal without its anchor", |site| sql(site, "DELETE FROM anchor"), &["changed from outside", "audit verify"]),
         damaged(
             "a journal of another home",
@@ -157,7 +157,7 @@ fn homes() -> Vec<Case> {
 fn full() -> Vec<Case> {
     let row =
         |name, hook| Case { hook, ..Case::new(name, journal) }.answers(Answer::Refused, &["journal.db", "no room left", "free disk space"]);
-    let mut cases = vec![row("no file may grow", |site| shell(site, &[], "trap '' XFSZ; ulimit -f 1; exec \"$0\" hook claude"))];
+    let mut cases = vec![row("no file may grow", |site| shell(site, &[], "ulimit -f 1; exec \"$0\" hook claude"))];
     if system(NAMESPACE[0], &[&NAMESPACE[1..], &["mount", "-t", "tmpfs", "none", "/mnt"]].concat()).is_ok() {
         cases.push(row("a full disk", |site| shell(site, NAMESPACE, FILL)));
     }

@@ -80,10 +80,15 @@ impl Site {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.project()).env_clear();
         command.env("HOME", self.person()).env("PORTCULLIS_HOME", self.state()).env("TMPDIR", &self.root);
+        self.as_its_user(&mut command);
+        command
+    }
+
+    /// Has a program run as whoever the site belongs to.
+    pub fn as_its_user(&self, command: &mut Command) {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
-        command
     }
 
     /// Runs one of our commands.

@@ -20,6 +20,7 @@ use portcullis_store::{Commit, Draft, Home, Store, StoreError};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The agents whose hooks we answer.
@@ -27,6 +28,7 @@ pub const AGENTS: &[&str] = &["claude"];
 
 /// Runs the hook; returns the process's exit code.
 pub fn run() -> u8 {
+    outlive_file_limits();
     let input = read_input();
     let (answer, waits) = catch_unwind(AssertUnwindSafe(|| answer(&input))).unwrap_or_else(|_| {
         let event = claude::parse(&input).map(|event| event.name).unwrap_or_default();
@@ -38,6 +40,13 @@ pub fn run() -> u8 {
         super::maintain::start_detached();
     }
     exit
+}
+
+/// Past a limit on the size of files a write fails and is answered as a full disk is: with what to do. The
+/// signal that comes with it would end the hook without a word.
+fn outlive_file_limits() {
+    // Where the system does not take it, the client still refuses what a signal ended.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// At most one byte more than is accepted, so that too much is noticed.

@@ -17,6 +17,10 @@ use serde_json::{Map, Value, json};
 /// and 16 MiB is far past what a tool call can hold.
 pub const MAX_INPUT: usize = 16 * 1024 * 1024;
 
+/// The most values, keys counted too, of an event: each costs a hundred times its two bytes of input once it
+/// is read, so that without this 16 MiB of them would take 1.75 GB.
+const MAX_VALUES: usize = 500_000;
+
 /// The most bytes of a name or an id.
 const MAX_NAME: usize = 256;
 
@@ -38,6 +42,9 @@ pub fn parse(bytes: &[u8]) -> Result<Event, WireError> {
     if bytes.len() > MAX_INPUT {
         return Err(fail(format!("the hook's standard input is larger than {} MiB", MAX_INPUT >> 20)));
     }
+    if bytes.len() > MAX_VALUES && values(bytes) > MAX_VALUES {
+        return Err(fail(format!("the hook's standard input holds more than {MAX_VALUES} values")));
+    }
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| fail(format!("the hook's standard input is not valid JSON: {error}")))?;
     let Value::Object(object) = value else {
@@ -45,6 +52,21 @@ pub fn parse(bytes: &[u8]) -> Result<Event, WireError> {
     };
     let own = |key: &str| object.get(key).and_then(Value::as_str).filter(|name| is_plain(name)).map(str::to_owned);
     event(&object).map_err(|problem| WireError { problem, event: own("hook_event_name"), session: own("session_id") })
+}
+
+/// How many values and keys a JSON document holds at most, by the characters that stand between them.
+fn values(bytes: &[u8]) -> usize {
+    let (mut count, mut in_text, mut escaped) = (0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn event(object: &Map<String, Value>) -> Result<Event, String> {
