@@ -7,6 +7,7 @@ mod bad_input;
 mod captures;
 mod commands;
 mod common;
+mod doctor;
 mod faults;
 mod people;
 mod replays;
@@ -14,6 +15,7 @@ mod replays;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let tests = [bad_input::tests(), captures::tests(), commands::tests(), faults::tests(), people::tests(), replays::tests()];
+    let tests =
+        [bad_input::tests(), captures::tests(), commands::tests(), doctor::tests(), faults::tests(), people::tests(), replays::tests()];
     common::run(tests.into_iter().flatten().collect())
 }

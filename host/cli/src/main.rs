@@ -7,6 +7,7 @@ mod commands;
 mod completeness;
 mod config;
 mod duration;
+mod health;
 mod human;
 mod paint;
 mod pause;
@@ -35,7 +36,7 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 it could not be done; 2 wrong arguments, and for `hook` the action is refused; \
-3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block.";
+3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block; 5 `doctor` found a problem.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -71,6 +72,10 @@ enum Command {
     Pause(commands::pause::Arguments),
     /// End a pause
     Resume,
+    /// Check that the guard is whole, and say what to do where it is not
+    Doctor(commands::doctor::Arguments),
+    /// Print one line for a status line: how the guard stands, and a session's counts
+    Status(commands::status::Arguments),
     /// Do the work that waits: move the journal's log into its database. Started by itself when there is some
     Maintain,
     /// Print a completion script for a shell
@@ -118,6 +123,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Recover(arguments) => commands::recover::run(&arguments),
         Command::Pause(arguments) => commands::pause::run(&arguments),
         Command::Resume => commands::pause::resume(),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Status(arguments) => Ok(commands::status::run(&arguments)),
         Command::Maintain => commands::maintain::run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

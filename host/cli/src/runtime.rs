@@ -91,6 +91,11 @@ impl Reviewer {
         })
     }
 
+    /// The configuration that it works with.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Reviews one event.
     pub fn review(
         &mut self,

@@ -60,6 +60,11 @@ impl Site {
         self.root.join("project")
     }
 
+    /// The folder that holds all of it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What `~` is.
     pub fn person(&self) -> PathBuf {
         self.root.join("person")
@@ -89,6 +94,11 @@ impl Site {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
+    }
+
+    /// What this process made in the folders belongs to whoever the site belongs to.
+    pub fn give_back(&self) -> Result<()> {
+        if self.user.is_some() { give_away(&self.root) } else { Ok(()) }
     }
 
     /// Runs one of our commands.

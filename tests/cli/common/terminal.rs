@@ -41,6 +41,7 @@ impl Site {
         script.args(["--quiet", "--flush", "--return", "--command", &words.join(" "), "/dev/null"]);
         script.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/usr/bin:/bin");
         script.env("TERM", "dumb").env("SHELL", "/bin/sh").envs(environment.iter().copied());
+        self.as_its_user(&mut script);
         script.current_dir(self.project()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = script.spawn().context("cannot start `script` of util-linux, which gives tests a terminal")?;
         let shown = converse(&mut child, answer);

@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ const MOST_OUTPUT: u64 = 16 * 1024 * 1024;
 /// What a program said.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// It ended with code 0.
-    pub success: bool,
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
     /// Its standard output.
     pub stdout: String,
     /// Its standard error.
@@ -35,16 +35,16 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<Sa
         // A program that does not read its input is judged by what it says.
         let _ = stdin.write_all(input);
     }
-    let success = wait(&mut child, deadline);
+    let ended = wait(&mut child, deadline);
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("it did not answer within {} s", limit.as_secs()));
     let text = |reader: Option<Receiver<Vec<u8>>>| {
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(200));
         let bytes = reader.map(|reader| reader.recv_timeout(left).map_err(|_| late())).transpose()?;
         Ok::<_, io::Error>(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
     };
-    let said = success.and_then(|success| {
-        let success = success.ok_or_else(late)?;
-        Ok(Said { success, stdout: text(stdout)?, stderr: text(stderr)? })
+    let said = ended.and_then(|status| {
+        let code = status.ok_or_else(late)?.code();
+        Ok(Said { code, stdout: text(stdout)?, stderr: text(stderr)? })
     });
     if said.is_err() {
         end(&mut child);
@@ -64,10 +64,10 @@ fn reader(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<bool>> {
+fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.success()));
+            return Ok(Some(status));
         }
         if Instant::now() >= deadline {
             return Ok(None);
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn output_code_and_silence_are_told_apart() {
         let said = sh("cat; echo err >&2", Duration::from_secs(20)).unwrap();
-        assert_eq!((said.success, said.stdout.as_str(), said.stderr.as_str()), (true, "in", "err\n"));
-        assert!(!sh("exit 3", Duration::from_secs(20)).unwrap().success);
+        assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "in", "err\n"));
+        assert_eq!(sh("exit 3", Duration::from_secs(20)).unwrap().code, Some(3));
         assert_eq!(sh("sleep 60 & wait", Duration::from_millis(300)).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert_eq!(sh("sleep 60 &", Duration::from_millis(300)).unwrap_err().kind(), io::ErrorKind::TimedOut, "what holds its output");
         assert!(run(Command::new("/nowhere"), b"", Duration::from_secs(1)).is_err());

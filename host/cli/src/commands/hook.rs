@@ -5,6 +5,7 @@
 
 use crate::completeness;
 use crate::config::Config;
+use crate::health;
 use crate::pause;
 use crate::places::Places;
 use crate::runtime::{Circumstances, Reviewer, detail, to_store};
@@ -20,6 +21,7 @@ use portcullis_store::{Commit, Draft, Home, Store, StoreError};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -125,11 +127,16 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
     let durability = config.durability;
     let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
     match event.kind {
-        EventKind::BeforeTool(_) => reviewer.plugins.load_ahead(false),
+        EventKind::BeforeTool(_) | EventKind::SessionStart { .. } => reviewer.plugins.load_ahead(false),
         EventKind::AfterTool(..) => reviewer.plugins.load_ahead(true),
         _ => {}
     }
     let mut store = Store::open(&home, durability).map_err(|error| store_fault(&error))?;
+    let mut unwhole = Vec::new();
+    if matches!(event.kind, EventKind::SessionStart { .. }) {
+        let newest = store.newest_at().map_err(|error| store_fault(&error))?;
+        unwhole = health::unwhole(places, &home, &mut reviewer, Path::new(&event.cwd), newest, now);
+    }
     let lookup = OnceCell::new();
     let agent = event.agent.as_deref();
     let details = |step: u64| {
@@ -142,7 +149,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
-        let around = Circumstances { exceptions: &exceptions, missed: &missed, ..Circumstances::default() };
+        let around = Circumstances { exceptions: &exceptions, missed: &missed, unwhole: &unwhole, seen: None };
         let reviewed = reviewer.review(event, state, now, &around, &details);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().map(to_store).collect();

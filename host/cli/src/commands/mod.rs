@@ -3,6 +3,7 @@
 pub mod allow;
 pub mod audit;
 pub mod demo;
+pub mod doctor;
 pub mod explain;
 pub mod hook;
 pub mod install;
@@ -12,4 +13,5 @@ pub mod plugin;
 pub mod recover;
 pub mod replay;
 pub mod review;
+pub mod status;
 pub mod uninstall;

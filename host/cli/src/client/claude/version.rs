@@ -49,7 +49,7 @@ pub fn ask(client: &Path) -> Result<Version> {
     command.arg("--version");
     let said = run::run(command, b"", LIMIT).with_context(|| format!("cannot ask `{}` for its version", client.display()))?;
     match Version::from_str(&said.stdout) {
-        Ok(version) if said.success => Ok(version),
+        Ok(version) if said.code == Some(0) => Ok(version),
         _ => bail!("`{} --version` did not answer with a version", client.display()),
     }
 }

@@ -1,0 +1,71 @@
+//! What the journal and the machine tell: work that waits, actions that nobody reviewed, a full disk.
+
+use super::Row;
+use super::installed::Installed;
+use super::told;
+use crate::common::Ground;
+use crate::common::process;
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "an action that nobody reviewed",
+            breaks: |installed| {
+                installed.hook(&installed.site().calls("unseen").bash_done("1", "make", "done"))?;
+                Ok(())
+            },
+            check: "unreviewed",
+            level: "warning",
+            says: &["1 action ran without a review", "audit show --kind unreviewed"],
+            mend: Some(Installed::begin_anew),
+        },
+        Row {
+            name: "a change that was held back",
+            breaks: |installed| {
+                let change = json!({ "source": "user_settings", "file_path": installed.settings() });
+                installed.hook(&installed.site().calls("changing").event("ConfigChange", change))?;
+                Ok(())
+            },
+            check: "held changes",
+            level: "warning",
+            says: &["user_settings changed", "settings.json", "new sessions have it", "look at that file"],
+            mend: Some(Installed::begin_anew),
+        },
+    ]
+}
+
+/// On a volume of its own that has no room left. The state moves there and keeps its path.
+pub fn full_disk() -> Result<()> {
+    let installed = Installed::new("doctor full disk")?;
+    let state = installed.site().state();
+    let moved = installed.site().root().join("moved");
+    let script = r#"set -e
+mv "$1" "$2"; mkdir -m 700 "$1"
+mount -t tmpfs -o size=64m,mode=0700 tmpfs "$1"
+cp -a "$2/." "$1/"
+cat /dev/zero > "$1/filler" 2>/dev/null || true
+shift 2
+exec "$@""#;
+    let mut command = Command::new("/usr/bin/unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(&state).arg(&moved);
+    command.arg(&Ground::get()?.binary).args(["doctor", "--json"]);
+    let from = installed.command(&Ground::get()?.binary, &[]);
+    command.current_dir(installed.site().project()).env_clear();
+    command.envs(from.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    installed.site().as_its_user(&mut command);
+    let ended = process::run(command, b"", Duration::from_secs(120))?;
+    let said: Value = serde_json::from_slice(&ended.stdout).map_err(|_| anyhow::anyhow!("no volume of its own: {}", ended.all()))?;
+    let findings = said["findings"].as_array().cloned().unwrap_or_default();
+    let full =
+        |finding: &Value| finding["check"] == "disk" && finding["level"] == "problem" && finding["what"].to_string().contains("no room");
+    let refused = |finding: &Value| finding["check"] == "canary" && finding["level"] == "problem";
+    ensure!(ended.code == Some(5) && findings.iter().any(full), "the full disk is not named: {}", told(&findings));
+    ensure!(findings.iter().any(refused), "nothing says what the full disk does to actions: {}", told(&findings));
+    fs::remove_dir_all(&moved)?;
+    Ok(())
+}
