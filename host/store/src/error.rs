@@ -120,7 +120,7 @@ pub enum StoreError {
     },
     /// Exceptions were changed, added, removed or put back by something that does not hold the key, so none
     /// may be relied on.
-    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow revoke --all`", Shown(.path))]
+    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow --revoke-all`", Shown(.path))]
     ForgedGrants {
         /// The database.
         path: PathBuf,

@@ -125,7 +125,7 @@ impl Store {
         records: impl FnOnce(&[String], &[String]) -> Vec<NewRecord>,
     ) -> Result<Vec<Stored>, StoreError> {
         self.write(|writer| {
-            let (live, forged) = writer.sort_grants().map_err(|error| writer.named(&error))?;
+            let Sorted { live, forged } = writer.sort_grants().map_err(|error| writer.named(&error))?;
             for grant in &live {
                 writer.end_grant(grant, GrantEnd::Revoked, at)?;
             }
@@ -212,20 +212,26 @@ impl Writer<'_> {
         self.move_anchor(&head)
     }
 
-    /// The live ones that we wrote, and row and id of those that we did not.
-    fn sort_grants(&self) -> rusqlite::Result<(Vec<Grant>, Vec<(i64, String)>)> {
+    fn sort_grants(&self) -> rusqlite::Result<Sorted> {
         let mut statement = self.transaction.prepare(&format!("SELECT {COLUMNS}, grants.rowid FROM grants ORDER BY grants.rowid"))?;
-        let (mut live, mut forged) = (Vec::new(), Vec::new());
+        let mut sorted = Sorted::default();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             match read(row, 0, self.keys)? {
-                Ok((granted, _)) if granted.ended.is_none() => live.push(granted.grant),
+                Ok((granted, _)) if granted.ended.is_none() => sorted.live.push(granted.grant),
                 Ok(_) => {}
-                Err(id) => forged.push((row.get(9)?, id)),
+                Err(id) => sorted.forged.push((row.get(9)?, id)),
             }
         }
-        Ok((live, forged))
+        Ok(sorted)
     }
+}
+
+/// The live ones that we wrote, and row and id of those that we did not.
+#[derive(Default)]
+struct Sorted {
+    live: Vec<Grant>,
+    forged: Vec<(i64, String)>,
 }
 
 /// The live exceptions. Mostly there are none, and a hook should not pay for more than to see that; the

@@ -20,6 +20,9 @@
 //! of its own takes .7 ms to open, .1 ms for the snapshot and .2 ms to commit a 3 KB record and 10 KB of
 //! state, together .7 to 1.0 of `sh -c true` in the same run; a tenth to a quarter of that reads the log.
 //! A checkpoint flushes the disk, 30 ms there, and is due after 18 such commits.
+//!
+//! Retention (`--example retention`) removed 18,000 records of 3 KB in 4 to 7 s there, in transactions of
+//! .8 ms; commits beside it took .5 ms, and now and then one waited for a checkpoint's flush.
 
 mod anchors;
 mod aside;

@@ -9,7 +9,7 @@
 
 use crate::chain::{Head, SealedStart, Start};
 use crate::error::StoreError;
-use crate::store::Store;
+use crate::store::{OVERDUE, Store};
 use crate::verify;
 use crate::writer::Writer;
 use rusqlite::params;
@@ -41,6 +41,8 @@ const BATCH_BYTES: usize = 256 << 10;
 const PAGES: u32 = 64;
 /// Free pages that stay for the next records.
 const SPARE: u64 = 128;
+/// Half of what has a commit empty the log.
+const LONG_LOG: u64 = OVERDUE / 2;
 /// Longer than the longest step in which a hook asks for the lock, so that it gets its turn.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -132,9 +134,10 @@ impl Store {
         Ok(())
     }
 
-    /// Lets hooks have their turn, and keeps the log as short as they need it.
+    /// Lets hooks have their turn. As long as this process has the database open none of them reads the log,
+    /// so it is emptied seldom, which may make one of them wait for the disk, but before one of them would.
     fn give_way(&mut self) {
-        if self.checkpoint_due() {
+        if self.log_size() >= LONG_LOG {
             // What cannot be had without waiting comes with a later batch, or with the next checkpoint.
             let _emptied = self.empty_log();
         }

@@ -239,7 +239,7 @@ impl Store {
 }
 
 const DUE: u64 = 512 << 10;
-const OVERDUE: u64 = 4 << 20;
+pub(crate) const OVERDUE: u64 = 4 << 20;
 const COPIES: u32 = 4;
 
 pub(crate) const HEAD: &str = "";

@@ -35,6 +35,14 @@ pub struct Verification {
     pub beside: Option<String>,
 }
 
+impl Verification {
+    /// Nothing is wrong.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.first_bad.is_none() && self.beside.is_none()
+    }
+}
+
 /// What is wrong at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
