@@ -25,9 +25,8 @@ fn use_all(home: &Path) -> Result<(), StoreError> {
     let home = Home::open(home)?;
     let mut store = Store::open(&home, Durability::Process)?;
     let snapshot = store.snapshot("s", None)?;
-    match store.commit(&snapshot, commit("new")) {
-        Err(portcullis_store::CommitError::Store(error)) => return Err(error),
-        _ => {}
+    if let Err(portcullis_store::CommitError::Store(error)) = store.commit(&snapshot, commit("new")) {
+        return Err(error);
     }
     store.record("a")?;
     store.sessions()?;

@@ -193,7 +193,7 @@ fn a_row_that_was_changed_without_the_key_is_named_and_never_relied_on() {
         ];
         for (n, outcome) in outcomes.into_iter().enumerate() {
             let error = outcome.expect_err(&format!("{change}: {n}")).to_string();
-            assert!(error.contains(message) && error.ends_with("run `portcullis allow revoke --all`"), "{change}: {error}");
+            assert!(error.contains(message) && error.ends_with("run `portcullis allow --revoke-all`"), "{change}: {error}");
         }
         let found = store.verify(|_| {}).unwrap();
         assert!(found.first_bad.is_none() && found.beside.unwrap().contains(message), "{change}");

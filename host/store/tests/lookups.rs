@@ -134,6 +134,30 @@ fn by_step_and_call() {
 }
 
 #[test]
+fn calls_that_have_a_review() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    let unreviewed = NewRecord { kind: "unreviewed".into(), ..record("u") };
+    store.commit(&store.snapshot("one", None).unwrap(), Commit { records: vec![unreviewed], ..Commit::default() }).unwrap();
+    let outcome = NewRecord { kind: "outcome".into(), ..record("o") };
+    store.commit(&store.snapshot("one", None).unwrap(), Commit { records: vec![outcome], ..Commit::default() }).unwrap();
+    let asked = ["toolu_aa1", "toolu_ac1", "toolu_u", "toolu_o", "toolu_b", "toolu_nobody", "", "toolu_aa1"];
+    let found: Vec<_> = store.reviewed_calls("one", &asked).unwrap().into_iter().collect();
+    assert_eq!(found, ["toolu_aa1", "toolu_ac1", "toolu_u"], "an outcome is no review, and `b` is another session's");
+    assert!(store.reviewed_calls("one", &[]).unwrap().is_empty());
+}
+
+#[test]
+fn the_newest_time_is_that_of_the_newest_record() {
+    let place = Place::new();
+    assert_eq!(place.store().newest_at().unwrap(), None);
+    let mut store = filled(&place);
+    assert_eq!(store.newest_at().unwrap(), Some(60));
+    store.append(vec![NewRecord { at: 5, ..record("set back") }]).unwrap();
+    assert_eq!(store.newest_at().unwrap(), Some(5));
+}
+
+#[test]
 fn sessions_with_counts() {
     let place = Place::new();
     let found = filled(&place).sessions().unwrap();

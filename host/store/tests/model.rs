@@ -1,10 +1,10 @@
-//! Any order of snapshots, commits, appends, reopenings and checkpoints against a model in memory.
+//! Any order of snapshots, commits, appends, prunings, reopenings and checkpoints against a model in memory.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use common::{Place, record};
-use portcullis_store::{Commit, CommitError, Filter, Snapshot};
+use portcullis_store::{Commit, CommitError, Filter, NewRecord, Snapshot};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,6 +14,7 @@ enum Act {
     Look(u8, u8),
     Commit { which: usize, session: Option<u8>, agent: Option<u8>, records: u8 },
     Append(u8),
+    Prune(u64),
     Reopen,
     Checkpoint,
 }
@@ -25,6 +26,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (any::<usize>(), state(), state(), 0..4_u8)
             .prop_map(|(which, session, agent, records)| Act::Commit { which, session, agent, records }),
         1 => (0..3_u8).prop_map(Act::Append),
+        1 => (0..60_u64).prop_map(Act::Prune),
         1 => Just(Act::Reopen),
         1 => Just(Act::Checkpoint),
     ]
@@ -35,7 +37,15 @@ struct Model {
     heads: HashMap<String, u64>,
     sessions: HashMap<String, Vec<u8>>,
     agents: HashMap<(String, Option<String>), Vec<u8>>,
-    ids: Vec<String>,
+    /// What the journal holds, and how much it ever held.
+    records: Vec<Kept>,
+    total: u64,
+}
+
+struct Kept {
+    id: String,
+    at: u64,
+    session: Option<String>,
 }
 
 impl Model {
@@ -59,7 +69,27 @@ impl Model {
         if let Some(state) = &commit.agent_state {
             self.agents.insert((session, snapshot.agent_id.clone()), state.clone());
         }
-        self.ids.extend(commit.records.iter().map(|record| record.id.clone()));
+        self.append(Some(&snapshot.session_id), &commit.records);
+    }
+
+    fn append(&mut self, session: Option<&str>, records: &[NewRecord]) {
+        self.total += records.len() as u64;
+        let kept = |record: &NewRecord| Kept { id: record.id.clone(), at: record.at, session: session.map(Into::into) };
+        self.records.extend(records.iter().map(kept));
+    }
+
+    /// Times only rise here.
+    fn prune(&mut self, before: u64) -> u64 {
+        let old = self.records.iter().filter(|kept| kept.at < before).count().min(self.records.len().saturating_sub(1));
+        let gone: Vec<_> = self.records.drain(..old).collect();
+        for session in gone.iter().filter_map(|kept| kept.session.as_ref()) {
+            if self.records.iter().all(|kept| kept.session.as_ref() != Some(session)) {
+                self.heads.remove(session);
+                self.sessions.remove(session);
+                self.agents.retain(|(of, _), _| of != session);
+            }
+        }
+        gone.len() as u64
     }
 }
 
@@ -73,7 +103,7 @@ fn run(acts: Vec<Act>) {
         (0..n)
             .map(|_| {
                 count += 1;
-                record(&format!("r{count}"))
+                NewRecord { at: count, ..record(&format!("r{count}")) }
             })
             .collect()
     };
@@ -105,9 +135,10 @@ fn run(acts: Vec<Act>) {
             }
             Act::Append(n) => {
                 let records = fresh(n);
-                model.ids.extend(records.iter().map(|record| record.id.clone()));
+                model.append(None, &records);
                 store.append(records).unwrap();
             }
+            Act::Prune(before) => assert_eq!(store.prune(before, 1_000).unwrap().records, model.prune(before)),
             Act::Reopen => store = place.store(),
             Act::Checkpoint => store.checkpoint().unwrap(),
         }
@@ -118,9 +149,9 @@ fn run(acts: Vec<Act>) {
         ControlFlow::Continue(())
     });
     read.unwrap();
-    assert_eq!(ids, model.ids);
+    assert!(ids.iter().eq(model.records.iter().map(|kept| &kept.id)));
     let found = store.verify(|_| {}).unwrap();
-    assert_eq!((found.records, found.first_bad), (model.ids.len() as u64, None));
+    assert_eq!((found.records, found.head.0, found.first_bad), (ids.len() as u64, model.total, None));
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, commit, record};
+use common::{Place, commit, copy_of, record};
 use portcullis_store::{Flaw, StoreError};
 use rusqlite::{Connection, params};
 
@@ -118,19 +118,6 @@ fn every_change_is_found_where_it_is() {
         assert!(!flaw.to_string().is_empty());
     }
     assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, None, "the original is whole");
-}
-
-/// Another home with the same key and journal.
-fn copy_of(place: &Place) -> Place {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("home");
-    place.store().checkpoint().unwrap();
-    std::fs::create_dir(&root).unwrap();
-    std::fs::set_permissions(&root, std::fs::metadata(place.home.path()).unwrap().permissions()).unwrap();
-    for name in ["key", "journal.db", "journal.db-wal"] {
-        std::fs::copy(place.home.path().join(name), root.join(name)).unwrap();
-    }
-    Place { home: portcullis_store::Home::open(root).unwrap(), folder }
 }
 
 #[test]

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test support")]
 
 use portcullis_store::{Commit, Durability, Grant, Home, NewRecord, NewWork, Store};
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 pub(crate) struct Place {
@@ -47,6 +50,19 @@ pub(crate) fn commit(id: &str) -> Commit {
     Commit { records: vec![record(id)], ..Commit::default() }
 }
 
+/// Another home with the same key and journal.
+pub(crate) fn copy_of(place: &Place) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("home");
+    place.store().checkpoint().unwrap();
+    std::fs::create_dir(&root).unwrap();
+    std::fs::set_permissions(&root, std::fs::metadata(place.home.path()).unwrap().permissions()).unwrap();
+    for name in ["key", "journal.db", "journal.db-wal"] {
+        std::fs::copy(place.home.path().join(name), root.join(name)).unwrap();
+    }
+    Place { home: Home::open(root).unwrap(), folder }
+}
+
 /// For all sessions, as often as wanted.
 pub(crate) fn grant(id: &str) -> Grant {
     let (granted_at, expires_at) = (1_000, 1_000_000);
@@ -73,6 +89,24 @@ pub(crate) fn spawn(test: &str, home: &Path, name: &str) -> Child {
         .spawn()
         .unwrap()
 }
+
+/// The same as a user to whom permissions apply, in a folder where that user may work. Root has the test
+/// run by a user that has nothing.
+pub(crate) fn as_nobody(folder: &Path, test: &str, name: &str) -> Output {
+    let program = folder.join("test");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let place = folder.join("place");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(program);
+    if chown(&place, Some(NOBODY), Some(NOBODY)).is_ok() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.args(["--exact", test, "--ignored", "--nocapture"]).env("STORE_TEST_HOME", place.join("home"));
+    command.env("STORE_TEST_NAME", name).current_dir("/").stdin(Stdio::null()).output().unwrap()
+}
+
+const NOBODY: u32 = 65_534;
 
 /// The orders of a spawned test, none when somebody ran it by hand.
 pub(crate) fn orders() -> Option<(String, String)> {
