@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         trial("audit show: filters", show),
         trial("audit export: lines and a table", export),
         trial("audit verify: whatever was changed is found", tampered),
+        trial("audit verify and explain: what retention removed is told of", pruned),
         trial("explain: last, an id, the beginning of one", explain),
         trial("plugin list and inspect", plugins),
         trial("mode observe: everything is recorded, nothing is done", observe),
@@ -173,6 +174,29 @@ fn export() -> Result<()> {
     );
     fails(&site, &["audit", "export", "--output", &path], &["cannot create", "out.jsonl", "exists"])?;
     fails(&site, &["audit", "export", "--exporter", "risk"], &["there is no exporter `risk`", "csv, jsonl"])
+}
+
+fn pruned() -> Result<()> {
+    let site = lived_in("pruned")?;
+    let first = site.records()?[0]["id"].as_str().context("no id")?.to_owned();
+    let home = portcullis_store::Home::open(site.state())?;
+    let mut store = portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
+    ensure!(store.prune(u64::MAX, u64::MAX)?.records == 4, "all but the newest are old");
+    site.ordinary("three")?;
+    let said = site.output(&["audit", "verify"])?;
+    ensure!(said.contains("the chain holds: ") && said.contains(" records after 4 that were pruned, head "), "{said}");
+    let found: Value = serde_json::from_str(&site.output(&["audit", "verify", "--json"])?)?;
+    ensure!(found["pruned"]["sequence"] == 4 && found["first_bad"].is_null(), "{found}");
+    fails(
+        &site,
+        &["explain", &first],
+        &["has no record", "its 4 oldest, up to 20", "were pruned", "`portcullis audit show` lists the others"],
+    )?;
+    store.enqueue(&portcullis_store::NewWork { kind: "x".into(), ..Default::default() })?;
+    rusqlite::Connection::open(site.state().join("journal.db"))?.execute("UPDATE work SET document = '{}'", [])?;
+    let told = site.run(&["audit", "verify"])?;
+    ensure!(told.code == Some(3) && told.text().contains("the waiting work 1 in the journal"), "{}", told.all());
+    Ok(())
 }
 
 /// What somebody changes who can write the file and has no key.

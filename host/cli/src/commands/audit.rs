@@ -11,7 +11,7 @@ use portcullis_core::finding::{AuditDecision, AuditDetection, AuditFault, AuditR
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_engine::Kind;
-use portcullis_store::{Filter, Home, Store, Stored, hex};
+use portcullis_store::{Filter, Home, Store, Stored, Verification, hex};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -139,18 +139,34 @@ fn verify(as_json: bool) -> Result<u8> {
     if terminal {
         anstream::eprint!("\r");
     }
-    let (sequence, hash) = verification.head;
     if as_json {
-        let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
-        let result =
-            serde_json::json!({ "records": verification.records, "first_bad": flaw, "head": { "sequence": sequence, "hash": hex(&hash) } });
-        paint::print(&format!("{result}\n"));
+        paint::print(&format!("{}\n", verification_json(&verification)));
     } else if let Some((at, flaw)) = verification.first_bad {
         paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
     } else {
-        paint::print(&format!("{}: {} records, head {}\n", paint::good("the chain holds"), verification.records, hex(&hash)));
+        let pruned = verification.pruned.map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
+        let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
+        paint::print(&format!("{good}: {} records{pruned}, head {head}\n", verification.records));
     }
-    Ok(if verification.first_bad.is_some() { CHANGED } else { 0 })
+    if let Some(beside) = verification.beside.as_ref().filter(|_| !as_json) {
+        paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
+    }
+    Ok(if verification.holds() { 0 } else { CHANGED })
+}
+
+fn verification_json(verification: &Verification) -> serde_json::Value {
+    let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
+    let pruned = verification.pruned.map(
+        |start| serde_json::json!({ "sequence": start.sequence, "hash": hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
+    );
+    let (sequence, hash) = verification.head;
+    serde_json::json!({
+        "records": verification.records,
+        "first_bad": flaw,
+        "beside": verification.beside,
+        "pruned": pruned,
+        "head": { "sequence": sequence, "hash": hex(&hash) },
+    })
 }
 
 fn export(arguments: &Export) -> Result<u8> {

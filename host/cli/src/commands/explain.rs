@@ -1,7 +1,7 @@
 //! `portcullis explain ID`: why a review came out as it did.
 
 use crate::{paint, show};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 use portcullis_core::record::Record;
 use portcullis_store::{Store, Stored};
 
@@ -33,10 +33,13 @@ pub fn find(store: &Store, id: &str) -> Result<Record> {
 
 fn stored(store: &Store, id: &str) -> Result<Stored> {
     let found = if id == "last" { newest_objection(store)? } else { store.record(id)? };
-    found.ok_or_else(|| {
-        let id = portcullis_core::text::one_line(id, 64);
-        anyhow!("the journal has no record `{id}`: `portcullis audit show` lists them")
-    })
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let id = portcullis_core::text::one_line(id, 64);
+    let Some(start) = store.start()? else { bail!("the journal has no record `{id}`: `portcullis audit show` lists them") };
+    let (count, at) = (start.sequence, paint::time(start.at));
+    bail!("the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned: `portcullis audit show` lists the others")
 }
 
 fn newest_objection(store: &Store) -> Result<Option<Stored>> {
