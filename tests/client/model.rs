@@ -73,7 +73,7 @@ impl Model {
 impl Script {
     fn new(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Self {
         let mut lanes: BTreeMap<_, _> = subagents.iter().map(|(mark, turns)| (mark.clone(), turns.clone().into_iter())).collect();
-        lanes.insert(String::new(), turns.to_vec().into_iter());
+        lanes.insert(String::new(), Vec::from(turns).into_iter());
         Self { lanes, conversation: Conversation::default() }
     }
 
