@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         trial("pause: everything is recorded and nothing refused until it ends", pause),
         trial("pause: it holds where the journal is broken, and not when forged", pause_in_trouble),
         trial("recover: a damaged journal is kept and a new one begun", recover),
+        trial("hooks that a session's change of settings took out are put back, and nothing else is", put_back),
         trial("a call that only the transcript shows is told and recorded once", unreviewed),
     ]
 }
@@ -172,5 +173,43 @@ fn unreviewed() -> Result<()> {
         let records = site.shown(&["--kind", "unreviewed"])?;
         ensure!(records.len() == 1 && records[0]["call"] == "slipped", "{records:?}");
     }
+    site.verify()
+}
+
+fn put_back() -> Result<()> {
+    let site = Site::new("put-back")?;
+    let settings = site.person().join(".claude/settings.json");
+    fs::create_dir_all(site.person().join(".claude"))?;
+    fs::write(&settings, "{ \"model\": \"opus\" }\n")?;
+    site.output(&["install", "claude", "--yes"])?;
+    let installed = fs::read_to_string(&settings)?;
+    let state = site.state().display().to_string();
+    let change = |text: &str| -> Result<String> {
+        fs::write(&settings, text)?;
+        let event = site.calls("s").event("ConfigChange", json!({ "source": "user_settings", "file_path": settings }));
+        let hook = site.command(&["hook", "claude", "--config", &state, "--state", &state]);
+        let reply = site.ask(hook, "ConfigChange", event.to_string().as_bytes())?;
+        ensure!(reply.answer == Reply::Held, "{reply:?}");
+        Ok(reply.said)
+    };
+    let hooks = |text: &str| text.matches("\"onFailure\": \"block\"").count();
+    for (changed, kept, put_back) in [
+        ("{ \"model\": \"sonnet\" }\n".to_owned(), "sonnet", true),
+        (installed.replace("\"PreToolUse\"", "\"PreToolUses\""), "\"PreToolUse\"", true),
+        (installed.replacen('{', "{ \"disableAllHooks\": true,", 1), "\"disableAllHooks\": false", true),
+        (installed.replace("opus", "haiku"), "haiku", false),
+        (String::new(), "hooks", true),
+    ] {
+        let said = change(&changed)?;
+        let now = fs::read_to_string(&settings)?;
+        ensure!(said.contains("put its hooks back") == put_back, "{changed}: {said}");
+        ensure!(now.contains(kept) && hooks(&now) >= hooks(&installed), "{changed} became {now}");
+        ensure!(put_back || now == changed, "{changed} became {now}");
+    }
+    let said = change("{ \"model\": ")?;
+    ensure!(said.contains("may run without Portcullis") && fs::read_to_string(&settings)? == "{ \"model\": ", "{said}");
+    fs::write(&settings, &installed)?;
+    site.at_a_terminal(&["uninstall", "claude"], Answer::Word, &[])?.ended(0, &["uninstalled"])?;
+    ensure!(!change("{}")?.contains("put its hooks back"), "who is rid of us stays so");
     site.verify()
 }

@@ -84,6 +84,12 @@ impl Pins {
         let _first = PINS.set(self);
     }
 
+    /// Configuration and state folder, where the command line pins both.
+    #[must_use]
+    pub fn folders() -> Option<(PathBuf, PathBuf)> {
+        PINS.get().and_then(|pins| Some((pins.config.clone()?, pins.state.clone()?)))
+    }
+
     /// As arguments, for a process that has to work with the same folders.
     #[must_use]
     pub fn arguments() -> Vec<OsString> {

@@ -3,21 +3,25 @@
 //! Whatever goes wrong, the client gets a valid answer under the fault policy, and a record is written
 //! where one can be. The answer leaves only when its record is durable, with one write.
 
+use crate::client::claude::handlers::Invocation;
+use crate::client::claude::put_back;
 use crate::completeness;
 use crate::config::Config;
 use crate::health;
 use crate::pause;
-use crate::places::Places;
+use crate::places::{Pins, Places};
 use crate::runtime::{Circumstances, Reviewer, detail, to_store};
 use anyhow::Result;
-use portcullis_core::event::{Event, EventKind, Reply};
+use portcullis_core::event::{Event, EventKind, Reply, Ruling};
 use portcullis_core::exceptions::Exception;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
+use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::State;
+use portcullis_core::text::one_line;
 use portcullis_core::wire::{Answer, WireError, claude};
-use portcullis_store::{Commit, Draft, Home, Store, StoreError};
+use portcullis_store::{Commit, Draft, Durability, Home, Store, StoreError};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -163,8 +167,12 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
     std::mem::forget(store);
     let committed = committed.map_err(ReviewError::into_fault)?;
     let mut reply = committed.value;
-    if let (EventKind::Prompt(_), Some(pause)) = (&event.kind, pause) {
-        reply.person.push(pause.notice());
+    match (&event.kind, pause) {
+        (EventKind::Prompt(_), Some(pause)) => reply.person.push(pause.notice()),
+        (EventKind::ConfigChange { file: Some(file), .. }, None) if matches!(reply.ruling, Ruling::Refuse(_)) => {
+            reply.person.extend(put_back(&home, Path::new(file), event, now, durability));
+        }
+        _ => {}
     }
     Ok((reply, waits))
 }
@@ -187,6 +195,28 @@ fn installed_at(home: &Home) -> u64 {
     let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
     let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
+}
+
+/// A change that is held now counts in the next session: what would switch us off there is undone.
+fn put_back(home: &Home, file: &Path, event: &Event, now: u64, durability: Durability) -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let done = put_back::put_back(home, file, &Invocation { program, pinned: Pins::folders() });
+    let (shown, end) = (one_line(&file.display().to_string(), 240), "to be rid of Portcullis, run `portcullis uninstall claude`");
+    let said = match done {
+        Ok(None) => return None,
+        Ok(Some(what)) => format!("Portcullis put its hooks back into `{shown}`, since {what}; {end}."),
+        Err(error) => {
+            format!(
+                "The next session may run without Portcullis: {}. Mend it and run `portcullis install claude`.",
+                one_line(&format!("{error:#}"), 512)
+            )
+        }
+    };
+    let mut record = Record::apart(RecordKind::Configuration, "put-back", &said, now, &event.session);
+    record.session.clone_from(&event.session);
+    // The person is told in any case.
+    let _written = Store::open(home, durability).and_then(|mut store| store.append(vec![to_store(&record)]));
+    Some(said)
 }
 
 /// Why a review on a snapshot came to nothing.

@@ -4,6 +4,7 @@ pub mod edit;
 pub mod find;
 pub mod handlers;
 pub mod listing;
+pub mod put_back;
 pub mod registered;
 pub mod settings;
 pub mod shapes;
