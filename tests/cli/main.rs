@@ -9,13 +9,24 @@ mod commands;
 mod common;
 mod doctor;
 mod faults;
+mod install;
+mod past;
 mod people;
 mod replays;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let tests =
-        [bad_input::tests(), captures::tests(), commands::tests(), doctor::tests(), faults::tests(), people::tests(), replays::tests()];
+    let tests = [
+        bad_input::tests(),
+        captures::tests(),
+        commands::tests(),
+        doctor::tests(),
+        faults::tests(),
+        install::tests(),
+        past::tests(),
+        people::tests(),
+        replays::tests(),
+    ];
     common::run(tests.into_iter().flatten().collect())
 }

@@ -59,7 +59,8 @@ fn failed(error: anyhow::Error) -> Failed {
 fn handlers(parent: &Path) -> Result<()> {
     for installed in [Installed::Project, Installed::User, Installed::Managed] {
         let scratch = Scratch::create(parent, &format!("fail-open-handlers-{installed:?}"))?;
-        scratch.install(Path::new("/opt/portcullis"), installed)?;
+        let program = crate::portcullis()?;
+        scratch.install(&program, &program, installed)?;
         let file = scratch.settings(installed).ok_or_else(|| anyhow!("no settings"))?;
         let settings: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
         let events = settings.get("hooks").and_then(Value::as_object).ok_or_else(|| anyhow!("no hooks"))?;
@@ -96,7 +97,7 @@ fn prepare(play: &Play, scratch: &Scratch, programs: &Programs) -> Result<()> {
     let letters = play.rows.iter().map(|row| (letter(scratch, &row.id), "dear friend\n".to_owned()));
     scratch.furnish(&BTreeMap::new(), &letters.chain(play.files.clone()).collect())?;
     let program = stand_in(play, scratch, &programs.portcullis)?;
-    scratch.install(&program, play.installed)?;
+    scratch.install(&programs.portcullis, &program, play.installed)?;
     for edit in &play.edits {
         change(edit, scratch.settings(play.installed).as_deref())?;
     }

@@ -8,11 +8,24 @@ use anyhow::{Context, Result, ensure};
 /// Lays a folder over `/etc` and goes on as the program.
 const OVER: &str = "mount -t overlay -o \"lowerdir=$0:/etc\" none /etc && exec \"$@\"";
 
+/// The same with the client's own folder writable.
+const OVER_WRITABLE: &str =
+    "mount -t overlay -o \"lowerdir=$0:/etc\" none /etc && mount --bind \"$0/claude-code\" /etc/claude-code && exec \"$@\"";
+
 /// The program, with this folder's files in its `/etc` where there is one.
 pub(crate) fn program(program: &Path, folder: Option<&Path>) -> Command {
+    over(OVER, program, folder)
+}
+
+/// The program, which may write to the folder `claude-code` of this folder through its `/etc/claude-code`.
+pub(crate) fn program_that_writes(program: &Path, folder: Option<&Path>) -> Command {
+    over(OVER_WRITABLE, program, folder)
+}
+
+fn over(script: &str, program: &Path, folder: Option<&Path>) -> Command {
     let Some(folder) = folder else { return Command::new(program) };
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", OVER]).arg(folder).arg(program);
+    command.args(["--mount", "sh", "-c", script]).arg(folder).arg(program);
     command
 }
 

@@ -11,6 +11,7 @@ mod check;
 mod evidence;
 mod fail_open;
 mod install;
+mod installed;
 mod machine;
 mod model;
 mod offline;
@@ -41,7 +42,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let cases = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs));
-    let trials = cases.chain(fail_open::trials(&parent()?, &programs)?).collect();
+    let rest = [fail_open::trials(&parent()?, &programs)?, installed::trials(&parent()?, &programs)];
+    let trials = cases.chain(rest.into_iter().flatten()).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list && arguments.filter.is_none() && programs.is_ok() {
         tell(&fail_open::document::summary()?);
@@ -85,7 +87,7 @@ fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     let scratch = Scratch::create(&parent()?, name)?;
     let case = Case::read(file, &scratch)?;
     scratch.furnish(&case.committed, &case.files)?;
-    scratch.install(&programs.portcullis, Installed::Project)?;
+    scratch.install(&programs.portcullis, &programs.portcullis, Installed::Project)?;
     let evidence = run::run(&case.session(), &scratch, programs);
     let judged = evidence.and_then(|evidence| check::check(&case, &scratch, &evidence));
     judged.map_err(|error| anyhow!("{error:#}\nall that the run left is in `{}`", scratch.root().display()))?;

@@ -107,7 +107,7 @@ fn client(session: &Session, scratch: &Scratch, client: &Path, url: &str) -> Com
 
 /// What the client, its tools and our hooks see. The proxy is a closed port of this machine: where no
 /// network namespace can be had, whatever a tool sends out still ends there.
-fn environment(scratch: &Scratch) -> Vec<(&'static str, String)> {
+pub(crate) fn environment(scratch: &Scratch) -> Vec<(&'static str, String)> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let nowhere = || "http://127.0.0.1:9".to_owned();
     vec![

@@ -10,22 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-/// The events that our hooks listen to.
-const EVENTS: [&str; 11] = [
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "UserPromptSubmit",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "SubagentStart",
-    "SubagentStop",
-    "ConfigChange",
-];
+use crate::machine;
 
 /// Whose settings hold our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -115,12 +101,25 @@ impl Scratch {
         Ok(())
     }
 
-    /// Puts our hooks into the client's settings.
-    pub(crate) fn install(&self, binary: &Path, installed: Installed) -> Result<()> {
-        match self.settings(installed) {
-            Some(file) => write(&file, &settings(binary, installed).to_string()),
-            None => Ok(()),
+    /// Has our own program put its hooks into the settings, with `program` in them. What it keeps goes where
+    /// no case looks, except for a person's own settings, whose hooks name the folders of the state.
+    pub(crate) fn install(&self, portcullis: &Path, program: &Path, installed: Installed) -> Result<()> {
+        let (scope, machine) = match installed {
+            Installed::Nowhere => return Ok(()),
+            Installed::Project => (&["--project"][..], None),
+            Installed::User => (&["--user"][..], None),
+            Installed::Managed => (&["--managed", "--only-managed-hooks"][..], Some(self.machine())),
+        };
+        if let Some(machine) = &machine {
+            fs::create_dir_all(machine.join("claude-code"))?;
         }
+        let state = if installed == Installed::User { self.state() } else { self.root.with_file_name("installer") };
+        let mut command = machine::program_that_writes(portcullis, machine.as_deref());
+        command.args(["install", "claude", "--yes", "--program"]).arg(program).args(scope).current_dir(self.project());
+        command.env_clear().env("HOME", self.home()).env("PORTCULLIS_HOME", state).env("PATH", "/usr/bin:/bin");
+        let output = command.output().context("cannot start `portcullis install`")?;
+        ensure!(output.status.success(), "`portcullis install` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(())
     }
 
     /// The settings that hold our hooks.
@@ -129,7 +128,7 @@ impl Scratch {
             Installed::Nowhere => None,
             Installed::Project => Some(self.project().join(".claude/settings.json")),
             Installed::User => Some(self.home().join(".claude/settings.json")),
-            Installed::Managed => Some(self.machine().join("claude-code/managed-settings.json")),
+            Installed::Managed => Some(self.machine().join("claude-code/managed-settings.d/50-portcullis.json")),
         }
     }
 
@@ -157,13 +156,4 @@ fn write(path: &Path, text: &str) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     }
     fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-fn settings(binary: &Path, installed: Installed) -> Value {
-    let hook = json!({"type": "command", "command": binary, "args": ["hook", "claude"], "timeout": 30, "onFailure": "block"});
-    let hooks: serde_json::Map<_, _> = EVENTS.iter().map(|event| ((*event).to_owned(), json!([{"hooks": [hook]}]))).collect();
-    match installed {
-        Installed::Managed => json!({"hooks": hooks, "allowManagedHooksOnly": true}),
-        _ => json!({"hooks": hooks}),
-    }
 }

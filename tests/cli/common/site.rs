@@ -101,6 +101,11 @@ impl Site {
         if self.user.is_some() { give_away(&self.root) } else { Ok(()) }
     }
 
+    /// Gives what a test has made to whoever the site belongs to.
+    pub fn give(&self, path: &Path) -> Result<()> {
+        if self.user.is_some() { give_away(path) } else { Ok(()) }
+    }
+
     /// Runs one of our commands.
     pub fn run(&self, arguments: &[&str]) -> Result<Ended> {
         process::run(self.command(arguments), b"", LIMIT)

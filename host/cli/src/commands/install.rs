@@ -4,6 +4,7 @@
 //! Nothing is written before everything that can be known has been checked, and what the client does not
 //! load is taken back.
 
+mod prepare;
 pub mod report;
 mod surroundings;
 
@@ -15,18 +16,16 @@ use crate::client::claude::{edit, find, validate, version};
 use crate::client::file::{self, Found};
 use crate::client::json::Document;
 use crate::commands::hook::now;
-use crate::config::{self, Config};
 use crate::human;
 use crate::places::Places;
-use crate::runtime::{Reviewer, to_store};
+use crate::runtime::to_store;
 use anyhow::{Context, Result, bail};
-use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_store::{Durability, Home, Store};
 use report::Report;
 use serde_json::json;
 use std::io::{BufRead, IsTerminal, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -45,6 +44,9 @@ pub struct Arguments {
     /// Let the machine's hooks alone run: nobody's own hooks, of plugins and projects neither
     #[arg(long, requires = "managed")]
     only_managed_hooks: bool,
+    /// The path by which the hooks start Portcullis, for example of a link that outlives updates
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
     /// Do not ask before writing
     #[arg(long, short)]
     yes: bool,
@@ -83,6 +85,9 @@ impl ScopeArguments {
     }
 }
 
+/// The exit code where the hooks are in the settings and do not run.
+const NOT_ACTIVE: u8 = 1;
+
 /// What an installation works on.
 pub struct Site {
     /// The scope.
@@ -100,17 +105,14 @@ impl Site {
     ///
     /// # Errors
     /// The environment does not say where things are, or the scope is not this user's to change.
-    pub fn new(scope: Scope, writes: bool) -> Result<Self> {
+    pub fn new(scope: Scope, program: Option<&Path>, writes: bool) -> Result<Self> {
         if scope == Scope::Managed && writes && !rustix::process::geteuid().is_root() {
             bail!("the machine's settings are for the superuser: run it with sudo, or leave --managed out");
         }
         // What one project configures says nothing about an installation.
         let places = Places::from_environment()?.without_project();
         let current = std::env::current_dir().context("cannot tell the current folder")?;
-        let program = std::env::current_exe().context("cannot tell where this program lies")?;
-        if !program.is_file() {
-            bail!("this program is no longer at `{}`: run it from where it is installed", program.display());
-        }
+        let program = program_path(program)?;
         // What others use as well must not name one person's folders.
         let own = matches!(scope, Scope::User | Scope::Local);
         let pinned = own.then(|| (places.config.clone(), places.state.clone()));
@@ -139,7 +141,7 @@ impl Site {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     human::refuse_agents()?;
     let scope = arguments.scope.scope();
-    let site = Site::new(scope, !arguments.dry_run)?;
+    let site = Site::new(scope, arguments.program.as_deref(), !arguments.dry_run)?;
     let client = find::client(Path::new(&site.places.person));
     let mut report = Report::new(arguments.json, scope, &site.folders.file(scope));
     check_version(client.as_deref(), &mut report)?;
@@ -158,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if changes && !arguments.yes {
         agree(&found.path)?;
     }
-    let home = prepare(&site, arguments.observe, &mut report)?;
+    let home = prepare::prepare(&site, arguments.observe, &mut report)?;
     if changes {
         write(&site, &home, &found, &document, &edited, client.as_deref(), &mut report)?;
     }
@@ -169,7 +171,21 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         take_back(&home, &found, scope)?;
         bail!("the client did not load our hooks for {}: `{}` is as it was before", events.join(", "), found.path.display());
     }
-    Ok(finish(&found.path, changes, off, report))
+    Ok(finish(&site, &found.path, changes, off, report))
+}
+
+/// The path that the hooks name: absolute, since the client's search path is not ours to trust.
+fn program_path(named: Option<&Path>) -> Result<PathBuf> {
+    let program = match named {
+        Some(program) if program.is_relative() => bail!("--program is `{}`: it must be an absolute path", program.display()),
+        Some(program) => program.to_owned(),
+        None => std::env::current_exe().context("cannot tell where this program lies")?,
+    };
+    let startable = program.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    if !startable {
+        bail!("there is no program `{}`, so the client would refuse every action: install it there first", program.display());
+    }
+    Ok(program)
 }
 
 fn check_version(client: Option<&Path>, report: &mut Report) -> Result<()> {
@@ -232,66 +248,6 @@ fn agree(path: &Path) -> Result<()> {
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
         _ => bail!("nothing was written"),
-    }
-}
-
-/// Home, configuration, database, compiled plugins.
-fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result<Home> {
-    let home = Home::open(&site.places.state)?;
-    if observe {
-        write_observe(&site.places, report)?;
-    }
-    let config = Config::load(&site.places, Some(&home))?;
-    let (mode, durability) = (config.policy.mode, config.durability);
-    if observe && mode != Mode::Observe {
-        report.warn(&format!(
-            "`{}` says `mode = \"{mode}\"` and was left alone: write `mode = \"observe\"` there to observe only",
-            site.places.config.join(config::FILE).display()
-        ));
-    }
-    report.set("mode", json!(mode));
-    drop(Store::open(&home, durability).context("cannot make the journal")?);
-    compile(site, &home, config)?;
-    Ok(home)
-}
-
-const OBSERVE: &str = "\
-# What the agent does is reviewed and recorded; nothing is refused or changed.
-# To let the reviews hold: remove this line, or write \"blocking\".
-mode = \"observe\"
-";
-
-fn write_observe(places: &Places, report: &mut Report) -> Result<()> {
-    let path = places.config.join(config::FILE);
-    let making = || format!("cannot write `{}`", path.display());
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&places.config).with_context(making)?;
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => {
-            file.write_all(OBSERVE.as_bytes()).and_then(|()| file.sync_all()).with_context(making)?;
-            report.say(&format!("wrote `{}` with mode = \"observe\"", path.display()));
-            Ok(())
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error).with_context(making),
-    }
-}
-
-fn compile(site: &Site, home: &Home, config: Config) -> Result<()> {
-    let mut reviewer = Reviewer::installed(&site.places, home, config, &[], now())?;
-    let shown = std::io::stderr().is_terminal();
-    let mut faults = Vec::new();
-    reviewer.plugins.warm(|progress| {
-        if shown {
-            anstream::eprint!("\rcompiling plugins: {}/{} ", progress.done, progress.total);
-        }
-        faults.extend(progress.result.err());
-    });
-    if shown {
-        anstream::eprint!("\r{:40}\r", "");
-    }
-    match faults.first() {
-        None => Ok(()),
-        Some(fault) => bail!("a plugin cannot be used, and with it every action would be refused: {fault}"),
     }
 }
 
@@ -407,13 +363,21 @@ pub fn remove_empty(folders: &[PathBuf]) {
     }
 }
 
-fn finish(path: &Path, changed: bool, off: Option<Off>, mut report: Report) -> u8 {
-    let done = if changed { format!("installed in `{}`", path.display()) } else { format!("already installed in `{}`", path.display()) };
+fn finish(site: &Site, path: &Path, changed: bool, off: Option<Off>, mut report: Report) -> u8 {
+    let (outcome, done) = if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
+    let done = format!("{done} `{}`", path.display());
     if let Some(off) = off {
         report.warn(&format!("the hooks do NOT run: {off}"));
         report.set("active", json!(false));
-        report.end(if changed { "installed" } else { "unchanged" }, &done);
-        return 1;
+        report.end(outcome, &done);
+        return NOT_ACTIVE;
     }
-    report.end(if changed { "installed" } else { "unchanged" }, &done)
+    if report.observes() {
+        report.say("it only observes: `portcullis audit show` lists what it would have done, `portcullis replay --claude` what it would have made of past sessions");
+        report.say(&format!("to let it hold, take `mode` out of `{}`", prepare::mode_file(site).display()));
+    }
+    if changed {
+        report.say("sessions that run now are not reviewed: start new ones");
+    }
+    report.end(outcome, &done)
 }

@@ -32,10 +32,10 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["files", "all"])]
     claude: bool,
     /// With --claude: how far back, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = crate::duration::milliseconds, requires = "claude")]
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = crate::duration::milliseconds, requires = "claude", conflicts_with = "files")]
     since: u64,
     /// With --claude: only sessions in this folder
-    #[arg(long, value_name = "DIR", requires = "claude")]
+    #[arg(long, value_name = "DIR", requires = "claude", conflicts_with = "files")]
     project: Option<PathBuf>,
     /// Load this component too
     #[arg(long, value_name = "FILE")]

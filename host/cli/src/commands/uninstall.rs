@@ -47,7 +47,7 @@ enum After {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     human::refuse_agents()?;
     let scope = arguments.scope.scope();
-    let site = Site::new(scope, !arguments.dry_run)?;
+    let site = Site::new(scope, None, !arguments.dry_run)?;
     let mut report = Report::new(arguments.json, scope, &site.folders.file(scope));
     let found = site.settings()?;
     // A look must not make a home.

@@ -6,7 +6,7 @@ use super::handlers::{EVENTS, Invocation, group};
 use super::registered::{Deviation, Registered, find, missing};
 use crate::client::json::{Document, NotJson};
 use anyhow::{Result, anyhow, bail};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// More steps than a file of the client's greatest size could need mean a defect.
 const MOST_STEPS: usize = 10_000;
@@ -92,9 +92,8 @@ fn take_out(document: &Document, pointer: &str, keep: &[String]) -> Result<Docum
     let above = |pointer: &str, times: usize| {
         (0..times).fold(pointer.to_owned(), |at, _| at.rsplit_once('/').map_or_else(String::new, |(at, _)| at.to_owned()))
     };
-    let bare = |value: &Value| value.as_object().is_some_and(|group| group.len() == 1 && group.get("hooks") == Some(&json!([])));
     let group = above(pointer, 2);
-    if edited.value().pointer(&group).is_some_and(bare) {
+    if edited.value().pointer(&group).is_some_and(idle) {
         edited = edited.remove(&group)?;
     }
     for container in [above(pointer, 3), above(pointer, 4)] {
@@ -104,6 +103,12 @@ fn take_out(document: &Document, pointer: &str, keep: &[String]) -> Result<Docum
         }
     }
     Ok(edited)
+}
+
+/// A group without handlers, which does nothing.
+fn idle(group: &Value) -> bool {
+    let known = |group: &Map<String, Value>| group.keys().all(|key| matches!(key.as_str(), "matcher" | "hooks"));
+    group.get("hooks") == Some(&json!([])) && group.as_object().is_some_and(known)
 }
 
 fn unchanged_elsewhere(before: &Document, after: Document, wanted: &Invocation) -> Result<Document> {
@@ -139,7 +144,7 @@ fn rest(settings: &Value, wanted: &Invocation) -> Value {
                 !ours.contains(&pointer)
             });
         }
-        groups.retain(|group| group != &json!({ "hooks": [] }));
+        groups.retain(|group| !idle(group));
     }
     hooks.retain(|_, groups| !groups.is_null() && groups != &json!([]));
     if hooks.is_empty() {

@@ -4,6 +4,7 @@ use crate::client::claude::settings::Scope;
 use crate::client::claude::validate::Problem;
 use crate::client::file::Found;
 use crate::paint;
+use portcullis_core::policy::Mode;
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
@@ -29,6 +30,16 @@ impl Report {
     /// A field that only the JSON form has.
     pub fn set(&mut self, name: &str, value: Value) {
         self.fields.insert(name.to_owned(), value);
+    }
+
+    /// Whether reviews hold.
+    pub fn mode(&mut self, mode: Mode) {
+        self.set("mode", json!(mode));
+    }
+
+    /// Reviews are recorded and do not hold.
+    pub fn observes(&self) -> bool {
+        self.fields.get("mode") == Some(&json!(Mode::Observe))
     }
 
     /// Something that was done.

@@ -1,0 +1,81 @@
+//! Makes ready what the hooks need, so that no hook pays for it: home, configuration, journal, compiled
+//! plugins.
+
+use super::Site;
+use super::report::Report;
+use crate::client::claude::settings::Scope;
+use crate::commands::hook::now;
+use crate::config::{self, Config};
+use crate::runtime::Reviewer;
+use anyhow::{Context, Result, bail};
+use portcullis_core::policy::Mode;
+use portcullis_store::{Home, Store};
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Home, configuration, database, compiled plugins.
+pub(super) fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result<Home> {
+    let home = Home::open(&site.places.state)?;
+    let file = mode_file(site);
+    if observe {
+        write_observe(&file, site.scope, report)?;
+    }
+    let config = Config::load(&site.places, Some(&home))?;
+    let (mode, durability) = (config.policy.mode, config.durability);
+    if observe && mode != Mode::Observe {
+        report.warn(&format!(
+            "`{}` says `mode = \"{mode}\"` and was left alone: write `mode = \"observe\"` there to observe only",
+            file.display()
+        ));
+    }
+    report.mode(mode);
+    drop(Store::open(&home, durability).context("cannot make the journal")?);
+    compile(site, &home, config)?;
+    Ok(home)
+}
+
+const OBSERVE: &str = "\
+# What the agent does is reviewed and recorded; nothing is refused or changed.
+# To let the reviews hold: remove this line, or write \"blocking\".
+mode = \"observe\"
+";
+
+/// The configuration that says for everyone concerned whether reviews hold.
+pub(super) fn mode_file(site: &Site) -> PathBuf {
+    if site.scope == Scope::Managed { site.places.managed.clone() } else { site.places.config.join(config::FILE) }
+}
+
+fn write_observe(path: &Path, scope: Scope, report: &mut Report) -> Result<()> {
+    let making = || format!("cannot write `{}`", path.display());
+    let (folder, mode) = if scope == Scope::Managed { (0o755, 0o644) } else { (0o700, 0o600) };
+    std::fs::DirBuilder::new().recursive(true).mode(folder).create(path.parent().unwrap_or(path)).with_context(making)?;
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path) {
+        Ok(mut file) => {
+            file.write_all(OBSERVE.as_bytes()).and_then(|()| file.sync_all()).with_context(making)?;
+            report.say(&format!("wrote `{}` with mode = \"observe\"", path.display()));
+            Ok(())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error).with_context(making),
+    }
+}
+
+fn compile(site: &Site, home: &Home, config: Config) -> Result<()> {
+    let mut reviewer = Reviewer::installed(&site.places, home, config, &[], now())?;
+    let shown = std::io::stderr().is_terminal();
+    let mut faults = Vec::new();
+    reviewer.plugins.warm(|progress| {
+        if shown {
+            anstream::eprint!("\rcompiling plugins: {}/{} ", progress.done, progress.total);
+        }
+        faults.extend(progress.result.err());
+    });
+    if shown {
+        anstream::eprint!("\r{:40}\r", "");
+    }
+    match faults.first() {
+        None => Ok(()),
+        Some(fault) => bail!("a plugin cannot be used, and with it every action would be refused: {fault}"),
+    }
+}
