@@ -11,7 +11,7 @@ fn run(arguments: &[&str]) -> Output {
 #[test]
 fn every_command_explains_itself() {
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
-    for command in ["demo", "hook", "review", "replay", "explain", "audit", "plugin", "maintain", "completions"] {
+    for command in ["demo", "hook", "review", "replay", "explain", "audit", "plugin", "doctor", "status", "maintain", "completions"] {
         assert!(help.contains(&format!("\n  {command} ")), "`{command}` is missing in:\n{help}");
         let output = run(&[command, "--help"]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{command}");

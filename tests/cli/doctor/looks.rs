@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         trial("doctor: the page fits a terminal, problems first", page),
         trial("doctor: it starts nothing when it is quick, and makes nothing", quick),
         trial("doctor: a full disk", upkeep::full_disk),
+        trial("doctor: a stopped process keeps others from the work", upkeep::stopped),
         trial("start: a whole guard says nothing, one that is not says what", start),
         trial("status: one line for each state", status),
         trial("status: it never fails and never waits", undisturbed),

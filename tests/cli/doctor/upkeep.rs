@@ -2,14 +2,16 @@
 
 use super::Row;
 use super::installed::Installed;
-use super::told;
+use super::{findings, told};
 use crate::common::Ground;
 use crate::common::process;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::Command;
-use std::time::Duration;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 pub fn rows() -> Vec<Row> {
     vec![
@@ -37,6 +39,40 @@ pub fn rows() -> Vec<Row> {
             mend: Some(Installed::begin_anew),
         },
     ]
+}
+
+/// A process that was stopped while it held the lock of those who do the work.
+pub fn stopped() -> Result<()> {
+    let installed = Installed::new("doctor stopped maintenance")?;
+    let lock = installed.state("maintain.lock");
+    installed.put(&lock, "")?;
+    // It stops itself only when it has the lock.
+    let mut command = Command::new("/usr/bin/flock");
+    command.arg("--no-fork").arg(&lock).args(["sh", "-c", "echo held; kill -STOP $$"]);
+    let mut holder = command.stdout(Stdio::piped()).process_group(0).spawn()?;
+    let mut said = [0; 5];
+    let looked = holder.stdout.take().map(|mut out| out.read_exact(&mut said)).transpose().map_err(anyhow::Error::from).and_then(|_| {
+        // It says so before it stops.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !is_stopped(holder.id()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        findings(&installed)
+    });
+    holder.kill()?;
+    holder.wait()?;
+    let found = looked?;
+    let named =
+        |finding: &Value| finding["check"] == "maintenance" && finding["mend"].to_string().contains(&format!("kill -CONT {}", holder.id()));
+    ensure!(found.iter().any(named), "the stopped process is not named: {}", told(&found));
+    let left = findings(&installed)?;
+    ensure!(!left.iter().any(|finding| finding["check"] == "maintenance" && finding["level"] != "ok"), "{}", told(&left));
+    Ok(())
+}
+
+fn is_stopped(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
 }
 
 /// On a volume of its own that has no room left. The state moves there and keeps its path.

@@ -52,12 +52,7 @@ pub fn listing(client: &Path, folder: &Path, handlers: &[Handler]) -> Vec<Findin
         let of_scope: Vec<&Handler> = handlers.iter().filter(|other| other.scope == handler.scope).collect();
         findings.extend(compare(&listing, handler, &of_scope));
     }
-    let count = scopes.len();
-    super::finding::or_ok(
-        findings,
-        Check::Listing,
-        format!("the client itself says that it loaded our hooks of {count} settings file{}", if count == 1 { "" } else { "s" }),
-    )
+    super::finding::or_ok(findings, Check::Listing, "the client says that it loads our hooks")
 }
 
 /// What stands in the file as the client should load it, and what it says to have loaded.

@@ -90,8 +90,6 @@ checks! {
     Version => "version", Client;
     /// The client's own word on which hooks it loaded.
     Listing => "loaded", Client;
-    /// The handlers answer as they should, started as the client starts them.
-    Canary => "canary", Client;
     /// The program that the handlers start.
     Program => "program", Guard;
     /// Owners and modes of our folders and files.
@@ -120,6 +118,9 @@ checks! {
     Clock => "clock", Machine;
     /// There is room.
     Disk => "disk", Machine;
+    /// The handlers answer as they should, started as the client starts them. Last, since what is wrong
+    /// there mostly has its cause above.
+    Canary => "canary", Client;
 }
 
 /// One result of a check.

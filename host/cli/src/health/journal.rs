@@ -43,7 +43,12 @@ pub fn database(home: &Home) -> (Vec<Finding>, Option<Facts>) {
         findings.push(Finding::warning(Check::Database, what, "run `portcullis maintain`; end what keeps the journal open"));
     }
     if findings.is_empty() {
-        let what = format!("{} records of {} sessions, {}", facts.records, facts.sessions, size(facts.size + facts.log_size));
+        let what = format!(
+            "{} of {}, {}",
+            count(facts.records, "record"),
+            count(facts.sessions, "session"),
+            size(facts.size.saturating_add(facts.log_size))
+        );
         findings.push(Finding::ok(Check::Database, what));
     }
     (findings, Some(facts))
@@ -109,9 +114,12 @@ pub fn chain(store: &mut Store, anchors: &[PathBuf]) -> Vec<Finding> {
     let kept: Vec<Finding> = anchors.iter().flat_map(|path| anchor(store, path)).collect();
     findings.extend(kept);
     if findings.is_empty() {
-        let elsewhere =
-            if anchors.is_empty() { String::new() } else { format!(", and agrees with {} kept elsewhere", count(anchors.len(), "file")) };
-        findings.push(Finding::ok(Check::Chain, format!("{} in one chain{elsewhere}", count(verification.records as usize, "record"))));
+        let elsewhere = if anchors.is_empty() {
+            String::new()
+        } else {
+            format!(", and agrees with {} kept elsewhere", count(anchors.len() as u64, "file"))
+        };
+        findings.push(Finding::ok(Check::Chain, format!("{} in one chain{elsewhere}", count(verification.records, "record"))));
     }
     findings
 }
@@ -137,7 +145,7 @@ fn anchor(store: &mut Store, path: &Path) -> Vec<Finding> {
     let anchors: Vec<Anchor> = parsed.into_iter().flatten().collect();
     let mut findings = Vec::new();
     if broken > 0 {
-        let what = format!("{} of `{shown}` are no anchors", count(broken, "line"));
+        let what = format!("{} of `{shown}` are no anchors", count(broken as u64, "line"));
         findings.push(Finding::warning(Check::Chain, what, "find out who wrote to it"));
     }
     match store.check_anchors(&anchors) {
@@ -202,8 +210,7 @@ pub fn faults(store: &Store, now: u64) -> Vec<Finding> {
     }
     let tell = |(source, (times, newest, id)): (String, (u64, String, String))| {
         let whose = if source == "host" { "Portcullis itself".to_owned() } else { format!("the plugin `{}`", one_line(&source, 64)) };
-        let what =
-            format!("{whose} had {} in the last day; the newest: {newest}", count(usize::try_from(times).unwrap_or(usize::MAX), "fault"));
+        let what = format!("{whose} had {} in the last day; the newest: {newest}", count(times, "fault"));
         Finding::warning(Check::Faults, what, format!("`portcullis explain {id}` shows it"))
     };
     super::finding::or_ok(by_source.into_iter().map(tell).collect(), Check::Faults, "none in the last day")
@@ -287,6 +294,6 @@ fn each(store: &Store, since: u64, kind: Option<RecordKind>, mut look: impl FnMu
     })
 }
 
-fn count(number: usize, what: &str) -> String {
+fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -84,9 +84,9 @@ fn content(path: &Path) -> Content {
 
 /// Whether the files can be read and the client takes them.
 pub fn readable(files: &[File]) -> Vec<Finding> {
-    let there: Vec<String> = files.iter().filter(|file| file.settings().is_some()).map(File::shown).collect();
+    let there = files.iter().filter(|file| file.settings().is_some()).count();
     let findings = files.iter().flat_map(unusable).collect();
-    or_ok(findings, Check::Settings, format!("the client takes {} settings file{}", there.len(), if there.len() == 1 { "" } else { "s" }))
+    or_ok(findings, Check::Settings, format!("the client takes {there} settings file{}", if there == 1 { "" } else { "s" }))
 }
 
 fn unusable(file: &File) -> Vec<Finding> {
