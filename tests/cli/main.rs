@@ -7,6 +7,7 @@ mod bad_input;
 mod captures;
 mod commands;
 mod common;
+mod configuration;
 mod doctor;
 mod faults;
 mod install;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         bad_input::tests(),
         captures::tests(),
         commands::tests(),
+        configuration::tests(),
         doctor::tests(),
         faults::tests(),
         install::tests(),

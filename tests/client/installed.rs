@@ -1,8 +1,6 @@
 //! What `install` says of the client, held against the client's own word: which settings files it drops,
 //! which hooks it loads, and that all is as before when we are gone.
 
-#![allow(clippy::indexing_slicing, reason = "a JSON value that is not there is null")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
@@ -76,7 +74,7 @@ fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
     ensure!(letter.exists() && told.get("toolu_delete").is_some_and(|told| told.error), "it was not refused: {told:?}");
     let records = evidence.journal?;
     ensure!(records.iter().any(|record| record["kind"] == "review" && record["verdict"] == "block"), "no record tells of it");
-    uninstall(scratch, programs, &[], None)?;
+    uninstall(scratch, programs, &[])?;
     ensure!(fs::read_to_string(&settings)? == before, "the settings are not as before: {:?}", fs::read_to_string(&settings));
     let evidence = run::run(&session(), scratch, programs)?;
     let told = tool_results(&evidence.conversation);
@@ -102,8 +100,6 @@ fn managed(scratch: &Scratch, programs: &Programs) -> Result<()> {
         );
         ensure!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] == json!(["hook", "claude"]), "{settings}");
     }
-    uninstall(scratch, programs, &["--managed"], Some(&machine))?;
-    ensure!(!machine.join("claude-code/managed-settings.d").exists(), "something of the machine's settings is left");
     Ok(())
 }
 
@@ -392,7 +388,7 @@ fn installed(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine
 }
 
 /// As a person would, at a terminal.
-fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine: Option<&Path>) -> Result<()> {
+fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str]) -> Result<()> {
     let line = format!("'{}' uninstall claude {}", programs.portcullis.display(), arguments.join(" "));
     let log = scratch.root().join("terminal");
     // The word that is shown goes to the log, and from there to where a person would type it.
@@ -400,7 +396,7 @@ fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine
         "( for i in $(seq 600); do word=$(sed -n 's/.*Type `\\([a-z]*\\)`.*/\\1/p' '{log}' 2>/dev/null); [ -n \"$word\" ] && {{ echo \"$word\"; sleep 1; exit; }}; sleep .1; done ) | script -qefc \"{line}\" '{log}'",
         log = log.display()
     );
-    let mut command = machine::program_that_writes(Path::new("sh"), machine);
+    let mut command = Command::new("sh");
     command.args(["-c", &typist]).current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
     let output = command.output().context("cannot start `script`: install util-linux")?;
     let shown = String::from_utf8_lossy(&output.stdout);

@@ -68,6 +68,11 @@ enum Command {
     Allow(commands::allow::Arguments),
     /// Begin a new journal where the old one is damaged. For a person at a terminal
     Recover(commands::recover::Arguments),
+    /// Look at the configuration: what holds and why, what is wrong, the schema for editors
+    #[command(subcommand)]
+    Config(commands::config::Command),
+    /// Let a project's configuration do more than tighten. For a person at a terminal
+    Trust(commands::trust::Arguments),
     /// Let the guard only observe for a while. For a person at a terminal
     Pause(commands::pause::Arguments),
     /// End a pause
@@ -118,6 +123,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
+        Command::Config(command) => commands::config::run(&command),
+        Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),
         Command::Allow(arguments) => commands::allow::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),

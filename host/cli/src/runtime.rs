@@ -68,7 +68,7 @@ impl Reviewer {
                 entries.push(entry);
             }
         }
-        unknown_plugins(&setup.config, &entries)?;
+        unknown_plugins(&setup.config, |name| entries.iter().any(|entry| entry.name == name))?;
         let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
         let plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
         let masker = Masker::new(setup.mask_key, &setup.config.policy.personal_data);
@@ -205,13 +205,20 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Whether every plugin that the configuration speaks of is there.
+///
+/// # Errors
+/// One is not, or the plugin folder cannot be read.
+pub fn plugins_are_there(config: &Config) -> Result<()> {
+    let files = components(&config.plugins_dir)?;
+    unknown_plugins(config, |name| files.iter().any(|path| path.file_stem().is_some_and(|stem| stem == name)))
+}
+
 /// A setting for a plugin that is not there is a mistake: its owner thinks that a check runs.
-fn unknown_plugins(config: &Config, entries: &[Entry]) -> Result<()> {
+fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()> {
     for (name, said) in &config.plugins {
         let switched_off = said.enabled == Some(false);
-        let known = entries.iter().any(|entry| &entry.name == name)
-            || portcullis_builtin::find(name).is_some()
-            || name == portcullis_builtin::SHELL_READER.name;
+        let known = loaded(name) || portcullis_builtin::find(name).is_some() || name == portcullis_builtin::SHELL_READER.name;
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
             anyhow::bail!(

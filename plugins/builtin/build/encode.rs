@@ -19,6 +19,18 @@ pub(crate) fn component(module: &[u8]) -> Result<Vec<u8>> {
     Ok(component)
 }
 
+/// What a checked component says of itself, as JSON; empty where it need not say anything.
+pub(crate) fn descriptor(component: &[u8]) -> Result<String> {
+    for payload in Parser::new(0).parse_all(component) {
+        if let Payload::CustomSection(section) = payload?
+            && section.name() == DESCRIPTOR
+        {
+            return Ok(std::str::from_utf8(section.data())?.to_owned());
+        }
+    }
+    Ok(String::new())
+}
+
 /// The module without its descriptor, and the descriptor.
 fn split(bytes: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
     let mut module = Module::new();

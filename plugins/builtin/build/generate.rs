@@ -1,5 +1,6 @@
 //! Rust that embeds the components.
 
+use crate::encode;
 use crate::guests::{Guest, Kind};
 use anyhow::{Context, Result};
 use std::fmt::Write;
@@ -16,9 +17,10 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
         let digest = blake3::hash(bytes).to_hex();
         let kind = guest.kind.variant();
         let literal = format!(
-            "Builtin {{ name: {:?}, kind: Kind::{kind}, digest: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }}",
+            "Builtin {{ name: {:?}, kind: Kind::{kind}, digest: {:?}, descriptor: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }}",
             guest.name,
             digest.as_str(),
+            encode::descriptor(bytes)?,
             format!("/{file}"),
         );
         if guest.kind == Kind::ShellReader {

@@ -16,6 +16,9 @@ pub struct Builtin {
     pub kind: Kind,
     /// BLAKE3 of `bytes`, 64 hex digits.
     pub digest: &'static str,
+    /// What the component says of itself: the JSON of its section `portcullis-descriptor`, here to be read
+    /// without looking for it in the bytes. Empty for the shell reader.
+    pub descriptor: &'static str,
     /// The component.
     pub bytes: &'static [u8],
 }

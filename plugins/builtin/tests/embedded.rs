@@ -36,6 +36,15 @@ fn every_plugin_is_there() {
 }
 
 #[test]
+fn descriptors_are_in_the_bytes() {
+    for builtin in ALL {
+        assert!(builtin.descriptor.starts_with(&format!("{{\"name\":\"{}\",", builtin.name)), "{}", builtin.name);
+        assert!(contains(builtin.bytes, builtin.descriptor), "{}", builtin.name);
+    }
+    assert_eq!(SHELL_READER.descriptor, "");
+}
+
+#[test]
 fn digests_are_the_bytes() {
     for builtin in every() {
         assert_eq!(blake3::hash(builtin.bytes).to_hex().as_str(), builtin.digest, "{}", builtin.name);

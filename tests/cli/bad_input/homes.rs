@@ -219,12 +219,12 @@ fn configurations() -> Vec<Case> {
         row(
             "a setting that nobody knows",
             |site| site.write("config.toml", "mod = \"observe\"\n"),
-            &["config.toml", "line 1, column 1", "unknown field `mod`", "expected"],
+            &["config.toml", "line 1, column 1", "`mod` is unknown; did you mean `mode`?"],
         ),
         row(
             "a setting of the wrong type",
             |site| site.write("config.toml", "\n[limits]\nfile_operations = \"many\"\n"),
-            &["config.toml", "line 3, column 19", "invalid type"],
+            &["config.toml", "line 3, column 19", "is text; it must be a whole number"],
         ),
         row("a value that cannot be", |site| site.write("config.toml", "mode = \"off\"\n"), &["line 1, column 8", "`blocking`"]),
         row("a configuration that is no TOML", |site| site.write("config.toml", "{}"), &["config.toml", "line 1"]),

@@ -5,6 +5,7 @@
 mod events;
 mod homes;
 mod plugins;
+mod projects;
 mod workspace;
 
 use crate::common::reply::Answer;
@@ -92,7 +93,7 @@ impl Case {
 }
 
 pub fn tests() -> Vec<Trial> {
-    let cases = [events::cases(), homes::cases(), plugins::cases()];
+    let cases = [events::cases(), homes::cases(), plugins::cases(), projects::cases()];
     let cases = cases.into_iter().flatten().map(|case| trial(format!("bad input: {}", case.name), move || check(&case)));
     cases.chain(workspace::tests()).chain([trial("bad input: nobody reads the answer", unread)]).collect()
 }

@@ -129,6 +129,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
         config.policy.mode = Mode::Observe;
     }
     let durability = config.durability;
+    let untrusted = config.notice();
     let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
     match event.kind {
         EventKind::BeforeTool(_) | EventKind::SessionStart { .. } => reviewer.plugins.load_ahead(false),
@@ -173,6 +174,9 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
             reply.person.extend(put_back(&home, Path::new(file), event, now, durability));
         }
         _ => {}
+    }
+    if matches!(event.kind, EventKind::SessionStart { .. }) {
+        reply.person.extend(untrusted);
     }
     Ok((reply, waits))
 }

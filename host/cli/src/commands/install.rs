@@ -261,7 +261,7 @@ fn write(
     client: Option<&Path>,
     report: &mut Report,
 ) -> Result<()> {
-    let Original { before, kept, folders: earlier } = original(home, found, document, site)?;
+    let (before, kept, earlier) = original(home, found, document, site)?;
     let bytes = edited.bytes();
     let missing: Vec<PathBuf> =
         found.real.ancestors().skip(1).take_while(|above| above.symlink_metadata().is_err()).map(Path::to_owned).collect();
@@ -291,20 +291,13 @@ fn write(
     Ok(())
 }
 
-/// What `uninstall` is to give back.
-struct Original {
-    before: Option<Vec<u8>>,
-    kept: Vec<String>,
-    folders: Vec<PathBuf>,
-}
-
-/// What was there before us: an earlier installation's original where nothing else has changed
+/// What `uninstall` is to give back: an earlier installation's original where nothing else has changed
 /// since, else what is there now without us.
-fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Result<Original> {
+fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Result<(Option<Vec<u8>>, Vec<String>, Vec<PathBuf>)> {
     let earlier =
         backup::receipt(home, &found.path)?.filter(|earlier| found.bytes.as_deref().map(backup::digest).as_ref() == Some(&earlier.after));
     if let Some(earlier) = earlier {
-        return Ok(Original { before: backup::before(home, &earlier)?, kept: earlier.kept, folders: earlier.folders });
+        return Ok((backup::before(home, &earlier)?, earlier.kept, earlier.folders));
     }
     let kept = edit::empty_containers(document.value());
     let without = edit::uninstall(document, &site.wanted, &kept)?;
@@ -313,7 +306,7 @@ fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Res
         (Some(_), false) => Some(without.bytes()),
         (None, _) => None,
     };
-    Ok(Original { before, kept, folders: Vec::new() })
+    Ok((before, kept, Vec::new()))
 }
 
 /// A journal that cannot be written does not undo what was done: it is said.

@@ -2,6 +2,7 @@
 
 pub mod allow;
 pub mod audit;
+pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
@@ -14,4 +15,5 @@ pub mod recover;
 pub mod replay;
 pub mod review;
 pub mod status;
+pub mod trust;
 pub mod uninstall;

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
     let config = match &arguments.config_file {
-        Some(path) => Config::read_file(path)?,
+        Some(path) => Config::read_file(path, &places)?,
         None => Config::load(&places, Some(&home))?,
     };
     let mut reviewer = Reviewer::new(Setup {

@@ -1,90 +1,32 @@
-//! The configuration file: TOML, read strictly, turned into the core's policy and the engine's entries.
+//! The configuration: the organisation's, the person's and the project's file, as policy and entries.
 //!
-//! Only the user's own file is read; a project's file comes with trust in its digest. An unknown key, a
-//! wrong type or an impossible value is an error with file, line and column: a guard that silently
-//! ignores a line of its configuration is not doing what its owner thinks.
+//! Without any file everything has its default. A file that cannot be used is an error, whosever it is:
+//! a guard that runs on half of its configuration is not doing what its owner thinks. The table of keys
+//! stands in [`keys`], what a file says in [`parse`], who goes before whom in [`layers`].
 
-use crate::places::Places;
-use anyhow::{Context, Result, anyhow, bail};
+pub mod file;
+pub mod keys;
+pub mod layers;
+pub mod parse;
+pub mod plugins;
+pub mod problem;
+pub mod schema;
+pub mod trust;
+
+use crate::places::{PROJECT_FILE, Places};
+use anyhow::Result;
+use layers::{Entry, Ignored, Layer, Read, Scene, Settled, Why};
 use portcullis_core::fault::OnFault;
-use portcullis_core::mask::Kind as MaskKind;
 use portcullis_core::policy::{InterventionPolicy, LimitPolicy, Mode, Policy, ScopePolicy, Strategy};
-use portcullis_engine::{Setting, SettingValue};
+use portcullis_core::text::one_line;
+use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_store::{Durability, Home};
-use serde::Deserialize;
+use problem::{BadConfiguration, Problems};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file's name inside the configuration folder.
 pub const FILE: &str = "config.toml";
-
-/// What the file says, as it stands there.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct File {
-    mode: Option<Mode>,
-    durability: Option<DurabilityName>,
-    plugins_dir: Option<PathBuf>,
-    hold_settings: Option<bool>,
-    scope: Scope,
-    limits: Limits,
-    interventions: Interventions,
-    mask: Mask,
-    plugins: BTreeMap<String, Plugin>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum DurabilityName {
-    Process,
-    Full,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Scope {
-    folders: Vec<String>,
-    scratch: Option<Vec<String>>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Limits {
-    file_operations: Option<u64>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Interventions {
-    strategy: Option<StrategyName>,
-    disabled: Vec<String>,
-    most: Option<u32>,
-    cooldown_seconds: Option<u64>,
-    escalation_delay_seconds: Option<u64>,
-    escalation_delay_steps: Option<u64>,
-    templates: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StrategyName {
-    Progressive,
-    PatternSpecific,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Mask {
-    personal: Option<Vec<MaskKind>>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Plugin {
-    enabled: Option<bool>,
-    on_fault: Option<OnFault>,
-    settings: toml::Table,
-}
 
 /// The configuration in the terms of those who use it.
 #[derive(Clone, Debug)]
@@ -97,6 +39,10 @@ pub struct Config {
     pub plugins_dir: PathBuf,
     /// What is said of single plugins, by name.
     pub plugins: BTreeMap<String, PluginConfig>,
+    /// How the journal is kept.
+    pub audit: Audit,
+    /// What the project's file says and what does not count, because nobody trusted that file.
+    pub untrusted: Vec<Ignored>,
 }
 
 /// What is said of one plugin.
@@ -106,215 +52,235 @@ pub struct PluginConfig {
     pub enabled: Option<bool>,
     /// What its faults mean.
     pub on_fault: Option<OnFault>,
-    /// Its own settings, flattened.
+    /// Its own settings, flattened, by name.
     pub settings: Vec<Setting>,
 }
 
+/// How the journal is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Days after which a record is removed; 0 keeps all.
+    pub retention_days: u32,
+    /// Files that get the journal's head.
+    pub anchors: Vec<PathBuf>,
+}
+
 impl Config {
-    /// Reads the configuration; without one everything has its default.
+    /// The configuration that holds in these places. `home` tells which project files a person trusted.
     ///
     /// # Errors
     /// A file cannot be read, or something in it is unknown, of a wrong type or impossible.
-    pub fn load(places: &Places, _home: Option<&Home>) -> Result<Self> {
-        let folder = places.config.as_path();
-        let path = folder.join(FILE);
-        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            // A pipe would wait for a writer, and a device might never end.
-            return Err(unreadable(&path, &std::io::Error::other("it is not a file")));
-        }
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::parse("", folder, None),
-            Err(error) => return Err(unreadable(&path, &error)),
-        };
-        Self::parse(&text, folder, Some(path))
+    pub fn load(places: &Places, home: Option<&Home>) -> Result<Self> {
+        Ok(Self::of(&settle(places, home, None)?, places))
     }
 
-    /// Reads a named file.
+    /// The configuration of one file alone.
     ///
     /// # Errors
-    /// As for `read`; a missing file is an error here.
-    pub fn read_file(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        Self::parse(&text, folder, Some(path.to_owned()))
+    /// As for `load`; a missing file is an error here.
+    pub fn read_file(path: &Path, places: &Places) -> Result<Self> {
+        let file = one(path)?;
+        let scene = Scene { person: &places.person, project: None, trusted: false, pipeline: None };
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(Self::of(&layers::settle(&[file], &scene), &Places { config: folder, ..places.clone() }))
     }
 
-    fn parse(text: &str, folder: &Path, path: Option<PathBuf>) -> Result<Self> {
-        let name = path.as_deref().unwrap_or(Path::new(FILE)).display().to_string();
-        let file: File = toml::from_str(text).map_err(|error| anyhow!(place(&name, text, &error)))?;
-        let policy = file.policy().with_context(|| format!("in the configuration `{name}`"))?;
-        let plugins = file.plugins.iter().map(|(plugin, config)| Ok((plugin.clone(), config.read(plugin)?))).collect::<Result<_>>();
-        Ok(Self {
-            policy,
-            durability: match file.durability {
-                Some(DurabilityName::Full) => Durability::Full,
-                Some(DurabilityName::Process) | None => Durability::Process,
-            },
-            plugins_dir: folder.join(file.plugins_dir.clone().unwrap_or_else(|| "plugins".into())),
-            plugins: plugins.with_context(|| format!("in the configuration `{name}`"))?,
-        })
-    }
-}
-
-impl File {
-    fn policy(&self) -> Result<Policy> {
-        let default = Policy::default();
-        for folder in self.scope.folders.iter().chain(self.scope.scratch.iter().flatten()) {
-            if !folder.starts_with('/') && !folder.starts_with("~/") {
-                bail!("`scope`: the folder `{folder}` must begin with `/` or `~/`");
-            }
-        }
-        if let Some(unknown) =
-            self.interventions.disabled.iter().find(|name| !portcullis_core::intervene::Kind::ALL.iter().any(|kind| kind.as_str() == *name))
-        {
-            let known: Vec<&str> = portcullis_core::intervene::Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-            bail!("`interventions.disabled`: there is no intervention `{unknown}`; there are {}", known.join(", "));
-        }
-        if let Some(kind) = self.mask.personal.iter().flatten().find(|kind| !matches!(kind, MaskKind::Email | MaskKind::PaymentCard)) {
-            bail!("`mask.personal`: `{kind}` is no kind of personal data; there are email, payment-card");
-        }
-        let limits = LimitPolicy { file_operations: self.limits.file_operations.unwrap_or(default.limits.file_operations) };
-        if limits.file_operations == 0 {
-            bail!("`limits.file_operations` must be at least 1");
-        }
-        Ok(Policy {
-            mode: self.mode.unwrap_or(default.mode),
-            scope: ScopePolicy {
-                folders: self.scope.folders.clone(),
-                scratch: self.scope.scratch.clone().unwrap_or(default.scope.scratch),
-            },
-            limits,
-            interventions: self.interventions.policy(),
-            personal_data: self.mask.personal.clone().unwrap_or(default.personal_data),
-            hold_settings: self.hold_settings.unwrap_or(default.hold_settings),
-            guarded: default.guarded,
-        })
-    }
-}
-
-impl Interventions {
-    fn policy(&self) -> InterventionPolicy {
-        let default = InterventionPolicy::default();
-        let ms = |seconds: Option<u64>, default: u64| seconds.map_or(default, |seconds| seconds.saturating_mul(1000));
-        InterventionPolicy {
-            strategy: match self.strategy {
-                Some(StrategyName::PatternSpecific) => Strategy::PatternSpecific,
-                Some(StrategyName::Progressive) => Strategy::Progressive,
-                None => default.strategy,
-            },
-            disabled: self.disabled.clone(),
-            most: self.most.unwrap_or(default.most),
-            cooldown_ms: ms(self.cooldown_seconds, default.cooldown_ms),
-            escalation_delay_ms: ms(self.escalation_delay_seconds, default.escalation_delay_ms),
-            escalation_delay_steps: self.escalation_delay_steps.unwrap_or(default.escalation_delay_steps),
-            templates: self.templates.clone(),
-        }
-    }
-}
-
-impl Plugin {
-    fn read(&self, name: &str) -> Result<PluginConfig> {
-        let mut settings = Vec::new();
-        flatten(&mut settings, "", &self.settings).with_context(|| format!("`plugins.{name}.settings`"))?;
-        // Their order means nothing, so it must not tell prepared settings apart either.
-        settings.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(PluginConfig { enabled: self.enabled, on_fault: self.on_fault, settings })
-    }
-}
-
-fn flatten(settings: &mut Vec<Setting>, prefix: &str, table: &toml::Table) -> Result<()> {
-    for (key, value) in table {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        let value = match value {
-            toml::Value::Table(table) => {
-                flatten(settings, &key, table)?;
-                continue;
-            }
-            toml::Value::String(text) => SettingValue::Text(text.clone()),
-            toml::Value::Integer(number) => SettingValue::Integer(*number),
-            toml::Value::Float(number) => SettingValue::Decimal(*number),
-            toml::Value::Boolean(flag) => SettingValue::Flag(*flag),
-            toml::Value::Array(items) => texts(&key, items)?,
-            toml::Value::Datetime(_) => bail!("`{key}` is a date; plugins take text, numbers, booleans and lists of text"),
+    /// What a person should know at the start of a session: that the project's file says more than counts.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let named: Vec<String> = self.untrusted.iter().take(5).map(|ignored| format!("`{}`", one_line(&ignored.path, 64))).collect();
+        let more = match self.untrusted.len().checked_sub(named.len()) {
+            None | Some(0) => String::new(),
+            Some(more) => format!(" and {more} more"),
         };
-        settings.push(Setting { key, value });
+        (!named.is_empty()).then(|| {
+            format!(
+                "Portcullis does not count {}{more} of this project's `{PROJECT_FILE}`: nobody trusted that file. `portcullis trust` shows what it wants.",
+                named.join(", ")
+            )
+        })
     }
-    Ok(())
+
+    fn of(settled: &Settled, places: &Places) -> Self {
+        let holds = Holds(settled);
+        Self {
+            policy: holds.policy(),
+            durability: if holds.text("durability") == "full" { Durability::Full } else { Durability::Process },
+            plugins_dir: holds.plugins_dir(places),
+            plugins: holds.plugins(),
+            audit: Audit {
+                retention_days: u32::try_from(holds.number("audit.retention_days")).unwrap_or(u32::MAX),
+                anchors: holds.texts("audit.anchors").iter().map(|path| at_home(path, &places.person)).collect(),
+            },
+            untrusted: settled.ignored.iter().filter(|ignored| ignored.why == Why::Untrusted).cloned().collect(),
+        }
+    }
 }
 
-fn texts(key: &str, items: &[toml::Value]) -> Result<SettingValue> {
-    let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-    texts.map(SettingValue::Texts).ok_or_else(|| anyhow!("`{key}` must be a list of text"))
+/// What holds in these places, with its origins. `pipeline` is taken in place of those that match.
+///
+/// # Errors
+/// As for `Config::load`.
+pub fn settle(places: &Places, home: Option<&Home>, pipeline: Option<&str>) -> Result<Settled, BadConfiguration> {
+    let files = read(places)?;
+    let project = files.iter().find(|file| file.layer == Layer::Project);
+    let trusted = match (project, home, &places.project) {
+        (Some(file), Some(home), Some(folder)) => trust::holds(home, folder, &file.digest),
+        _ => false,
+    };
+    Ok(settled(places, &files, trusted, pipeline))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow!("cannot read the configuration `{}`: {error}; it must be a text file that you can read", path.display())
+/// What holds by these files, with the project's trusted or not.
+pub fn settled(places: &Places, files: &[Read], trusted: bool, pipeline: Option<&str>) -> Settled {
+    layers::settle(files, &Scene { person: &places.person, project: places.project.as_deref(), trusted, pipeline })
 }
 
-/// The error with its file, line and column, in one line.
-fn place(name: &str, text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', "; ");
-    let Some(span) = error.span() else { return format!("the configuration `{name}`: {message}") };
-    let before = text.get(..span.start).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    format!("the configuration `{name}`, line {line}, column {column}: {message}")
+/// Reads the files that are there.
+///
+/// # Errors
+/// What is wrong with any of them.
+pub fn read(places: &Places) -> Result<Vec<Read>, BadConfiguration> {
+    let own = places.config.join(FILE);
+    let mut texts =
+        vec![(Layer::Managed, places.managed.clone(), file::read_managed(&places.managed)), (Layer::User, own.clone(), file::read(&own))];
+    if let Some(project) = &places.project {
+        texts.push((Layer::Project, project.join(PROJECT_FILE), file::read_in_project(project, PROJECT_FILE)));
+    }
+    let (mut files, mut bad) = (Vec::new(), Vec::new());
+    for (layer, path, text) in texts {
+        match text.and_then(|text| text.map(|text| parsed(layer, &path, &text)).transpose()) {
+            Ok(file) => files.extend(file),
+            Err(problems) => bad.push(problems),
+        }
+    }
+    if bad.is_empty() { Ok(files) } else { Err(BadConfiguration(bad)) }
+}
+
+/// Reads one file, as if it were the person's.
+///
+/// # Errors
+/// What is wrong with it; it has to be there.
+pub fn one(path: &Path) -> Result<Read, BadConfiguration> {
+    let text = file::read(path).and_then(|text| text.ok_or_else(|| Problems::whole(path, "there is no such file".into())));
+    text.and_then(|text| parsed(Layer::User, path, &text)).map_err(|problems| BadConfiguration(vec![problems]))
+}
+
+fn parsed(layer: Layer, path: &Path, text: &str) -> Result<Read, Problems> {
+    let (document, mut problems, more) = parse::parse(text);
+    problems.extend(plugins::wrong_settings(document.all()));
+    if problems.is_empty() {
+        return Ok(Read { layer, path: path.to_owned(), document, digest: blake3::hash(text.as_bytes()) });
+    }
+    problems.sort();
+    let over = problems.len().saturating_sub(problem::MOST);
+    problems.truncate(problem::MOST);
+    Err(Problems { file: path.to_owned(), problems, more: more + over })
+}
+
+/// What holds, in the terms of those who use it. Every value was checked when it was read; where a key
+/// were missing in the table its type's zero would stand for it, which a test rules out.
+struct Holds<'a>(&'a Settled);
+
+impl Holds<'_> {
+    fn policy(&self) -> Policy {
+        let millis = |path: &str| self.number(path).saturating_mul(1000);
+        let word = |path: &str| self.text(path);
+        let mode = word("mode");
+        let strategy = word("interventions.strategy");
+        let personal = self.texts("mask.personal");
+        let default = Policy::default();
+        Policy {
+            mode: Mode::ALL.iter().copied().find(|known| known.as_str() == mode).unwrap_or(default.mode),
+            scope: ScopePolicy { folders: self.texts("scope.folders"), scratch: self.texts("scope.scratch") },
+            limits: LimitPolicy { file_operations: self.number("limits.file_operations") },
+            interventions: InterventionPolicy {
+                strategy: Strategy::ALL.iter().copied().find(|known| known.as_str() == strategy).unwrap_or(default.interventions.strategy),
+                disabled: self.texts("interventions.disabled"),
+                most: u32::try_from(self.number("interventions.most")).unwrap_or(u32::MAX),
+                cooldown_ms: millis("interventions.cooldown_seconds"),
+                escalation_delay_ms: millis("interventions.escalation_delay_seconds"),
+                escalation_delay_steps: self.number("interventions.escalation_delay_steps"),
+                templates: self.templates(),
+            },
+            guarded: default.guarded,
+            personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
+            hold_settings: self.value("hold_settings") != Some(Value::Flag(false)),
+        }
+    }
+
+    fn plugins_dir(&self, places: &Places) -> PathBuf {
+        let folder = self.text("plugins_dir");
+        let project = places.project.as_ref().map(|project| project.join(PROJECT_FILE));
+        let base = match self.0.entries.get("plugins_dir").map(|entry| entry.origin.layer) {
+            Some(Layer::Managed) => places.managed.parent(),
+            Some(Layer::Project) => project.as_deref().and_then(Path::parent),
+            Some(Layer::User) | None => Some(places.config.as_path()),
+        };
+        base.unwrap_or(&places.config).join(at_home(&folder, &places.person))
+    }
+
+    fn templates(&self) -> BTreeMap<String, String> {
+        let templates = self.of_key("interventions.templates.*");
+        templates.filter_map(|entry| Some((entry.said.name.clone(), text_of(&entry.said.value)?))).collect()
+    }
+
+    fn plugins(&self) -> BTreeMap<String, PluginConfig> {
+        let mut plugins: BTreeMap<String, PluginConfig> = BTreeMap::new();
+        for entry in self.0.entries.values().filter(|entry| entry.said.path.starts_with("plugins.")) {
+            let (said, value) = (&entry.said, &entry.said.value);
+            let plugin = plugins.entry(said.name.clone()).or_default();
+            match (said.key.path, value) {
+                ("plugins.*.enabled", Value::Flag(flag)) => plugin.enabled = Some(*flag),
+                ("plugins.*.on_fault", Value::Text(word)) => {
+                    plugin.on_fault = OnFault::ALL.iter().copied().find(|known| known.as_str() == word);
+                }
+                _ => plugin.settings.push(Setting { key: said.setting.clone(), value: value.clone() }),
+            }
+        }
+        // Their order means nothing, so it must not tell prepared settings apart either.
+        plugins.values_mut().for_each(|plugin| plugin.settings.sort_by(|a, b| a.key.cmp(&b.key)));
+        plugins
+    }
+
+    fn of_key(&self, path: &'static str) -> impl Iterator<Item = &Entry> {
+        self.0.entries.values().filter(move |entry| entry.said.key.path == path)
+    }
+
+    fn value(&self, path: &str) -> Option<Value> {
+        self.0.value(keys::named(path)?)
+    }
+
+    fn text(&self, path: &str) -> String {
+        self.value(path).and_then(|value| text_of(&value)).unwrap_or_default()
+    }
+
+    fn texts(&self, path: &str) -> Vec<String> {
+        match self.value(path) {
+            Some(Value::Texts(texts)) => texts,
+            _ => Vec::new(),
+        }
+    }
+
+    fn number(&self, path: &str) -> u64 {
+        match self.value(path) {
+            Some(Value::Integer(number)) => u64::try_from(number).unwrap_or_default(),
+            _ => 0,
+        }
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    if let Value::Text(text) = value { Some(text.clone()) } else { None }
+}
+
+/// A path that may begin with the home folder.
+fn at_home(path: &str, person: &str) -> PathBuf {
+    match path.strip_prefix("~/").filter(|_| !person.is_empty()) {
+        Some(below) => Path::new(person).join(below),
+        None => PathBuf::from(path),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Config> {
-        Config::parse(text, Path::new("/home/me/.config/portcullis"), None)
-    }
-
-    #[test]
-    fn nothing_said_means_the_defaults() {
-        let config = read("").unwrap();
-        assert_eq!(config.policy, Policy::default());
-        assert_eq!(config.plugins_dir, Path::new("/home/me/.config/portcullis/plugins"));
-    }
-
-    #[test]
-    fn everything_can_be_said() {
-        let config = read(
-            "mode = \"observe\"\ndurability = \"full\"\nplugins_dir = \"/opt/checks\"\nhold_settings = false\n\
-             [scope]\nfolders = [\"/srv/data\"]\nscratch = [\"/tmp\"]\n[limits]\nfile_operations = 7\n\
-             [interventions]\nstrategy = \"pattern_specific\"\ndisabled = [\"emergency_stop\"]\nmost = 3\ncooldown_seconds = 5\n\
-             escalation_delay_seconds = 6\nescalation_delay_steps = 2\n[interventions.templates]\nloop = \"stop it\"\n\
-             [mask]\npersonal = [\"email\"]\n[plugins.risk]\non_fault = \"ask\"\n[plugins.risk.settings.scope]\nweight = 200\nnames = [\"a\"]\n",
-        )
-        .unwrap();
-        assert_eq!(config.policy.mode, Mode::Observe);
-        assert_eq!(config.plugins_dir, Path::new("/opt/checks"));
-        assert_eq!(config.policy.limits.file_operations, 7);
-        assert_eq!(config.policy.interventions.cooldown_ms, 5000);
-        let risk = &config.plugins["risk"];
-        assert_eq!(risk.on_fault, Some(OnFault::Ask));
-        let keys: Vec<&str> = risk.settings.iter().map(|setting| setting.key.as_str()).collect();
-        assert_eq!(keys, ["scope.names", "scope.weight"]);
-    }
-
-    #[test]
-    fn what_cannot_be_is_named_with_its_place() {
-        for (text, expected) in [
-            ("mod = \"observe\"", "line 1, column 1: unknown field `mod`"),
-            ("mode = \"off\"", "line 1, column 8: unknown variant `off`"),
-            ("[limits]\nfile_operations = \"many\"", "line 2, column 19: invalid type"),
-            ("[limits]\nfile_operations = 0", "`limits.file_operations` must be at least 1"),
-            ("[limits]\nfile_operations = -1", "line 2, column 19"),
-            ("[scope]\nfolders = [\"src\"]", "the folder `src` must begin with `/`"),
-            ("[interventions]\ndisabled = [\"shouting\"]", "no intervention `shouting`; there are soft_correction"),
-            ("[mask]\npersonal = [\"token\"]", "no kind of personal data"),
-            ("[plugins.risk]\non_fault = \"allow\"", "unknown variant `allow`"),
-            ("[plugins.risk.settings]\nx = [1]", "`x` must be a list of text"),
-            ("mode = ", "line 1, column 8"),
-        ] {
-            let problem = format!("{:#}", read(text).unwrap_err());
-            assert!(problem.contains(expected), "{text}: {problem}");
-            assert!(!problem.contains('\n'), "one line: {problem}");
-        }
-    }
-}
+mod tests;

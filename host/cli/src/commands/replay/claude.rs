@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
     let mut config = match &arguments.config_file {
-        Some(path) => Config::read_file(path)?,
+        Some(path) => Config::read_file(path, &places)?,
         None => Config::load(&places, Some(&home))?,
     };
     config.policy.mode = Mode::Observe;
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         if paint::closed() {
             break;
         }
-        replay(session, since, project.as_deref(), &mut reviewer, &mut tally, &mut progress);
+        replay(session, since, project.as_deref(), &mut reviewer, &mut tally);
         progress.done(session);
     }
     progress.end();
@@ -69,7 +69,7 @@ fn absolute(project: &Path) -> Result<PathBuf> {
         .with_context(|| format!("cannot tell where `{}` is", project.display()))
 }
 
-fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &mut Reviewer, tally: &mut Tally, progress: &mut Progress) {
+fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &mut Reviewer, tally: &mut Tally) {
     let mut past = Past::open(session);
     let mut state = Session::default();
     let mut place: Option<String> = None;
@@ -81,7 +81,6 @@ fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &
         if project.is_some_and(|project| !Path::new(place).starts_with(project)) {
             break;
         }
-        progress.event();
         for record in state.step(&item, reviewer) {
             tally.count(place, &session.name, &record);
         }
@@ -92,32 +91,24 @@ fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &
     tally.unread.extend(past.unread());
 }
 
-/// How far it is, on a terminal.
+/// How far it is, in bytes, on a terminal.
 struct Progress {
     shown: bool,
-    /// The size of all transcripts, in bytes.
     total: u64,
-    /// That of the sessions that are done.
     done: u64,
-    events: u64,
 }
 
 impl Progress {
     fn new(past: &[PastSession]) -> Self {
         let total = past.iter().map(size).sum();
-        Self { shown: std::io::stderr().is_terminal(), total, done: 0, events: 0 }
-    }
-
-    fn event(&mut self) {
-        self.events += 1;
-        if self.shown && self.events.is_multiple_of(100) {
-            let (percent, size) = (self.done * 100 / self.total.max(1), self.total >> 20);
-            anstream::eprint!("\rpast sessions: {percent} % of {size} MiB, {} events ", self.events);
-        }
+        Self { shown: std::io::stderr().is_terminal(), total, done: 0 }
     }
 
     fn done(&mut self, session: &PastSession) {
         self.done += size(session);
+        if self.shown {
+            anstream::eprint!("\rreviewing past sessions: {} % of {} MiB ", self.done * 100 / self.total.max(1), self.total >> 20);
+        }
     }
 
     fn end(&self) {

@@ -1,0 +1,178 @@
+//! `portcullis config`: what holds and where it comes from, what is wrong, and the schema for editors.
+
+use crate::config::keys::{self, KEYS, Key, toml_text};
+use crate::config::layers::{Entry, Ignored, Layer, Settled, Why};
+use crate::config::problem::BadConfiguration;
+use crate::config::{self, Config, schema};
+use crate::paint;
+use crate::places::Places;
+use crate::runtime;
+use anyhow::{Result, bail};
+use portcullis_core::text::one_line;
+use portcullis_store::Home;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Show every key with its value and where that comes from
+    Show {
+        /// Show what holds for the projects of this pipeline, in place of the current folder's project
+        #[arg(long, value_name = "NAME")]
+        pipeline: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Name everything that is wrong; exit code 1 when something is
+    Check {
+        /// A file to check as if it were yours; without it, the files that hold here
+        file: Option<PathBuf>,
+    },
+    /// Print the JSON schema of the file, for editors
+    Schema,
+}
+
+/// The most of a value that a line shows.
+const MOST_SHOWN: usize = 200;
+
+pub fn run(command: &Command) -> Result<u8> {
+    match command {
+        Command::Show { pipeline, json } => show(pipeline.as_deref(), *json),
+        Command::Check { file } => check(file.as_deref()),
+        Command::Schema => {
+            paint::print(&format!("{}\n", serde_json::to_string_pretty(&schema::schema())?));
+            Ok(0)
+        }
+    }
+}
+
+fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let files = config::read(&places)?;
+    if let Some(name) = pipeline
+        && !files.iter().any(|file| file.document.pipelines.iter().any(|pipeline| pipeline.name == name))
+    {
+        bail!("there is no pipeline `{}`", one_line(name, 64));
+    }
+    let settled = config::settle(&places, Some(&home), pipeline)?;
+    if as_json {
+        let keys: Vec<Json> = rows(&settled).iter().map(|row| row.json(&settled)).collect();
+        let ignored: Vec<Json> = settled.ignored.iter().map(|ignored| ignored_json(ignored, &settled)).collect();
+        let files: Vec<Json> = settled.files.iter().map(|(layer, path)| json!({ "layer": layer.as_str(), "path": path })).collect();
+        paint::print(&format!("{}\n", json!({ "files": files, "keys": keys, "ignored": ignored })));
+        return Ok(0);
+    }
+    for row in rows(&settled) {
+        let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
+        let path = one_line(&row.path, MOST_SHOWN);
+        paint::print(&format!("{path:<40} {}  {}\n", paint::bold(format!("{value:<16}")), paint::dim(row.origin(&settled))));
+    }
+    if !settled.ignored.is_empty() {
+        paint::print(&format!("\n{}\n", paint::warn("does not count")));
+    }
+    for ignored in &settled.ignored {
+        let file = place(&settled, ignored.layer, ignored.line);
+        let said = format!("{} = {}", one_line(&ignored.path, MOST_SHOWN), one_line(&ignored.value, MOST_SHOWN));
+        paint::print(&format!("  {said}  {}\n", paint::dim(format!("{file}: {}", ignored.why.in_words()))));
+    }
+    Ok(0)
+}
+
+/// A key with the value that holds.
+struct Row<'a> {
+    path: String,
+    value: Option<portcullis_engine::SettingValue>,
+    entry: Option<&'a Entry>,
+}
+
+/// Every key in the table's order; of those with names, what somebody said.
+fn rows(settled: &Settled) -> Vec<Row<'_>> {
+    KEYS.iter().filter(|key| !key.path.starts_with(keys::PIPELINES)).flat_map(|key| rows_of(settled, key)).collect()
+}
+
+fn rows_of<'a>(settled: &'a Settled, key: &Key) -> Vec<Row<'a>> {
+    if !key.path.contains('*') {
+        let entry = settled.entries.get(key.path);
+        return vec![Row { path: key.path.to_owned(), value: settled.value(key), entry }];
+    }
+    let said = settled.entries.values().filter(|entry| entry.said.key == key);
+    said.map(|entry| Row { path: entry.said.path.clone(), value: Some(entry.said.value.clone()), entry: Some(entry) }).collect()
+}
+
+impl Row<'_> {
+    fn origin(&self, settled: &Settled) -> String {
+        let Some(entry) = self.entry else { return "default".into() };
+        let file = place(settled, entry.origin.layer, entry.said.place.0);
+        let tightened = if entry.origin.tightened { " (tightened)" } else { "" };
+        match &entry.origin.pipeline {
+            Some(pipeline) => format!("{file} (pipeline {pipeline}){tightened}"),
+            None => format!("{file}{tightened}"),
+        }
+    }
+
+    fn json(&self, settled: &Settled) -> Json {
+        let origin = match self.entry {
+            None => json!("default"),
+            Some(entry) => json!({
+                "layer": entry.origin.layer.as_str(),
+                "file": file_of(settled, entry.origin.layer),
+                "line": entry.said.place.0,
+                "pipeline": entry.origin.pipeline,
+                "tightened": entry.origin.tightened,
+            }),
+        };
+        json!({ "key": self.path, "value": self.value.as_ref().map(schema::to_json), "origin": origin })
+    }
+}
+
+fn ignored_json(ignored: &Ignored, settled: &Settled) -> Json {
+    json!({
+        "key": ignored.path,
+        "value": ignored.value,
+        "layer": ignored.layer.as_str(),
+        "file": file_of(settled, ignored.layer),
+        "line": ignored.line,
+        "why": ignored.why.in_words(),
+        "needs_trust": ignored.why == Why::Untrusted,
+    })
+}
+
+fn file_of(settled: &Settled, layer: Layer) -> Option<&Path> {
+    settled.files.iter().find(|(known, _)| *known == layer).map(|(_, path)| path.as_path())
+}
+
+fn place(settled: &Settled, layer: Layer, line: usize) -> String {
+    let file = file_of(settled, layer).map(|path| one_line(&path.display().to_string(), 1024)).unwrap_or_default();
+    format!("{file}:{line}")
+}
+
+fn check(file: Option<&Path>) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let read = match file {
+        Some(path) => config::one(path).map(|read| vec![read]),
+        None => config::read(&places),
+    };
+    let files = match read {
+        Ok(files) => files,
+        Err(BadConfiguration(bad)) => {
+            bad.iter().flat_map(|problems| problems.lines()).for_each(|line| paint::print(&format!("{line}\n")));
+            return Ok(1);
+        }
+    };
+    // Which plugins there are is known only of the files that hold here.
+    if file.is_none()
+        && let Err(error) = runtime::plugins_are_there(&Config::load(&places, Home::open(&places.state).ok().as_ref())?)
+    {
+        paint::print(&format!("{error:#}\n"));
+        return Ok(1);
+    }
+    if files.is_empty() {
+        paint::print("there is no configuration: everything has its default\n");
+    }
+    for file in &files {
+        paint::print(&format!("{}: {}\n", one_line(&file.path.display().to_string(), 1024), paint::good("ok")));
+    }
+    Ok(0)
+}

@@ -1,0 +1,436 @@
+//! The text of one file: TOML, read strictly, every problem with its place.
+//!
+//! Knows the table of keys and what a value may be, and nothing of layers. An unknown key, a wrong type or
+//! an impossible value is a problem: a guard that silently ignores a line of its configuration is not
+//! doing what its owner thinks.
+
+use super::keys::{self, Found, Key, Kind, PIPELINES, PROJECTS};
+use super::problem::{MOST, Problem};
+use portcullis_core::text::one_line;
+use portcullis_engine::SettingValue as Value;
+use std::collections::BTreeSet;
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+/// The most items of a list.
+const MOST_ITEMS: usize = 1000;
+/// How many characters of a name or a value an error repeats.
+const MOST_SHOWN: usize = 64;
+/// Beyond this only the first error of the syntax is told: a broken megabyte has a million of them.
+const MOST_SYNTAX: usize = 64 << 10;
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// For every project, by path.
+    pub said: Vec<Said>,
+    /// For some projects, in the file's order.
+    pub pipelines: Vec<Pipeline>,
+}
+
+/// One key with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// The key.
+    pub key: &'static Key,
+    /// Where it stands, without the pipeline: what makes two of them the same.
+    pub path: String,
+    /// What stands for `*`: the plugin's name, or the issue's.
+    pub name: String,
+    /// What stands for `**`: the setting's name.
+    pub setting: String,
+    /// Its value.
+    pub value: Value,
+    /// Its line and column, from 1.
+    pub place: (usize, usize),
+}
+
+/// Keys that replace the others for some projects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    /// Its name.
+    pub name: String,
+    /// Globs of the projects' folders.
+    pub projects: Vec<String>,
+    /// What it says.
+    pub said: Vec<Said>,
+    /// Its line and column, from 1.
+    pub place: (usize, usize),
+}
+
+impl Document {
+    /// Everything that it says, for every project and for some.
+    pub fn all(&self) -> impl Iterator<Item = &Said> {
+        self.said.iter().chain(self.pipelines.iter().flat_map(|pipeline| &pipeline.said))
+    }
+}
+
+/// Reads a text. The problems are in the file's order; with any of them the document is not to be used.
+pub fn parse(text: &str) -> (Document, Vec<Problem>, usize) {
+    let (table, errors) = if text.len() <= MOST_SYNTAX {
+        DeTable::parse_recoverable(text)
+    } else {
+        match DeTable::parse(text) {
+            Ok(table) => (table, Vec::new()),
+            Err(error) => (Spanned::new(0..0, DeTable::new()), vec![error]),
+        }
+    };
+    let mut reader = Reader { lines: Lines::of(text), problems: Vec::new(), unsound: BTreeSet::new(), more: 0 };
+    reader.syntax(&errors);
+    let document = reader.document(table.get_ref());
+    reader.problems.sort();
+    (document, reader.problems, reader.more)
+}
+
+struct Reader<'a> {
+    lines: Lines<'a>,
+    problems: Vec<Problem>,
+    /// Lines that are no TOML: what was made of them is not judged.
+    unsound: BTreeSet<usize>,
+    more: usize,
+}
+
+impl Reader<'_> {
+    fn syntax(&mut self, errors: &[toml::de::Error]) {
+        for error in errors {
+            let place = self.lines.place(error.span().unwrap_or_default().start);
+            let message = one_line(&error.message().replace('\n', "; "), 300);
+            if self.problems.len() >= MOST {
+                self.more += 1;
+            } else if self.unsound.insert(place.0) {
+                self.problems.push(Problem { place: Some(place), what: format!("it is not TOML: {message}") });
+            }
+        }
+    }
+
+    fn problem(&mut self, at: usize, what: String) {
+        let place = if self.problems.len() < MOST { self.lines.place(at) } else { (0, 0) };
+        self.problem_in(place, what);
+    }
+
+    fn problem_in(&mut self, place: (usize, usize), what: String) {
+        if self.problems.len() >= MOST {
+            self.more += 1;
+        } else if !self.unsound.contains(&place.0) {
+            self.problems.push(Problem { place: Some(place), what });
+        }
+    }
+
+    fn document(&mut self, table: &DeTable<'_>) -> Document {
+        let mut document = Document::default();
+        let mut path = Path::default();
+        for (key, value) in table {
+            if key.get_ref() == PIPELINES {
+                document.pipelines = self.pipelines(key, value);
+            } else {
+                self.entry(&mut path, key, value, &mut document.said);
+            }
+        }
+        self.twice(&document.said);
+        document
+    }
+
+    fn pipelines(&mut self, key: &Spanned<Text<'_>>, value: &Spanned<DeValue<'_>>) -> Vec<Pipeline> {
+        let Some(table) = value.get_ref().as_table() else {
+            self.problem(start(key), format!("`{PIPELINES}` is {}; it must be a table: `[{PIPELINES}.NAME]`", type_of(value)));
+            return Vec::new();
+        };
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(name, _)| start(name));
+        entries.into_iter().filter_map(|(name, value)| self.pipeline(name, value)).collect()
+    }
+
+    fn pipeline(&mut self, name: &Spanned<Text<'_>>, value: &Spanned<DeValue<'_>>) -> Option<Pipeline> {
+        let at = start(name);
+        let shown = Path::default().with(PIPELINES).with(name.get_ref());
+        if !is_name(name.get_ref()) {
+            self.problem(at, format!("`{shown}`: a pipeline's name {NAMES}"));
+        }
+        let Some(table) = value.get_ref().as_table() else {
+            self.problem(at, format!("`{shown}` is {}; it must be a table", type_of(value)));
+            return None;
+        };
+        let mut pipeline =
+            Pipeline { name: name.get_ref().to_string(), projects: Vec::new(), said: Vec::new(), place: self.lines.place(at) };
+        let mut path = Path { parts: Vec::new(), pipeline: Some(shown.to_string()) };
+        let mut chosen = false;
+        for (key, value) in table {
+            if key.get_ref() == PROJECTS {
+                chosen = true;
+                let whole = format!("{shown}.{PROJECTS}");
+                let wanted = keys::named("pipelines.*.projects").map_or(Kind::Globs, |key| key.kind);
+                if let Some(Value::Texts(projects)) = self.checked(&whole, wanted, value) {
+                    pipeline.projects = projects;
+                }
+            } else if key.get_ref() == PIPELINES {
+                self.problem(start(key), format!("`{shown}.{PIPELINES}` is unknown; a pipeline stands in no other"));
+            } else if keys::is_global(&[key.get_ref().to_string()]) {
+                let what = format!("`{shown}.{}` holds for the whole installation; put it outside of the pipelines", key.get_ref());
+                self.problem(start(key), what);
+            } else {
+                self.entry(&mut path, key, value, &mut pipeline.said);
+            }
+        }
+        if !chosen {
+            self.problem(
+                at,
+                format!("`{shown}` has no `{PROJECTS}`, so it never applies; name the folders: `{PROJECTS} = [\"~/work/*\"]`"),
+            );
+        }
+        self.twice(&pipeline.said);
+        Some(pipeline)
+    }
+
+    fn entry(&mut self, path: &mut Path, key: &Spanned<Text<'_>>, value: &Spanned<DeValue<'_>>, said: &mut Vec<Said>) {
+        path.parts.push(key.get_ref().to_string());
+        match (keys::find(&path.parts), value.get_ref()) {
+            (Found::Nothing, _) => self.unknown(start(key), path),
+            (Found::Table, DeValue::Table(table)) => self.table(start(key), path, table, said),
+            (Found::Table, _) => self.problem(start(value), format!("`{path}` is {}; it must be a table", type_of(value))),
+            (Found::Key(Key { kind: Kind::Setting, .. }), DeValue::Table(table)) => self.table(start(key), path, table, said),
+            (Found::Key(key_of), _) => {
+                if let Some(checked) = self.checked(&path.to_string(), key_of.kind, value) {
+                    let place = self.lines.place(start(key));
+                    said.push(path.said(key_of, checked, place));
+                }
+            }
+        }
+        path.parts.pop();
+    }
+
+    fn table(&mut self, at: usize, path: &mut Path, table: &DeTable<'_>, said: &mut Vec<Said>) {
+        if let [section, plugin] = path.parts.as_slice()
+            && section == "plugins"
+            && !is_name(plugin)
+        {
+            self.problem(at, format!("`{path}`: a plugin's name {NAMES}"));
+        }
+        for (key, value) in table {
+            self.entry(path, key, value, said);
+        }
+    }
+
+    fn unknown(&mut self, at: usize, path: &Path) {
+        if self.problems.len() >= MOST {
+            self.more += 1;
+            return;
+        }
+        let given = path.parts.last().map(String::as_str).unwrap_or_default();
+        let above = path.parts.get(..path.parts.len().saturating_sub(1)).unwrap_or_default();
+        let siblings = keys::below(above);
+        let mut parent = path.clone();
+        parent.parts.pop();
+        let mend = match nearest(siblings.iter().copied(), given) {
+            Some(name) => format!("did you mean `{}`?", parent.with(name)),
+            None => match keys::KEYS.iter().find(|key| key.path.rsplit('.').next() == Some(given)) {
+                Some(key) => format!("did you mean `{}`?", key.path.replace(".*", ".NAME")),
+                None if above.is_empty() => format!("known here are {}", quoted(&siblings)),
+                None => format!("`{parent}` has {}", quoted(&siblings)),
+            },
+        };
+        self.problem(at, format!("`{path}` is unknown; {mend}"));
+    }
+
+    /// A plugin's setting can be written in two ways: as a table, or with a dot in its name.
+    fn twice(&mut self, said: &[Said]) {
+        let mut seen = BTreeSet::new();
+        for again in said.iter().filter(|said| !said.setting.is_empty()) {
+            if !seen.insert(&again.path) {
+                let what = format!("`{}` is given twice", shown(&again.path));
+                self.problem_in(again.place, what);
+            }
+        }
+    }
+
+    /// The value, if it is one that may stand there.
+    fn checked(&mut self, path: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Value> {
+        let at = start(value);
+        let Some(typed) = self.typed(path, kind, value) else {
+            self.problem(at, format!("`{path}` is {}; it must be {}", type_of(value), kind.in_words()));
+            return None;
+        };
+        let wrong = match (kind, &typed) {
+            (Kind::Integer(least, most), Value::Integer(number)) if !(least..=most).contains(number) => Some(number.to_string()),
+            (Kind::Choice(words), Value::Text(word)) if !words.contains(&word.as_str()) => Some(word.clone()),
+            (Kind::Path, Value::Text(path)) if path.is_empty() || path.contains('\0') => Some(path.clone()),
+            (Kind::Setting, Value::Decimal(number)) if !number.is_finite() => Some(number.to_string()),
+            (Kind::Choices(words), Value::Texts(items)) => items.iter().find(|item| !words.contains(&item.as_str())).cloned(),
+            (Kind::Paths, Value::Texts(items)) => items.iter().find(|item| !is_path(item)).cloned(),
+            (Kind::Globs, Value::Texts(items)) => return self.globs(path, items, at).then_some(typed),
+            _ => None,
+        };
+        let Some(wrong) = wrong else { return Some(typed) };
+        let meant = match kind {
+            Kind::Choice(words) | Kind::Choices(words) => nearest(words.iter().copied(), &wrong),
+            _ => None,
+        };
+        let meant = meant.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+        let holds = if matches!(typed, Value::Texts(_)) { "holds" } else { "is" };
+        let plain = if kind == Kind::Paths { ", without `.` or `..` in them" } else { "" };
+        self.problem(at, format!("`{path}` {holds} `{}`; it must be {}{plain}{meant}", shown(&wrong), kind.in_words()));
+        None
+    }
+
+    fn globs(&mut self, path: &str, items: &[String], at: usize) -> bool {
+        let problem = items.iter().find_map(|item| {
+            if !item.starts_with('/') && !item.starts_with("~/") {
+                return Some(format!("`{path}` holds `{}`; it must be {}", shown(item), Kind::Globs.in_words()));
+            }
+            let error = glob::Pattern::new(item).err()?;
+            Some(format!("`{path}` holds `{}`, which is no glob: {}", shown(item), error.msg))
+        });
+        let problem = problem.or_else(|| items.is_empty().then(|| format!("`{path}` is empty, so the pipeline never applies")));
+        problem.into_iter().for_each(|what| self.problem(at, what));
+        items.iter().all(|item| glob::Pattern::new(item).is_ok())
+    }
+
+    /// The value in the type that the key has; none for another.
+    fn typed(&mut self, path: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Value> {
+        Some(match (kind, value.get_ref()) {
+            (Kind::Choice(_) | Kind::Text | Kind::Path | Kind::Setting, DeValue::String(text)) => Value::Text(text.to_string()),
+            (Kind::Flag | Kind::Setting, DeValue::Boolean(flag)) => Value::Flag(*flag),
+            (Kind::Integer(..) | Kind::Setting, DeValue::Integer(number)) => Value::Integer(integer(number)?),
+            (Kind::Setting, DeValue::Float(number)) => Value::Decimal(number.as_str().parse().ok()?),
+            (Kind::Choices(_) | Kind::Paths | Kind::Globs | Kind::Setting, DeValue::Array(items)) => {
+                if items.len() > MOST_ITEMS {
+                    self.problem(start(value), format!("`{path}` has {} items; at most {MOST_ITEMS} are read", items.len()));
+                    return Some(Value::Texts(Vec::new()));
+                }
+                let texts: Option<Vec<String>> = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
+                Value::Texts(texts?)
+            }
+            _ => return None,
+        })
+    }
+}
+
+type Text<'a> = std::borrow::Cow<'a, str>;
+
+/// Where the reader is.
+#[derive(Clone, Default)]
+struct Path {
+    parts: Vec<String>,
+    pipeline: Option<String>,
+}
+
+impl Path {
+    fn with(&self, part: &str) -> Self {
+        let mut longer = self.clone();
+        longer.parts.push(part.to_owned());
+        longer
+    }
+
+    fn said(&self, key: &'static Key, value: Value, place: (usize, usize)) -> Said {
+        let mut path = String::new();
+        let (mut name, mut setting) = (String::new(), String::new());
+        let mut wanted = key.path.split('.');
+        for part in &self.parts {
+            match wanted.next() {
+                Some("*") => name.clone_from(part),
+                Some("**") | None => {
+                    if !setting.is_empty() {
+                        setting.push('.');
+                    }
+                    setting.push_str(part);
+                }
+                Some(_) => {}
+            }
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(part);
+        }
+        Said { key, path, name, setting, value, place }
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = self.parts.iter().map(|part| quoted_part(part)).collect();
+        match &self.pipeline {
+            Some(pipeline) => write!(f, "{pipeline}.{}", parts.join(".")),
+            None => f.write_str(&parts.join(".")),
+        }
+    }
+}
+
+/// A part of a path as TOML would have it, within bounds.
+fn quoted_part(part: &str) -> String {
+    let bare = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let part = shown(part);
+    if bare { part } else { format!("\"{part}\"") }
+}
+
+const NAMES: &str = "has 1 to 64 lower case letters, digits, `-` and `_`";
+
+/// What a plugin or a pipeline may be called.
+pub fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'))
+}
+
+/// An absolute path, or one below the home folder, that means what it seems to.
+fn is_path(path: &str) -> bool {
+    let below = path.strip_prefix("~/").or_else(|| path.strip_prefix('/'));
+    below.is_some_and(|below| !below.contains('\0') && !below.split('/').any(|part| matches!(part, "." | "..")))
+}
+
+fn integer(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn start<T>(spanned: &Spanned<T>) -> usize {
+    spanned.span().start
+}
+
+/// What a value is, to complete "it is".
+fn type_of(value: &Spanned<DeValue<'_>>) -> &'static str {
+    match value.get_ref() {
+        DeValue::String(_) => "text",
+        DeValue::Integer(number) if integer(number).is_none() => "a number that is too large",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a decimal",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(items) if items.iter().all(|item| item.get_ref().is_str()) => "a list",
+        DeValue::Array(_) => "a list of other things than texts",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The name that was probably meant: about a third of its letters may differ.
+pub fn nearest<'a>(known: impl Iterator<Item = &'a str>, given: &str) -> Option<&'a str> {
+    // A name of any length would take time that grows with its square.
+    let given: String = given.chars().take(MOST_SHOWN).collect();
+    let (away, name) = known.map(|name| (strsim::osa_distance(name, &given), name)).min()?;
+    (away <= name.len().div_ceil(3)).then_some(name)
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn shown(text: &str) -> String {
+    one_line(text, MOST_SHOWN)
+}
+
+/// Where the lines of a text begin.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// Line and column of a byte, from 1.
+    fn place(&self, at: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= at);
+        let begin = line.checked_sub(1).and_then(|index| self.starts.get(index)).copied().unwrap_or_default();
+        let column = self.text.get(begin..at).map_or(1, |before| before.chars().count() + 1);
+        (line, column)
+    }
+}

@@ -1,0 +1,122 @@
+//! The settings of builtin plugins, checked against what their descriptors declare.
+//!
+//! So that a slip is an error with its file and line. A plugin checks its settings itself once more when it
+//! is loaded, third-party ones do so alone, and what a plugin says is final.
+
+use super::keys::toml_text;
+use super::parse::{Said, nearest};
+use super::problem::{MOST, Problem};
+use portcullis_core::text::one_line;
+use portcullis_engine::SettingValue as Value;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A setting as a descriptor declares it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Declared {
+    /// Its name, with dots between tables; a last `*` is every name of that table.
+    pub key: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: Type,
+    /// What it is when nobody says anything.
+    pub default: serde_json::Value,
+    /// The least number.
+    pub minimum: Option<f64>,
+    /// The greatest number.
+    pub maximum: Option<f64>,
+    /// In one line.
+    pub description: String,
+}
+
+/// The types of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Type {
+    /// Text.
+    Text,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Decimal,
+    /// Yes or no.
+    Flag,
+    /// A list of texts.
+    Texts,
+}
+
+/// What a builtin plugin declares; none for any other.
+pub fn declared(plugin: &str) -> Option<Vec<Declared>> {
+    #[derive(Deserialize)]
+    struct Descriptor {
+        settings: Vec<Declared>,
+    }
+    let descriptor: Descriptor = serde_json::from_str(portcullis_builtin::find(plugin)?.descriptor).ok()?;
+    Some(descriptor.settings)
+}
+
+/// What is wrong with settings of builtin plugins; the first of it, where it is much.
+pub fn wrong_settings<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Problem> {
+    let mut known: BTreeMap<&str, Option<Vec<Declared>>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for said in said.filter(|said| !said.setting.is_empty()) {
+        let Some(declared) = known.entry(&said.name).or_insert_with(|| declared(&said.name)) else { continue };
+        if let Some(what) = wrong(said, declared) {
+            problems.push(Problem { place: Some(said.place), what });
+        }
+        if problems.len() > MOST {
+            break;
+        }
+    }
+    problems
+}
+
+fn wrong(said: &Said, declared: &[Declared]) -> Option<String> {
+    let path = one_line(&said.path, 128);
+    let Some(setting) = declared.iter().find(|setting| setting.covers(&said.setting)) else {
+        let names = || declared.iter().map(|setting| setting.key.as_str());
+        let mend = match nearest(names(), &said.setting) {
+            Some(name) => format!("did you mean `plugins.{}.settings.{name}`?", said.name),
+            None if declared.is_empty() => format!("the plugin `{}` has no settings", said.name),
+            None => format!("the plugin `{}` has {}", said.name, names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        return Some(format!("`{path}` is unknown; {mend}"));
+    };
+    let fits = match (setting.kind, &said.value) {
+        (Type::Integer | Type::Decimal, Value::Integer(number)) => setting.holds(*number as f64),
+        (Type::Decimal, Value::Decimal(number)) => setting.holds(*number),
+        (Type::Text, Value::Text(_)) | (Type::Flag, Value::Flag(_)) | (Type::Texts, Value::Texts(_)) => true,
+        _ => false,
+    };
+    (!fits).then(|| format!("`{path}` is `{}`; it must be {}", one_line(&toml_text(&said.value), 64), setting.in_words()))
+}
+
+impl Declared {
+    /// Whether a setting of that name is meant.
+    fn covers(&self, name: &str) -> bool {
+        match self.key.strip_suffix('*') {
+            Some(table) => name.strip_prefix(table).is_some_and(|rest| !rest.is_empty()),
+            None => self.key == name,
+        }
+    }
+
+    fn holds(&self, number: f64) -> bool {
+        self.minimum.is_none_or(|least| least <= number) && self.maximum.is_none_or(|most| number <= most)
+    }
+
+    fn in_words(&self) -> String {
+        let range = match (self.minimum, self.maximum) {
+            (Some(least), Some(most)) => format!(" from {least} to {most}"),
+            (Some(least), None) => format!(" from {least}"),
+            (None, Some(most)) => format!(" up to {most}"),
+            (None, None) => String::new(),
+        };
+        match self.kind {
+            Type::Text => "text".into(),
+            Type::Integer => format!("a whole number{range}"),
+            Type::Decimal => format!("a number{range}"),
+            Type::Flag => "`true` or `false`".into(),
+            Type::Texts => "a list of texts".into(),
+        }
+    }
+}

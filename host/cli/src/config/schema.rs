@@ -1,0 +1,171 @@
+//! The configuration as a JSON schema (draft 2020-12), for editors: completion, hints, red underlines.
+//!
+//! Whatever is read is valid by the schema. The reverse does not hold: that a path has no `..` in it, for
+//! example, is told only by `config check`.
+
+use super::keys::{KEYS, Key, Kind, PIPELINES};
+use super::plugins::{Declared, Type, declared};
+use portcullis_engine::SettingValue as Value;
+use serde_json::{Map, Value as Json, json};
+
+/// Names of plugins and pipelines.
+const NAME: &str = "^[a-z0-9_-]{1,64}$";
+/// Paths and globs.
+const PATH: &str = "^(/|~/)";
+
+/// The schema.
+pub fn schema() -> Json {
+    let mut root = object("What portcullis may and must do.");
+    let mut pipeline = object("Keys that replace the file's others for some projects.");
+    for key in KEYS {
+        match key.path.strip_prefix("pipelines.*.") {
+            Some(below) => insert(&mut pipeline, below, key),
+            None => {
+                insert(&mut root, key.path, key);
+                if !key.is_global() {
+                    insert(&mut pipeline, key.path, key);
+                }
+            }
+        }
+    }
+    pipeline["required"] = json!([super::keys::PROJECTS]);
+    for table in [&mut root, &mut pipeline] {
+        builtin_settings(table);
+    }
+    let mut pipelines = named_tables("Keys for some projects, by a name of your own; the first that fits counts.");
+    pipelines["additionalProperties"] = pipeline;
+    root["properties"][PIPELINES] = pipelines;
+    let mut schema = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "portcullis configuration" });
+    if let (Json::Object(schema), Json::Object(root)) = (&mut schema, root) {
+        schema.extend(root);
+    }
+    schema
+}
+
+/// Puts a key into the table in which it stands, making the tables on the way.
+fn insert(table: &mut Json, path: &str, key: &Key) {
+    let Some((name, below)) = path.split_once('.') else {
+        match path {
+            "*" => table["additionalProperties"] = value(key),
+            "**" => *table = settings_of_any(key),
+            name => table["properties"][name] = value(key),
+        }
+        return;
+    };
+    if name == "*" {
+        if !table["additionalProperties"].is_object() {
+            *table = named_tables("Plugins, by name.");
+            table["additionalProperties"] = object("A plugin.");
+        }
+        insert(&mut table["additionalProperties"], below, key);
+        return;
+    }
+    let inner = &mut table["properties"][name];
+    if inner.is_null() {
+        *inner = object("");
+    }
+    insert(inner, below, key);
+}
+
+/// A plugin that nobody knows: its settings may have any name.
+fn settings_of_any(key: &Key) -> Json {
+    let scalar = json!({ "type": ["string", "number", "boolean"] });
+    let list = json!({ "type": "array", "items": { "type": "string" } });
+    let deeper = json!({ "type": "object" });
+    json!({ "type": "object", "description": key.doc, "additionalProperties": { "anyOf": [scalar, list, deeper] } })
+}
+
+/// The builtin plugins by name, with the settings that they declare.
+fn builtin_settings(table: &mut Json) {
+    let any = table["properties"]["plugins"]["additionalProperties"].clone();
+    for builtin in portcullis_builtin::ALL {
+        let mut settings = object("The plugin's own settings.");
+        // A dot in a name is a table written in another way.
+        settings["patternProperties"] = json!({ "\\.": {} });
+        for setting in declared(builtin.name).unwrap_or_default() {
+            declare(&mut settings, &setting.key, &setting);
+        }
+        let mut plugin = any.clone();
+        plugin["properties"]["settings"] = settings;
+        table["properties"]["plugins"]["properties"][builtin.name] = plugin;
+    }
+}
+
+fn declare(table: &mut Json, path: &str, setting: &Declared) {
+    match path.split_once('.') {
+        None if path == "*" => table["additionalProperties"] = setting_value(setting),
+        None => table["properties"][path] = setting_value(setting),
+        Some((name, below)) => {
+            let inner = &mut table["properties"][name];
+            if inner.is_null() {
+                *inner = object("");
+                inner["patternProperties"] = json!({ "\\.": {} });
+            }
+            declare(inner, below, setting);
+        }
+    }
+}
+
+fn setting_value(setting: &Declared) -> Json {
+    let mut schema = match setting.kind {
+        Type::Text => json!({ "type": "string" }),
+        Type::Integer => json!({ "type": "integer" }),
+        Type::Decimal => json!({ "type": "number" }),
+        Type::Flag => json!({ "type": "boolean" }),
+        Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+    };
+    schema["description"] = json!(setting.description);
+    schema["default"] = setting.default.clone();
+    for (name, bound) in [("minimum", setting.minimum), ("maximum", setting.maximum)] {
+        if let Some(bound) = bound {
+            schema[name] = json!(bound);
+        }
+    }
+    schema
+}
+
+fn value(key: &Key) -> Json {
+    let mut schema = match key.kind {
+        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Choices(words) => json!({ "type": "array", "items": { "enum": words } }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Path => json!({ "type": "string", "minLength": 1 }),
+        Kind::Paths => json!({ "type": "array", "items": { "type": "string", "pattern": PATH } }),
+        Kind::Globs => json!({ "type": "array", "minItems": 1, "items": { "type": "string", "pattern": PATH } }),
+        Kind::Setting => json!({}),
+    };
+    let default = if key.default_told.is_empty() { String::new() } else { format!("; default {}", key.default_in_words()) };
+    schema["description"] = json!(format!("{}{default}. In a project's file: {}", key.doc, key.project.in_words()));
+    if let Some(default) = (key.default)() {
+        schema["default"] = to_json(&default);
+    }
+    schema
+}
+
+/// A value as JSON.
+pub fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => json!(text),
+        Value::Integer(number) => json!(number),
+        Value::Decimal(number) => json!(number),
+        Value::Flag(flag) => json!(flag),
+        Value::Texts(texts) => json!(texts),
+    }
+}
+
+fn object(description: &str) -> Json {
+    let mut object = Map::new();
+    object.insert("type".into(), json!("object"));
+    if !description.is_empty() {
+        object.insert("description".into(), json!(description));
+    }
+    object.insert("properties".into(), json!({}));
+    object.insert("additionalProperties".into(), json!(false));
+    Json::Object(object)
+}
+
+fn named_tables(description: &str) -> Json {
+    json!({ "type": "object", "description": description, "propertyNames": { "pattern": NAME } })
+}

@@ -1,0 +1,88 @@
+//! Any sound file: each key of the table may be in it, with any value that it may have.
+
+use crate::config::keys::{KEYS, Key, Kind, toml_text};
+use crate::config::plugins::{Type, declared};
+use portcullis_engine::SettingValue as Value;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+const PATHS: &[&str] = &["/", "/tmp", "/tmp/a", "/var", "/var/tmp", "~/.cache", "~/.cache/x", "~/", "/dev/shm", "/tmpx"];
+const NUMBERS: &[i64] = &[0, 1, 2, 50, 99, 100, 101, 36_500, 1_000_000_000];
+
+/// A sound file.
+pub fn document() -> impl Strategy<Value = String> {
+    let line = |key: &'static Key| proptest::option::weighted(0.3, said(key));
+    let keys: Vec<_> = KEYS.iter().filter(|key| !key.path.starts_with("pipelines.")).map(line).collect();
+    let below: Vec<_> = KEYS.iter().filter(|key| !key.path.starts_with("pipelines.") && !key.is_global()).map(line).collect();
+    let pipeline = proptest::option::weighted(0.3, (select(vec!["/**", "/srv/*", "~/work/*"]), below));
+    (keys, pipeline).prop_map(|(lines, pipeline)| {
+        let mut text: String = lines.into_iter().flatten().map(|line| line + "\n").collect();
+        if let Some((projects, lines)) = pipeline {
+            text.push_str(&format!("[pipelines.some]\nprojects = [\"{projects}\"]\n"));
+            text.extend(lines.into_iter().flatten().map(|line| line + "\n"));
+        }
+        text
+    })
+}
+
+/// A key with a value, as a line.
+fn said(key: &'static Key) -> BoxedStrategy<String> {
+    if key.kind == Kind::Setting {
+        return setting();
+    }
+    let name =
+        if key.path.starts_with("plugins.") { select(vec!["risk", "scope-creep", "emergency-stop", "mine"]) } else { select(vec!["loop"]) };
+    (name, value(key.kind)).prop_map(|(name, value)| format!("{} = {}", key.path.replace('*', name), toml_text(&value))).boxed()
+}
+
+fn value(kind: Kind) -> BoxedStrategy<Value> {
+    let texts = |items: &[&'static str]| {
+        let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+        let most = items.len();
+        subsequence(items, 0..=most).prop_map(Value::Texts)
+    };
+    match kind {
+        Kind::Choice(words) => select(words).prop_map(|word| Value::Text(word.into())).boxed(),
+        Kind::Choices(words) => texts(words).boxed(),
+        Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+        Kind::Integer(least, most) => {
+            let numbers: Vec<i64> = NUMBERS.iter().copied().filter(|number| (least..=most).contains(number)).collect();
+            select(numbers).prop_map(Value::Integer).boxed()
+        }
+        Kind::Text | Kind::Path => "[ -~]{1,12}".prop_map(Value::Text).boxed(),
+        Kind::Paths | Kind::Globs => texts(PATHS).boxed(),
+        Kind::Setting => prop_oneof![
+            any::<i64>().prop_map(Value::Integer),
+            (-1e9..1e9).prop_map(Value::Decimal),
+            any::<bool>().prop_map(Value::Flag),
+            "\\PC{0,8}".prop_map(Value::Text),
+            texts(&["a", "\"", "\n"]),
+        ]
+        .boxed(),
+    }
+}
+
+/// A setting of a builtin plugin as it declares it, or any of another's.
+fn setting() -> BoxedStrategy<String> {
+    let mut strategies = vec![
+        value(Kind::Setting).prop_map(|value| format!("plugins.mine.settings.a.b = {}", toml_text(&value))).boxed(),
+        value(Kind::Setting).prop_map(|value| format!("plugins.mine.settings.\"c d\" = {}", toml_text(&value))).boxed(),
+    ];
+    for builtin in portcullis_builtin::ALL {
+        for setting in declared(builtin.name).unwrap_or_default() {
+            let path = format!("plugins.{}.settings.{}", builtin.name, setting.key);
+            let quoted = format!("plugins.{}.settings.\"{}\"", builtin.name, setting.key);
+            let (least, most) = (setting.minimum.unwrap_or(0.0), setting.maximum.unwrap_or(1000.0));
+            let value = match setting.kind {
+                Type::Text => "[a-z]{0,5}".prop_map(Value::Text).boxed(),
+                Type::Integer => (least as i64..=most as i64).prop_map(Value::Integer).boxed(),
+                Type::Decimal => (least..=most).prop_map(Value::Decimal).boxed(),
+                Type::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+                Type::Texts => select(vec![vec![], vec!["a".to_owned()]]).prop_map(Value::Texts).boxed(),
+            };
+            strategies
+                .push((select(vec![path, quoted]), value).prop_map(|(path, value)| format!("{path} = {}", toml_text(&value))).boxed());
+        }
+    }
+    proptest::strategy::Union::new(strategies).boxed()
+}

@@ -1,0 +1,183 @@
+//! What is refused, with its place and its mend.
+
+use super::{file, user};
+use crate::config::layers::Layer;
+use crate::config::parsed;
+use crate::config::problem::MOST;
+use portcullis_core::fault::OnFault;
+use portcullis_core::policy::{Mode, Policy};
+use std::path::Path;
+
+/// A file, and every problem that it has: line, column, parts of what is said.
+type Row = (&'static str, &'static [(usize, usize, &'static str)]);
+
+const ROWS: &[Row] = &[
+    // Keys that nobody knows.
+    ("mod = \"observe\"", &[(1, 1, "`mod` is unknown; did you mean `mode`?")]),
+    ("[limts]\nfile_operations = 3", &[(1, 2, "`limts` is unknown; did you mean `limits`?")]),
+    ("[limits]\nfile_operation = 3", &[(2, 1, "`limits.file_operation` is unknown; did you mean `limits.file_operations`?")]),
+    ("file_operations = 3", &[(1, 1, "did you mean `limits.file_operations`?")]),
+    ("on_fault = \"ask\"", &[(1, 1, "did you mean `plugins.NAME.on_fault`?")]),
+    ("zzz = 1", &[(1, 1, "`zzz` is unknown; known here are `audit`, `durability`, `hold_settings`")]),
+    ("[limits]\nzzz = 1", &[(2, 1, "`limits.zzz` is unknown; `limits` has `file_operations`")]),
+    ("[mode]\nx = 1", &[(1, 1, "`mode` is a table; it must be one of")]),
+    ("mode.x = 1", &[(1, 1, "`mode` is a table")]),
+    ("\"mo de\" = 1", &[(1, 1, "`\"mo de\"` is unknown")]),
+    ("\"a\\u202eb\\n\" = 1", &[(1, 1, "is unknown")]),
+    ("[plugins.risk]\nenabeld = true", &[(2, 1, "did you mean `plugins.risk.enabled`?")]),
+    ("[interventions]\ntemplate.loop = \"x\"", &[(2, 1, "did you mean `interventions.templates`?")]),
+    // Types.
+    ("mode = 1", &[(1, 8, "`mode` is a whole number; it must be one of `blocking`, `observe`")]),
+    ("hold_settings = \"yes\"", &[(1, 17, "`hold_settings` is text; it must be `true` or `false`")]),
+    ("[limits]\nfile_operations = \"many\"", &[(2, 19, "is text; it must be a whole number from 1 to")]),
+    ("[limits]\nfile_operations = 1.5", &[(2, 19, "is a decimal")]),
+    ("[limits]\nfile_operations = 99999999999999999999", &[(2, 19, "is a number that is too large")]),
+    ("scope = 3", &[(1, 9, "`scope` is a whole number; it must be a table")]),
+    ("[[scope]]\nfolders = []", &[(1, 1, "`scope` is a list of other things than texts; it must be a table")]),
+    ("[scope]\nfolders = \"/srv\"", &[(2, 11, "is text; it must be a list of paths")]),
+    ("[scope]\nfolders = [\"/srv\", 1]", &[(2, 11, "is a list of other things than texts")]),
+    ("plugins_dir = []", &[(1, 15, "`plugins_dir` is a list; it must be the path of a folder")]),
+    ("durability = 1979-05-27", &[(1, 14, "`durability` is a date")]),
+    ("plugins = true", &[(1, 11, "`plugins` is a boolean; it must be a table")]),
+    ("[plugins]\nrisk = \"off\"", &[(2, 8, "`plugins.risk` is text; it must be a table")]),
+    ("[plugins.risk]\nsettings = 1", &[(2, 12, "`plugins.risk.settings` is a whole number; it must be a table")]),
+    ("[plugins.mine.settings]\nat = 07:32:00", &[(2, 6, "is a date; it must be text, a finite number")]),
+    ("[plugins.mine.settings]\nx = [1]", &[(2, 5, "`plugins.mine.settings.x` is a list of other things than texts")]),
+    // Values.
+    ("mode = \"observ\"", &[(1, 8, "`mode` is `observ`; it must be one of `blocking`, `observe`; did you mean `observe`?")]),
+    ("mode = \"off\"", &[(1, 8, "`mode` is `off`; it must be one of `blocking`, `observe`")]),
+    ("[limits]\nfile_operations = 0", &[(2, 19, "`limits.file_operations` is `0`; it must be a whole number from 1")]),
+    ("[limits]\nfile_operations = -1", &[(2, 19, "is `-1`")]),
+    ("[audit]\nretention_days = 40000", &[(2, 18, "from 0 to 36500")]),
+    ("[audit]\nanchors = [\"head\"]", &[(2, 11, "`audit.anchors` holds `head`; it must be a list of paths")]),
+    ("[scope]\nfolders = [\"src\"]", &[(2, 11, "holds `src`; it must be a list of paths that begin with `/` or `~/`")]),
+    ("[scope]\nscratch = [\"/tmp/../etc\"]", &[(2, 11, "holds `/tmp/../etc`")]),
+    ("[interventions]\ndisabled = [\"emergncy_stop\"]", &[(2, 12, "did you mean `emergency_stop`?")]),
+    ("[mask]\npersonal = [\"token\"]", &[(2, 12, "`mask.personal` holds `token`; it must be a list of `email`, `payment-card`")]),
+    ("[plugins.risk]\non_fault = \"allow\"", &[(2, 12, "it must be one of `warn`, `ask`, `block`")]),
+    ("plugins_dir = \"\"", &[(1, 15, "`plugins_dir` is ``")]),
+    ("[plugins.\"My Plugin\"]\nenabled = true", &[(1, 10, "a plugin's name has 1 to 64 lower case letters")]),
+    ("[plugins.mine.settings]\nx = nan", &[(2, 5, "is `NaN`; it must be text, a finite number")]),
+    ("[plugins.mine.settings]\nx = 1e999", &[(2, 5, "a finite number")]),
+    // Settings of builtin plugins.
+    (
+        "[plugins.risk.settings]\nscop = 0.1",
+        &[(2, 1, "`plugins.risk.settings.scop` is unknown; did you mean `plugins.risk.settings.scope`?")],
+    ),
+    (
+        "[plugins.risk.settings]\nscope = \"much\"",
+        &[(2, 1, "`plugins.risk.settings.scope` is `\"much\"`; it must be a number from 0 to 1")],
+    ),
+    (
+        "[plugins.risk.settings]\nbase.network = 1.5",
+        &[(2, 6, "`plugins.risk.settings.base.network` is `1.5`; it must be a number from 0 to 1")],
+    ),
+    ("[plugins.repetitive-errors.settings]\nthreshold = 1", &[(2, 1, "a whole number from 2 to 200")]),
+    ("[plugins.jsonl.settings]\nx = 1", &[(2, 1, "the plugin `jsonl` has no settings")]),
+    ("[plugins.risk.settings]\nbase.network = 0.1\n\"base.network\" = 0.2", &[(3, 1, "given twice")]),
+    // Pipelines.
+    ("pipelines = 1", &[(1, 1, "`pipelines` is a whole number; it must be a table")]),
+    ("[pipelines]\nx = 1", &[(2, 1, "`pipelines.x` is a whole number; it must be a table")]),
+    ("[pipelines.x]\nmode = \"observe\"", &[(1, 12, "`pipelines.x` has no `projects`, so it never applies")]),
+    ("[pipelines.x]\nprojects = []", &[(2, 12, "`pipelines.x.projects` is empty")]),
+    ("[pipelines.x]\nprojects = [\"work\"]", &[(2, 12, "holds `work`; it must be a list of globs")]),
+    ("[pipelines.x]\nprojects = [\"/a/**b\"]", &[(2, 12, "which is no glob")]),
+    ("[pipelines.x]\nprojects = [\"/a\"]\nmod = 1", &[(3, 1, "`pipelines.x.mod` is unknown; did you mean `pipelines.x.mode`?")]),
+    ("[pipelines.x]\nprojects = [\"/a\"]\naudit.retention_days = 1", &[(3, 1, "`pipelines.x.audit` holds for the whole installation")]),
+    (
+        "[pipelines.x]\nprojects = [\"/a\"]\n[pipelines.x.pipelines.y]\nprojects = [\"/b\"]",
+        &[(3, 14, "`pipelines.x.pipelines` is unknown")],
+    ),
+    ("[pipelines.\"X Y\"]\nprojects = [\"/a\"]", &[(1, 12, "a pipeline's name has 1 to 64")]),
+    // No TOML.
+    ("mode = ", &[(1, 7, "it is not TOML")]),
+    ("{}", &[(1, 1, "it is not TOML")]),
+    ("mode = \"observe\"\nmode = \"blocking\"", &[(2, 1, "it is not TOML: duplicate key")]),
+    ("[limits]\n[limits]", &[(2, 1, "it is not TOML")]),
+    // Everything at once, in order.
+    (
+        "mod = 1\n\n[limits]\nfile_operations = 0\nx = 2\n[mask]\npersonal = 1",
+        &[(1, 1, "`mod`"), (4, 19, "`0`"), (5, 1, "`limits.x`"), (7, 12, "`mask.personal`")],
+    ),
+    ("a = \nb = 1", &[(1, 4, "it is not TOML"), (2, 1, "`b` is unknown")]),
+];
+
+#[test]
+fn every_problem_is_named_with_its_place() {
+    assert!(ROWS.len() >= 40);
+    for (text, expected) in ROWS {
+        let Err(problems) = parsed(Layer::User, Path::new("/c/config.toml"), text) else { panic!("accepted:\n{text}") };
+        let found: Vec<String> = problems.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), expected.len(), "{text}\n{found:#?}");
+        for (problem, (line, column, part)) in found.iter().zip(*expected) {
+            assert!(problem.starts_with(&format!("line {line}, column {column}: ")), "{text}\n{problem}");
+            assert!(problem.contains(part), "{text}\n{problem}");
+        }
+        let told = problems.to_string();
+        assert!(told.starts_with("the configuration `/c/config.toml`"), "{told}");
+        assert!(!told.contains(['\n', '\u{202e}']) && told.len() < 4096, "one harmless line: {told}");
+        let file_lines = problems.lines();
+        assert!(file_lines.iter().all(|line| line.starts_with("/c/config.toml:")), "{file_lines:?}");
+    }
+}
+
+#[test]
+fn nothing_said_means_the_defaults() {
+    let config = user("");
+    assert_eq!(config.policy, Policy::default());
+    assert_eq!(config.plugins_dir, Path::new("/home/me/.config/portcullis/plugins"));
+    assert_eq!((config.audit.retention_days, config.audit.anchors.len()), (30, 0));
+    assert!(config.plugins.is_empty() && config.untrusted.is_empty());
+}
+
+#[test]
+fn everything_can_be_said() {
+    let config = user(
+        "mode = \"observe\"\ndurability = \"full\"\nplugins_dir = \"/opt/checks\"\nhold_settings = false\n\
+         [scope]\nfolders = [\"/srv/data\"]\nscratch = [\"/tmp\"]\n[limits]\nfile_operations = 7\n\
+         [interventions]\nstrategy = \"pattern_specific\"\ndisabled = [\"emergency_stop\"]\nmost = 3\ncooldown_seconds = 5\n\
+         escalation_delay_seconds = 6\nescalation_delay_steps = 2\n[interventions.templates]\nloop = \"stop it\"\n\
+         [mask]\npersonal = [\"email\"]\n[audit]\nretention_days = 0\nanchors = [\"~/head\", \"/mnt/head\"]\n\
+         [plugins.mine]\non_fault = \"ask\"\n[plugins.mine.settings.scope]\nweight = 0xc8\nnames = [\"a\"]\nshare = -1.5e-1\n",
+    );
+    assert_eq!(config.policy.mode, Mode::Observe);
+    assert_eq!(config.durability, portcullis_store::Durability::Full);
+    assert_eq!(config.plugins_dir, Path::new("/opt/checks"));
+    assert_eq!(config.policy.limits.file_operations, 7);
+    assert_eq!(config.policy.interventions.cooldown_ms, 5000);
+    assert_eq!(config.policy.interventions.templates["loop"], "stop it");
+    assert_eq!(config.policy.personal_data.len(), 1);
+    assert_eq!((config.audit.retention_days, config.audit.anchors[0].as_path()), (0, Path::new("/home/me/head")));
+    let mine = &config.plugins["mine"];
+    assert_eq!(mine.on_fault, Some(OnFault::Ask));
+    let settings: Vec<String> = mine.settings.iter().map(|setting| format!("{} {:?}", setting.key, setting.value)).collect();
+    assert_eq!(settings, ["scope.names Texts([\"a\"])", "scope.share Decimal(-0.15)", "scope.weight Integer(200)"]);
+}
+
+/// A hostile project's file is read in bounded space, and what is said of it stays short.
+#[test]
+fn a_megabyte_of_anything_is_a_short_error() {
+    let lines = |line: &str| line.repeat((1 << 20) / line.len());
+    let numbered: String = (0..60_000).map(|number| format!("k{number} = 1\n")).collect();
+    let duplicates: String = (0..20_000).map(|number| format!("k{number}.x = 1\n\"k{number}.x\" = 1\n")).collect();
+    for (name, text) in [
+        ("openings", lines("[")),
+        ("nested tables", "a = ".to_owned() + &lines("{a=")),
+        ("garbage", lines("}=\"\u{1}\n")),
+        ("dotted keys", lines("a.") + "a = 1"),
+        ("headers", lines("[a.b.c.d]\n")),
+        ("unknown keys", numbered),
+        ("settings", format!("[plugins.risk.settings]\n{duplicates}")),
+        ("one long name", lines("a") + " = 1"),
+        ("one long value", format!("mode = \"{}\"", lines("x"))),
+        ("a long list", format!("[scope]\nfolders = [{}]", lines("\"/a\","))),
+    ] {
+        let Err(problems) = parsed(Layer::Project, Path::new("/p"), &text) else { panic!("{name} is accepted") };
+        assert!(problems.problems.len() <= MOST, "{name}");
+        assert!(problems.to_string().len() < 4096, "{name}");
+        assert!(problems.problems.iter().all(|problem| problem.what.len() < 2048), "{name}");
+    }
+    // Large and sound.
+    let templates: String = (0..20_000).map(|number| format!("t{number} = \"x\"\n")).collect();
+    assert_eq!(file(Layer::User, &format!("[interventions.templates]\n{templates}")).document.said.len(), 20_000);
+}
