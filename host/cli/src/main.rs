@@ -7,6 +7,7 @@ mod commands;
 mod completeness;
 mod config;
 mod duration;
+mod guarded;
 mod health;
 mod human;
 mod paint;

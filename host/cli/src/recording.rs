@@ -30,8 +30,17 @@ pub struct Item {
     pub event: Event,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// What the workspace looked like, where that was recorded.
-    pub observed: Option<Observations>,
+    /// What the machine looked like, where that was recorded.
+    pub seen: Option<Seen>,
+}
+
+/// What a record tells of the machine.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The workspace.
+    pub observed: Observations,
+    /// The person's home folder; none in records that do not say.
+    pub home: Option<String>,
 }
 
 /// One session of a recording.
@@ -120,7 +129,7 @@ impl Collector {
         Ok(())
     }
 
-    fn push(&mut self, event: Event, at: Option<u64>, observed: Option<Observations>) {
+    fn push(&mut self, event: Event, at: Option<u64>, seen: Option<Seen>) {
         self.clock = at.unwrap_or(self.clock + 1000);
         match &event.kind {
             EventKind::BeforeTool(Call { id: Some(id), tool, input }) => {
@@ -129,7 +138,7 @@ impl Collector {
             EventKind::AfterTool(Call { id: Some(id), .. }, _) => drop(self.open.remove(id)),
             _ => {}
         }
-        let item = Item { at: self.clock, observed, event };
+        let item = Item { at: self.clock, seen, event };
         let session = item.event.session.clone();
         let name = if session.is_empty() { self.name.clone() } else { session };
         match self.sessions.iter_mut().find(|recording| recording.name == name) {

@@ -2,11 +2,11 @@
 
 use crate::config::Config;
 use crate::places::Places;
-use crate::workspace;
+use crate::{guarded, workspace};
 use anyhow::{Context, Result};
 use portcullis_builtin::Builtin;
 use portcullis_core::action::StepDetail;
-use portcullis_core::event::Event;
+use portcullis_core::event::{Event, EventKind};
 use portcullis_core::exceptions::Exception;
 use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
@@ -30,6 +30,8 @@ pub struct Reviewer {
     person: String,
     /// Looks at the workspace; off in replays of what happened elsewhere.
     observes: bool,
+    /// The folders of the installation; none where the usual names of its parts count.
+    places: Option<Places>,
 }
 
 /// How a reviewer is set up.
@@ -72,7 +74,7 @@ impl Reviewer {
         let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
         let plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
         let masker = Masker::new(setup.mask_key, &setup.config.policy.personal_data);
-        Ok(Self { plugins, config: setup.config, masker, person: setup.person, observes: setup.observes })
+        Ok(Self { plugins, config: setup.config, masker, person: setup.person, observes: setup.observes, places: None })
     }
 
     /// The reviewer of an installation: its home's key and cache.
@@ -80,7 +82,7 @@ impl Reviewer {
     /// # Errors
     /// As for `new`.
     pub fn installed(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64) -> Result<Self> {
-        Self::new(Setup {
+        let reviewer = Self::new(Setup {
             config,
             extra,
             clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
@@ -88,7 +90,8 @@ impl Reviewer {
             mask_key: home.derive_key("portcullis 2026 masking"),
             cache: Some(code_cache(home)),
             person: places.person.clone(),
-        })
+        })?;
+        Ok(Self { places: Some(places.clone()), ..reviewer })
     }
 
     /// The configuration that it works with.
@@ -106,19 +109,20 @@ impl Reviewer {
         details: &dyn Fn(u64) -> Option<StepDetail>,
     ) -> Reviewed {
         self.plugins.begin(now);
-        let observes = self.observes;
+        let home = around.home.unwrap_or(&self.person);
+        let before = matches!(event.kind, EventKind::BeforeTool(_));
+        self.config.policy.guarded = match &self.places {
+            _ if !before => Vec::new(),
+            Some(places) => guarded::installed(places, &self.config.plugins_dir, &event.cwd),
+            None => guarded::by_name(home, &event.cwd),
+        };
+        let (observes, policy) = (self.observes, &self.config.policy);
         let mut observe = |queries: &[Query]| match around.seen {
             Some(seen) => seen.clone(),
-            None if observes => workspace::observe(queries),
+            None if observes => workspace::observe(queries, &policy.guarded),
             None => Observations::new(),
         };
-        let settings = Settings {
-            policy: &self.config.policy,
-            masker: &self.masker,
-            home: &self.person,
-            exceptions: around.exceptions,
-            unwhole: around.unwhole,
-        };
+        let settings = Settings { policy, masker: &self.masker, home, exceptions: around.exceptions, unwhole: around.unwhole };
         let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
         let reviewed = pipeline::run(event, state, now, &settings, &mut ports);
         if around.missed.is_empty() {
@@ -133,6 +137,8 @@ impl Reviewer {
 pub struct Circumstances<'a> {
     /// The workspace as it was seen then; none looks at it as it is.
     pub seen: Option<&'a Observations>,
+    /// The person's home folder then; none for that of the reviewer.
+    pub home: Option<&'a str>,
     /// What a person allowed.
     pub exceptions: &'a [Exception],
     /// What of the protection is not whole, a sentence each.

@@ -7,36 +7,46 @@
 
 mod git;
 mod globs;
+mod twins;
 
 use git::Repository;
 use portcullis_core::action::{Entry, GitState};
 use portcullis_core::observe::{Observations, Observed, Query};
+use portcullis_core::policy::Guarded;
 use std::fs;
 use std::path::{Path, PathBuf};
+use twins::Twins;
 
 /// The most entries of a folder that is to be removed that are looked at.
 const MOST_ENTRIES: usize = 20_000;
 /// The most matches of a glob that are looked at.
 const MOST_MATCHES: usize = 200;
 
-/// Looks at every path that is asked for.
-pub fn observe(queries: &[Query]) -> Observations {
-    let mut repositories = Vec::new();
-    queries.iter().map(|query| (query.path.clone(), look(query, &mut repositories))).collect()
+/// Looks at every path that is asked for. What is a guarded file under another name is said to be that.
+pub fn observe(queries: &[Query], guarded: &[Guarded]) -> Observations {
+    let mut around = Around { repositories: Vec::new(), twins: Twins::new(guarded) };
+    queries.iter().map(|query| (query.path.clone(), look(query, &mut around))).collect()
 }
 
-fn look(query: &Query, repositories: &mut Vec<Option<Repository>>) -> Observed {
+/// What is found out once for all paths.
+struct Around<'g> {
+    repositories: Vec<Option<Repository>>,
+    twins: Twins<'g>,
+}
+
+fn look(query: &Query, around: &mut Around<'_>) -> Observed {
     if query.path.contains(['*', '?', '[']) {
-        return look_at_matches(query, repositories);
+        return look_at_matches(query, around);
     }
     let path = Path::new(&query.path);
     let real = real_path(path);
+    let real = real.as_deref().and_then(|real| around.twins.of(real)).or_else(|| around.twins.of(path)).or(real);
     let entry = entry(path);
     let mut observed = Observed { entry, real: None, git: GitState::Unknown, restorable: false };
     let there = matches!(entry, Entry::File | Entry::Folder);
     if query.removes && there {
         let target = real.as_deref().unwrap_or(path);
-        let (git, restorable) = restorable(target, entry, query.recursive, repositories);
+        let (git, restorable) = restorable(target, entry, query.recursive, &mut around.repositories);
         observed.git = git;
         observed.restorable = restorable;
     }
@@ -50,10 +60,11 @@ fn is_plain(path: &Path, most: u64) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= most)
 }
 
-/// A glob is restorable when everything that it names is.
-fn look_at_matches(query: &Query, repositories: &mut Vec<Option<Repository>>) -> Observed {
+/// A glob is restorable when everything that it names is. What it changes is looked at too: one of the
+/// names may lead to a guarded file.
+fn look_at_matches(query: &Query, around: &mut Around<'_>) -> Observed {
     let unknown = Observed { entry: Entry::Unknown, real: None, git: GitState::Unknown, restorable: false };
-    if !query.removes {
+    if !query.removes && !query.changes {
         return unknown;
     }
     let Some(found) = globs::matches(&query.path) else { return unknown };
@@ -63,12 +74,19 @@ fn look_at_matches(query: &Query, repositories: &mut Vec<Option<Repository>>) ->
     if found.len() > MOST_MATCHES {
         return unknown;
     }
-    let one = |path: &PathBuf| {
+    if !query.removes {
+        let led = found
+            .iter()
+            .find_map(|path| around.twins.of(path).or_else(|| real_path(path).filter(|real| real != path && around.twins.guards(real))));
+        return Observed { real: led.map(|real| real.display().to_string()), ..unknown };
+    }
+    let mut one = |path: &PathBuf| {
         let query = Query { path: path.display().to_string(), ..query.clone() };
-        let observed = look(&query, repositories);
+        let observed = look(&query, around);
         observed.restorable && observed.real.is_none()
     };
-    Observed { restorable: found.iter().map(one).collect::<Vec<_>>().iter().all(|restorable| *restorable), ..unknown }
+    let all: Vec<bool> = found.iter().map(&mut one).collect();
+    Observed { restorable: all.iter().all(|restorable| *restorable), ..unknown }
 }
 
 fn entry(path: &Path) -> Entry {

@@ -15,6 +15,7 @@ pub mod exceptions;
 pub mod facts;
 pub mod fault;
 pub mod finding;
+pub mod guard;
 pub mod intervene;
 pub mod mask;
 pub mod observe;

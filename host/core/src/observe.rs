@@ -3,7 +3,7 @@
 //! This module says what to look for and takes the answers over; the command line does the looking.
 //! The answers stand in the record, so a replay needs no disk.
 
-use crate::action::{Action, EffectKind, Entry, GitState, Intent, Operation, Scope};
+use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Scope};
 use crate::facts::{Place, scope};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 /// A path to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Absolute and normalised; may hold a glob.
+    /// Absolute; may hold a glob. Normalised, unless it leads through `..` after what may be a link.
     pub path: String,
     /// It is to be removed: whether it could be had back matters too.
     pub removes: bool,
     /// Everything below it is to be removed.
     pub recursive: bool,
+    /// It is to be changed otherwise.
+    pub changes: bool,
 }
 
 /// What is there.
@@ -38,25 +40,33 @@ pub type Observations = BTreeMap<String, Observed>;
 /// Looks at the workspace. Bounded in time and in how much it looks at; what it could not tell is `unknown`.
 pub type Observer<'a> = dyn FnMut(&[Query]) -> Observations + 'a;
 
-/// What to look at for an action.
+/// What to look at for an action that runs in `cwd`.
 #[must_use]
-pub fn queries(action: &Action) -> Vec<Query> {
+pub fn queries(action: &Action, cwd: &str) -> Vec<Query> {
     let mut queries: Vec<Query> = action
         .facts
         .paths
         .iter()
         .filter(|path| path.text.starts_with('/') && path.scope != Scope::Unknown && !path.text.contains(crate::mask::PLACEHOLDER))
-        .map(|path| Query { path: path.text.clone(), removes: false, recursive: false })
+        .map(|path| Query { path: path.text.clone(), removes: false, recursive: false, changes: false })
         .collect();
     for effect in &action.facts.effects {
-        let target = queries.iter_mut().find(|query| query.path == effect.target);
-        if let Some(query) = target.filter(|_| effect.kind == EffectKind::FileDelete) {
+        let Some(query) = queries.iter_mut().find(|query| query.path == effect.target) else { continue };
+        query.changes |= effect.kind.changes_files() && effect.kind != EffectKind::FileDelete;
+        if effect.kind == EffectKind::FileDelete {
             query.removes = true;
             query.recursive |= effect.recursive;
         }
     }
+    if let Operation::Shell(shell) = &action.operation {
+        let dotted = shell.commands.iter().flat_map(|command| dotted(command, cwd)).take(MOST_DOTTED);
+        queries.extend(dotted.map(|path| Query { path, removes: false, recursive: false, changes: false }));
+    }
     queries
 }
+
+/// The most paths with `..` in them that are looked at as they are written.
+const MOST_DOTTED: usize = 16;
 
 /// Takes the answers over: fills the paths in, judges links by where they lead, and tells making a
 /// file from changing one.
@@ -83,4 +93,21 @@ pub fn apply(action: &mut Action, observations: &Observations, place: &Place) {
     if writes && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::FileModify) {
         action.intent = Intent::FileModification;
     }
+}
+
+/// The most words with `..` of one command that are looked up.
+const MOST_DOTTED_OF_ONE: usize = 4;
+
+/// The words of a command that lead through `..` after a name, absolute and otherwise as written: the
+/// system follows a link there before it goes up, and no text tells where that leads.
+pub(crate) fn dotted<'c>(command: &'c Command, cwd: &'c str) -> impl Iterator<Item = String> + 'c {
+    let words = command.words.iter().chain(command.redirections.iter().map(|redirection| &redirection.target));
+    let through = |text: &str| {
+        let named = text.find(|c| c != '.' && c != '/').and_then(|at| text.get(at..)).unwrap_or("");
+        named.contains("/../") && text.len() < 1024 && !text.contains(['\n', '*', '?', '['])
+    };
+    words
+        .filter(move |word| word.known && through(&word.text))
+        .take(MOST_DOTTED_OF_ONE)
+        .map(move |word| if word.text.starts_with('/') { word.text.clone() } else { format!("{cwd}/{}", word.text) })
 }

@@ -76,15 +76,15 @@ pub struct Guarded {
     pub present: bool,
     /// The highest folder above it whose removal counts; empty for every one.
     pub top: String,
-    /// Writing beside it under a name that only the run tells counts.
-    pub neighbours: bool,
+    /// It is our own program: what stands beside it is no part of the guard.
+    pub program: bool,
 }
 
 impl Guarded {
     /// A path that exists, may be read, and is guarded with every folder above it.
     #[must_use]
     pub fn new(path: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), secret: false, present: true, top: String::new(), neighbours: true }
+        Self { path: path.into(), what: what.into(), secret: false, present: true, top: String::new(), program: false }
     }
 }
 

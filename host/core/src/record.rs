@@ -117,6 +117,9 @@ pub struct RecordedAction {
     pub facts: Facts,
     /// The folder it runs in.
     pub cwd: String,
+    /// The person's home folder; empty in records that do not say.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub home: String,
     /// What the workspace looked like.
     #[serde(skip_serializing_if = "Observations::is_empty", default)]
     pub observed: Observations,

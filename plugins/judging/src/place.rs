@@ -69,13 +69,18 @@ pub fn whole(path: &str) -> (&str, bool) {
 #[must_use]
 pub fn is_shared(path: &str) -> bool {
     let (folder, _) = whole(path);
-    SHARED.contains(&folder) || folder.strip_suffix("/.cache").is_some_and(is_home)
+    SHARED.contains(&folder) || folder.strip_suffix("/.cache").is_some_and(is_usual_home)
 }
 
-/// A person's whole home, or the folder of all homes.
+/// A person's whole home, or the folder of all homes: `home`, which the host knows, and those of others
+/// by where homes usually lie.
 #[must_use]
-pub fn is_home(path: &str) -> bool {
+pub fn is_home(path: &str, home: &str) -> bool {
     let (folder, _) = whole(path);
+    (!home.is_empty() && folder == home.trim_end_matches('/')) || is_usual_home(folder)
+}
+
+fn is_usual_home(folder: &str) -> bool {
     let one = |homes: &&str| folder.strip_prefix(*homes).and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.contains('/'));
     folder == "/root" || HOMES.contains(&folder) || HOMES.iter().any(one)
 }
@@ -88,8 +93,9 @@ pub fn is_root(path: &str) -> bool {
 
 /// Somewhere below a person's home, or the home itself.
 #[must_use]
-pub fn in_home(path: &str) -> bool {
-    is_home(path) || holds("/root", path) || HOMES.iter().any(|homes| holds(homes, path))
+pub fn in_home(path: &str, home: &str) -> bool {
+    let own = !home.is_empty() && holds(home, path);
+    own || is_home(path, home) || holds("/root", path) || HOMES.iter().any(|homes| holds(homes, path))
 }
 
 /// A part of the path's text names credentials.
@@ -194,11 +200,17 @@ mod tests {
             ("root", is_root, &["/", "/*", "/**", "/.*"], &["/a", "", "a", "/a/*"]),
             (
                 "home",
-                is_home,
-                &["/root", "/home", "/home/me", "/home/me/", "/home/me/*", "/Users/me/**", "/home/*"],
-                &["/home/me/app", "/homes/me", "/root/x", "/tmp"],
+                |path| is_home(path, "/work/me"),
+                &["/root", "/home", "/home/me", "/home/me/", "/home/me/*", "/Users/me/**", "/home/*", "/work/me", "/work/me/*"],
+                &["/home/me/app", "/homes/me", "/root/x", "/tmp", "/work", "/work/you"],
             ),
-            ("in home", in_home, &["/home/me/a/b", "/root/.bashrc"], &["/etc/passwd", "/rooted"]),
+            (
+                "in home",
+                |path| in_home(path, "/work/me"),
+                &["/home/me/a/b", "/root/.bashrc", "/work/me/a"],
+                &["/etc/passwd", "/rooted", "/work/you/a"],
+            ),
+            ("home of nobody", |path| is_home(path, "") || in_home(path, ""), &["/home/me"], &["", "/", "/work/me"]),
             (
                 "project",
                 project,

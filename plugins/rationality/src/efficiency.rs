@@ -1,7 +1,7 @@
 //! Cheaper ways that are known, with the words that say so.
 
 use portcullis_builtin_judging::place;
-use portcullis_plugin::types::{Action, Command, EffectKind};
+use portcullis_plugin::types::{Action, Command, Context, EffectKind};
 
 /// Programs that read a file by themselves.
 const READERS: &[&str] =
@@ -11,10 +11,10 @@ const READERS: &[&str] =
 const LONG_SLEEP: u64 = 60;
 
 /// A cheaper way to the same end, if one is known.
-pub(crate) fn cheaper_way(action: &Action) -> Option<&'static str> {
+pub(crate) fn cheaper_way(action: &Action, context: &Context) -> Option<&'static str> {
     let searches_all = place::lasting(&action.facts).any(|effect| {
         let recursive = effect.kind == EffectKind::FileRead && effect.recursive;
-        recursive && (place::is_root(&effect.target) || place::is_home(&effect.target))
+        recursive && (place::is_root(&effect.target) || place::is_home(&effect.target, context.home()))
     });
     if searches_all {
         return Some("search below the project instead of the whole disk or home");

@@ -22,7 +22,7 @@ pub(crate) fn judge(action: &Action, context: &Context, config: &Config, detail:
     let mut told = Told::default();
     let alignment = alignment(action, context, config, nature, past, &mut told);
     let progression = progression(context, config, nature, past, action, &mut told);
-    let efficiency = match efficiency::cheaper_way(action) {
+    let efficiency = match efficiency::cheaper_way(action, context) {
         None => GOOD,
         Some(way) => told.suggest(config.cheaper_known, way),
     };

@@ -13,7 +13,9 @@ pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
         EffectKind::UnseenCode => external,
         EffectKind::ResourceUse => !facts.forms.is_empty(),
         EffectKind::FileDelete => facts.path(effect).is_some_and(|path| is_loss(effect, path, context)),
-        EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => facts.path(effect).is_some_and(is_vital),
+        EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => {
+            facts.path(effect).is_some_and(|path| is_vital(path, context))
+        }
         _ => false,
     })
 }
@@ -32,6 +34,6 @@ fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
 
 /// A part of the machine or of the person's credentials. A start-up file in a home is neither: its
 /// change can be undone.
-fn is_vital(path: &Path) -> bool {
-    path.scope == Scope::System && (!place::in_home(&path.text) || place::is_credential(&path.text))
+fn is_vital(path: &Path, context: &Context) -> bool {
+    path.scope == Scope::System && (!place::in_home(&path.text, context.home()) || place::is_credential(&path.text))
 }

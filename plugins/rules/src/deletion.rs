@@ -34,7 +34,7 @@ pub(crate) fn rule(action: &Action, context: &Context, config: &Config<'_>) -> O
     let doomed: Vec<(Fate, &str)> = facts
         .effects
         .iter()
-        .filter(|effect| effect.kind == EffectKind::FileDelete && sweeps(effect, action))
+        .filter(|effect| effect.kind == EffectKind::FileDelete && sweeps(effect, action, context))
         .map(|effect| (fate(effect, facts, context), effect.target.as_str()))
         .collect();
     let worst = doomed.iter().map(|(fate, _)| *fate).max()?;
@@ -63,12 +63,12 @@ fn reason(what: &str, targets: &[&str]) -> String {
 }
 
 /// It takes more than single files.
-fn sweeps(effect: &Effect, action: &Action) -> bool {
+fn sweeps(effect: &Effect, action: &Action, context: &Context) -> bool {
     let path = action.facts.path(effect);
     let whole_tool =
         matches!(action.operation, Operation::File(_) | Operation::Tool(_)) && path.is_some_and(|path| path.entry == Entry::Folder);
     let emptied = place::whole(&effect.target).1
-        && (place::is_shared(&effect.target) || place::is_home(&effect.target) || place::is_root(&effect.target));
+        && (place::is_shared(&effect.target) || place::is_home(&effect.target, context.home()) || place::is_root(&effect.target));
     effect.recursive || whole_tool || emptied
 }
 
@@ -77,7 +77,7 @@ fn fate(effect: &Effect, facts: &Facts, context: &Context) -> Fate {
     let text = path.text.as_str();
     let project = effect.certain && path.scope == Scope::Inside && place::is_project(text, &context.roots);
     match path.scope {
-        _ if place::is_root(text) || place::is_home(text) => Fate::Vital,
+        _ if place::is_root(text) || place::is_home(text, context.home()) => Fate::Vital,
         _ if place::is_shared(text) && effect.certain => Fate::Shared,
         _ if project => Fate::WholeProject,
         _ if place::is_expendable(effect, facts) => Fate::Free,

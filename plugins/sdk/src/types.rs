@@ -134,6 +134,14 @@ impl Action {
     }
 }
 
+impl Context {
+    /// The person's home folder, absolute; empty where the host does not know it.
+    #[must_use]
+    pub fn home(&self) -> &str {
+        self.attributes.iter().find(|(name, _)| name == "home").map_or("", |(_, home)| home)
+    }
+}
+
 impl Facts {
     /// The path that an effect belongs to.
     #[must_use]

@@ -22,7 +22,12 @@ pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
     // A path as databases take it: `file:PATH?OPTIONS`.
     let text = text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
     let text = text.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(text);
-    let whole = if text.starts_with('/') { text.to_owned() } else { format!("{folder}/{text}") };
+    let whole = match own_view(text) {
+        Some(View::Root(rest)) => rest.to_owned(),
+        Some(View::Folder(rest)) => format!("{folder}{rest}"),
+        None if text.starts_with('/') => text.to_owned(),
+        None => format!("{folder}/{text}"),
+    };
     if text.starts_with(UNKNOWN) {
         return (String::new(), false);
     }
@@ -34,6 +39,27 @@ pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
             let parent = known.rfind('/').map_or("", |slash| known.get(..slash.max(1)).unwrap_or(""));
             (normalise(parent), false)
         }
+    }
+}
+
+/// What a path below `/proc` stands for.
+enum View<'t> {
+    /// The file system, from its root.
+    Root(&'t str),
+    /// The folder that the process works in.
+    Folder(&'t str),
+}
+
+/// `/proc/self/root/...` and `/proc/self/cwd/...`, of whichever process: other names for the same files.
+fn own_view(path: &str) -> Option<View<'_>> {
+    let (process, rest) = path.strip_prefix("/proc/")?.split_once('/')?;
+    let rest = rest.strip_prefix("task/").and_then(|rest| rest.split_once('/')).map_or(rest, |(_, rest)| rest);
+    let own = matches!(process, "self" | "thread-self") || process.contains(UNKNOWN);
+    let below = |name: &str| rest.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below("root"), below("cwd")) {
+        (Some(rest), _) => Some(View::Root(if rest.is_empty() { "/" } else { rest })),
+        (_, Some(rest)) if own => Some(View::Folder(rest)),
+        _ => None,
     }
 }
 

@@ -97,7 +97,7 @@ impl Judge<'_> {
 
     fn write(&self, effect: &Effect) -> Left {
         let path = self.action.facts.path(effect);
-        if path.is_some_and(|path| path.scope == Scope::System && !place::in_home(&path.text)) {
+        if path.is_some_and(|path| path.scope == Scope::System && !place::in_home(&path.text, self.context.home())) {
             return self.system(effect);
         }
         let fresh = path.is_some_and(|path| matches!(path.entry, Entry::Absent | Entry::Folder));

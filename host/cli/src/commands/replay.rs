@@ -153,7 +153,12 @@ impl Session {
         let state = State { session: std::mem::take(&mut self.shared), agent: self.agents.remove(&agent).unwrap_or_default() };
         let documents = &self.documents;
         let details = |step: u64| detail(documents.get(&(agent.clone(), step))?);
-        let around = Circumstances { seen: item.observed.as_ref(), ..Circumstances::default() };
+        let seen = item.seen.as_ref();
+        let around = Circumstances {
+            seen: seen.map(|seen| &seen.observed),
+            home: seen.and_then(|seen| seen.home.as_deref()),
+            ..Circumstances::default()
+        };
         let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {

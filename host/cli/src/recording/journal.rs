@@ -1,6 +1,6 @@
 //! Our own journal: a record's document holds everything that a second review needs.
 
-use super::{Collector, call};
+use super::{Collector, Seen, call};
 use anyhow::{Context, Result};
 use portcullis_core::event::{CallResult, Event, EventKind};
 use portcullis_core::record::{Record, RecordKind};
@@ -36,9 +36,12 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         }
     };
     let cwd = record.action.as_ref().map(|action| action.cwd.clone()).unwrap_or_default();
-    let observed = record.action.as_ref().map(|action| action.observed.clone());
+    let seen = record
+        .action
+        .as_ref()
+        .map(|action| Seen { observed: action.observed.clone(), home: Some(action.home.clone()).filter(|home| !home.is_empty()) });
     let event =
         Event { client: record.client, session: record.session, agent: record.agent, cwd, permission_mode: None, name: record.event, kind };
-    collector.push(event, Some(record.at), observed);
+    collector.push(event, Some(record.at), seen);
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
     let mut clock = EPOCH;
     let mut push = |event: Event, seconds: u64| {
         clock += seconds * 1000;
-        items.push(Item { event, at: clock, observed: None });
+        items.push(Item { event, at: clock, seen: None });
     };
     let goal = text(object.get("goal"));
     if !goal.is_empty() {

@@ -6,6 +6,7 @@ use crate::action::{Action, Attributes, Command, Context, Coverage, Operation};
 use crate::decide::{Decision, decide};
 use crate::event::{Call, CallResult};
 use crate::facts;
+use crate::guard::{self, Sight};
 use crate::mask::Mask;
 use crate::observe::{self, Observations};
 use crate::record::{RecordedAction, RecordedPlugin};
@@ -76,7 +77,7 @@ impl Run<'_, '_> {
     }
 
     fn observe(&mut self, action: &mut Action) -> Observations {
-        let queries = observe::queries(action);
+        let queries = observe::queries(action, &self.place.cwd);
         if queries.is_empty() {
             return Observations::new();
         }
@@ -115,8 +116,14 @@ impl Run<'_, '_> {
             limits: self.state.session.limits.clone(),
             repetition: self.state.agent.repetition(action.facts.shape, action.facts.identity),
             assessments: Vec::new(),
-            attributes: Vec::new(),
+            attributes: self.surroundings(),
         }
+    }
+
+    /// What plugins are told of the machine: where the person's home is.
+    fn surroundings(&self) -> Attributes {
+        let home = &self.place.home;
+        if home.is_empty() { Vec::new() } else { vec![("home".to_owned(), home.clone())] }
     }
 
     /// Review and decide. Patterns look only at the call as received (`patterns`), not at a rewrite of it.
@@ -125,6 +132,13 @@ impl Run<'_, '_> {
         let mut context = self.context(&understood.action);
         let mut findings = Findings::of_facts(&understood.action.facts);
         findings.faults.extend(understood.fault.clone());
+        findings.objections.extend(guard::objection(&Sight {
+            action: &understood.action,
+            input: &call.input,
+            observed: &understood.observed,
+            guarded: &self.settings.policy.guarded,
+            place: &self.place,
+        }));
         let answers = self.ports.plugins.assess(&understood.action, &context, self.ports.details);
         let mut plugins = taken_down(&answers);
         context.assessments = findings.assessed(answers);
@@ -161,6 +175,7 @@ impl Run<'_, '_> {
             operation: short(&action.operation),
             facts: action.facts.clone(),
             cwd: self.place.cwd.clone(),
+            home: self.place.home.clone(),
             observed: understood.observed.clone(),
         }
     }

@@ -284,3 +284,15 @@ fn what_the_workspace_holds_is_judged_and_recorded() {
         assert_eq!(world.agent().steps.back().unwrap().outside, outside, "{observed:?}");
     }
 }
+
+/// Judges must not guess where the home is, and a replay elsewhere must judge `~` as it was judged then.
+#[test]
+fn plugins_and_records_know_the_home() {
+    let mut world = World::default();
+    let sent = world.bash("ls", "t1");
+    assert!(world.plugins.shown.contains("attributes: [(\"home\", \"/home/me\")]"), "{}", world.plugins.shown);
+    assert_eq!(sent.records[0].action.as_ref().unwrap().home, "/home/me");
+    let document = sent.records[0].document().replace(",\"home\":\"/home/me\"", "");
+    let old: portcullis_core::record::Record = serde_json::from_str(&document).unwrap();
+    assert_eq!(old.action.unwrap().home, "", "records of before are read");
+}

@@ -128,7 +128,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("git merge-tree", ""),
     ("git mergetool", "modify@.git"),
     ("git mktree", ""),
-    ("git mv", "modify@.git"),
+    ("git mv", "modify:* modify@.git"),
     ("git name-rev", ""),
     ("git notes", ""),
     ("git notes add", "modify@.git"),

@@ -96,6 +96,10 @@ impl Walker<'_> {
         if path.is_empty() && kind == EffectKind::FileDelete {
             self.out.gap("what is deleted is known only when it runs");
         }
+        if !self.links.is_empty() && field.text.contains("/../") {
+            let led = self.as_the_system_goes(&field.text);
+            self.push(kind.clone(), led, recursive, certain && field.known, command, setting);
+        }
         self.emit(kind, path, recursive, certain && field.known, command, setting);
     }
 
@@ -118,6 +122,9 @@ impl Walker<'_> {
                 self.secrets.push((command, true));
             }
             self.push(more, path.clone(), false, certain, command, setting);
+        }
+        if !self.links.is_empty() {
+            self.through_links(&kind, &path, recursive, certain, command, setting);
         }
         self.push(kind, path, recursive, certain, command, setting);
     }
@@ -144,7 +151,15 @@ impl Walker<'_> {
         }
     }
 
-    fn push(&mut self, kind: EffectKind, mut target: String, recursive: bool, certain: bool, command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn push(
+        &mut self,
+        kind: EffectKind,
+        mut target: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting<'_>,
+    ) {
         super::output::cut(&mut target, 4096);
         if let Some((kind, target)) = located(kind, target, &setting.place) {
             self.out.effect(Effect { kind, target, path: None, command, recursive, certain });

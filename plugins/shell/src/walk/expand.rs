@@ -189,6 +189,7 @@ impl Walker<'_> {
             "" => self.home.to_owned(),
             "+" => self.env.folder.clone(),
             "root" => "/root".to_owned(),
+            user if !user.is_empty() && self.home.rsplit('/').next() == Some(user) => self.home.to_owned(),
             user if user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) => format!("/home/{user}"),
             _ => return text.to_owned(),
         };

@@ -19,6 +19,13 @@ enum Does {
     Delete,
     DeleteTree,
     Write,
+    /// Makes a folder.
+    Make,
+    /// From the first to the second.
+    Move,
+    Copy,
+    /// A link to the first at the second.
+    Link,
     /// `open` and the like: the mode tells.
     Open,
     Read,
@@ -77,13 +84,21 @@ const PYTHON: &[(&str, Does)] = &[
     ("open(", Does::Open),
     (".write_text(", Does::Write),
     (".write_bytes(", Does::Write),
-    ("shutil.move(", Does::Write),
-    ("shutil.copy(", Does::Write),
-    ("os.rename(", Does::Write),
-    ("os.replace(", Does::Write),
+    ("shutil.move(", Does::Move),
+    ("shutil.copy(", Does::Copy),
+    ("shutil.copy2(", Does::Copy),
+    ("shutil.copyfile(", Does::Copy),
+    ("shutil.copytree(", Does::Copy),
+    ("os.open(", Does::Open),
+    ("os.rename(", Does::Move),
+    ("os.renames(", Does::Move),
+    ("os.replace(", Does::Move),
+    ("os.link(", Does::Link),
+    ("os.symlink(", Does::Link),
     ("os.chmod(", Does::Write),
-    ("os.makedirs(", Does::Write),
-    ("os.mkdir(", Does::Write),
+    ("os.chown(", Does::Write),
+    ("os.makedirs(", Does::Make),
+    ("os.mkdir(", Does::Make),
     (".read_text(", Does::Read),
     ("os.kill(", Does::Stop),
 ];
@@ -113,10 +128,17 @@ const NODE: &[(&str, Does)] = &[
     ("writeFileSync(", Does::Write),
     ("writeFile(", Does::Write),
     ("appendFileSync(", Does::Write),
-    ("renameSync(", Does::Write),
-    ("copyFileSync(", Does::Write),
-    ("mkdirSync(", Does::Write),
+    ("renameSync(", Does::Move),
+    ("copyFileSync(", Does::Copy),
+    ("cpSync(", Does::Copy),
+    ("linkSync(", Does::Link),
+    ("symlinkSync(", Does::Link),
+    ("createWriteStream(", Does::Write),
+    ("Bun.write(", Does::Write),
+    ("Deno.writeTextFile(", Does::Write),
+    ("mkdirSync(", Does::Make),
     ("chmodSync(", Does::Write),
+    ("chownSync(", Does::Write),
     ("readFileSync(", Does::Read),
     ("fetch(", Does::Network),
     ("http.get(", Does::Network),
@@ -236,12 +258,23 @@ impl Walker<'_> {
                 self.file(EffectKind::FileDelete, &word(first), true, command, setting);
             }
             Does::Write => self.file(EffectKind::FileModify, &word(first), false, command, setting),
+            Does::Make => self.file(EffectKind::FileCreate, &word(first), false, command, setting),
+            Does::Move | Does::Copy | Does::Link => {
+                match does {
+                    Does::Move => self.file(EffectKind::FileModify, &word(first), true, command, setting),
+                    Does::Copy => self.file(EffectKind::FileRead, &word(first), false, command, setting),
+                    _ => {}
+                }
+                self.file(EffectKind::FileModify, &word(literals.get(1).map(String::as_str)), false, command, setting);
+            }
             Does::Read => self.file(EffectKind::FileRead, &word(first), false, command, setting),
             Does::Open => {
                 if first.is_some_and(|text| text.contains("://")) {
                     return self.network(&word(first), command, setting);
                 }
-                let writes = literals.iter().skip(1).any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
+                let own = arguments.split(')').next().unwrap_or("");
+                let flags = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"].iter().any(|flag| own.contains(flag));
+                let writes = flags || literals.iter().skip(1).any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
                 self.file(if writes { EffectKind::FileModify } else { EffectKind::FileRead }, &word(first), false, command, setting);
             }
             Does::Network => self.network(&word(first), command, setting),

@@ -12,6 +12,7 @@ mod feed;
 mod git;
 mod inline;
 mod interpreters;
+mod links;
 mod output;
 mod programs;
 mod searches;
@@ -45,6 +46,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> Reading {
         sourced: false,
         defining: Vec::new(),
         files: BTreeMap::new(),
+        links: Vec::new(),
     };
     walker.text(text, None, &Setting::default());
     walker.out.finish()
@@ -69,6 +71,8 @@ struct Walker<'a> {
     defining: Vec<String>,
     /// What this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
+    /// The links that this command line makes: where each stands, and where it leads.
+    links: Vec<(String, String)>,
 }
 
 /// How the commands at hand came to be run.

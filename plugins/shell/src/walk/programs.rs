@@ -100,6 +100,7 @@ impl Walker<'_> {
             "chmod" => self.chmod(rest, plan, command, setting),
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => self.move_away(rest, plan, command, setting),
+            "ln" | "cp" => self.note_links(name, rest, plan),
             "http" | "https" | "xh" if rest.iter().any(|field| field.text == "DELETE") => {
                 self.plain(EffectKind::RemoteChange, "", false, command, setting)
             }
@@ -217,6 +218,12 @@ impl Walker<'_> {
         else {
             return;
         };
+        if mode.text.starts_with('-') && mode.text.len() > 1 {
+            // A mode that takes rights away looks like a flag, and the first word is a file then.
+            if let Some(file) = plan.operands.first().and_then(|at| rest.get(*at)) {
+                self.file(EffectKind::FileModify, file, plan.recursive, command, setting);
+            }
+        }
         let text = mode.text.as_str();
         let octal = text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
         let last = text.chars().next_back().unwrap_or('0');
@@ -245,7 +252,16 @@ impl Walker<'_> {
         }
     }
 
+    /// What is moved is moved whole.
     fn move_away(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+        let into = rest.iter().any(|field| field.text == "-t" || field.text.starts_with("--target-directory"));
+        let sources = plan.operands.len().saturating_sub(usize::from(!into));
+        for field in plan.operands.iter().take(sources).filter_map(|at| rest.get(*at)) {
+            self.file(EffectKind::FileModify, field, true, command, setting);
+        }
+        if let Some(target) = plan.operands.get(sources).and_then(|at| rest.get(*at)) {
+            self.file(EffectKind::FileModify, target, false, command, setting);
+        }
         if plan.operands.last().and_then(|at| rest.get(*at)).is_some_and(|field| field.text.starts_with("/dev/null")) {
             for at in plan.operands.iter().rev().skip(1) {
                 if let Some(field) = rest.get(*at) {

@@ -10,6 +10,7 @@ use crate::syntax::{Assignment, DEPTH, Redirect, Span, Word};
 use crate::types::{self, Attributes, Command, Direction, EffectKind, Redirection};
 
 /// What surrounds a program's words.
+#[derive(Clone)]
 pub(super) struct Call {
     pub assignments: Attributes,
     pub redirections: Vec<Redirection>,
@@ -166,7 +167,7 @@ impl Walker<'_> {
         if self.env.functions.contains(name) {
             return self.function_call(name, first, rest, call, setting);
         }
-        let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+        let texts: Vec<&str> = rest.iter().map(|field| plain_signal(name, &field.text)).collect();
         let found = catalogue::find(name, &texts);
         let plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
         if let Some(at) = plan.as_ref().filter(|plan| !plan.nothing).and_then(|plan| plan.run).filter(|_| first.source < Source::Decoded) {
@@ -265,9 +266,15 @@ impl Walker<'_> {
         {
             fields.drain(..=dashes);
         }
+        let mut call = call.clone();
         if name == "env" || name == "sudo" || name == "doas" {
-            fields.drain(..fields.iter().take_while(|field| is_assignment(&field.text)).count());
+            let count = fields.iter().take_while(|field| is_assignment(&field.text)).count();
+            let given = fields
+                .drain(..count)
+                .filter_map(|field| field.text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())));
+            call.assignments.extend(given);
         }
+        let call = &call;
         if fields.is_empty() {
             let command = self.record(name, &Field::plain(name, Span::default()), rest, None, None, call, setting);
             return Feed { from: command, source: Source::Environment, open: true, ..Feed::default() };
@@ -363,6 +370,12 @@ impl Walker<'_> {
     pub(super) fn is_project(&self, path: &str) -> bool {
         !self.project.is_empty() && places::is_below(path, self.project)
     }
+}
+
+/// A signal by its name is no cluster of flags: `-STOP` counts as its number does.
+fn plain_signal<'t>(program: &str, text: &'t str) -> &'t str {
+    let named = text.len() > 3 && text.strip_prefix('-').is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()));
+    if named && matches!(program, "kill" | "pkill" | "killall" | "skill") { "-9" } else { text }
 }
 
 /// Where a program's file lies.

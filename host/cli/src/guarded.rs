@@ -1,0 +1,247 @@
+//! What the guard consists of on this machine: our own files, and those of the client that say which
+//! hooks it calls.
+//!
+//! Guarded are
+//!
+//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
+//!   organisation's configuration and the project's `.portcullis/config.toml`;
+//! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any project's
+//!   `.claude/settings.json` and `.claude/settings.local.json`, wherever it lies: a client that is started
+//!   there later would do without hooks.
+//!
+//! Not guarded are `.portcullis/quarantine`, where the agent's own deletions go, the rest of `.claude`
+//! (commands, agents, skills, `CLAUDE.md`, scripts of other hooks) and the client's `~/.claude.json`: none
+//! of them takes the hooks away. Nor is the client's own program, which updates itself.
+
+use crate::client::claude::settings::{Folders, Scope};
+use crate::places::{PROJECT_FILE, Places};
+use portcullis_core::policy::Guarded;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CONFIGURATION: &str = "the configuration of Portcullis";
+const STATE: &str = "the journal and state of Portcullis";
+const KEY: &str = "the key of Portcullis";
+const PROGRAM: &str = "the program of Portcullis";
+const ORGANISATION: &str = "the organisation's configuration of Portcullis";
+const OF_PROJECT: &str = "the project's configuration of Portcullis";
+const SETTINGS: &str = "the client's settings, which name its hooks";
+const PLUGINS: &str = "the client's plugins, which bring hooks";
+const MANAGED: &str = "the client's managed settings, which name its hooks";
+
+/// What is guarded for an event in `cwd`, as it is on the disk now.
+#[must_use]
+pub fn installed(places: &Places, plugins: &Path, cwd: &str) -> Vec<Guarded> {
+    let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let project = named.unwrap_or_else(|| PathBuf::from(cwd));
+    let person = Path::new(&places.person);
+    let mut list = List { looks: true, real: Real::default(), entries: Vec::new() };
+    list.own(&places.config, &places.state);
+    if !plugins.starts_with(&places.config) {
+        list.add(plugins, CONFIGURATION);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        list.push(&program, |path| Guarded { program: true, ..Guarded::new(path, PROGRAM) });
+    }
+    let folder = places.managed.parent().filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
+    list.add(folder.unwrap_or(&places.managed), ORGANISATION);
+    list.client(&Folders::from_environment(person, &project));
+    // The folder from the environment counts for this client, the usual one for the next.
+    list.client(&Folders { person: person.join(".claude"), ..Folders::from_environment(person, Path::new(cwd)) });
+    if let Some(project) = &places.project {
+        list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
+    }
+    list.anywhere();
+    list.entries
+}
+
+/// What is guarded for an event in `cwd` on a machine that is not this one, or was: by the usual names
+/// alone, so that a replay needs no disk.
+#[must_use]
+pub fn by_name(person: &str, cwd: &str) -> Vec<Guarded> {
+    let mut list = List { looks: false, real: Real::default(), entries: Vec::new() };
+    let home = Path::new(person);
+    if !person.is_empty() {
+        list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
+    }
+    let folders = Folders { person: home.join(".claude"), project: PathBuf::from(cwd), managed: "/etc/claude-code".into() };
+    list.client(&folders);
+    list.add(Path::new("/etc/portcullis"), ORGANISATION);
+    list.in_project(Path::new(cwd), Path::new(PROJECT_FILE), OF_PROJECT);
+    list.anywhere();
+    list.entries
+}
+
+/// The list as it grows.
+struct List {
+    /// Whether the disk is looked at: what is there, and where links lead.
+    looks: bool,
+    real: Real,
+    entries: Vec<Guarded>,
+}
+
+impl List {
+    fn own(&mut self, config: &Path, state: &Path) {
+        // The key first: a folder that holds it is only changed, it is read too.
+        self.push(&state.join("key"), |path| Guarded { secret: true, ..Guarded::new(path, KEY) });
+        self.add(config, CONFIGURATION);
+        self.add(state, STATE);
+        // A search by these names would meet them.
+        self.push(&config.join("config.toml"), |path| Guarded::new(path, CONFIGURATION));
+        self.push(&state.join("journal.db"), |path| Guarded::new(path, STATE));
+    }
+
+    fn client(&mut self, folders: &Folders) {
+        self.add(&folders.file(Scope::User), SETTINGS);
+        self.add(&folders.person.join("plugins"), PLUGINS);
+        self.add(&folders.managed, MANAGED);
+        for scope in [Scope::Project, Scope::Local] {
+            let file = folders.file(scope);
+            if let Ok(file) = file.strip_prefix(&folders.project) {
+                self.in_project(&folders.project, file, SETTINGS);
+            }
+        }
+    }
+
+    /// A project's file counts with the folder of ours or the client's that it lies in: who removes the
+    /// whole project removes what it guards.
+    fn in_project(&mut self, project: &Path, file: &Path, what: &str) {
+        if project.as_os_str().is_empty() || project.parent().is_none() {
+            return;
+        }
+        let path = project.join(file);
+        let top = path.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let present = self.looks && self.real.look(&path, MOST_PARTS).1;
+        self.push(&path, |path| Guarded { top: top.clone(), present, ..Guarded::new(path, what) });
+    }
+
+    fn anywhere(&mut self) {
+        for (path, what) in [("**/.claude/settings.json", SETTINGS), ("**/.claude/settings.local.json", SETTINGS)] {
+            self.entries.push(Guarded::new(path, what));
+        }
+        self.entries.push(Guarded::new(format!("**/{PROJECT_FILE}"), OF_PROJECT));
+    }
+
+    fn add(&mut self, path: &Path, what: &str) {
+        self.push(path, |path| Guarded::new(path, what));
+    }
+
+    /// Adds a path under its name, and where a link leads under that name too.
+    fn push(&mut self, path: &Path, entry: impl Fn(String) -> Guarded) {
+        let mut names = vec![path.to_owned()];
+        if self.looks {
+            names.push(self.real.of(path));
+        }
+        for name in names {
+            let name = portcullis_core::facts::normalise(&name.display().to_string(), "/", "/");
+            if name != "/" && !self.entries.iter().any(|known| known.path == name) {
+                self.entries.push(entry(name));
+            }
+        }
+    }
+}
+
+/// Where paths really lie. The guard's paths share most of their folders, and each is looked at once.
+#[derive(Default)]
+struct Real(BTreeMap<PathBuf, (PathBuf, bool)>);
+
+impl Real {
+    /// The path with its links followed; what does not exist yet counts by its nearest existing folder.
+    fn of(&mut self, path: &Path) -> PathBuf {
+        self.look(path, MOST_PARTS).0
+    }
+
+    /// The real path, and whether anything is there.
+    fn look(&mut self, path: &Path, left: usize) -> (PathBuf, bool) {
+        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else { return (path.to_owned(), true) };
+        if let Some(known) = self.0.get(path) {
+            return known.clone();
+        }
+        let (parent, there) = self.look(parent, left - 1);
+        let here = parent.join(name);
+        let found = there.then(|| fs::symlink_metadata(&here).ok()).flatten();
+        let linked = found.as_ref().is_some_and(|found| found.is_symlink());
+        let real = if linked { fs::canonicalize(&here).unwrap_or(here) } else { here };
+        self.0.insert(path.to_owned(), (real.clone(), found.is_some()));
+        (real, found.is_some())
+    }
+}
+
+/// The most parts of a path that are looked at.
+const MOST_PARTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn places(root: &Path) -> Places {
+        Places {
+            person: root.join("home").display().to_string(),
+            config: root.join("home/.config/portcullis"),
+            state: root.join("home/.local/state/portcullis"),
+            managed: root.join("etc/portcullis/config.toml"),
+            project: Some(root.join("home/shop")),
+        }
+    }
+
+    #[test]
+    fn every_part_of_the_guard_is_on_the_list() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        let places = places(&root);
+        let cwd = root.join("home/shop");
+        fs::create_dir_all(cwd.join(".claude")).unwrap();
+        fs::create_dir_all(root.join("home/.claude")).unwrap();
+        fs::create_dir_all(root.join("dotfiles")).unwrap();
+        fs::write(root.join("dotfiles/settings.json"), "{}").unwrap();
+        symlink(root.join("dotfiles/settings.json"), root.join("home/.claude/settings.json")).unwrap();
+        fs::write(cwd.join(".claude/settings.json"), "{}").unwrap();
+        let list = installed(&places, &root.join("wasm"), &cwd.display().to_string());
+        let find = |path: &str| list.iter().find(|entry| entry.path == root.join(path).display().to_string());
+        for path in [
+            "home/.config/portcullis",
+            "home/.local/state/portcullis",
+            "home/.local/state/portcullis/key",
+            "wasm",
+            "etc/portcullis",
+            "home/.claude/settings.json",
+            "home/.claude/plugins",
+            "dotfiles/settings.json",
+            "home/shop/.portcullis/config.toml",
+            "home/shop/.claude/settings.json",
+            "home/shop/.claude/settings.local.json",
+        ] {
+            assert!(find(path).is_some(), "{path}: {list:?}");
+        }
+        let secret: Vec<&str> = list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
+        assert_eq!(secret, [KEY]);
+        assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
+        let present = |path: &str| find(path).map(|entry| entry.present);
+        assert_eq!(
+            (present("home/shop/.claude/settings.json"), present("home/shop/.claude/settings.local.json")),
+            (Some(true), Some(false))
+        );
+        let top = find("home/shop/.claude/settings.json").map(|entry| entry.top.clone());
+        assert_eq!(top, Some(cwd.join(".claude").display().to_string()), "the project may go, its settings alone may not");
+        assert!(list.iter().any(|entry| entry.path == "**/.claude/settings.json"));
+        assert!(list.iter().any(|entry| entry.path.starts_with(crate::client::claude::settings::MANAGED_FOLDER)));
+        let mut names: Vec<&str> = list.iter().map(|entry| entry.path.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), list.len(), "each once");
+    }
+
+    #[test]
+    fn without_a_disk_the_usual_names_count() {
+        let list = by_name("/home/x", "/home/x/shop");
+        for path in
+            ["/home/x/.config/portcullis", "/home/x/.claude/settings.json", "/home/x/shop/.claude/settings.json", "/etc/claude-code"]
+        {
+            assert!(list.iter().any(|entry| entry.path == path), "{path}");
+        }
+        assert_eq!(by_name("/home/x", "/home/x/shop"), list);
+        assert!(by_name("", "").iter().all(|entry| entry.path.len() > 1));
+    }
+}

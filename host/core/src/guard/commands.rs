@@ -1,0 +1,268 @@
+//! Commands that get around the guard without touching a file of it: the client started so that its
+//! calls are not reviewed, what only a person may ask of our own program, and the guard's processes
+//! stopped.
+
+use super::Sight;
+use crate::action::{Command, EffectKind};
+
+/// The client's program, and the names of its package.
+const CLIENT: &[&str] = &["claude", "claude.exe", "claude-code"];
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+/// Options with which the client leaves out hooks, or takes in what can answer calls in their place.
+const ESCAPES: &[&str] =
+    &["--bare", "--safe-mode", "--restricted", "--setting-sources", "--settings", "--plugin-dir", "--plugin-url", "--managed-settings"];
+/// Subcommands that change the client's own settings, plugins or version; with those of them that only look.
+const CLIENT_CHANGES: &[(&str, &[&str])] = &[
+    ("plugin", &["list", "validate", "details"]),
+    ("plugins", &["list", "validate", "details"]),
+    ("config", &["get", "list", "ls"]),
+    ("install", &[]),
+    ("import", &[]),
+];
+/// Variables that lead the client or us to other settings, and parts of the names of those that switch hooks off.
+const ELSEWHERE: &[&str] = &["CLAUDE_CONFIG_DIR", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PORTCULLIS_HOME"];
+const SWITCHES: &[&str] = &["SIMPLE", "SAFE_MODE", "RESTRICT", "HOOK", "SETTING", "MANAGED", "PERSONAL_CONFIG", "CONFIG_DIR"];
+/// Programs that start another with another user's rights, or see other files.
+const OTHER_WORLDS: &[&str] = &[
+    "sudo", "su", "doas", "runuser", "setpriv", "gosu", "su-exec", "pkexec", "run0", "unshare", "bwrap", "chroot", "proot", "firejail",
+    "nsenter",
+];
+/// Programs that run a package or a script by its name.
+const RUNNERS: &[&str] = &[
+    "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "node", "nodejs", "deno", "corepack", "volta", "mise", "asdf", "fnm", "nvm", "tsx",
+];
+
+/// Our own program.
+const OWN: &str = "portcullis";
+/// What only a person may ask of it.
+const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
+/// With one of these they only look.
+const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
+/// What only the client may ask of it.
+const FOR_THE_CLIENT: &str = "hook";
+/// Its options that take a value.
+const OWN_VALUES: &[&str] = &["--config", "--state", "--managed-config"];
+
+/// The language of a program that runs code from its words or its standard input.
+pub(super) fn interpreter(program: &str) -> Option<&str> {
+    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    let known = [
+        "python",
+        "pypy",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "luajit",
+        "tclsh",
+        "osascript",
+        "powershell",
+        "pwsh",
+        "R",
+        "Rscript",
+        "julia",
+        "groovy",
+        "jshell",
+        "ghci",
+        "guile",
+        "awk",
+        "gawk",
+        "mawk",
+        "nawk",
+    ];
+    known.contains(&name).then_some(name)
+}
+
+/// Why a command gets around the guard, if one does.
+pub(super) fn hit(sight: &Sight<'_>) -> Option<String> {
+    sight.commands().iter().enumerate().find_map(|(index, command)| {
+        own(sight, command)
+            .or_else(|| started(sight, command))
+            .or_else(|| stops(sight, index, command))
+            .or_else(|| inside_a_text(sight, index, command))
+    })
+}
+
+fn for_a_person(verb: &str) -> String {
+    format!("`{OWN} {verb}` is for a person: a person has to run this in a terminal of their own")
+}
+
+/// Our own program, under its name or that of its file.
+fn own(sight: &Sight<'_>, command: &Command) -> Option<String> {
+    if !is_own(sight, &command.program) {
+        return None;
+    }
+    if command.words.iter().any(|word| LOOKING.contains(&word.text.as_str())) {
+        return None;
+    }
+    let mut words = command.words.iter();
+    while let Some(word) = words.next() {
+        match word.text.as_str() {
+            text if OWN_VALUES.contains(&text) => drop(words.next()),
+            text if text.starts_with('-') => {}
+            text if !word.known => {
+                return Some(format!("what this asks of `{OWN}` is known only when it runs: `{}`", crate::text::one_line(text, 64)));
+            }
+            text => return own_verb(text),
+        }
+    }
+    None
+}
+
+fn own_verb(verb: &str) -> Option<String> {
+    if verb == FOR_THE_CLIENT {
+        return Some(format!("`{OWN} {verb}` is for the client alone: what an agent tells it would be a false record"));
+    }
+    FOR_A_PERSON.contains(&verb).then(|| for_a_person(verb))
+}
+
+/// Whether a program's name is ours.
+pub(super) fn is_own(sight: &Sight<'_>, program: &str) -> bool {
+    let own = sight.guarded.iter().filter(|guarded| guarded.program).filter_map(|guarded| guarded.path.rsplit('/').next());
+    program == OWN || own.into_iter().any(|name| name == program)
+}
+
+/// The program is the client.
+pub(super) fn is_client(program: &str) -> bool {
+    CLIENT.contains(&program.split('@').next().unwrap_or(program))
+}
+
+/// Whether a word names the client as a program or a package.
+fn names_client(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    word.contains(PACKAGE) || word.contains("/claude-code/") || is_client(name) && !name.is_empty()
+}
+
+/// The client, started so that what it does is not reviewed.
+fn started(sight: &Sight<'_>, command: &Command) -> Option<String> {
+    let world = command.wrappers.iter().find(|name| OTHER_WORLDS.contains(&name.as_str()));
+    let at = if is_client(&command.program) {
+        0
+    } else if world.is_some() {
+        command.words.iter().position(|word| names_client(&word.text))? + 1
+    } else if RUNNERS.contains(&command.program.as_str()) {
+        command.words.iter().position(|word| names_client(&word.text))? + 1
+    } else {
+        return None;
+    };
+    let words = command.words.get(at..).unwrap_or_default();
+    let option = words.iter().find(|word| {
+        ESCAPES.iter().any(|escape| word.text == *escape || word.text.strip_prefix(escape).is_some_and(|rest| rest.starts_with('=')))
+    });
+    if let Some(option) = option {
+        return Some(unreviewed(&format!("with `{}`", crate::text::one_line(option.text.split('=').next().unwrap_or(""), 64))));
+    }
+    if words.iter().any(|word| !word.known && !word.quoted && word.text.starts_with(['\u{fffd}', '-'])) {
+        return Some(unreviewed("with options that are known only when it runs"));
+    }
+    if let Some(verb) = changing(words) {
+        return Some(format!(
+            "`claude {verb}` changes the client's own settings, plugins or version, and the guard over this session depends on them"
+        ));
+    }
+    if let Some(name) = world {
+        return Some(unreviewed(&format!("by `{name}`, where other settings may count")));
+    }
+    if command.wrappers.iter().any(|name| name == "env") && cleared(sight.text()) {
+        return Some(unreviewed("without its environment"));
+    }
+    elsewhere(sight).map(|name| unreviewed(&format!("with `{name}` changed")))
+}
+
+fn unreviewed(how: &str) -> String {
+    format!("this starts the client {how}, so that nothing would review what it does; without that it may run")
+}
+
+/// The subcommand, if it is one that changes the client.
+fn changing(words: &[crate::action::Word]) -> Option<&str> {
+    let mut plain = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
+    let verb = plain.next()?;
+    let looks = CLIENT_CHANGES.iter().find(|(name, _)| *name == verb).map(|(_, looks)| *looks)?;
+    // A first word with an option before it may be that option's value or a prompt.
+    let first = words.first().is_some_and(|word| word.text == verb);
+    let looking = plain.next().is_some_and(|next| looks.contains(&next)) || words.iter().any(|word| word.text == "--help");
+    (first && !looking).then_some(verb)
+}
+
+/// A variable that a command line sets and that leads the client to other settings, or past hooks.
+fn elsewhere(sight: &Sight<'_>) -> Option<String> {
+    let assigned = sight.commands().iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name.clone()));
+    let given =
+        sight.commands().iter().flat_map(|command| command.words.iter().filter_map(|word| Some(word.text.split_once('=')?.0.to_owned())));
+    let written = sight.text().match_indices('=').filter_map(|(at, _)| {
+        let before = sight.text().get(..at)?;
+        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        before.get(start..).map(str::to_owned)
+    });
+    assigned.chain(given).chain(written).chain(unset(sight.text())).find(|name| {
+        let client = name.starts_with("CLAUDE_") && SWITCHES.iter().any(|part| name.contains(part));
+        client || ELSEWHERE.contains(&name.as_str())
+    })
+}
+
+/// Variables that a command line takes away.
+fn unset(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let pairs: Vec<String> = words
+        .windows(2)
+        .filter_map(|pair| match pair {
+            ["-u" | "--unset" | "unset", name] => Some((*name).to_owned()),
+            _ => None,
+        })
+        .collect();
+    let joined = words.into_iter().filter_map(|word| word.strip_prefix("--unset=").or_else(|| word.strip_prefix("-u")).map(str::to_owned));
+    pairs.into_iter().chain(joined.collect::<Vec<_>>())
+}
+
+/// `env -i` and its other spellings.
+fn cleared(text: &str) -> bool {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    words.iter().any(|word| *word == "--ignore-environment") || words.windows(2).any(|pair| matches!(pair, ["env", "-i" | "-" | "-iu"]))
+}
+
+/// A process of the guard is stopped, by its name or by what a search for it finds.
+fn stops(sight: &Sight<'_>, index: usize, command: &Command) -> Option<String> {
+    let stopped = || sight.effects_of(index).filter(|effect| effect.kind == EffectKind::ProcessStop);
+    stopped().next()?;
+    let named = command.words.iter().map(|word| word.text.as_str()).any(means_us);
+    let searched = stopped().any(|effect| !effect.certain)
+        && sight.commands().iter().any(|other| {
+            matches!(other.program.as_str(), "pgrep" | "pidof" | "ps" | "grep" | "egrep" | "awk" | "lsof" | "fuser")
+                && other.words.iter().any(|word| means_us(&word.text))
+        });
+    (named || searched).then(|| "this stops processes of the guard".to_owned())
+}
+
+/// A name or a pattern that our program's name fits.
+fn means_us(word: &str) -> bool {
+    let pattern = word.trim_matches(|c: char| "^$.*/[]()".contains(c));
+    word.contains(OWN) || pattern.len() >= 4 && OWN.contains(pattern)
+}
+
+/// Text that another program will run (a terminal's, a job's) and that holds one of these commands.
+fn inside_a_text(sight: &Sight<'_>, index: usize, command: &Command) -> Option<String> {
+    let opaque = sight
+        .effects_of(index)
+        .any(|effect| matches!(effect.kind, EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence));
+    if !opaque || is_client(&command.program) || is_own(sight, &command.program) {
+        return None;
+    }
+    command.words.iter().find_map(|word| {
+        let names: Vec<&str> =
+            word.text.split(|c: char| c.is_whitespace() || "\"';|&()[],".contains(c)).filter(|name| !name.is_empty()).collect();
+        names.iter().enumerate().find_map(|(at, name)| {
+            let after = names.get(at + 1..).unwrap_or_default();
+            let program = name.rsplit('/').next().unwrap_or(name);
+            if is_own(sight, program) {
+                let verb = after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("");
+                return own_verb(verb);
+            }
+            let escape = after.iter().find(|word| ESCAPES.contains(&word.split('=').next().unwrap_or(word)));
+            escape.filter(|_| is_client(program)).map(|escape| unreviewed(&format!("with `{escape}`")))
+        })
+    })
+}

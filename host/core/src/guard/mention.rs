@@ -1,0 +1,80 @@
+//! Where a text mentions a guarded path, however it is written there. Text that only mentions one is
+//! harmless by itself; this says no more than that it does.
+
+use super::lies::end;
+use crate::policy::Guarded;
+
+/// Whether `text` names a guarded path: in full, after `~` or `$HOME`, or by its last two parts.
+pub(super) fn names(text: &str, guarded: &Guarded) -> bool {
+    let end = last_two(end(guarded));
+    text.match_indices(end).any(|(at, _)| starts_name(text.get(..at).unwrap_or("")) && ends_name(text.get(at + end.len()..).unwrap_or("")))
+}
+
+/// Whether `text` holds the last two parts of a guarded path somewhere, each as a name of its own, as
+/// code does that puts a path together, or a command line that changes into the folder first.
+pub(super) fn holds_parts(text: &str, guarded: &Guarded) -> bool {
+    let mut parts = last_two(end(guarded)).split('/');
+    parts.all(|part| {
+        text.match_indices(part)
+            .any(|(at, _)| starts_name(text.get(..at).unwrap_or("")) && ends_name(text.get(at + part.len()..).unwrap_or("")))
+    })
+}
+
+fn last_two(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
+    slashes.next();
+    slashes.next().and_then(|at| path.get(at + 1..)).unwrap_or(path).trim_start_matches('/')
+}
+
+/// A name can begin after this.
+fn starts_name(before: &str) -> bool {
+    !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-' || c == '.')
+}
+
+/// A name can end before this.
+fn ends_name(after: &str) -> bool {
+    let mut chars = after.chars();
+    match chars.next() {
+        None => true,
+        Some('.') => !chars.next().is_some_and(char::is_alphanumeric),
+        Some(c) => !(c.is_alphanumeric() || c == '_' || c == '-'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_named_in_many_ways() {
+        let guarded = Guarded::new("/home/me/.claude/settings.json", "");
+        for text in [
+            "/home/me/.claude/settings.json",
+            "~/.claude/settings.json",
+            "$HOME/.claude/settings.json",
+            "open('/home/me/.claude/settings.json','w')",
+            ".claude/settings.json.",
+            "x=.claude/settings.json;",
+            "/proc/self/root/home/me/.claude/settings.json",
+            "file:///home/me/.claude/settings.json",
+        ] {
+            assert!(names(text, &guarded), "{text}");
+        }
+        for text in [
+            "settings.json",
+            ".claude/settings.json.bak",
+            ".claude/settings.jsonl",
+            "x.claude/settings.json",
+            ".claude/settings-json",
+            ".claude/commands/settings.json",
+            "",
+        ] {
+            assert!(!names(text, &guarded), "{text}");
+        }
+        assert!(holds_parts("p = Path.home() / '.claude' / 'settings.json'", &guarded));
+        assert!(holds_parts("cd ~/.claude && frob settings.json", &guarded));
+        assert!(!holds_parts("open('settings.json')", &guarded));
+        assert!(names("rm /etc/portcullis", &Guarded::new("/etc/portcullis", "")));
+        assert!(!names("portcullis", &Guarded::new("/etc/portcullis", "")));
+    }
+}
