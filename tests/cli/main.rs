@@ -14,6 +14,7 @@ mod install;
 mod past;
 mod people;
 mod replays;
+mod upkeep;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         past::tests(),
         people::tests(),
         replays::tests(),
+        upkeep::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())
 }

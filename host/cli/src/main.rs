@@ -82,8 +82,8 @@ enum Command {
     Doctor(commands::doctor::Arguments),
     /// Print one line for a status line: how the guard stands, and a session's counts
     Status(commands::status::Arguments),
-    /// Do the work that waits: move the journal's log into its database. Started by itself when there is some
-    Maintain,
+    /// Do the work that waits: retention, the journal's log and kept heads, the cache. Started by itself
+    Maintain(commands::maintain::Arguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -133,7 +133,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Resume => commands::pause::resume(),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Status(arguments) => Ok(commands::status::run(&arguments)),
-        Command::Maintain => commands::maintain::run(),
+        Command::Maintain(arguments) => commands::maintain::run(&arguments),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "portcullis", &mut script);

@@ -1,5 +1,7 @@
 //! `portcullis audit`: look at the journal, check it, export it.
 
+mod verify;
+
 use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
@@ -11,7 +13,7 @@ use portcullis_core::finding::{AuditDecision, AuditDetection, AuditFault, AuditR
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_engine::Kind;
-use portcullis_store::{Filter, Home, Store, Stored, Verification, hex};
+use portcullis_store::{Filter, Home, Store, Stored, hex};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -21,11 +23,7 @@ pub enum Command {
     /// List records, newest last
     Show(Show),
     /// Check that no record was changed, removed or inserted
-    Verify {
-        /// Print the result as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Verify(verify::Arguments),
     /// Write records in an exporter's format
     Export(Export),
 }
@@ -67,13 +65,11 @@ pub struct Export {
 
 /// Records that an exporter gets in one call.
 const BATCH: usize = 100;
-/// The exit code for a journal that does not verify.
-const CHANGED: u8 = 3;
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
         Command::Show(arguments) => show(arguments),
-        Command::Verify { json } => verify(*json),
+        Command::Verify(arguments) => verify::run(arguments),
         Command::Export(arguments) => export(arguments),
     }
 }
@@ -126,47 +122,6 @@ pub fn json(stored: &Stored) -> Result<String> {
         object.insert("hash".into(), hex(&stored.hash).into());
     }
     Ok(object.to_string())
-}
-
-fn verify(as_json: bool) -> Result<u8> {
-    let mut store = open()?;
-    let terminal = std::io::stderr().is_terminal();
-    let verification = store.verify(|progress| {
-        if terminal && progress.total > 10_000 {
-            anstream::eprint!("\r{}/{} ", progress.checked, progress.total);
-        }
-    })?;
-    if terminal {
-        anstream::eprint!("\r");
-    }
-    if as_json {
-        paint::print(&format!("{}\n", verification_json(&verification)));
-    } else if let Some((at, flaw)) = verification.first_bad {
-        paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
-    } else {
-        let pruned = verification.pruned.map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
-        let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
-        paint::print(&format!("{good}: {} records{pruned}, head {head}\n", verification.records));
-    }
-    if let Some(beside) = verification.beside.as_ref().filter(|_| !as_json) {
-        paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
-    }
-    Ok(if verification.holds() { 0 } else { CHANGED })
-}
-
-fn verification_json(verification: &Verification) -> serde_json::Value {
-    let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
-    let pruned = verification.pruned.map(
-        |start| serde_json::json!({ "sequence": start.sequence, "hash": hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
-    );
-    let (sequence, hash) = verification.head;
-    serde_json::json!({
-        "records": verification.records,
-        "first_bad": flaw,
-        "beside": verification.beside,
-        "pruned": pruned,
-        "head": { "sequence": sequence, "hash": hex(&hash) },
-    })
 }
 
 fn export(arguments: &Export) -> Result<u8> {

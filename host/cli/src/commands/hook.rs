@@ -154,7 +154,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
-        let around = Circumstances { exceptions: &exceptions, missed: &missed, unwhole: &unwhole, seen: None };
+        let around = Circumstances { exceptions: &exceptions, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
         let reviewed = reviewer.review(event, state, now, &around, &details);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().map(to_store).collect();

@@ -1,0 +1,111 @@
+//! `portcullis audit verify`: whether the journal is what was written, and the journal of its kept heads.
+
+use crate::commands::hook::now;
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use anyhow::{Context, Result, anyhow};
+use portcullis_store::{Anchor, Home, Standing, Store, Verification, hex};
+use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Compare with the heads that this file keeps; those of `audit.anchors` are compared anyway
+    #[arg(long, value_name = "FILE")]
+    heads: Vec<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit code for a journal that does not verify.
+const CHANGED: u8 = 3;
+/// The most bytes of a file of heads.
+const MOST_HEADS: u64 = 64 << 20;
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = Config::load(&places, Some(&home))?;
+    let mut store = Store::open(&home, config.durability)?;
+    let verification = store.verify(progress())?;
+    let kept = config.audit.anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
+    let anchors = kept.map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat();
+    let standings = store.check_anchors(&anchors)?;
+    let contradicted = standings.iter().find(|(_, standing)| standing.contradicts());
+    if arguments.json {
+        paint::print(&format!("{}\n", json(&verification, &standings)));
+    } else {
+        tell(&verification);
+        tell_heads(&standings, contradicted);
+    }
+    Ok(if verification.holds() && contradicted.is_none() { 0 } else { CHANGED })
+}
+
+fn progress() -> impl FnMut(portcullis_store::Progress) {
+    let terminal = std::io::stderr().is_terminal();
+    move |progress| {
+        if terminal && progress.total > 10_000 {
+            let end = if progress.checked == progress.total { "\r" } else { " " };
+            anstream::eprint!("\r{}/{}{end}", progress.checked, progress.total);
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Anchor>> {
+    let reading = || format!("cannot read the heads in `{}`", path.display());
+    if !std::fs::metadata(path).with_context(reading)?.is_file() {
+        return Err(anyhow!("`{}` is not a file", path.display()));
+    }
+    let lines = BufReader::new(std::fs::File::open(path).with_context(reading)?.take(MOST_HEADS)).lines();
+    let anchor = |(index, line): (usize, std::io::Result<String>)| -> Result<Anchor> {
+        line?.parse().with_context(|| format!("line {}", index + 1))
+    };
+    lines.enumerate().map(|line| anchor(line).with_context(reading)).collect()
+}
+
+fn tell(verification: &Verification) {
+    if let Some((at, flaw)) = verification.first_bad {
+        paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
+    } else {
+        let pruned = verification.pruned.map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
+        let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
+        paint::print(&format!("{good}: {} records{pruned}, head {head}\n", verification.records));
+    }
+    if let Some(beside) = &verification.beside {
+        paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
+    }
+}
+
+fn tell_heads(standings: &[(Anchor, Standing)], contradicted: Option<&(Anchor, Standing)>) {
+    if let Some((anchor, standing)) = contradicted {
+        let at = paint::time(anchor.at);
+        paint::print(&format!("{}: of the head kept at {at} UTC, record {}, {standing}\n", paint::bad("replaced"), anchor.sequence));
+    } else if !standings.is_empty() {
+        let future = standings.iter().filter(|(anchor, _)| anchor.at > now()).count();
+        let note = if future > 0 { format!("; {future} are dated in the future: was the clock set back?") } else { String::new() };
+        paint::print(&format!("{}: {} were compared{note}\n", paint::good("the kept heads hold"), standings.len()));
+    }
+}
+
+fn json(verification: &Verification, standings: &[(Anchor, Standing)]) -> serde_json::Value {
+    let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
+    let pruned = verification.pruned.map(
+        |start| serde_json::json!({ "sequence": start.sequence, "hash": hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
+    );
+    let (sequence, hash) = verification.head;
+    let contradicted: Vec<_> = standings
+        .iter()
+        .filter(|(_, standing)| standing.contradicts())
+        .map(|(anchor, standing)| serde_json::json!({ "sequence": anchor.sequence, "at": anchor.at, "standing": standing.to_string() }))
+        .collect();
+    serde_json::json!({
+        "records": verification.records,
+        "first_bad": flaw,
+        "beside": verification.beside,
+        "pruned": pruned,
+        "head": { "sequence": sequence, "hash": hex(&hash) },
+        "kept_heads": { "compared": standings.len(), "contradicted": contradicted },
+    })
+}

@@ -1,0 +1,116 @@
+//! The work that waits: retention, kept heads, the cache. What it removes stays accounted for.
+
+use crate::common::site::Site;
+use crate::common::trial;
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use portcullis_store::{Durability, Home, NewRecord, Store};
+use serde_json::Value;
+use std::fs;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        trial("maintain: old records go, the chain and its kept heads hold", retention),
+        trial("maintain: a journal that was rolled back contradicts its kept heads", rolled_back),
+        trial("maintain: work that fails is named, waits and is done later", failing),
+        trial("maintain: one instance at a time", single),
+    ]
+}
+
+const DAY: u64 = 86_400_000;
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Records that are so many days old, in a journal without newer ones.
+fn age(site: &Site, days: &[u64]) -> Result<()> {
+    let mut store = Store::open(&Home::open(site.state())?, Durability::Process)?;
+    for day in days {
+        let at = now() - day * DAY;
+        let id = format!("{at:016x}");
+        let document = serde_json::json!({
+            "version": 1, "id": id, "at": at, "kind": "fault", "client": "claude", "session": "old", "event": "PreToolUse",
+            "subject": "Bash", "summary": "from long ago", "mode": "blocking",
+        });
+        store.append(vec![NewRecord { id, at, kind: "fault".into(), document: document.to_string(), ..NewRecord::default() }])?;
+    }
+    Ok(())
+}
+
+fn configure(site: &Site, text: &str) -> Result<()> {
+    site.write("config.toml", text)
+}
+
+fn retention() -> Result<()> {
+    let site = Site::new("retention")?;
+    let heads = site.person().join("heads");
+    configure(&site, &format!("[audit]\nretention_days = 30\nanchors = [{:?}]\n", heads.display().to_string()))?;
+    age(&site, &[90, 60, 31, 29, 1])?;
+    site.ordinary("s")?;
+    let said = site.output(&["maintain", "--all"])?;
+    ensure!(said.contains("3 records older than 30 days were removed"), "{said}");
+    ensure!(site.records()?.len() == 3, "{:?}", site.records()?);
+    ensure!(fs::read_to_string(&heads)?.lines().count() == 1);
+    site.ordinary("s")?;
+    let said = site.output(&["audit", "verify"])?;
+    ensure!(said.contains("the chain holds") && said.contains("pruned") && said.contains("1 were compared"), "{said}");
+    let json: Value = serde_json::from_str(&site.output(&["audit", "verify", "--json"])?)?;
+    ensure!(json["kept_heads"]["compared"] == 1 && json["pruned"]["sequence"] == 3, "{json}");
+    let again = site.output(&["maintain"])?;
+    ensure!(!again.contains("removed"), "nothing was due: {again}");
+    configure(&site, "[audit]\nretention_days = 0\n")?;
+    let said = site.output(&["maintain", "--all", "--json"])?;
+    ensure!(said.contains("kept for ever") && site.records()?.len() == 4, "{said}");
+    site.verify()
+}
+
+fn rolled_back() -> Result<()> {
+    let site = Site::new("rolled-back")?;
+    let heads = site.person().join("heads");
+    configure(&site, &format!("[audit]\nanchors = [{:?}]\n", heads.display().to_string()))?;
+    site.ordinary("s")?;
+    site.output(&["maintain", "--all"])?;
+    let old = fs::read(site.state().join("journal.db"))?;
+    site.ordinary("s")?;
+    site.output(&["maintain", "--all"])?;
+    site.verify()?;
+    site.forget_journal()?;
+    site.write("journal.db", old)?;
+    let ended = site.run(&["audit", "verify"])?;
+    ensure!(ended.code == Some(3) && ended.all().contains("rolled back"), "{}", ended.all());
+    configure(&site, "")?;
+    ensure!(site.run(&["audit", "verify"])?.code == Some(0), "the journal alone cannot tell");
+    let file = heads.display().to_string();
+    ensure!(site.run(&["audit", "verify", "--heads", &file])?.code == Some(3));
+    fs::write(&heads, "no head\n")?;
+    let ended = site.run(&["audit", "verify", "--heads", &file])?;
+    ensure!(ended.code == Some(1) && ended.all().contains("line 1"), "{}", ended.all());
+    Ok(())
+}
+
+fn failing() -> Result<()> {
+    let site = Site::new("failing-work")?;
+    let folder = site.person().join("not-there");
+    let file = folder.join("heads").display().to_string();
+    configure(&site, &format!("[audit]\nanchors = [{file:?}]\n"))?;
+    site.ordinary("s")?;
+    let ended = site.run(&["maintain"])?;
+    ensure!(ended.code == Some(1) && ended.all().contains("not-there"), "{}", ended.all());
+    fs::create_dir(&folder)?;
+    ensure!(!site.output(&["maintain"])?.contains("head"), "it waits before it is tried again");
+    ensure!(site.output(&["maintain", "--all"])?.contains("the journal's head was written"));
+    site.verify()
+}
+
+fn single() -> Result<()> {
+    let site = Site::new("single")?;
+    site.ordinary("s")?;
+    let lock = fs::File::create(site.state().join("maintain.lock"))?;
+    lock.lock().context("cannot lock")?;
+    ensure!(site.output(&["maintain", "--all"])?.contains("another instance"));
+    drop(lock);
+    ensure!(site.output(&["maintain", "--all"])?.contains("checkpoint"));
+    Ok(())
+}
