@@ -6,6 +6,8 @@
 //! fail. Nothing is sent beyond this machine, nothing is written but scratch folders. What the client
 //! does with replies that we never give is not tested here.
 
+#![allow(clippy::indexing_slicing, reason = "a program of tests")]
+
 mod case;
 mod check;
 mod evidence;

@@ -261,7 +261,7 @@ fn write(
     client: Option<&Path>,
     report: &mut Report,
 ) -> Result<()> {
-    let (before, kept, earlier) = original(home, found, document, site)?;
+    let Original { before, kept, folders: earlier } = original(home, found, document, site)?;
     let bytes = edited.bytes();
     let missing: Vec<PathBuf> =
         found.real.ancestors().skip(1).take_while(|above| above.symlink_metadata().is_err()).map(Path::to_owned).collect();
@@ -291,13 +291,23 @@ fn write(
     Ok(())
 }
 
+/// What was there before us.
+struct Original {
+    /// The file's text, if there was one.
+    before: Option<Vec<u8>>,
+    /// Containers in it that were empty, and stay.
+    kept: Vec<String>,
+    /// Folders that were made for it.
+    folders: Vec<PathBuf>,
+}
+
 /// What `uninstall` is to give back: an earlier installation's original where nothing else has changed
 /// since, else what is there now without us.
-fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Result<(Option<Vec<u8>>, Vec<String>, Vec<PathBuf>)> {
+fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Result<Original> {
     let earlier =
         backup::receipt(home, &found.path)?.filter(|earlier| found.bytes.as_deref().map(backup::digest).as_ref() == Some(&earlier.after));
     if let Some(earlier) = earlier {
-        return Ok((backup::before(home, &earlier)?, earlier.kept, earlier.folders));
+        return Ok(Original { before: backup::before(home, &earlier)?, kept: earlier.kept, folders: earlier.folders });
     }
     let kept = edit::empty_containers(document.value());
     let without = edit::uninstall(document, &site.wanted, &kept)?;
@@ -306,7 +316,7 @@ fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Res
         (Some(_), false) => Some(without.bytes()),
         (None, _) => None,
     };
-    Ok((before, kept, Vec::new()))
+    Ok(Original { before, kept, folders: Vec::new() })
 }
 
 /// A journal that cannot be written does not undo what was done: it is said.

@@ -3,14 +3,13 @@
 use crate::commands::hook::now;
 use crate::config::Config;
 use crate::places::Places;
-use crate::runtime::{Circumstances, Reviewer, code_cache};
+use crate::runtime::{Circumstances, Reviewer};
 use crate::{paint, read_file_or_stdin, show};
 use anyhow::{Context, Result, bail};
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::wire::claude;
-use portcullis_engine::ReviewClock;
 use portcullis_store::Home;
 use std::path::PathBuf;
 
@@ -38,15 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let now = now();
-    let mut reviewer = Reviewer::new(crate::runtime::Setup {
-        config,
-        extra: &arguments.plugin,
-        clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
-        observes: true,
-        mask_key: home.derive_key("portcullis 2026 masking"),
-        cache: Some(code_cache(&home)),
-        person: places.person.clone(),
-    })?;
+    let mut reviewer = Reviewer::installed(&places, &home, config, &arguments.plugin, now)?;
     let reviewed = reviewer.review(&event, State::default(), now, &Circumstances::default(), &|_| None);
     let Some(record) = reviewed.records.first() else { bail!("`{}` is answered neutrally: there is nothing to review", event.name) };
     if arguments.json {

@@ -3,6 +3,8 @@
 //! Whatever is read is valid by the schema. The reverse does not hold: that a path has no `..` in it, for
 //! example, is told only by `config check`.
 
+#![allow(clippy::indexing_slicing, reason = "every value that is indexed is an object made here, which takes a new name")]
+
 use super::keys::{KEYS, Key, Kind, PIPELINES};
 use super::plugins::{Declared, Type, declared};
 use portcullis_engine::SettingValue as Value;

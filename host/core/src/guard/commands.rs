@@ -221,7 +221,7 @@ fn unset(text: &str) -> impl Iterator<Item = String> {
 /// `env -i` and its other spellings.
 fn cleared(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    words.iter().any(|word| *word == "--ignore-environment") || words.windows(2).any(|pair| matches!(pair, ["env", "-i" | "-" | "-iu"]))
+    words.contains(&"--ignore-environment") || words.windows(2).any(|pair| matches!(pair, ["env", "-i" | "-" | "-iu"]))
 }
 
 /// A process of the guard is stopped, by its name or by what a search for it finds.

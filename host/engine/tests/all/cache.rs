@@ -243,7 +243,7 @@ fn a_sweep_takes_what_is_not_needed() {
     let cache = CodeCache::new(&place.cache(), KEY);
     let an_hour = Duration::from_secs(3600);
     assert_eq!(cache.sweep(&[], an_hour).unwrap().files, 0, "nothing is old");
-    let swept = cache.sweep(&[plugin.clone()], Duration::ZERO).unwrap();
+    let swept = cache.sweep(std::slice::from_ref(&plugin), Duration::ZERO).unwrap();
     assert_eq!(swept.files as usize + names().len(), before.len());
     assert!(names().iter().all(|name| name.starts_with(&plugin)) && names().len() == 2, "{:?}", names());
     assert_eq!(place.ask(KEY).0, Some(Score::new(420)));

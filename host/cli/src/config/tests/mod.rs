@@ -4,6 +4,7 @@ mod arbitrary;
 mod errors;
 mod layered;
 mod schemas;
+mod table;
 
 use super::layers::{Layer, Read, Scene, Settled, settle};
 use super::{Config, parsed};

@@ -1,0 +1,78 @@
+//! The table of keys against the core and against the documentation.
+
+use crate::config::keys::{Found, KEYS, Key, Kind, find, named};
+use portcullis_core::fault::OnFault;
+use portcullis_core::intervene;
+use portcullis_core::policy::{Mode, Strategy};
+
+#[test]
+fn words_are_those_of_the_core() {
+    let words = |path: &str| match named(path).unwrap().kind {
+        Kind::Choice(words) | Kind::Choices(words) => words.to_vec(),
+        other => panic!("{path} is {other:?}"),
+    };
+    for (path, mut expected) in [
+        ("mode", Mode::ALL.iter().map(ToString::to_string).collect::<Vec<String>>()),
+        ("interventions.strategy", Strategy::ALL.iter().map(ToString::to_string).collect()),
+        ("interventions.disabled", intervene::Kind::ALL.iter().map(ToString::to_string).collect()),
+        ("plugins.*.on_fault", OnFault::ALL.iter().map(ToString::to_string).collect()),
+    ] {
+        let mut words = words(path);
+        words.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(words, expected, "{path}");
+    }
+    for word in words("mask.personal") {
+        let kind: portcullis_core::mask::Kind = serde_json::from_value(word.into()).unwrap();
+        assert_eq!(kind.to_string(), word);
+    }
+}
+
+#[test]
+fn paths_are_found() {
+    for (path, expected) in [
+        (&["mode"][..], "key mode"),
+        (&["mode", "x"], "nothing"),
+        (&["limits"], "table"),
+        (&["limits", "file_operations"], "key limits.file_operations"),
+        (&["plugins", "x"], "table"),
+        (&["plugins", "x", "settings"], "table"),
+        (&["plugins", "x", "settings", "a", "b"], "key plugins.*.settings.**"),
+        (&["plugins", "x", "setting"], "nothing"),
+        (&["interventions", "templates", "loop"], "key interventions.templates.*"),
+    ] {
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        let found = match find(&path) {
+            Found::Key(key) => format!("key {}", key.path),
+            Found::Table => "table".into(),
+            Found::Nothing => "nothing".into(),
+        };
+        assert_eq!(found, expected, "{path:?}");
+    }
+}
+
+/// The rows of keys in a section of a page.
+fn rows<'a>(page: &'a str, from: &str, to: &str) -> Vec<&'a str> {
+    let section = page.split_once(from).and_then(|(_, rest)| rest.split_once(to)).unwrap().0;
+    section.lines().filter(|line| line.starts_with("| `")).collect()
+}
+
+#[test]
+fn the_documentation_has_every_key_as_it_is() {
+    let row = |cells: &[&str]| format!("| {} |", cells.join(" | ")).replace("|  |", "| |");
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    for key in KEYS {
+        let (name, default) = (format!("`{}`", shown(key)), key.default_in_words());
+        short.push(row(&[&name, &default, key.doc]));
+        long.push(row(&[&name, &default, &key.kind.in_words(), &key.project.in_words(), key.doc]));
+    }
+    let readme = rows(include_str!("../../../../../README.md"), "\n## Configuration\n", "\nExit codes");
+    let page = rows(include_str!("../../../../docs/configuration.md"), "\n## Keys\n", "\n## ");
+    assert_eq!(readme, short, "README.md should have:\n{}", short.join("\n"));
+    assert_eq!(page, long, "host/docs/configuration.md should have:\n{}", long.join("\n"));
+}
+
+/// A key as people write of it.
+fn shown(key: &Key) -> String {
+    key.path.replace("templates.*", "templates.ISSUE").replace(".**", ".KEY").replace('*', "NAME")
+}
