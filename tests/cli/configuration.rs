@@ -136,7 +136,7 @@ fn tightens() -> Result<()> {
     ensure!(dangerous(&site, "tightened")? == Answer::Refused, "the project's file loosens");
     ensure!(site.hook(&site.calls("stop").bash("1", "rm -rf /"))?.answer == Answer::Stopped, "the project's file switches the stop off");
     let start = site.hook(&site.calls("start").event("SessionStart", serde_json::json!({ "source": "startup" })))?;
-    start.says(&["does not count `mode`, `interventions.disabled`, `plugins.risk.enabled` of this project's", "portcullis trust"])?;
+    start.says(&["does not count `interventions.disabled`, `mode`, `plugins.risk.enabled` of this project's", "portcullis trust"])?;
     // Outside of the project it says nothing.
     let outside = crate::common::calls::Calls::new("outside", &site.person());
     let change = outside.event("ConfigChange", serde_json::json!({ "source": "user_settings", "file_path": "/h/settings.json" }));

@@ -314,9 +314,9 @@ fn plugins() -> Vec<Row> {
         Row {
             name: "settings that a plugin refuses",
             breaks: |installed| config(installed, "[plugins.risk.settings]\nnonsense = 1"),
-            check: "plugins",
+            check: "configuration",
             level: "problem",
-            says: &["`risk`", "nonsense", "each action is refused"],
+            says: &["`risk`", "nonsense", "line 2"],
             mend: Some(no_config),
         },
         Row {

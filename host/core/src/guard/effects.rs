@@ -93,7 +93,9 @@ impl Touched<'_, '_> {
     fn hits(&self, guarded: &Guarded) -> bool {
         match (lies(self.spelling, guarded), self.deed()) {
             (None, _) => false,
-            (Some(Lies::Same | Lies::Inside), Deed::Reads) => guarded.secret,
+            (Some(Lies::Same), Deed::Reads) => guarded.secret,
+            // A secret is a file: a pattern that goes on below it meets nothing.
+            (Some(Lies::Inside), Deed::Reads) => guarded.secret && !is_glob(self.spelling),
             (Some(Lies::Above), Deed::Reads) => guarded.secret && self.reads_whole(guarded),
             (Some(Lies::Same), Deed::Writes) if self.program() == "mkdir" => !guarded.present,
             (Some(Lies::Same | Lies::Inside), _) => true,

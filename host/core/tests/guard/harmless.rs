@@ -18,6 +18,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "find ~/.claude -name '*.json' | head",
     "find . -name settings.json",
     "du -sh ~/.local/state/portcullis",
+    "cat /*/*/.*/*/*/*/none",
     "python3 -c \"import json; print(json.load(open('/home/me/.claude/settings.json')))\"",
     "python3 -m json.tool ~/.claude/settings.json",
     "node -e \"console.log(require('fs').readFileSync('/home/me/.claude/settings.json','utf8'))\"",

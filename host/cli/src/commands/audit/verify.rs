@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow};
-use portcullis_store::{Anchor, Home, Standing, Store, Verification, hex};
+use portcullis_store::{Anchor, Durability, Home, Standing, Store, Verification, hex};
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,14 @@ const MOST_HEADS: u64 = 64 << 20;
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    let config = Config::load(&places, Some(&home))?;
-    let mut store = Store::open(&home, config.durability)?;
+    // A mistake in the configuration must not keep anyone from looking at the journal.
+    let anchors = Config::load(&places, Some(&home)).map(|config| config.audit.anchors).unwrap_or_else(|error| {
+        anstream::eprintln!("{}: {error:#}; heads that it names are not compared", paint::warn("warning"));
+        Vec::new()
+    });
+    let mut store = Store::open(&home, Durability::Process)?;
     let verification = store.verify(progress())?;
-    let kept = config.audit.anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
+    let kept = anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
     let anchors = kept.map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat();
     let standings = store.check_anchors(&anchors)?;
     let contradicted = standings.iter().find(|(_, standing)| standing.contradicts());

@@ -90,7 +90,7 @@ const ROWS: &[Row] = &[
     ),
     ("[pipelines.\"X Y\"]\nprojects = [\"/a\"]", &[(1, 12, "a pipeline's name has 1 to 64")]),
     // No TOML.
-    ("mode = ", &[(1, 7, "it is not TOML")]),
+    ("mode = ", &[(1, 8, "it is not TOML")]),
     ("{}", &[(1, 1, "it is not TOML")]),
     ("mode = \"observe\"\nmode = \"blocking\"", &[(2, 1, "it is not TOML: duplicate key")]),
     ("[limits]\n[limits]", &[(2, 1, "it is not TOML")]),
