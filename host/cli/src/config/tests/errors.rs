@@ -93,13 +93,13 @@ const ROWS: &[Row] = &[
     ("mode = ", &[(1, 8, "it is not TOML")]),
     ("{}", &[(1, 1, "it is not TOML")]),
     ("mode = \"observe\"\nmode = \"blocking\"", &[(2, 1, "it is not TOML: duplicate key")]),
-    ("[limits]\n[limits]", &[(2, 1, "it is not TOML")]),
+    ("[limits]\n[limits]", &[(2, 2, "it is not TOML")]),
     // Everything at once, in order.
     (
         "mod = 1\n\n[limits]\nfile_operations = 0\nx = 2\n[mask]\npersonal = 1",
         &[(1, 1, "`mod`"), (4, 19, "`0`"), (5, 1, "`limits.x`"), (7, 12, "`mask.personal`")],
     ),
-    ("a = \nb = 1", &[(1, 4, "it is not TOML"), (2, 1, "`b` is unknown")]),
+    ("a = \nb = 1", &[(1, 5, "it is not TOML"), (2, 1, "`b` is unknown")]),
 ];
 
 #[test]
