@@ -221,7 +221,7 @@ fn arguments(handler: &Handler, places: &Places) -> Option<(Finding, String)> {
     let mut apart: Vec<(&str, PathBuf)> = Vec::new();
     apart.extend(other(&pins.config, &places.config).map(|path| ("--config", path)));
     apart.extend(other(&pins.state, &places.state).map(|path| ("--state", path)));
-    apart.extend(other(&pins.managed, &places.managed).map(|path| ("--managed", path)));
+    apart.extend(other(&pins.managed, &places.managed).map(|path| ("--managed-config", path)));
     let (_, first) = apart.first()?;
     let options: Vec<String> = apart.iter().map(|(name, path)| format!("{name} {}", super::access::quoted(path))).collect();
     let mend = format!("{mend}, or look at those: `portcullis {} doctor`", options.join(" "));

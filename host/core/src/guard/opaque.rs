@@ -8,11 +8,12 @@ use super::{code, commands};
 use crate::action::{Command, Coverage, Direction, EffectKind};
 use crate::facts::normalise;
 use crate::policy::Guarded;
+use std::cell::OnceCell;
 
 /// The first guarded path that a command names and may change.
 pub(super) fn hit<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
     let whole = sight.commands().iter().enumerate().find_map(|(index, command)| {
-        let suspect = Suspect { sight, index, command };
+        let suspect = Suspect { sight, index, command, code: OnceCell::new() };
         sight.guarded.iter().find(|guarded| suspect.may_change(guarded))
     });
     whole.or_else(|| mounted(sight)).or_else(|| unread(sight))
@@ -28,6 +29,8 @@ struct Suspect<'s, 'a> {
     sight: &'s Sight<'a>,
     index: usize,
     command: &'a Command,
+    /// Its code, gathered once for all guarded paths.
+    code: OnceCell<Vec<String>>,
 }
 
 impl Suspect<'_, '_> {
@@ -99,7 +102,7 @@ impl Suspect<'_, '_> {
     /// Code that names the path, by itself or in parts, and does more than look.
     fn code_may_change(&self, language: &str, guarded: &Guarded) -> bool {
         let writes = self.sight.effects_of(self.index).any(|effect| !matches!(effect.kind, EffectKind::FileRead | EffectKind::SecretRead));
-        self.code_texts().iter().any(|text| {
+        self.code.get_or_init(|| self.code_texts()).iter().any(|text| {
             let mentioned = names(text, guarded) || holds_parts(text, guarded) && !guarded.program;
             mentioned && (writes || !code::only_looks(language, text))
         })
