@@ -98,6 +98,15 @@ pub fn in_home(path: &str, home: &str) -> bool {
     own || is_home(path, home) || holds("/root", path) || HOMES.iter().any(|homes| holds(homes, path))
 }
 
+/// What comes after a person's home in a path that lies below one: `home`, `/root`, or where homes usually lie.
+#[must_use]
+pub fn below_home<'a>(path: &'a str, home: &str) -> Option<&'a str> {
+    let below = |folder: &str| path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/');
+    let own = Some(home).filter(|home| !home.is_empty()).and_then(below).or_else(|| below("/root"));
+    let usual = || HOMES.iter().find_map(|homes| below(homes)?.split_once('/').map(|(_, rest)| rest));
+    own.or_else(usual).filter(|rest| !rest.is_empty())
+}
+
 /// A part of the path's text names credentials.
 #[must_use]
 pub fn is_credential(path: &str) -> bool {
@@ -152,7 +161,7 @@ pub fn host_of(target: &str) -> String {
 /// What a network effect reaches lies outside this machine, or is not known to lie on it.
 #[must_use]
 pub fn is_external(effect: &Effect) -> bool {
-    effect.kind == EffectKind::Network && !is_loopback(&host_of(&effect.target))
+    matches!(effect.kind, EffectKind::Network | EffectKind::Send) && !is_loopback(&host_of(&effect.target))
 }
 
 /// Where an effect's path lies. A shared folder of which only a part that is not known yet is meant,
