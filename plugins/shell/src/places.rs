@@ -1,6 +1,9 @@
 //! What paths and hosts mean, as text: nothing here looks at a disk.
 
+mod windows;
+
 use crate::types::EffectKind;
+use std::rc::Rc;
 
 /// Stands for what only the run can tell.
 const UNKNOWN: char = '\u{fffd}';
@@ -12,8 +15,9 @@ pub(crate) enum Place {
     Here,
     /// Another machine.
     Host(String),
-    /// A container on this one.
-    Container(String),
+    /// A container on this one: its name, and what of this machine is mounted in it: the path inside, and the
+    /// path here.
+    Container(String, Rc<[(String, String)]>),
 }
 
 /// Makes `text` an absolute normalised path. What is known only when the command runs is left out,
@@ -21,6 +25,8 @@ pub(crate) enum Place {
 pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
     // A path as databases take it: `file:PATH?OPTIONS`.
     let text = text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
+    let drive = windows::slashed(text);
+    let text = drive.as_deref().unwrap_or(text);
     let text = text.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(text);
     let whole = match own_view(text) {
         Some(View::Root(rest)) => rest.to_owned(),
@@ -101,6 +107,12 @@ pub(crate) fn is_stream(path: &str) -> bool {
 /// The shell's record of what was run.
 pub(crate) fn is_history(path: &str) -> bool {
     matches!(file_name(path), ".bash_history" | ".zsh_history" | ".history" | ".sh_history" | "fish_history" | ".python_history")
+}
+
+/// Whether the system or its services log there.
+pub(crate) fn is_log(path: &str) -> bool {
+    ["/var/log/", "/private/var/log/", "/var/audit/", "/Library/Logs/"].iter().any(|folder| path.starts_with(folder))
+        || matches!(path, "/var/log" | "/var/run/utmp" | "/run/utmp")
 }
 
 /// What else a file effect is, by where it happens: kinds, and dangerous forms.
@@ -195,12 +207,35 @@ const SECRET_FOLDERS: &[&str] = &[
     "/etc/sssd/",
 ];
 
+/// Folders of files that are there to be looked at.
+const SAMPLES: &[&str] =
+    &["fixtures", "fixture", "__fixtures__", "testdata", "test_data", "test-data", "mocks", "__mocks__", "examples", "samples"];
+
+/// There to be looked at: a part of a test or of an example.
+fn is_sample(path: &str) -> bool {
+    path.split('/').any(|part| SAMPLES.contains(&part))
+}
+
+/// Below a folder that the system has for homes, services and itself, or on a drive of Windows: what lies
+/// elsewhere, as `/repo` or `/workspace` do, is a working copy.
+fn is_machines(path: &str) -> bool {
+    let top = path.trim_start_matches('/').split('/').next().unwrap_or("");
+    TOPS.contains(&top) || top.contains(['\u{fffd}', '$', ':', '*']) || matches!(top, "" | "mnt" | "private")
+}
+
 /// A key, a token, a password, or a file that usually holds them.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     let name = file_name(path);
     let lower = name.to_ascii_lowercase();
-    if SECRET_ENDINGS.iter().any(|ending| path.ends_with(ending)) || SECRET_FOLDERS.iter().any(|folder| path.contains(folder)) {
-        return true;
+    if is_sample(path) {
+        return false;
+    }
+    let kept = |path: &str| is_machines(path) || home.is_empty() || is_below(path, home);
+    if SECRET_ENDINGS.iter().any(|ending| path.ends_with(ending)) {
+        return kept(path);
+    }
+    if SECRET_FOLDERS.iter().any(|folder| path.contains(folder)) {
+        return !matches!(name, "namespace" | "ca.crt");
     }
     if path.contains("/.ssh/") {
         return !(name.ends_with(".pub") || matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old"));
@@ -294,7 +329,7 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || path.starts_with("/root/")
         || path.starts_with("/Users/")
         || home.is_empty();
-    if name.ends_with(".sample") {
+    if name.ends_with(".sample") || (name == "authorized_keys" && is_sample(path)) {
         return false;
     }
     START_FOLDERS.iter().any(|folder| path.starts_with(folder))
@@ -305,6 +340,7 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || path.ends_with("/.git/config")
         || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
         || path.starts_with("/etc/claude-code/")
+        || path.contains("/Start Menu/Programs/Startup/")
 }
 
 fn grants_rights(path: &str) -> bool {
@@ -321,7 +357,7 @@ fn grants_rights(path: &str) -> bool {
     ]
     .iter()
     .any(|start| path.starts_with(start))
-        || path.ends_with("/authorized_keys")
+        || (path.ends_with("/authorized_keys") && !is_sample(path))
 }
 
 const SYSTEM_FOLDERS: &[&str] = &[
@@ -342,6 +378,9 @@ const SYSTEM_FOLDERS: &[&str] = &[
 ];
 
 fn is_system(path: &str) -> bool {
+    if windows::is_system(path) {
+        return true;
+    }
     path == "/" || SYSTEM_FOLDERS.iter().any(|folder| is_below(path, folder))
 }
 
@@ -354,6 +393,9 @@ fn is_disk(path: &str) -> bool {
 
 /// The loss of all that is below it is the loss of the machine, or of a person's whole home.
 fn is_root_like(path: &str, home: &str) -> bool {
+    if let Some(all) = windows::is_root_like(path) {
+        return all;
+    }
     let path = path.strip_suffix("/*").or_else(|| path.strip_suffix("/.*")).unwrap_or(path);
     let top = path.rsplit('/').next().unwrap_or("");
     let is_top = path.matches('/').count() <= 1;
@@ -424,6 +466,11 @@ pub(crate) fn host(text: &str) -> Option<String> {
     fits.then(|| host.to_ascii_lowercase())
 }
 
+/// The host is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1" | "0.0.0.0") || host.ends_with(".localhost")
+}
+
 /// `host:path` or `user@host:path`, as scp and rsync write them; not `./a:b` and not a drive.
 pub(crate) fn remote_path(text: &str) -> Option<String> {
     if text.contains("://") {
@@ -436,10 +483,18 @@ pub(crate) fn remote_path(text: &str) -> Option<String> {
 /// Kinds in the order in which they are kept when there are too many, the gravest highest.
 pub(crate) fn gravity(kind: &EffectKind) -> u8 {
     match kind {
-        EffectKind::FileDelete | EffectKind::UnseenCode | EffectKind::RemoteChange | EffectKind::SystemChange | EffectKind::Persistence => {
-            5
-        }
-        EffectKind::SecretRead | EffectKind::Privilege | EffectKind::Publish => 4,
+        EffectKind::FileDelete
+        | EffectKind::UnseenCode
+        | EffectKind::RemoteDelete
+        | EffectKind::Discard
+        | EffectKind::SystemChange
+        | EffectKind::Persistence => 5,
+        EffectKind::SecretRead
+        | EffectKind::Privilege
+        | EffectKind::Evade
+        | EffectKind::Send
+        | EffectKind::Publish
+        | EffectKind::RemoteChange => 4,
         EffectKind::ProcessStart | EffectKind::ProcessStop | EffectKind::Network | EffectKind::ResourceUse => 3,
         EffectKind::FileModify | EffectKind::Other(_) => 2,
         EffectKind::FileCreate => 1,

@@ -1,23 +1,31 @@
 //! An entry of the catalogue, applied to the words of one call.
 
-use super::{Found, verbs};
+use super::flags::{self, Value};
+use super::spec::{Token, tokens, valued};
+use super::{Found, requests, verbs};
 use crate::types::EffectKind;
 
 /// What a call does.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub items: Vec<Item>,
     /// The word at which another command begins.
     pub run: Option<usize>,
     pub recursive: bool,
+    /// What it runs has more power than the caller.
+    pub elevates: bool,
     /// It only looks, whatever else stands there (a dry run, a help text).
     pub nothing: bool,
+    /// It prints nothing of what it gets.
+    pub silent: bool,
     /// The words that are neither flags, nor their values, nor subcommands.
     pub operands: Vec<usize>,
     /// The words that are flags.
     pub flags: Vec<usize>,
     /// The words that name the subcommand.
     pub subcommand: Vec<usize>,
+    /// The operands before `--`, where it stands.
+    pub before_dashes: Option<usize>,
 }
 
 /// One thing that a call does.
@@ -38,6 +46,13 @@ pub(crate) enum Item {
     Gives(&'static str),
 }
 
+impl Plan {
+    /// Whether what it runs is run as a mightier user.
+    pub(crate) fn raises(&self) -> bool {
+        self.elevates || self.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::Privilege, _)))
+    }
+}
+
 /// The kind that a name in the tables stands for.
 fn kind(name: &str) -> Option<EffectKind> {
     Some(match name {
@@ -48,44 +63,20 @@ fn kind(name: &str) -> Option<EffectKind> {
         "start" => EffectKind::ProcessStart,
         "stop" => EffectKind::ProcessStop,
         "network" => EffectKind::Network,
+        "send" => EffectKind::Send,
         "publish" => EffectKind::Publish,
         "remote" => EffectKind::RemoteChange,
+        "remote-delete" => EffectKind::RemoteDelete,
+        "discard" => EffectKind::Discard,
         "system" => EffectKind::SystemChange,
         "persist" => EffectKind::Persistence,
         "privilege" => EffectKind::Privilege,
+        "evade" => EffectKind::Evade,
         "secret" => EffectKind::SecretRead,
         "unseen" => EffectKind::UnseenCode,
         "resource" => EffectKind::ResourceUse,
         _ => return None,
     })
-}
-
-/// A token of an entry.
-enum Token {
-    Item(&'static str),
-    Flagged(&'static str, &'static str),
-    Valued(&'static str, &'static str),
-}
-
-fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
-    spec.split_ascii_whitespace().map(|token| {
-        if !token.starts_with(['-', '+', '/']) {
-            return Token::Item(token);
-        }
-        match token.find([':', '=']) {
-            Some(at) if token.as_bytes().get(at) == Some(&b'=') => {
-                Token::Flagged(token.get(..at).unwrap_or(""), token.get(at + 1..).unwrap_or(""))
-            }
-            Some(at) => Token::Valued(token.get(..at).unwrap_or(""), token.get(at + 1..).unwrap_or("")),
-            None => Token::Item(token),
-        }
-    })
-}
-
-/// The flags of a call, as they were written.
-struct Flags<'w> {
-    set: Vec<&'w str>,
-    values: Vec<(&'w str, Option<usize>, String)>,
 }
 
 /// Applies an entry to the words after the program. Subcommands are the first `found.depth` words
@@ -94,142 +85,28 @@ pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
     let mut plan = Plan::default();
     let stops =
         tokens(found.spec).any(|token| matches!(token, Token::Item(item) if item.starts_with("run:") || item.starts_with("shell:")));
-    let flags = sort(found, words, stops, &mut plan);
+    let flags = flags::sort(found, words, stops, &mut plan);
     let mut inserted = 0;
-    for (flag, at, value) in &flags.values {
-        let role = valued(found.spec, flag).or_else(|| valued(found.program, flag)).unwrap_or("_");
+    for value in &flags.values {
+        let role = valued(found.spec, &value.flag).or_else(|| valued(found.program, &value.flag)).unwrap_or("_");
         inserted += usize::from(role == "1");
-        apply_value(&mut plan, role, *at, value);
+        apply_value(&mut plan, role, value);
     }
-    let inherited = tokens(found.program).filter(|token| found.depth > 0 && matches!(token, Token::Flagged(..)));
+    let inherited = tokens(found.program).filter(|token| found.depth > 0 && matches!(token, Token::When(..)));
     for token in tokens(found.spec).chain(inherited) {
         match token {
-            Token::Item(item) if item.starts_with("verbs") => apply_verbs(&mut plan, item, words),
+            Token::Item(item) if item.starts_with("verbs") => verbs::apply(&mut plan, item, words),
+            Token::Item(item) if item.starts_with("request-") => requests::apply(&mut plan, item, words),
             Token::Item(item) => apply(&mut plan, item, inserted),
-            Token::Flagged(names, item) if names.split(',').any(|name| flags.has(name)) => apply(&mut plan, item, inserted),
+            Token::When(condition, item) if flags.hold(condition) => apply(&mut plan, item, inserted),
             _ => {}
         }
     }
     plan
 }
 
-/// The words that can name a subcommand: the first that are neither flags nor values of the flags
-/// that `spec` knows.
-pub(super) fn candidates<'w>(spec: &'static str, words: &[&'w str], most: usize) -> Vec<&'w str> {
-    let mut found = Vec::new();
-    let mut skip = false;
-    for word in words {
-        if std::mem::take(&mut skip) {
-            continue;
-        }
-        if !is_flag(word) {
-            found.push(*word);
-            if found.len() == most {
-                break;
-            }
-        } else if !word.contains('=') {
-            skip = valued(spec, word).is_some();
-        }
-    }
-    found
-}
-
-impl Flags<'_> {
-    fn has(&self, name: &str) -> bool {
-        let is_short = name.len() == 2;
-        self.set
-            .iter()
-            .any(|flag| *flag == name || (!is_short && flag.split('=').next() == Some(name)) || (is_short && is_in_cluster(flag, name)))
-            || self.values.iter().any(|(flag, ..)| *flag == name)
-    }
-}
-
-fn is_in_cluster(flag: &str, name: &str) -> bool {
-    (3..=7).contains(&flag.len())
-        && flag.bytes().skip(1).all(|byte| byte.is_ascii_alphanumeric())
-        && !flag.starts_with("--")
-        && flag.starts_with('-')
-        && name.starts_with('-')
-        && name.chars().nth(1).is_some_and(|letter| flag.get(1..).is_some_and(|letters| letters.contains(letter)))
-}
-
-/// What a flag's value is to an entry, if the flag takes one.
-fn valued(spec: &'static str, flag: &str) -> Option<&'static str> {
-    tokens(spec).find_map(|token| match token {
-        Token::Valued(names, role) if names.split(',').any(|name| name == flag) => Some(role),
-        _ => None,
-    })
-}
-
-/// Sorts words into flags, values, subcommands and operands.
-fn sort<'w>(found: &Found, words: &[&'w str], stops: bool, plan: &mut Plan) -> Flags<'w> {
-    let takes = |flag: &str| valued(found.spec, flag).is_some() || valued(found.program, flag).is_some();
-    let mut flags = Flags { set: Vec::new(), values: Vec::new() };
-    let mut at = 0;
-    let mut only_operands = false;
-    while let Some(word) = words.get(at) {
-        if only_operands || !is_flag(word) {
-            if plan.subcommand.len() < found.depth {
-                plan.subcommand.push(at);
-            } else {
-                plan.operands.push(at);
-                only_operands |= stops;
-            }
-        } else if *word == "--" {
-            only_operands = true;
-        } else {
-            plan.flags.push(at);
-            let next = words.get(at + 1);
-            if let Some((flag, value)) = word.split_once('=').filter(|(flag, _)| takes(flag)) {
-                flags.values.push((flag, None, value.to_owned()));
-            } else if takes(word) {
-                flags.values.push((word, next.map(|_| at + 1), String::new()));
-                at += 1;
-            } else {
-                at += cluster(word, next.is_some(), &takes, at, &mut flags);
-                flags.set.push(word);
-            }
-        }
-        at += 1;
-    }
-    flags
-}
-
-fn is_flag(word: &str) -> bool {
-    word.len() > 1 && word.starts_with('-')
-}
-
-/// Looks for a letter with a value in `-abc`; whether it takes the next word.
-fn cluster<'w>(word: &'w str, more: bool, takes: &dyn Fn(&str) -> bool, at: usize, flags: &mut Flags<'w>) -> usize {
-    if word.starts_with("--") {
-        return 0;
-    }
-    for (offset, letter) in word.char_indices().skip(1).take(16) {
-        let mut flag = String::from("-");
-        flag.push(letter);
-        if !takes(&flag) {
-            continue;
-        }
-        let name: &'static str = LETTERS.iter().find(|name| **name == flag).copied().unwrap_or("-");
-        let rest = word.get(offset + letter.len_utf8()..).unwrap_or("");
-        if rest.is_empty() {
-            flags.values.push((name, more.then_some(at + 1), String::new()));
-            return usize::from(more);
-        }
-        flags.values.push((name, None, rest.trim_start_matches('=').to_owned()));
-        return 0;
-    }
-    0
-}
-
-const LETTERS: &[&str] = &[
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-i", "-j", "-k", "-l", "-m", "-n", "-o", "-p", "-q", "-r", "-s", "-t", "-u", "-v",
-    "-w", "-x", "-y", "-z", "-A", "-B", "-C", "-D", "-E", "-F", "-G", "-H", "-I", "-J", "-K", "-L", "-M", "-N", "-O", "-P", "-Q", "-R",
-    "-S", "-T", "-U", "-V", "-W", "-X", "-Y", "-Z", "-0", "-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9",
-];
-
-fn apply_value(plan: &mut Plan, role: &'static str, at: Option<usize>, value: &str) {
-    match (role, at) {
+fn apply_value(plan: &mut Plan, role: &'static str, value: &Value<'_>) {
+    match (role, value.at) {
         ("_" | "1", _) => {}
         ("shell", Some(at)) => plan.items.push(Item::Shell(vec![at])),
         (role, at) => {
@@ -238,7 +115,7 @@ fn apply_value(plan: &mut Plan, role: &'static str, at: Option<usize>, value: &s
             } else if let Some(kind) = kind(role) {
                 plan.items.push(match at {
                     Some(at) => Item::Word(kind, at),
-                    None => Item::Value(kind, value.to_owned()),
+                    None => Item::Value(kind, value.text.to_owned()),
                 });
             }
         }
@@ -249,26 +126,32 @@ fn apply_value(plan: &mut Plan, role: &'static str, at: Option<usize>, value: &s
 fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     match item {
         "recursive" => plan.recursive = true,
-        "none" => plan.nothing = true,
+        "elevates" => plan.elevates = true,
+        "harmless" => plan.nothing = true,
         _ => {}
     }
     if let Some(form) = item.strip_prefix('!') {
         plan.items.push(Item::Form(form));
         return;
     }
-    let (head, selector) = item.split_once(':').unwrap_or((item, ""));
-    let (name, constant) = head.split_once('@').unwrap_or((head, ""));
-    let selected = select(&plan.operands, selector, inserted);
+    if let Some((name, constant)) = item.split_once('@') {
+        plan.items.extend(match name {
+            "gives" => Some(Item::Gives(constant)),
+            name => kind(name).map(|kind| Item::Constant(kind, constant)),
+        });
+        return;
+    }
+    let (name, selector) = item.split_once(':').unwrap_or((item, ""));
+    let selected = select(plan, selector, inserted);
     match name {
         "run" => plan.run = selected.first().copied(),
         "shell" if !selected.is_empty() => plan.items.push(Item::Shell(selected)),
-        "gives" => plan.items.push(Item::Gives(constant)),
         _ => {
             if let Some(language) = name.strip_prefix("code-") {
                 plan.items.extend(selected.into_iter().map(|at| Item::Code(language, at)));
             } else if let Some(kind) = kind(name) {
                 if selector.is_empty() {
-                    plan.items.push(Item::Constant(kind, constant));
+                    plan.items.push(Item::Constant(kind, ""));
                 } else {
                     plan.items.extend(selected.into_iter().map(|at| Item::Word(kind.clone(), at)));
                 }
@@ -277,32 +160,14 @@ fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     }
 }
 
-/// Lets the words tell what is done, where a program has more subcommands than are worth listing.
-fn apply_verbs(plan: &mut Plan, item: &'static str, words: &[&str]) {
-    let at = plan.subcommand.iter().chain(&plan.operands).chain(&plan.flags);
-    let does = verbs::does(at.filter_map(|at| words.get(*at).copied()));
-    let local = item == "verbs-system";
-    let host = item.split_once('@').map_or("", |(_, host)| host);
-    if !local && !plan.operands.is_empty() {
-        plan.items.push(Item::Constant(EffectKind::Network, host));
-    }
-    let change = if local { EffectKind::SystemChange } else { EffectKind::RemoteChange };
-    match does {
-        verbs::Does::Look => {}
-        verbs::Does::Change => plan.items.push(Item::Constant(change, host)),
-        verbs::Does::Destroy => {
-            plan.items.push(Item::Constant(change, host));
-            plan.items.push(Item::Form(if local { "remove-installed" } else { "delete-remote" }));
-        }
-    }
-}
-
 /// The operands that a selector names.
-fn select(operands: &[usize], selector: &str, inserted: usize) -> Vec<usize> {
+fn select(plan: &Plan, selector: &str, inserted: usize) -> Vec<usize> {
+    let operands = plan.operands.as_slice();
     let from = |number: &str| number.parse::<usize>().map_or(0, |number| number.saturating_sub(1 + inserted));
     match selector {
         "" => Vec::new(),
         "*" => operands.to_vec(),
+        "--" => operands.iter().skip(plan.before_dashes.unwrap_or(operands.len())).copied().collect(),
         "-1" => operands.last().copied().into_iter().collect(),
         "..-1" => operands.split_last().map(|(_, all)| all.to_vec()).unwrap_or_default(),
         _ => match selector.strip_suffix("..") {
@@ -311,37 +176,4 @@ fn select(operands: &[usize], selector: &str, inserted: usize) -> Vec<usize> {
             None => operands.get(from(selector)).copied().into_iter().collect(),
         },
     }
-}
-
-/// Checks that every item of an entry means something; names the first that does not.
-#[cfg(test)]
-pub(super) fn check(spec: &'static str) -> Result<(), &'static str> {
-    let is_selector = |text: &str| matches!(text, "*" | "-1" | "..-1") || text.trim_end_matches("..").parse::<usize>().is_ok();
-    let is_item = |item: &'static str| {
-        if matches!(item, "recursive" | "none" | "verbs" | "verbs-system") || item.starts_with("verbs@") {
-            return true;
-        }
-        if let Some(form) = item.strip_prefix('!') {
-            return super::form(form).is_some();
-        }
-        let (head, selector) = item.split_once(':').unwrap_or((item, "*"));
-        let (name, constant) = head.split_once('@').unwrap_or((head, ""));
-        let fits = match name {
-            "run" | "shell" => item.contains(':'),
-            "gives" => matches!(constant, "downloaded" | "decoded" | "environment"),
-            name => name.starts_with("code-") || kind(name).is_some(),
-        };
-        fits && is_selector(selector)
-    };
-    for (token, text) in tokens(spec).zip(spec.split_ascii_whitespace()) {
-        let fits = match token {
-            Token::Item(item) => is_item(item),
-            Token::Flagged(names, item) => !names.is_empty() && is_item(item),
-            Token::Valued(_, role) => matches!(role, "_" | "1" | "shell") || role.starts_with("code-") || kind(role).is_some(),
-        };
-        if !fits {
-            return Err(text);
-        }
-    }
-    Ok(())
 }

@@ -2,7 +2,9 @@
 
 use super::cursor::{Closer, Parser};
 use super::tree::{Assignment, Body, Part, Pipeline, Redirect, Script, Stage, Word};
+use super::windows::begins_windows;
 use super::words::Mode;
+use std::rc::Rc;
 
 impl Parser<'_> {
     /// Reads commands up to one of `closers`, which is not consumed, or to the end.
@@ -172,13 +174,15 @@ impl Parser<'_> {
         let mut words: Vec<Word> = Vec::new();
         let mut redirects: Vec<Redirect> = Vec::new();
         let mut end = start;
+        let around = std::mem::replace(&mut self.windows, false);
         loop {
             self.skip_blanks();
             if self.at_redirect() {
                 redirects.extend(self.redirect());
             } else if self.at("(") && words.len() == 1 && assignments.is_empty() && self.is_function_head() {
+                self.windows = around;
                 return self.function(start, words.first().and_then(Word::bare).unwrap_or("").to_owned());
-            } else if self.at("(") && !words.is_empty() {
+            } else if self.at("(") && !words.is_empty() && !self.windows {
                 self.gap("a bracket inside a command");
                 self.pos += 1;
                 continue;
@@ -186,17 +190,22 @@ impl Parser<'_> {
                 break;
             } else {
                 let before = self.pos;
-                let word = self.word(Mode::Plain);
+                let mut word = self.word(Mode::Plain);
                 if self.pos == before {
                     break;
                 }
+                word.open = self.open.take();
                 match split_assignment(word, words.is_empty()) {
                     Ok(assignment) => assignments.push(assignment),
-                    Err(word) => words.push(word),
+                    Err(word) => {
+                        self.windows |= words.is_empty() && begins_windows(&word);
+                        words.push(word);
+                    }
                 }
             }
             end = self.pos;
         }
+        self.windows = around;
         if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return None;
         }
@@ -225,7 +234,7 @@ impl Parser<'_> {
         }
         let body = self.stage();
         self.leave();
-        Some(Stage { body: Body::Function { name, body: Box::new(body?) }, redirects: Vec::new(), span: self.span(start) })
+        Some(Stage { body: Body::Function { name, body: Rc::new(body?) }, redirects: Vec::new(), span: self.span(start) })
     }
 }
 
@@ -238,7 +247,9 @@ fn split_assignment(mut word: Word, may_assign: bool) -> Result<Assignment, Word
     let Some(Part::Text { text, quoted: false }) = word.parts.first_mut() else { return Err(word) };
     let Some((left, right)) = text.split_once('=') else { return Err(word) };
     let append = left.ends_with('+');
-    let name = left.trim_end_matches('+').split('[').next().unwrap_or("").to_owned();
+    let left = left.trim_end_matches('+');
+    let (name, subscript) = left.strip_suffix(']').and_then(|left| left.split_once('[')).unwrap_or((left, ""));
+    let (name, subscript) = (name.to_owned(), Some(subscript.to_owned()).filter(|subscript| !subscript.is_empty()));
     if !may_assign || !is_name(&name) {
         return Err(word);
     }
@@ -246,7 +257,7 @@ fn split_assignment(mut word: Word, may_assign: bool) -> Result<Assignment, Word
     if text.is_empty() {
         word.parts.remove(0);
     }
-    Ok(Assignment { name, append, value: word })
+    Ok(Assignment { name, subscript, append, value: word })
 }
 
 /// It can be the name of a variable.

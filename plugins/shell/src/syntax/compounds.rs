@@ -93,7 +93,7 @@ impl Parser<'_> {
         let parts = self.quoted_parts(None);
         self.end = end;
         self.pos = (close + 2).min(end);
-        Word { parts, span: self.span(start) }
+        Word { parts, span: self.span(start), open: None }
     }
 
     fn group(&mut self) -> Body {

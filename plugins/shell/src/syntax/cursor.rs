@@ -1,6 +1,7 @@
 //! The reader's position, its bounds, and what it could not read.
 
 use super::tree::{Script, Span, Word};
+use std::rc::Rc;
 
 /// How deep constructs may be nested, text inside other text included.
 pub(crate) const DEPTH: usize = 48;
@@ -11,10 +12,12 @@ const NODES: usize = 20_000;
 pub(crate) struct Parsed {
     pub script: Script,
     /// Bodies of the heredocs; `Redirect::heredoc` counts in it.
-    pub heredocs: Vec<Word>,
+    pub heredocs: Rc<Vec<Word>>,
     pub gaps: Vec<&'static str>,
     /// From where on the text was too deeply nested to be read.
     pub rest: Option<usize>,
+    /// How many words, parts and commands were read.
+    pub nodes: usize,
 }
 
 /// What ends a list of commands.
@@ -52,6 +55,10 @@ pub(super) struct Parser<'a> {
     pub pending: Vec<Pending>,
     pub heredocs: Vec<Word>,
     pub gaps: Vec<&'static str>,
+    /// The command at hand is one of Windows.
+    pub windows: bool,
+    /// A quote that has no end; the word that it stands in takes it.
+    pub open: Option<&'static str>,
     pub depth: usize,
     nodes: usize,
     awaited: [u16; CLOSERS],
@@ -69,6 +76,8 @@ impl<'a> Parser<'a> {
             pending: Vec::new(),
             heredocs: Vec::new(),
             gaps: Vec::new(),
+            windows: false,
+            open: None,
             depth,
             nodes: 0,
             awaited: [0; CLOSERS],
@@ -78,10 +87,11 @@ impl<'a> Parser<'a> {
 
     pub(super) fn parse(mut self) -> Parsed {
         let script = self.script(&[]);
+        self.settle();
         if !self.pending.is_empty() {
             self.gap("a heredoc without its text");
         }
-        Parsed { script, heredocs: self.heredocs, gaps: self.gaps, rest: self.rest }
+        Parsed { script, heredocs: Rc::new(self.heredocs), gaps: self.gaps, rest: self.rest, nodes: self.nodes }
     }
 
     /// Reads another text as a part of this one, with the same bounds.
@@ -91,6 +101,7 @@ impl<'a> Parser<'a> {
         parser.heredocs = std::mem::take(&mut self.heredocs);
         let script = parser.script(&[]);
         parser.read_heredocs();
+        parser.settle();
         self.nodes = parser.nodes;
         self.heredocs = parser.heredocs;
         for gap in parser.gaps {
@@ -100,6 +111,13 @@ impl<'a> Parser<'a> {
             self.stop();
         }
         script
+    }
+
+    /// A quote without its end that stands in no command's word is a gap here.
+    fn settle(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.gap(open);
+        }
     }
 
     pub(super) fn peek(&self) -> Option<u8> {

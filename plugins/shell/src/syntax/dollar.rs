@@ -43,6 +43,10 @@ impl Parser<'_> {
                 parts.push(variable(name, quoted));
             }
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
+                if let Some(name) = self.environment_drive() {
+                    parts.push(variable(name, quoted));
+                    return;
+                }
                 self.pos += 1;
                 let name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
                 parts.push(variable(name, quoted));
@@ -59,23 +63,26 @@ impl Parser<'_> {
         if !self.enter() {
             return;
         }
-        let prefixed = matches!(self.peek(), Some(b'!' | b'#')) && self.peek_at(1) != Some(b'}');
-        if prefixed {
-            self.pos += 1;
-        }
+        let prefix = self.peek().filter(|byte| matches!(byte, b'!' | b'#') && self.peek_at(1) != Some(b'}'));
+        self.pos += usize::from(prefix.is_some());
         let mut name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
         if name.is_empty() && self.peek().is_some_and(is_special) {
             self.character().clone_into(&mut name);
         }
         let subscript = self.take("[").then(|| self.run(|byte| matches!(byte, b']' | b'}')).to_owned());
         self.take("]");
-        let operator = if prefixed { Operator::Other } else { self.operator() };
+        let operator = match prefix {
+            None => self.operator(),
+            Some(b'#') if self.at("}") => Operator::Length,
+            Some(b'!') if self.at("}") => Operator::Indirect,
+            Some(_) => Operator::Other,
+        };
         let start = self.pos;
         let argument = self.argument(quoted);
         if !self.take("}") {
             self.gap("a `${` without its `}`");
         }
-        let argument = (!argument.is_empty()).then(|| Word { parts: argument, span: self.span(start) });
+        let argument = (!argument.is_empty()).then(|| Word { parts: argument, span: self.span(start), open: None });
         let operator = if is_name(&name) || name.len() == 1 || !name.is_empty() { operator } else { Operator::Other };
         self.leave();
         parts.push(Part::Variable { parameter: Box::new(Parameter { name, subscript, operator, argument }), quoted });
@@ -84,17 +91,21 @@ impl Parser<'_> {
     fn operator(&mut self) -> Operator {
         let table = [
             (":-", Operator::Default),
-            (":=", Operator::Default),
+            (":=", Operator::Assign),
             (":+", Operator::Alternative),
             (":?", Operator::None),
-            ("##", Operator::TrimStart),
-            ("%%", Operator::TrimEnd),
+            ("##", Operator::TrimStart { longest: true }),
+            ("%%", Operator::TrimEnd { longest: true }),
+            ("//", Operator::Replace { every: true }),
+            ("/", Operator::Replace { every: false }),
+            ("^^", Operator::Upper),
+            (",,", Operator::Lower),
             ("-", Operator::Default),
-            ("=", Operator::Default),
+            ("=", Operator::Assign),
             ("+", Operator::Alternative),
             ("?", Operator::None),
-            ("#", Operator::TrimStart),
-            ("%", Operator::TrimEnd),
+            ("#", Operator::TrimStart { longest: false }),
+            ("%", Operator::TrimEnd { longest: false }),
             (":", Operator::Slice),
         ];
         for (token, operator) in table {
@@ -150,7 +161,7 @@ impl Parser<'_> {
         let text = unescape(self.since(start));
         literal(parts, &text, true);
         if !self.take("'") {
-            self.gap("a `'` without its end");
+            self.open = Some("a `'` without its end");
         }
     }
 }

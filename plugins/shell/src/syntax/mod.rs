@@ -11,6 +11,7 @@ mod cursor;
 mod dollar;
 mod redirects;
 mod tree;
+mod windows;
 mod words;
 
 pub(crate) use commands::is_name;

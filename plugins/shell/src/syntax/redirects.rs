@@ -46,8 +46,8 @@ impl Parser<'_> {
         self.skip_blanks();
         let heredoc = (operator == "<<" || operator == "<<-").then(|| self.heredoc(operator == "<<-"));
         let target = if heredoc.is_some() { Word::default() } else { self.word(Mode::Plain) };
+        // No shell runs such a line.
         if heredoc.is_none() && target.parts.is_empty() {
-            self.gap("a redirection without a target");
             return None;
         }
         if operator == ">&"
@@ -86,7 +86,7 @@ impl Parser<'_> {
             let body = if pending.literal {
                 let mut parts = Vec::new();
                 literal(&mut parts, self.text.get(start..end).unwrap_or(""), true);
-                Word { parts, span: self.span(start) }
+                Word { parts, span: self.span(start), open: None }
             } else {
                 self.expanding_body(end)
             };
@@ -106,7 +106,7 @@ impl Parser<'_> {
         let parts = self.quoted_parts(None);
         self.end = limit;
         self.leave();
-        Word { parts, span: self.span(start) }
+        Word { parts, span: self.span(start), open: None }
     }
 
     /// Where a heredoc's text ends, and where reading goes on.

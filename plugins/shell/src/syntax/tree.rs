@@ -1,12 +1,13 @@
 //! The tree that a command line is read into.
 
 use crate::types::Direction;
+use std::rc::Rc;
 
 /// Pipelines, one after the other; each may run, whatever joins them.
 pub(crate) type Script = Vec<Pipeline>;
 
 /// Stages, each feeding the next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub stages: Vec<Stage>,
     pub background: bool,
@@ -15,7 +16,7 @@ pub(crate) struct Pipeline {
 }
 
 /// One command of a pipeline, simple or compound.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stage {
     pub body: Body,
     pub redirects: Vec<Redirect>,
@@ -30,7 +31,7 @@ pub(crate) struct Span {
 }
 
 /// What a stage is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Body {
     Simple {
         assignments: Vec<Assignment>,
@@ -53,22 +54,24 @@ pub(crate) enum Body {
     },
     Function {
         name: String,
-        body: Box<Stage>,
+        body: Rc<Stage>,
     },
     /// `[[ ]]` and `(( ))`: nothing runs but the substitutions in it.
     Test(Vec<Word>),
 }
 
 /// `NAME=value`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub name: String,
+    /// What stands in `[...]` after the name.
+    pub subscript: Option<String>,
     pub append: bool,
     pub value: Word,
 }
 
 /// Where input or output goes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Redirect {
     pub descriptor: u32,
     pub direction: Direction,
@@ -78,14 +81,16 @@ pub(crate) struct Redirect {
 }
 
 /// One word, as parts that stand side by side.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
     pub parts: Vec<Part>,
     pub span: Span,
+    /// A quote in it has no end, and runs to the end of the text: what is missing, in words.
+    pub open: Option<&'static str>,
 }
 
 /// A part of a word.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Part {
     Text {
         text: String,
@@ -103,6 +108,8 @@ pub(crate) enum Part {
     /// `<(...)` and `>(...)`
     Process {
         script: Script,
+        /// `>(...)`
+        output: bool,
     },
     /// `$((...))`: its value is not worked out.
     Arithmetic(Word),
@@ -111,7 +118,7 @@ pub(crate) enum Part {
 }
 
 /// `$name` or `${...}`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub name: String,
     /// What stands in `[...]` after the name.
@@ -124,21 +131,49 @@ pub(crate) struct Parameter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     None,
-    /// `:-` and `:=`
+    /// `:-`
     Default,
+    /// `:=`
+    Assign,
     /// `:+`
     Alternative,
     /// `:start:length`
     Slice,
-    /// `#` and `##`
-    TrimStart,
-    /// `%` and `%%`
-    TrimEnd,
-    /// All others: length, indirection, replacement, case.
+    /// `#`, or the longest with `##`
+    TrimStart {
+        longest: bool,
+    },
+    /// `%`, or the longest with `%%`
+    TrimEnd {
+        longest: bool,
+    },
+    /// `/` and `//`, with the pattern, `/` and what replaces it as the argument.
+    Replace {
+        every: bool,
+    },
+    /// `^^`
+    Upper,
+    /// `,,`
+    Lower,
+    /// `${#name}`
+    Length,
+    /// `${!name}`
+    Indirect,
+    /// All others.
     Other,
 }
 
 impl Word {
+    /// The same place without parts.
+    pub(crate) fn clone_empty(&self) -> Self {
+        Self { parts: Vec::new(), span: self.span, open: self.open }
+    }
+
+    /// It is the list of an array.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part::Array(_)])
+    }
+
     /// The text of a word that is one unquoted literal.
     pub(crate) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -3,6 +3,7 @@
 use super::commands::{ends_word, is_name};
 use super::cursor::Parser;
 use super::tree::{Part, Word};
+use super::windows::is_drive;
 
 /// Where a word stands, which decides what ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,16 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         let mut brackets = 0_usize;
         while let Some(byte) = self.peek() {
+            if self.windows && self.windows_part(&mut parts) {
+                self.count();
+                continue;
+            }
             match byte {
+                b'\\'
+                    if is_drive(&parts) && self.peek_at(1).is_some_and(|byte| byte.is_ascii_alphanumeric() || b".%$_*".contains(&byte)) =>
+                {
+                    literal(&mut parts, self.character(), false);
+                }
                 b'\\' => self.escape(&mut parts),
                 b'\'' => self.single_quotes(&mut parts),
                 b'"' => self.double_quotes(&mut parts),
@@ -28,7 +38,7 @@ impl Parser<'_> {
                 b'<' | b'>' if mode == Mode::Plain && self.peek_at(1) == Some(b'(') => {
                     self.pos += 2;
                     let script = self.bracketed();
-                    parts.push(Part::Process { script });
+                    parts.push(Part::Process { script, output: byte == b'>' });
                 }
                 b'(' if mode == Mode::Plain && is_array_head(&parts) => self.array(&mut parts),
                 // `@(a|b)` and the like
@@ -51,7 +61,7 @@ impl Parser<'_> {
             }
             self.count();
         }
-        Word { parts, span: self.span(start) }
+        Word { parts, span: self.span(start), open: None }
     }
 
     fn escape(&mut self, parts: &mut Vec<Part>) {
@@ -68,7 +78,7 @@ impl Parser<'_> {
         let text = self.run(|byte| byte == b'\'');
         literal(parts, text, true);
         if !self.take("'") {
-            self.gap("a `'` without its end");
+            self.open = Some("a `'` without its end");
         }
     }
 
@@ -77,7 +87,7 @@ impl Parser<'_> {
         literal(parts, "", true);
         parts.extend(self.quoted_parts(Some(b'"')));
         if !self.take("\"") {
-            self.gap("a `\"` without its end");
+            self.open = Some("a `\"` without its end");
         }
     }
 
@@ -87,6 +97,7 @@ impl Parser<'_> {
         while let Some(byte) = self.peek() {
             match byte {
                 _ if Some(byte) == close => break,
+                b'\\' if self.windows => literal(&mut parts, self.character(), true),
                 b'\\' => self.quoted_escape(&mut parts),
                 b'$' => self.dollar(&mut parts, true),
                 b'`' => self.backquotes(&mut parts, true),

@@ -2,18 +2,21 @@
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::Source;
+use super::feed::{Source, Trust};
 use super::output::located;
 use super::{Setting, Walker};
 use crate::catalogue::{Item, Plan};
-use crate::places;
+use crate::places::{self, Place};
 use crate::syntax::Span;
 use crate::types::{Effect, EffectKind};
 
+/// Programs that ask for a name.
+const LOOKS_UP: &[&str] = &["dig", "drill", "nslookup", "host", "delv", "kdig", "resolvectl"];
+
 impl Walker<'_> {
     /// Notes the effects and forms of a plan; where the program's output comes from.
-    pub(super) fn effects_of(&mut self, plan: &Plan, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) -> Source {
-        let mut source = Source::Local;
+    pub(super) fn effects_of(&mut self, plan: &Plan, rest: &[Field], command: Option<u32>, setting: &Setting) -> Source {
+        let mut source = Source::LOCAL;
         if plan.nothing {
             return source;
         }
@@ -29,22 +32,35 @@ impl Walker<'_> {
                 }
                 Item::Constant(kind, name) => self.on_constant(kind.clone(), name, plan.recursive, command, setting),
                 Item::Form(id) => self.out.form(id, command),
-                Item::Gives("downloaded") => source = source.max(Source::Downloaded),
-                Item::Gives("decoded") => source = source.max(Source::Decoded),
-                Item::Gives(_) => source = source.max(Source::Environment),
+                Item::Gives("downloaded") => source = source.max(Source::DOWNLOADED),
+                Item::Gives("decoded") => source = source.max(Source::DECODED),
+                Item::Gives(_) => source = source.max(Source::ENVIRONMENT),
                 Item::Shell(_) | Item::Code(..) => {}
             }
         }
         source
     }
 
-    fn on_word(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+    fn on_word(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting) {
         match kind {
-            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete => {
+            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
                 self.file(kind, field, recursive, command, setting);
             }
-            EffectKind::Network => self.network(field, command, setting),
-            EffectKind::Publish | EffectKind::RemoteChange if field.text.contains("://") || field.text.contains('@') => {
+            EffectKind::Network => {
+                // A name is looked up at a server that whoever owns the name's end runs: what is put into it goes there.
+                let looked_up = self.program_of(command).is_some_and(|program| LOOKS_UP.contains(&program)) && !field.known;
+                self.network(field, command, setting);
+                if looked_up {
+                    self.plain(EffectKind::Send, known_part(&field.text), false, command, setting);
+                }
+            }
+            EffectKind::ProcessStop if matches!(field.text.as_str(), "*" | "-1") => {
+                self.out.form("kill-everything", command);
+                self.plain(kind, &field.text, true, command, setting);
+            }
+            EffectKind::Publish | EffectKind::Send | EffectKind::RemoteChange | EffectKind::RemoteDelete
+                if field.text.contains("://") || field.text.contains('@') =>
+            {
                 let host = places::host(&field.text).unwrap_or_default();
                 self.plain(kind, &host, field.known, command, setting);
             }
@@ -52,9 +68,14 @@ impl Walker<'_> {
         }
     }
 
-    fn on_constant(&mut self, kind: EffectKind, name: &str, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+    fn program_of(&self, command: Option<u32>) -> Option<&str> {
+        let index = usize::try_from(command?).ok()?;
+        self.out.commands.get(index).map(|command| command.program.as_str())
+    }
+
+    fn on_constant(&mut self, kind: EffectKind, name: &str, recursive: bool, command: Option<u32>, setting: &Setting) {
         match kind {
-            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete => {
+            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
                 let (path, _) = places::resolve(&self.expand_home(if name.is_empty() { "." } else { name }), &self.env.folder.clone());
                 self.emit(kind, path, recursive, false, command, setting);
             }
@@ -73,7 +94,7 @@ impl Walker<'_> {
     }
 
     /// An effect on the file that a word names.
-    pub(super) fn file(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn file(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting) {
         if field.text.is_empty() || field.text == "-" || field.feed.is_some() {
             return;
         }
@@ -87,8 +108,12 @@ impl Walker<'_> {
             return self.network(field, command, setting);
         }
         let (path, certain) = places::resolve(&field.text, &self.env.folder);
-        if places::is_history(&path) && (kind == EffectKind::FileDelete || (kind == EffectKind::FileModify && !setting.appends)) {
-            self.out.form("history-clear", command);
+        if kind == EffectKind::FileDelete || (kind == EffectKind::FileModify && !setting.appends) {
+            if places::is_history(&path) {
+                self.out.hides("history-clear", &path, command);
+            } else if places::is_log(&path) {
+                self.out.hides("log-clear", &path, command);
+            }
         }
         if places::is_stream(&path) {
             return;
@@ -104,20 +129,23 @@ impl Walker<'_> {
     }
 
     /// A file effect on a resolved path, with what follows from the path.
-    pub(super) fn emit(
-        &mut self,
-        kind: EffectKind,
-        path: String,
-        recursive: bool,
-        certain: bool,
-        command: Option<u32>,
-        setting: &Setting<'_>,
-    ) {
+    pub(super) fn emit(&mut self, kind: EffectKind, path: String, recursive: bool, certain: bool, command: Option<u32>, setting: &Setting) {
+        if let Place::Container(_, mounts) = &setting.place
+            && let Some(here) = super::output::mounted(&path, mounts)
+        {
+            let outside = Setting { place: Place::Here, ..setting.clone() };
+            return self.emit(kind, here, recursive, certain, command, &outside);
+        }
         let (kinds, forms) = places::consequences(&kind, &path, recursive, self.home);
-        for form in forms {
+        let inside = self.is_inside(&path, &setting.place);
+        for form in forms.into_iter().filter(|_| !inside) {
             self.out.form(form, command);
         }
-        for more in kinds {
+        if matches!(kind, EffectKind::FileModify | EffectKind::FileCreate) {
+            self.note_written(&path);
+        }
+        let tainted = kind == EffectKind::FileRead && self.is_tainted(&path);
+        for more in kinds.into_iter().chain(tainted.then_some(EffectKind::SecretRead)) {
             if more == EffectKind::SecretRead && self.secrets.len() < 256 {
                 self.secrets.push((command, true));
             }
@@ -130,23 +158,23 @@ impl Walker<'_> {
     }
 
     /// An effect on something that is no file.
-    pub(super) fn plain(&mut self, kind: EffectKind, target: &str, certain: bool, command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn plain(&mut self, kind: EffectKind, target: &str, certain: bool, command: Option<u32>, setting: &Setting) {
         if kind == EffectKind::SecretRead && self.secrets.len() < 256 {
             self.secrets.push((command, target == "environment"));
         }
-        if matches!(kind, EffectKind::Network | EffectKind::Publish) && self.contacts.len() < 256 {
+        if matches!(kind, EffectKind::Network | EffectKind::Send | EffectKind::Publish) && self.contacts.len() < 256 {
             self.contacts.push(command);
         }
         self.push(kind, target.to_owned(), false, certain, command, setting);
     }
 
     /// A connection to the host that a word names.
-    pub(super) fn network(&mut self, field: &Field, command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn network(&mut self, field: &Field, command: Option<u32>, setting: &Setting) {
         match places::host(&field.text) {
             Some(host) => self.plain(EffectKind::Network, &host, true, command, setting),
             None => self.plain(EffectKind::Network, "", false, command, setting),
         }
-        if field.source == Source::Environment {
+        if field.source.trust == Trust::Environment {
             self.plain(EffectKind::SecretRead, "environment", false, command, setting);
         }
     }
@@ -158,8 +186,9 @@ impl Walker<'_> {
         recursive: bool,
         certain: bool,
         command: Option<u32>,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) {
+        self.step(1 + self.links.len());
         super::output::cut(&mut target, 4096);
         if let Some((kind, target)) = located(kind, target, &setting.place) {
             self.out.effect(Effect { kind, target, path: None, command, recursive, certain });
@@ -167,7 +196,7 @@ impl Walker<'_> {
     }
 
     /// Runs something of the project (a script, a build, its tests): it may change what is below.
-    pub(super) fn project_run(&mut self, command: Option<u32>, setting: &Setting<'_>) {
+    pub(super) fn project_run(&mut self, command: Option<u32>, setting: &Setting) {
         let folder = if self.env.folder.contains(UNKNOWN) { String::new() } else { self.env.folder.clone() };
         self.emit(EffectKind::FileModify, folder, false, false, command, setting);
     }

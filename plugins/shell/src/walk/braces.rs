@@ -1,5 +1,7 @@
 //! Brace expansion: `{a,b}` and `{1..3}` in unquoted text.
 
+use crate::syntax::{Part, Word};
+
 /// Longest text that is looked at, in bytes, and most words that come of it.
 const LENGTH: usize = 1024;
 const WORDS: usize = 64;
@@ -12,6 +14,42 @@ pub(super) fn expand(text: &str) -> Option<Vec<String>> {
     }
     let words = words(text, DEPTH);
     (words.len() > 1).then_some(words)
+}
+
+/// Stands for a part that is no plain text while braces are looked for, the first of as many as there may be.
+const PART: u32 = 0xF0000;
+
+/// The words of a group that has quotes or variables in it: `{rm,"$X"}`.
+pub(super) fn across(word: &Word) -> Option<Vec<Word>> {
+    let plain = |part: &Part| matches!(part, Part::Text { quoted: false, .. });
+    let opens = word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains('{')));
+    if !opens || word.parts.len() < 2 || word.parts.len() > 64 || word.parts.iter().all(plain) {
+        return None;
+    }
+    let mut template = String::new();
+    for (number, part) in word.parts.iter().enumerate() {
+        match part {
+            Part::Text { text, quoted: false } if text.chars().all(|c| u32::from(c) < PART) => template.push_str(text),
+            Part::Text { quoted: false, .. } => return None,
+            _ => template.push(char::from_u32(PART + u32::try_from(number).ok()?)?),
+        }
+    }
+    let words = expand(&template)?.iter().map(|text| Word { parts: parts(text, word), ..word.clone_empty() }).collect();
+    Some(words)
+}
+
+/// The parts that a word of the template stands for.
+fn parts(text: &str, word: &Word) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for c in text.chars() {
+        let number = u32::from(c).checked_sub(PART).and_then(|number| usize::try_from(number).ok());
+        match (number.and_then(|number| word.parts.get(number)), parts.last_mut()) {
+            (Some(part), _) => parts.push(part.clone()),
+            (None, Some(Part::Text { text, quoted: false })) => text.push(c),
+            (None, _) => parts.push(Part::Text { text: c.to_string(), quoted: false }),
+        }
+    }
+    parts
 }
 
 fn words(text: &str, depth: usize) -> Vec<String> {

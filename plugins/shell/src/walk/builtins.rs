@@ -1,6 +1,6 @@
 //! Builtins of the shell that change its state, and programs whose output the text makes known.
 
-use super::environment::{UNKNOWN, Value};
+use super::environment::{Routine, UNKNOWN, Value};
 use super::expand::Field;
 use super::feed::{self, Feed, Source};
 use super::simple::Call;
@@ -19,23 +19,33 @@ impl Walker<'_> {
         plan: &Plan,
         command: Option<u32>,
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Option<Feed> {
         match name {
             "cd" | "pushd" => self.change_folder(rest, plan),
             "popd" => self.env.folder = UNKNOWN.to_string(),
             "export" | "declare" | "local" | "readonly" | "typeset" => return Some(self.declare(rest, command)),
             "unset" => {
-                for field in rest {
+                let is_flag = |field: &&Field| field.text.starts_with('-');
+                // With `-f` functions are meant; with a flag that it does not know, it does nothing.
+                let variables = rest.iter().filter(is_flag).all(|flag| matches!(flag.text.as_str(), "-v" | "-n" | "--"));
+                for field in rest.iter().filter(|field| variables && !is_flag(field)) {
                     self.telling_variable(&field.text, "", command);
                     self.env.set(&field.text, Value { known: true, ..Value::default() });
                 }
             }
             "read" | "mapfile" | "readarray" => self.read_variables(rest, plan, &call.input),
             "set" if rest.first().is_some_and(|field| field.text == "+o") && rest.get(1).is_some_and(|field| field.text == "history") => {
-                self.out.form("history-clear", command)
+                self.out.hides("history-clear", "", command)
             }
-            "set" if rest.first().is_some_and(|field| field.text == "--") => self.arguments(rest.get(1..).unwrap_or_default()),
+            "set" if rest.first().is_some_and(|field| field.text == "--") => {
+                self.arguments(rest.get(1..).unwrap_or_default());
+            }
+            "printf" if rest.first().is_some_and(|field| field.text == "-v") => {
+                if let (Some(name), Some(words)) = (rest.get(1), rest.get(2..)) {
+                    self.env.set(&name.text, printf(words).into_value());
+                }
+            }
             "trap" => self.trap(rest, plan, setting),
             "alias" => self.alias(rest, setting),
             "enable" if rest.first().is_some_and(|field| field.text == "-f") => {
@@ -51,12 +61,17 @@ impl Walker<'_> {
         let (path, certain) = match target {
             None if self.home.is_empty() => (String::new(), false),
             None => (self.home.to_owned(), true),
-            Some(field) if field.text == "-" => (String::new(), false),
+            Some(field) if field.text == "-" => match self.env.get("OLDPWD") {
+                Some(before) => (before.text.clone(), before.known),
+                None => (String::new(), false),
+            },
             Some(field) => {
                 let (path, certain) = places::resolve(&field.text, &self.env.folder);
                 (path, certain && field.known)
             }
         };
+        let before = self.env.folder.clone();
+        self.env.set("OLDPWD", Value { known: !before.contains(UNKNOWN), text: before, ..Value::default() });
         self.env.folder = match (path.as_str(), certain) {
             (_, true) => path,
             ("", false) => UNKNOWN.to_string(),
@@ -81,7 +96,7 @@ impl Walker<'_> {
             }
         }
         let lists = !rest.iter().any(|field| field.text.contains('='));
-        Feed { source: if lists { Source::Environment } else { Source::Local }, ..Feed::of_text("") }
+        Feed { source: if lists { Source::ENVIRONMENT } else { Source::LOCAL }, ..Feed::of_text("") }
     }
 
     fn read_variables(&mut self, rest: &[Field], plan: &Plan, input: &Feed) {
@@ -91,13 +106,14 @@ impl Walker<'_> {
             value.text = lines.next().unwrap_or_default();
             value.others = lines.take(31).collect();
         }
-        for at in &plan.operands {
-            if let Some(field) = rest.get(*at) {
-                self.env.set(
-                    &field.text,
-                    if plan.operands.len() == 1 { value.clone() } else { Value { source: value.source, ..Value::unknown() } },
-                );
-            }
+        let lines: Vec<String> = [value.text.clone()].into_iter().chain(value.others.iter().cloned()).collect();
+        let names: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        for (number, field) in names.iter().enumerate() {
+            let last = number + 1 == names.len();
+            let mut parts = lines.iter().map(|line| part_of(line, number, last));
+            let text = parts.next().unwrap_or_default();
+            let others = if input.text.is_some() { parts.collect() } else { Vec::new() };
+            self.env.set(&field.text, if names.len() == 1 { value.clone() } else { Value { text, others, ..value.clone() } });
         }
         if plan.operands.is_empty() {
             self.env.set("REPLY", value);
@@ -105,7 +121,12 @@ impl Walker<'_> {
     }
 
     /// Sets `$1`, `$2`, ... and `$@`.
-    pub(super) fn arguments(&mut self, fields: &[Field]) {
+    pub(super) fn arguments(&mut self, fields: &[Field]) -> Vec<(String, Option<Value>)> {
+        let names = (1..=9.max(fields.len().min(32))).map(|number| number.to_string()).chain(["@".to_owned(), "*".to_owned()]);
+        let before: Vec<_> = names.map(|name| (name.clone(), self.env.get(&name))).collect();
+        for (name, _) in before.iter().skip(fields.len()).filter(|(name, _)| name != "@" && name != "*") {
+            self.env.set(name, Value { known: true, ..Value::default() });
+        }
         for (index, field) in fields.iter().enumerate().take(32) {
             self.env.set(
                 &(index + 1).to_string(),
@@ -116,9 +137,20 @@ impl Walker<'_> {
         let value = Value { text: all, known: fields.iter().all(|field| field.known), source: super::worst(fields), ..Value::default() };
         self.env.set("@", value.clone());
         self.env.set("*", value);
+        before
     }
 
-    fn trap(&mut self, rest: &[Field], plan: &Plan, setting: &Setting<'_>) {
+    /// Gives `$1` and the others the values back that they had before a call.
+    pub(super) fn put_back(&mut self, before: Vec<(String, Option<Value>)>) {
+        for (name, value) in before {
+            match value {
+                Some(value) => self.env.set(&name, value),
+                None => self.env.forget(&name),
+            }
+        }
+    }
+
+    fn trap(&mut self, rest: &[Field], plan: &Plan, setting: &Setting) {
         if let Some(field) = plan.operands.first().and_then(|at| rest.get(*at))
             && plan.operands.len() > 1
             && field.text.len() > 1
@@ -128,12 +160,10 @@ impl Walker<'_> {
     }
 
     /// An alias can make a harmless name another program.
-    fn alias(&mut self, rest: &[Field], setting: &Setting<'_>) {
+    fn alias(&mut self, rest: &[Field], setting: &Setting) {
         for field in rest {
             if let Some((name, text)) = field.text.split_once('=') {
-                let name = name.to_owned();
-                self.nested(&Field { text: text.to_owned(), ..field.clone() }, "alias", setting);
-                self.env.functions.insert(name);
+                self.define(name, Routine::alias(Field { text: text.to_owned(), ..field.clone() }, setting));
             }
         }
     }
@@ -146,6 +176,7 @@ impl Walker<'_> {
         match name {
             "echo" => echo(rest),
             "printf" => printf(rest),
+            "seq" => counted(rest).map_or(Feed::default(), known),
             "pwd" => Feed::of_text(&self.env.folder),
             "true" | "false" | ":" | "mkdir" | "rm" | "touch" | "sleep" | "test" | "[" | "kill" | "exit" | "return" => Feed::of_text(""),
             "cat" | "tee" if plan.operands.is_empty() || name == "tee" => input.clone(),
@@ -153,7 +184,9 @@ impl Walker<'_> {
             "git" if rest.iter().any(|field| field.text == "--show-toplevel") => Feed::of_text(self.project),
             "cat" | "head" | "tail" | "tac" => self.content(operand(0)),
             "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
-                Feed { text: decoded(name, rest, input).map(|text| text.into()), ..Feed::default() }
+                let given = operand(if name == "openssl" { 1 } else { 0 }).map(|field| self.content(Some(field)));
+                let given = given.filter(|feed| feed.text.is_some() && input.text.is_none());
+                Feed { text: decoded(name, rest, given.as_ref().unwrap_or(input)).map(|text| text.into()), ..Feed::default() }
             }
             "rev" => input
                 .text
@@ -190,9 +223,36 @@ impl Walker<'_> {
         if let Some(feed) = &field.feed {
             return feed.clone();
         }
-        let (path, _) = places::resolve(&field.text, &self.env.folder);
+        self.file_content(&field.text)
+    }
+
+    /// What is in a file, if this command line wrote it.
+    pub(super) fn file_content(&self, name: &str) -> Feed {
+        if let Some(number) = name.strip_prefix("/dev/fd/").and_then(|number| number.parse().ok()) {
+            return self.descriptors.get(&number).cloned().unwrap_or_default();
+        }
+        let (path, _) = places::resolve(name, &self.env.folder);
         self.files.get(&path).cloned().unwrap_or_default()
     }
+}
+
+/// What `read` puts into its variable with this number: the last takes all that is left.
+fn part_of(line: &str, number: usize, last: bool) -> String {
+    let parts: Vec<&str> = line.split_ascii_whitespace().collect();
+    if last { parts.get(number..).unwrap_or_default().join(" ") } else { parts.get(number).copied().unwrap_or_default().to_owned() }
+}
+
+/// The first numbers that `seq` counts.
+fn counted(rest: &[Field]) -> Option<String> {
+    let numbers: Vec<i64> = rest.iter().map(|field| field.text.parse().ok()).collect::<Option<_>>()?;
+    let (first, step, last) = match numbers.as_slice() {
+        [last] => (1, 1, *last),
+        [first, last] => (*first, 1, *last),
+        [first, step, last] => (*first, *step, *last),
+        _ => return None,
+    };
+    let count = usize::try_from(last.checked_sub(first)?.checked_div(step)?).ok()?.min(63);
+    (0..=count).map(|number| Some(format!("{}\n", first.checked_add(step.checked_mul(i64::try_from(number).ok()?)?)?))).collect()
 }
 
 fn items_below(folder: Option<&Field>, plan: &Plan) -> String {

@@ -1,7 +1,11 @@
 //! What the text makes known: variables, the folder, functions.
 
+use super::Setting;
+use super::expand::Field;
 use super::feed::Source;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::syntax::Stage;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Stands for what only the run can tell.
 pub(crate) const UNKNOWN: char = '\u{fffd}';
@@ -32,7 +36,22 @@ pub(crate) struct Environment {
     variables: BTreeMap<String, Value>,
     before: Vec<(String, Option<Value>)>,
     pub folder: String,
-    pub functions: BTreeSet<String>,
+    pub(super) routines: BTreeMap<String, Routine>,
+}
+
+/// What a name of the command line's own making stands for.
+#[derive(Clone)]
+pub(super) struct Routine {
+    pub body: Body,
+    /// How the text around its definition came to be run.
+    pub setting: Setting,
+    pub called: bool,
+}
+
+#[derive(Clone)]
+pub(super) enum Body {
+    Function(Rc<Stage>),
+    Alias(Field),
 }
 
 /// A point to return to.
@@ -46,10 +65,13 @@ impl Environment {
         let mut variables = BTreeMap::new();
         variables.insert("IFS".to_owned(), Value::known(" \t\n"));
         variables.insert("TMPDIR".to_owned(), Value { text: "/tmp".to_owned(), ..Value::default() });
+        for (name, shell) in [("SHELL", "/bin/bash"), ("BASH", "/bin/bash"), ("0", "bash")] {
+            variables.insert(name.to_owned(), Value { text: shell.to_owned(), ..Value::default() });
+        }
         if !home.is_empty() {
             variables.insert("HOME".to_owned(), Value::known(home));
         }
-        Self { variables, before: Vec::new(), folder: cwd.to_owned(), functions: BTreeSet::new() }
+        Self { variables, before: Vec::new(), folder: cwd.to_owned(), routines: BTreeMap::new() }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
@@ -61,6 +83,11 @@ impl Environment {
 
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let before = self.variables.insert(name.to_owned(), value);
+        self.before.push((name.to_owned(), before));
+    }
+
+    pub(crate) fn forget(&mut self, name: &str) {
+        let before = self.variables.remove(name);
         self.before.push((name.to_owned(), before));
     }
 

@@ -3,7 +3,7 @@
 use super::environment::{UNKNOWN, Value};
 use super::feed::{Feed, Source};
 use super::{Setting, Walker, braces};
-use crate::syntax::{Operator, Parameter, Part, Span, Word};
+use crate::syntax::{Part, Span, Word};
 
 /// Most alternatives that one word opens into.
 const FIELDS: usize = 64;
@@ -22,6 +22,8 @@ pub(crate) struct Field {
     pub span: Span,
     /// What can be read from it, if it stands for a process substitution.
     pub feed: Option<Feed>,
+    /// A quote in it has no end: what is missing, in words.
+    pub open: Option<&'static str>,
 }
 
 impl Field {
@@ -98,12 +100,15 @@ impl Fields {
 
 impl Walker<'_> {
     /// The fields of a word in a command.
-    pub(super) fn fields(&mut self, word: &Word, setting: &Setting<'_>) -> Vec<Field> {
-        self.expand(word, setting, true)
+    pub(super) fn fields(&mut self, word: &Word, setting: &Setting) -> Vec<Field> {
+        match braces::across(word) {
+            Some(words) => words.iter().flat_map(|word| self.expand(word, setting, true)).take(FIELDS).collect(),
+            None => self.expand(word, setting, true),
+        }
     }
 
     /// A word that stays one: the value of an assignment, a redirection's target, a heredoc.
-    pub(super) fn single(&mut self, word: &Word, setting: &Setting<'_>) -> Field {
+    pub(super) fn single(&mut self, word: &Word, setting: &Setting) -> Field {
         let mut fields = self.expand(word, setting, false).into_iter();
         let first = fields.next().unwrap_or(Field { known: true, ..Field::default() });
         fields.fold(first, |mut all, next| {
@@ -114,11 +119,12 @@ impl Walker<'_> {
         })
     }
 
-    fn expand(&mut self, word: &Word, setting: &Setting<'_>, splitting: bool) -> Vec<Field> {
+    fn expand(&mut self, word: &Word, setting: &Setting, splitting: bool) -> Vec<Field> {
         if self.work == 0 {
             self.out.gap("more text than is read");
             return vec![Field::plain(&UNKNOWN.to_string(), setting.fixed.unwrap_or(word.span))];
         }
+        self.step(word.parts.len());
         let mut fields = Fields { done: Vec::new(), open: vec![Field { known: true, ..Field::default() }], any: false };
         let mut quoted = false;
         let mut glob = false;
@@ -146,8 +152,9 @@ impl Walker<'_> {
                     let separators = self.separators();
                     fill(&mut fields, &value, (splitting && !inside).then_some(separators.as_str()));
                 }
-                Part::Process { script } => {
-                    let feed = self.substitution(script, setting);
+                Part::Process { script, output } => {
+                    let given = Setting { input: Feed { open: true, ..setting.input.clone() }, ..setting.clone() };
+                    let feed = self.substitution(script, if *output { &given } else { setting });
                     fields.push("/dev/fd/63", true);
                     let source = feed.source;
                     fields.each(|field| {
@@ -155,10 +162,10 @@ impl Walker<'_> {
                         field.source = field.source.max(source);
                     });
                 }
-                Part::Arithmetic(inner) => {
-                    self.single(inner, setting);
-                    fields.push(&UNKNOWN.to_string(), false);
-                }
+                Part::Arithmetic(inner) => match self.calculate(inner, setting) {
+                    Some(number) => fields.push(&number.to_string(), true),
+                    None => fields.push(&UNKNOWN.to_string(), false),
+                },
                 Part::Array(words) => self.array(&mut fields, words, setting),
             }
         }
@@ -168,6 +175,7 @@ impl Walker<'_> {
         self.spend(all.iter().map(|field| field.text.len()).sum());
         for field in &mut all {
             field.quoted = quoted && !glob;
+            field.open = word.open;
             field.span = setting.fixed.unwrap_or(word.span);
         }
         all
@@ -183,7 +191,7 @@ impl Walker<'_> {
 
     fn tilde(&self, text: &str) -> String {
         let Some(rest) = text.strip_prefix('~') else { return text.to_owned() };
-        let (user, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        let (user, path) = rest.find(['/', '\\']).map_or((rest, ""), |at| rest.split_at(at));
         let folder = match user {
             "" if self.home.is_empty() => UNKNOWN.to_string(),
             "" => self.home.to_owned(),
@@ -196,7 +204,7 @@ impl Walker<'_> {
         folder + path
     }
 
-    fn array(&mut self, fields: &mut Fields, words: &[Word], setting: &Setting<'_>) {
+    fn array(&mut self, fields: &mut Fields, words: &[Word], setting: &Setting) {
         let mut texts = Vec::new();
         let mut known = true;
         for word in words {
@@ -208,49 +216,20 @@ impl Walker<'_> {
         fields.push(&texts.join(" "), known);
     }
 
-    fn parameter(&mut self, parameter: &Parameter, setting: &Setting<'_>) -> Value {
-        let argument = parameter.argument.as_ref().map(|word| self.single(word, setting));
-        let text = argument.as_ref().map_or("", |field| field.text.as_str());
-        let value = self.env.get(&parameter.name).map(|value| element(value, parameter.subscript.as_deref()));
-        match (parameter.operator, value) {
-            (Operator::None, Some(value)) => value,
-            (Operator::Default, Some(value)) if !value.text.is_empty() => Value { known: value.known || value.text == text, ..value },
-            (Operator::Default, _) => {
-                let source = argument.as_ref().map_or(Source::Local, |field| field.source);
-                Value { text: text.to_owned(), source, ..Value::default() }
-            }
-            (Operator::Alternative, value) => Value { text: text.to_owned(), known: value.is_some(), ..Value::default() },
-            (Operator::Slice, Some(value)) if value.known => slice(&value, text),
-            (Operator::TrimEnd, Some(value)) if !text.contains(['*', '?', '[']) => {
-                change(value, |whole| whole.strip_suffix(text).unwrap_or(whole))
-            }
-            (Operator::TrimStart, Some(value)) if !text.contains(['*', '?', '[']) => {
-                change(value, |whole| whole.strip_prefix(text).unwrap_or(whole))
-            }
-            (_, value) => Value { source: value.map_or(Source::Local, |value| value.source), ..Value::unknown() },
-        }
-    }
-
     /// What parts the words of an unquoted variable.
     fn separators(&self) -> String {
         self.env.get("IFS").filter(|value| value.known).map_or_else(|| " \t\n".to_owned(), |value| value.text)
     }
 
+    /// Counts what is done, for those who bound it from outside.
+    pub(super) fn step(&mut self, count: usize) {
+        self.steps = self.steps.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    }
+
     /// Takes from the budget of text that one reading may produce.
     pub(super) fn spend(&mut self, bytes: usize) {
+        self.step(bytes);
         self.work = self.work.saturating_sub(bytes);
-    }
-}
-
-/// One element of an array, which is kept as its words with blanks between.
-fn element(value: Value, subscript: Option<&str>) -> Value {
-    let number = match subscript {
-        None | Some("@" | "*") => return value,
-        Some(subscript) => subscript.trim().parse::<usize>(),
-    };
-    match number.ok().and_then(|number| value.text.split_ascii_whitespace().nth(number).map(str::to_owned)) {
-        Some(text) => Value { known: value.known, source: value.source, text, ..Value::default() },
-        None => Value { source: value.source, ..Value::unknown() },
     }
 }
 
@@ -268,20 +247,4 @@ fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>) {
         fields.any = true;
     }
     fields.each(|field| field.source = field.source.max(value.source));
-}
-
-fn change(value: Value, cut: impl Fn(&str) -> &str) -> Value {
-    Value { text: cut(&value.text).to_owned(), others: value.others.iter().map(|other| cut(other).to_owned()).collect(), ..value }
-}
-
-/// `start:length` of a value.
-fn slice(value: &Value, range: &str) -> Value {
-    let mut numbers = range.split(':').map(|number| number.trim().parse::<usize>());
-    let (Some(Ok(start)), length) = (numbers.next(), numbers.next()) else { return Value::unknown() };
-    let length = match length {
-        None => usize::MAX,
-        Some(Ok(length)) => length,
-        Some(Err(_)) => return Value::unknown(),
-    };
-    Value::known(&value.text.chars().skip(start).take(length).collect::<String>())
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// Where text comes from, from the most to the least trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub(crate) enum Trust {
     /// It stands on the command line, or a local program says it.
     #[default]
     Local,
@@ -14,6 +14,37 @@ pub(crate) enum Source {
     /// It was encoded, so that nobody could read it.
     Decoded,
     Downloaded,
+}
+
+/// Where text comes from, and whether a secret is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub trust: Trust,
+    /// It holds what was read from a file of credentials.
+    pub secret: bool,
+    /// It holds a variable of the environment whose name says that it is a credential.
+    pub credential: bool,
+}
+
+impl Source {
+    pub(crate) const LOCAL: Self = Self { trust: Trust::Local, secret: false, credential: false };
+    pub(crate) const ENVIRONMENT: Self = Self { trust: Trust::Environment, secret: false, credential: false };
+    pub(crate) const DECODED: Self = Self { trust: Trust::Decoded, secret: false, credential: false };
+    pub(crate) const DOWNLOADED: Self = Self { trust: Trust::Downloaded, secret: false, credential: false };
+
+    /// What is made of text from here and from there.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { trust: self.trust.max(other.trust), secret: self.secret || other.secret, credential: self.credential || other.credential }
+    }
+
+    pub(crate) fn worst(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::LOCAL, Self::max)
+    }
+
+    /// Nobody has seen the text: it was encoded or comes from another machine.
+    pub(crate) fn is_unseen(self) -> bool {
+        self.trust >= Trust::Decoded
+    }
 }
 
 /// The output of a command.
@@ -48,6 +79,11 @@ impl Feed {
 
 /// Base64, of either alphabet, whatever is between its characters left out.
 pub(crate) fn base64(text: &str) -> Option<String> {
+    String::from_utf8(base64_bytes(text)?).ok()
+}
+
+/// The bytes of base64.
+pub(crate) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let (mut bits, mut count) = (0_u32, 0_u32);
     for byte in text.bytes() {
@@ -67,7 +103,7 @@ pub(crate) fn base64(text: &str) -> Option<String> {
             bytes.push(u8::try_from((bits >> count) & 255).unwrap_or(0));
         }
     }
-    String::from_utf8(bytes).ok()
+    Some(bytes)
 }
 
 /// Hexadecimal digits, with or without spaces.

@@ -2,7 +2,7 @@
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::{Feed, Source};
+use super::feed::{Feed, Source, Trust};
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
@@ -31,15 +31,22 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "ruby", language: "ruby", code: &["-e"], values: &["-I", "-r"] },
     Interpreter { name: "php", language: "php", code: &["-r"], values: &["-d", "-c"] },
     Interpreter { name: "osascript", language: "osascript", code: &["-e"], values: &["-l"] },
+    // Elixir's, and by the same short name what PowerShell runs a text with.
+    Interpreter { name: "iex", language: "elixir", code: &["-e", "--eval"], values: &["-S", "-r", "-pa", "--name", "--sname"] },
     Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
     Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
     Interpreter {
         name: "pwsh",
         language: "powershell",
-        code: &["-c", "-Command", "-command"],
-        values: &["-ExecutionPolicy", "-ep", "-File"],
+        code: &["-c", "-Command", "-command", "-C", "/c", "/Command"],
+        values: &["-ExecutionPolicy", "-ep", "-exec", "-ex", "-File", "-f", "-WindowStyle", "-w", "-Version", "-v"],
     },
 ];
+
+/// A flag or a script of Elixir's, not a text for PowerShell.
+fn is_elixir(word: &Field) -> bool {
+    word.text.starts_with('-') || word.text.ends_with(".exs") || word.text.ends_with(".ex")
+}
 
 /// What the words of an interpreter's call hold.
 #[derive(Default)]
@@ -52,16 +59,29 @@ struct Read<'f> {
 
 impl Walker<'_> {
     /// Runs programs whose business is to run a text; none for all others.
-    pub(super) fn starts_text(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Option<Feed> {
+    pub(super) fn starts_text(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Option<Feed> {
         if SHELLS.contains(&name) {
             return Some(self.shell(name, first, rest, call, setting));
         }
         let canonical = catalogue::name_of(name);
-        if let Some(interpreter) = INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical) {
+        let is_own = |interpreter: &&Interpreter| interpreter.name != "iex" || rest.first().is_some_and(is_elixir);
+        if let Some(interpreter) = INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical).filter(is_own) {
             return self.interpreter(interpreter, name, first, rest, call, setting);
         }
-        match name {
-            "eval" => {
+        match name.to_ascii_lowercase().trim_end_matches(".exe") {
+            "eval" | "iex" | "invoke-expression" if rest.is_empty() && name != "eval" => {
+                Some(self.piped_in(name, None, first, rest, call, setting))
+            }
+            "cmd" if rest.iter().any(|field| matches!(field.text.as_str(), "/c" | "/C" | "/k" | "/K")) => {
+                let at = rest.iter().position(|field| field.text.starts_with('/') && field.text.to_ascii_lowercase().ends_with(['c', 'k']));
+                let words = rest.get(at.map_or(rest.len(), |at| at + 1)..).unwrap_or_default();
+                let text = words.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+                let span = words.first().map_or(first.span, |field| field.span);
+                let field =
+                    Field { text, known: words.iter().all(|field| field.known), source: super::worst(words), span, ..Field::default() };
+                Some(self.text_or_record("cmd", &field, first, rest, call, setting))
+            }
+            "eval" | "iex" | "invoke-expression" => {
                 let text = rest.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
                 let span = rest.first().map_or(first.span, |field| field.span);
                 let field =
@@ -73,7 +93,7 @@ impl Walker<'_> {
         }
     }
 
-    fn shell(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn shell(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let (mut at, mut has_code, mut from_input) = (0, false, false);
         while let Some(field) = rest.get(at) {
             let text = field.text.as_str();
@@ -92,8 +112,11 @@ impl Walker<'_> {
         let operand = rest.get(at);
         if has_code {
             let Some(code) = operand else { return Feed::default() };
+            let mark = self.env.mark();
             self.arguments(rest.get(at + 2..).unwrap_or_default());
-            return self.text_or_record(&format!("{name} -c"), code, first, rest, call, setting);
+            let feed = self.text_or_record(&format!("{name} -c"), code, first, rest, call, setting);
+            self.env.restore(mark);
+            return feed;
         }
         match operand.filter(|field| !from_input && field.text != "/dev/stdin") {
             Some(script) => self.script_file(name, script, first, rest, call, setting),
@@ -102,14 +125,14 @@ impl Walker<'_> {
     }
 
     /// Walks code in a word, or notes that it is known only when it runs.
-    fn text_or_record(&mut self, label: &str, code: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn text_or_record(&mut self, label: &str, code: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let nothing_known = code.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) && !code.known;
         let name = label.split(' ').next().unwrap_or(label);
         let command =
-            (nothing_known || code.source >= Source::Decoded).then(|| self.record(name, first, rest, None, None, call, setting)).flatten();
+            (nothing_known || code.source.is_unseen()).then(|| self.record(name, first, rest, None, None, call, setting)).flatten();
         self.unseen(code.source, command, setting);
         if nothing_known {
-            if code.source < Source::Decoded {
+            if !code.source.is_unseen() {
                 self.out.gap("a text that is run but known only when it runs");
                 self.plain(EffectKind::ProcessStart, "", false, command, setting);
             }
@@ -120,20 +143,24 @@ impl Walker<'_> {
     }
 
     /// Walks the text of a word as a shell would.
-    pub(super) fn nested(&mut self, code: &Field, label: &str, setting: &Setting<'_>) -> Feed {
+    pub(super) fn nested(&mut self, code: &Field, label: &str, setting: &Setting) -> Feed {
         let mut inner = setting.clone();
         inner.wrappers.push(label.to_owned());
         inner.origin = Origin::Nested;
+        if !matches!(label, "eval" | "trap" | "alias" | "source" | ".") {
+            self.shells += 1;
+            inner.shell = self.shells;
+        }
         let span = setting.fixed.unwrap_or(code.span);
         self.text(&code.text, Some(span), &inner)
     }
 
     /// Text that nobody has seen is run.
-    pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting<'_>) {
-        let form = match source {
-            Source::Downloaded => "pipe-to-shell",
-            Source::Decoded => "hidden-command",
-            Source::Local | Source::Environment => return,
+    pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting) {
+        let form = match source.trust {
+            Trust::Downloaded => "pipe-to-shell",
+            Trust::Decoded => "hidden-command",
+            Trust::Local | Trust::Environment => return,
         };
         self.out.form(form, command);
         self.plain(EffectKind::UnseenCode, "", false, command, setting);
@@ -147,7 +174,7 @@ impl Walker<'_> {
         first: &Field,
         rest: &[Field],
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Feed {
         let command = self.record(name, first, rest, None, None, call, setting);
         let input = &call.input;
@@ -170,13 +197,13 @@ impl Walker<'_> {
                     span: first.span,
                     ..Field::default()
                 };
-                let inner = Setting { input: Feed::default(), piped: false, ..setting.clone() };
+                let inner = Setting { input: Feed::default(), beside: false, ..setting.clone() };
                 match language {
                     None => self.nested(&field, name, &inner),
                     Some(language) => self.code(language, &field, command, &inner),
                 };
             }
-            None if input.open && input.source < Source::Decoded => {
+            None if input.open && !input.source.is_unseen() => {
                 self.out.gap("a text that is run but known only when it runs");
                 self.plain(EffectKind::ProcessStart, "", false, command, setting);
             }
@@ -186,10 +213,10 @@ impl Walker<'_> {
     }
 
     /// A script file: what is in it is known only if this very command line wrote it.
-    fn script_file(&mut self, name: &str, script: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn script_file(&mut self, name: &str, script: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let command = self.record(name, first, rest, None, None, call, setting);
         let (path, _) = places::resolve(&script.text, &self.env.folder);
-        let content = script.feed.clone().or_else(|| self.files.get(&path).cloned());
+        let content = script.feed.clone().or_else(|| Some(self.file_content(&script.text)).filter(|feed| feed.open));
         if script.feed.is_none() {
             self.file(EffectKind::FileRead, script, false, command, setting);
         }
@@ -206,7 +233,7 @@ impl Walker<'_> {
                         None => self.nested(&field, name, &Setting { input: Feed::default(), ..setting.clone() }),
                         Some(language) => self.code(language, &field, command, setting),
                     };
-                } else if content.source < Source::Decoded {
+                } else if !content.source.is_unseen() {
                     self.plain(EffectKind::ProcessStart, &script.text, false, command, setting);
                 }
             }
@@ -216,7 +243,7 @@ impl Walker<'_> {
         Feed { source: call.input.source, from: command, open: true, ..Feed::default() }
     }
 
-    fn sourced(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn sourced(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let Some(script) = rest.first() else { return Feed::default() };
         if script.text == "/dev/stdin" {
             return self.piped_in(name, None, first, rest, call, setting);
@@ -256,8 +283,13 @@ impl Walker<'_> {
         first: &Field,
         rest: &[Field],
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Option<Feed> {
+        if let Some(text) = rest.iter().zip(rest.iter().skip(1)).find_map(|(flag, value)| encoded(which, &flag.text, &value.text)) {
+            let command = self.record(name, first, rest, None, None, call, setting);
+            self.unseen(Source::DECODED, command, setting);
+            return Some(self.nested(&Field { text, ..first.clone() }, name, setting));
+        }
         let read = interpreter_words(which, rest);
         let asks = rest.iter().any(|field| matches!(field.text.as_str(), "--version" | "-V" | "--help" | "-v"));
         if let Some(at) = read.module {
@@ -276,9 +308,17 @@ impl Walker<'_> {
         }
         if !read.code.is_empty() {
             let command = self.record(name, first, rest, None, None, call, setting);
+            let mut said = Feed::default();
             for field in &read.code {
                 self.unseen(field.source, command, setting);
-                self.code(which.language, field, command, setting);
+                if which.language == "powershell" {
+                    let text = field.text.trim_start_matches(['&', ' ']);
+                    let text = text.strip_prefix('{').and_then(|text| text.trim_end().strip_suffix('}')).unwrap_or(text).to_owned();
+                    said =
+                        self.nested(&Field { text, ..(*field).clone() }, name, &Setting { input: call.input.clone(), ..setting.clone() });
+                    continue;
+                }
+                said = self.code(which.language, field, command, setting);
             }
             for field in
                 rest.iter().skip(read.script.unwrap_or(rest.len())).filter(|_| which.language == "perl" || which.language == "ruby")
@@ -286,7 +326,12 @@ impl Walker<'_> {
                 let kind = if read.in_place { EffectKind::FileModify } else { EffectKind::FileRead };
                 self.file(kind, field, false, command, setting);
             }
-            return Some(Feed { source: call.input.source, from: command, open: true, ..Feed::default() });
+            let said = if read.code.len() == 1 && !rest.iter().any(|field| matches!(field.text.as_str(), "-n" | "-p" | "-ne" | "-pe")) {
+                said
+            } else {
+                Feed::default()
+            };
+            return Some(Feed { source: call.input.source, from: command, open: true, ..said });
         }
         if asks && read.script.is_none() {
             self.record(name, first, rest, None, None, call, setting);
@@ -297,6 +342,15 @@ impl Walker<'_> {
             None => self.piped_in(name, Some(which.language), first, rest, call, setting),
         })
     }
+}
+
+/// The text in `-EncodedCommand BASE64`, whose flag may be cut short.
+fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
+    let flag = flag.to_ascii_lowercase();
+    let short = flag.strip_prefix('-').filter(|flag| flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec"))?;
+    let wide = super::feed::base64_bytes(value).filter(|_| which.language == "powershell" && !short.is_empty())?;
+    let units = wide.chunks_exact(2).map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
+    Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }
 
 fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
@@ -333,7 +387,7 @@ fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
 impl Walker<'_> {
     /// Notes the files that a program downloads or decodes to.
     pub(super) fn remember_downloads(&mut self, source: Source, rest: &[Field], plan: &Plan) {
-        if source < Source::Decoded {
+        if !source.is_unseen() {
             return;
         }
         let feed = || Feed { source, open: true, ..Feed::default() };
@@ -357,7 +411,7 @@ impl Walker<'_> {
     }
 
     /// Runs a file that this very command line wrote; false if it wrote no such file.
-    pub(super) fn runs_own_file(&mut self, program: &Field, command: Option<u32>, setting: &Setting<'_>) -> bool {
+    pub(super) fn runs_own_file(&mut self, program: &Field, command: Option<u32>, setting: &Setting) -> bool {
         let (path, _) = places::resolve(&program.text, &self.env.folder);
         let Some(content) = self.files.get(&path).cloned() else { return false };
         self.unseen(content.source, command, setting);

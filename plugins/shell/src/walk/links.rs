@@ -72,7 +72,7 @@ impl Walker<'_> {
         recursive: bool,
         certain: bool,
         command: Option<u32>,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) {
         let led: Vec<String> = self
             .links

@@ -4,36 +4,49 @@
 //! filled in; what only the run can tell stays unknown, and effects say so.
 
 mod apply;
+mod arithmetic;
 mod braces;
 mod builtins;
+mod databases;
+mod elsewhere;
 mod environment;
 mod expand;
 mod feed;
 mod git;
 mod inline;
 mod interpreters;
+mod keeping;
+mod launchers;
 mod links;
+mod names;
 mod output;
+mod parameters;
+mod patch;
 mod programs;
+mod requests;
+mod routines;
 mod searches;
 mod simple;
 mod sql;
+mod taint;
 
 use crate::bindings::exports::portcullis::shell::reader::{Reading, Surroundings};
 use crate::places::Place;
 use crate::syntax::{self, Body, DEPTH, Pipeline, Script, Span, Stage, Word};
 use crate::types::Origin;
-use environment::{Environment, Value};
+use environment::{Environment, Routine, Value};
 use feed::{Feed, Source};
 use output::Output;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// How much text one reading may produce by filling in values, in bytes.
 const WORK: usize = 1 << 20;
+/// How many calls of functions and aliases are followed.
+const CALLS: usize = 128;
 
-/// Reads a command line.
-pub(crate) fn read(text: &str, surroundings: &Surroundings) -> Reading {
+/// Reads a command line; what it does, and how many steps that took.
+pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     let mut walker = Walker {
         home: surroundings.home.trim_end_matches('/'),
         project: surroundings.cwd.trim_end_matches('/'),
@@ -41,15 +54,24 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> Reading {
         out: Output::default(),
         depth: 0,
         work: WORK,
+        steps: 0,
         secrets: Vec::new(),
         contacts: Vec::new(),
         sourced: false,
-        defining: Vec::new(),
+        running: Vec::new(),
+        calls: CALLS,
+        shells: 0,
+        descriptors: BTreeMap::new(),
+        written: Vec::new(),
+        tainted: BTreeSet::new(),
         files: BTreeMap::new(),
         links: Vec::new(),
+        kept: Vec::new(),
     };
     walker.text(text, None, &Setting::default());
-    walker.out.finish()
+    walker.uncalled();
+    let steps = walker.steps;
+    (walker.out.finish(), steps)
 }
 
 /// Walks one command line.
@@ -61,40 +83,59 @@ struct Walker<'a> {
     out: Output,
     depth: usize,
     work: usize,
+    /// Bytes, words, parts, commands and effects that were looked at.
+    steps: u64,
     /// The commands of the pipeline at hand that read secrets, and whether from a file.
     secrets: Vec<(Option<u32>, bool)>,
     /// The commands of the pipeline at hand that reach the network.
     contacts: Vec<Option<u32>>,
     /// A script of the project was read into this shell: unknown names may be its functions.
     sourced: bool,
-    /// The functions whose bodies are being read.
-    defining: Vec<String>,
+    /// The functions and aliases whose bodies are being read.
+    running: Vec<(String, environment::Body)>,
+    /// How many more of their calls are followed.
+    calls: usize,
+    /// How many shells were started.
+    shells: u32,
+    /// What stands on the file descriptors that the command line opens.
+    descriptors: BTreeMap<u32, Feed>,
+    /// The files that commands write, in order.
+    written: Vec<String>,
+    /// The files that hold what was read from secrets.
+    tainted: BTreeSet<String>,
     /// What this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
     /// The links that this command line makes: where each stands, and where it leads.
     links: Vec<(String, String)>,
+    /// What git holds by now, by repository.
+    kept: Vec<keeping::Kept>,
 }
 
 /// How the commands at hand came to be run.
 #[derive(Clone)]
-struct Setting<'t> {
+struct Setting {
     wrappers: Vec<String>,
     origin: Origin,
     privileged: bool,
     place: Place,
     /// The place that all commands carry, inside text that is not the command line's own.
     fixed: Option<Span>,
-    heredocs: &'t [Word],
+    heredocs: Rc<Vec<Word>>,
     /// What stands on the standard input.
     input: Feed,
-    /// It is one of several stages of a pipeline.
-    piped: bool,
-    background: bool,
+    /// Others run at the same time: it is a stage of a pipeline, or in the background.
+    beside: bool,
+    /// It runs in a process of its own: what it changes in its shell ends with it.
+    apart: bool,
     /// The file at hand is added to, not overwritten.
     appends: bool,
+    /// The shell that the text at hand is run by: it knows its own functions alone.
+    shell: u32,
+    /// Another program starts the command, which knows of no functions.
+    started: bool,
 }
 
-impl Default for Setting<'_> {
+impl Default for Setting {
     fn default() -> Self {
         Self {
             wrappers: Vec::new(),
@@ -102,20 +143,30 @@ impl Default for Setting<'_> {
             privileged: false,
             place: Place::Here,
             fixed: None,
-            heredocs: &[],
+            heredocs: Rc::default(),
             input: Feed::default(),
-            piped: false,
-            background: false,
+            beside: false,
+            apart: false,
             appends: false,
+            shell: 0,
+            started: false,
         }
     }
 }
 
 impl Walker<'_> {
     /// Reads and walks a text: the command line, or one inside it.
-    fn text(&mut self, text: &str, fixed: Option<Span>, setting: &Setting<'_>) -> Feed {
+    fn text(&mut self, text: &str, fixed: Option<Span>, setting: &Setting) -> Feed {
         if self.depth >= DEPTH || self.work < text.len() {
             self.out.gap("nested too deeply");
+            return Feed::default();
+        }
+        if patch::is_patch(text) {
+            self.patched(text, setting);
+            return Feed::default();
+        }
+        if sql::is_statement(text) {
+            self.statement(text, &Setting { fixed, ..setting.clone() });
             return Feed::default();
         }
         self.depth += 1;
@@ -123,6 +174,7 @@ impl Walker<'_> {
             self.spend(text.len() + 64);
         }
         let parsed = syntax::parse(text, self.depth, fixed);
+        self.step(text.len() + parsed.nodes);
         let feed = self.parsed(&parsed, fixed, setting);
         if let Some(rest) = parsed.rest.and_then(|at| text.get(at..)).filter(|rest| !rest.is_empty()) {
             let flat = syntax::parse_flat(rest, fixed.or(Some(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) })));
@@ -132,17 +184,21 @@ impl Walker<'_> {
         feed
     }
 
-    fn parsed(&mut self, parsed: &syntax::Parsed, fixed: Option<Span>, setting: &Setting<'_>) -> Feed {
+    fn parsed(&mut self, parsed: &syntax::Parsed, fixed: Option<Span>, setting: &Setting) -> Feed {
         for gap in &parsed.gaps {
             self.out.gap(gap);
         }
-        let setting = Setting { fixed, heredocs: &parsed.heredocs, ..setting.clone() };
+        let setting = Setting { fixed, heredocs: Rc::clone(&parsed.heredocs), started: false, ..setting.clone() };
         self.script(&parsed.script, &setting)
     }
 
-    fn script(&mut self, script: &Script, setting: &Setting<'_>) -> Feed {
+    fn script(&mut self, script: &Script, setting: &Setting) -> Feed {
         let mut all: Option<Feed> = None;
         for pipeline in script {
+            if pipeline.otherwise {
+                // It runs where what stands before it failed.
+                self.kept.clear();
+            }
             let feed = self.pipeline(pipeline, setting);
             all = Some(match all {
                 None => feed,
@@ -153,7 +209,7 @@ impl Walker<'_> {
         all.unwrap_or_else(|| Feed::of_text(""))
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, setting: &Setting<'_>) -> Feed {
+    fn pipeline(&mut self, pipeline: &Pipeline, setting: &Setting) -> Feed {
         let (secrets, contacts) = (self.secrets.len(), self.contacts.len());
         let several = pipeline.stages.len() > 1;
         let mut feed = setting.input.clone();
@@ -162,8 +218,9 @@ impl Walker<'_> {
                 self.out.shape(" | ");
                 feed.open = true;
             }
-            let piped = several || setting.piped;
-            let stage_setting = Setting { input: feed, piped, background: pipeline.background || setting.background, ..setting.clone() };
+            let beside = several || pipeline.background;
+            let stage_setting =
+                Setting { input: feed, beside: beside || setting.beside, apart: beside || setting.apart, ..setting.clone() };
             let mark = several.then(|| self.env.mark());
             feed = self.stage(stage, &stage_setting);
             if let Some(mark) = mark {
@@ -175,37 +232,28 @@ impl Walker<'_> {
         feed
     }
 
-    /// Notes that a pipeline reads a secret and reaches the network. A program that fetches a secret
-    /// from its own service is no such case.
-    fn note_egress(&mut self, secrets: usize, contacts: usize) {
-        let secrets = self.secrets.get(secrets..).unwrap_or_default();
-        let contacts = self.contacts.get(contacts..).unwrap_or_default();
-        let leaves = |contact: &&Option<u32>| secrets.iter().any(|(reader, from_file)| *from_file || *reader != **contact);
-        if let Some(contact) = contacts.iter().find(leaves).copied() {
-            self.out.form("secret-egress", contact);
-        }
-    }
-
-    fn stage(&mut self, stage: &Stage, setting: &Setting<'_>) -> Feed {
+    fn stage(&mut self, stage: &Stage, setting: &Setting) -> Feed {
         if let Body::Simple { assignments, words } = &stage.body {
             return self.simple(assignments, words, &stage.redirects, stage.span, setting);
         }
+        let before = self.so_far();
         let (_, io) = self.redirections(&stage.redirects, None, setting);
         let mut inner = setting.clone();
         if let Some(input) = io.input {
             inner.input = input;
         }
         let feed = self.compound(&stage.body, &inner);
+        let feed = self.carried(&before, &[], &inner.input.clone(), feed);
         if io.captured { Feed::of_text("") } else { feed }
     }
 
-    fn compound(&mut self, body: &Body, setting: &Setting<'_>) -> Feed {
+    fn compound(&mut self, body: &Body, setting: &Setting) -> Feed {
         match body {
             Body::Simple { .. } => Feed::default(),
             Body::Group(script) => self.script(script, setting),
             Body::Subshell(script) => {
                 let mark = self.env.mark();
-                let feed = self.script(script, setting);
+                let feed = self.script(script, &Setting { apart: true, ..setting.clone() });
                 self.env.restore(mark);
                 feed
             }
@@ -214,11 +262,14 @@ impl Walker<'_> {
                     self.single(word, setting);
                 }
                 let feeds: Vec<Feed> = arms.iter().map(|arm| self.script(arm, setting)).collect();
-                let source = feeds.iter().map(|feed| feed.source).max().unwrap_or_default();
+                let source = Source::worst(feeds.iter().map(|feed| feed.source));
                 Feed { source, ..Feed::default() }
             }
             Body::Loop { variable, values, body } => self.loop_over(variable, values.as_deref(), body, setting),
-            Body::Function { name, body } => self.function(name, body, setting),
+            Body::Function { name, body } => {
+                self.define(name, Routine::function(body, setting));
+                Feed::of_text("")
+            }
             Body::Test(words) => {
                 for word in words {
                     self.single(word, setting);
@@ -228,14 +279,14 @@ impl Walker<'_> {
         }
     }
 
-    fn loop_over(&mut self, variable: &str, values: Option<&[Word]>, body: &Script, setting: &Setting<'_>) -> Feed {
+    fn loop_over(&mut self, variable: &str, values: Option<&[Word]>, body: &Script, setting: &Setting) -> Feed {
         let mut value = Value::unknown();
         if let Some(words) = values {
             let fields: Vec<_> = words.iter().flat_map(|word| self.fields(word, setting)).collect();
             let mut texts = fields.iter().map(|field| field.text.clone());
             if let Some(text) = texts.next() {
                 let known = fields.iter().all(|field| field.known);
-                let source = fields.iter().map(|field| field.source).max().unwrap_or_default();
+                let source = Source::worst(fields.iter().map(|field| field.source));
                 value = Value { text, others: texts.take(31).collect(), known, source };
             }
         }
@@ -244,22 +295,9 @@ impl Walker<'_> {
         Feed { text: None, ..feed }
     }
 
-    /// What a function does counts where it is defined, called or not.
-    fn function(&mut self, name: &str, body: &Stage, setting: &Setting<'_>) -> Feed {
-        self.env.functions.insert(name.to_owned());
-        self.defining.push(name.to_owned());
-        let mark = self.env.mark();
-        self.env.set("@", Value::unknown());
-        let inner = Setting { origin: Origin::FunctionBody, input: Feed::default(), piped: false, background: false, ..setting.clone() };
-        self.stage(body, &inner);
-        self.env.restore(mark);
-        self.defining.pop();
-        Feed::of_text("")
-    }
-
     /// Walks what stands in `$(...)`, backquotes or `<(...)`; what it prints.
-    fn substitution(&mut self, script: &Script, setting: &Setting<'_>) -> Feed {
-        let inner = Setting { origin: Origin::Substitution, wrappers: Vec::new(), piped: false, ..setting.clone() };
+    fn substitution(&mut self, script: &Script, setting: &Setting) -> Feed {
+        let inner = Setting { origin: Origin::Substitution, wrappers: Vec::new(), beside: false, apart: true, ..setting.clone() };
         let mark = self.env.mark();
         let feed = self.script(script, &inner);
         self.env.restore(mark);
@@ -288,5 +326,5 @@ fn joined(before: Feed, after: Feed) -> Feed {
 }
 
 fn worst(fields: &[expand::Field]) -> Source {
-    fields.iter().map(|field| field.source).max().unwrap_or_default()
+    Source::worst(fields.iter().map(|field| field.source))
 }

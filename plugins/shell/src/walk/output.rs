@@ -63,6 +63,13 @@ impl Output {
         }
     }
 
+    /// Notes a form that takes traces away, and that it does.
+    pub(crate) fn hides(&mut self, id: &str, target: &str, command: Option<u32>) {
+        self.form(id, command);
+        let (kind, certain) = (EffectKind::Evade, !target.is_empty());
+        self.effect(Effect { kind, target: target.to_owned(), path: None, command, recursive: false, certain });
+    }
+
     /// Notes what was not understood.
     pub(crate) fn gap(&mut self, gap: &str) {
         if self.gaps.len() < GAPS && !self.gaps.iter().any(|known| known == gap) {
@@ -82,6 +89,12 @@ impl Output {
             self.effects.sort_by_key(|effect| std::cmp::Reverse(places::gravity(&effect.kind)));
             self.effects.truncate(EFFECTS);
         }
+        // A command past the bound was named before it was noted.
+        let count = u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
+        let listed = |command: &mut Option<u32>| *command = command.filter(|number| *number < count);
+        self.effects.iter_mut().for_each(|effect| listed(&mut effect.command));
+        self.forms.iter_mut().for_each(|form| listed(&mut form.command));
+        self.commands.iter_mut().for_each(|command| listed(&mut command.input_from));
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.weight));
         self.forms.truncate(FORMS);
         Reading {
@@ -100,16 +113,33 @@ impl Output {
 pub(crate) fn located(kind: EffectKind, target: String, place: &Place) -> Option<(EffectKind, String)> {
     let elsewhere = match place {
         Place::Here => return Some((kind, target)),
-        Place::Host(name) | Place::Container(name) => name.clone(),
+        Place::Host(name) | Place::Container(name, _) => name.clone(),
     };
     match (&kind, place) {
-        (EffectKind::Network | EffectKind::Publish | EffectKind::RemoteChange | EffectKind::UnseenCode, _) => Some((kind, target)),
+        (
+            EffectKind::Network
+            | EffectKind::Send
+            | EffectKind::Publish
+            | EffectKind::RemoteChange
+            | EffectKind::RemoteDelete
+            | EffectKind::UnseenCode,
+            _,
+        ) => Some((kind, target)),
         (EffectKind::FileRead, _) => None,
         (EffectKind::SecretRead, _) => Some((kind, target)),
-        (EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart, Place::Container(_)) => None,
+        (EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart, Place::Container(..)) => None,
         (EffectKind::ProcessStart, _) => Some((kind, elsewhere)),
+        (EffectKind::FileDelete | EffectKind::Discard, Place::Host(_)) => Some((EffectKind::RemoteDelete, elsewhere)),
         _ => Some((EffectKind::RemoteChange, elsewhere)),
     }
+}
+
+/// The path on this machine that a path in a container stands for.
+pub(crate) fn mounted(path: &str, mounts: &[(String, String)]) -> Option<String> {
+    let within = mounts.iter().filter(|(inside, _)| places::is_below(path, inside));
+    let (inside, here) = within.max_by_key(|(inside, _)| inside.len())?;
+    let rest = path.get(inside.trim_end_matches('/').len()..)?;
+    Some(if here == "/" && !rest.is_empty() { rest.to_owned() } else { format!("{here}{rest}") })
 }
 
 /// Cuts a command's texts to their bounds; how long they are together.

@@ -1,22 +1,12 @@
 //! What the tables cannot say of a program: words whose meaning hangs on other words.
 
 use super::expand::Field;
-use super::feed::{Feed, Source};
+use super::feed::{Feed, Trust};
 use super::simple::Call;
-use super::{Setting, Walker, sql};
+use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
 use crate::places::{self, Place};
 use crate::types::EffectKind;
-
-/// Where a wrapper runs its command, if not here.
-pub(super) fn place(name: &str, plan: &Plan, rest: &[Field]) -> Option<Place> {
-    let operand = plan.operands.first().and_then(|at| rest.get(*at)).map(|field| field.text.clone()).unwrap_or_default();
-    match name {
-        "ssh" | "mosh" => Some(Place::Host(places::host(&operand).unwrap_or_default())),
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "docker-compose" => Some(Place::Container(operand)),
-        _ => None,
-    }
-}
 
 impl Walker<'_> {
     /// A program that the tables know; what it prints.
@@ -27,7 +17,7 @@ impl Walker<'_> {
         plan: &Plan,
         command: Option<u32>,
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Feed {
         let name = catalogue::name_of(name);
         let asks = rest.last().is_some_and(|field| field.text == "--help" || field.text == "--version")
@@ -39,11 +29,13 @@ impl Walker<'_> {
                 return feed;
             }
             let contacts = self.contacts.len();
-            let gives = self.effects_of(plan, rest, command, setting);
-            if gives != Source::Environment || plan.operands.is_empty() {
+            let shown = super::requests::in_plain_sight(name, rest, plan, &call.input);
+            let gives = self.effects_of(shown.as_ref().unwrap_or(plan), rest, command, setting);
+            if gives.trust != Trust::Environment || plan.operands.is_empty() {
                 source = source.max(gives);
             }
-            if call.input.source == Source::Environment && self.contacts.len() > contacts {
+            let told = call.input.source.trust == Trust::Environment || call.input.source.credential;
+            if told && self.contacts.len() > contacts && !super::taint::signs_in(rest) {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
             self.remember_downloads(gives, rest, plan);
@@ -56,21 +48,27 @@ impl Walker<'_> {
         if plan.nothing && name == "command" {
             feed = self.output("which", rest, plan, call);
         }
+        if plan.silent {
+            return Feed { from: command, ..Feed::of_text("") };
+        }
         Feed { from: command, source: feed.source.max(source), open: true, ..feed }
     }
 
     /// The words of a plan that are text to run.
-    fn texts_of(&mut self, name: &str, plan: &Plan, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting<'_>) {
+    fn texts_of(&mut self, name: &str, plan: &Plan, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting) {
         for item in &plan.items {
             match item {
                 Item::Shell(words) => {
                     let fields: Vec<&Field> = words.iter().filter_map(|at| rest.get(*at)).collect();
                     let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
                     let Some(first) = fields.first() else { continue };
-                    let raises = plan.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::Privilege, _)));
                     let field = Field { text, known: fields.iter().all(|field| field.known), ..(*first).clone() };
                     self.unseen(field.source, command, setting);
-                    let inner = Setting { input: call.input.clone(), privileged: setting.privileged || raises, ..setting.clone() };
+                    let mut inner =
+                        Setting { input: call.input.clone(), privileged: setting.privileged || plan.raises(), ..setting.clone() };
+                    if name == "ansible" {
+                        inner.place = Place::Host("hosts".to_owned());
+                    }
                     self.nested(&field, name, &inner);
                 }
                 Item::Code(language, at) => {
@@ -83,17 +81,14 @@ impl Walker<'_> {
         }
     }
 
-    fn special(
-        &mut self,
-        name: &str,
-        rest: &[Field],
-        plan: &Plan,
-        command: Option<u32>,
-        call: &Call,
-        setting: &Setting<'_>,
-    ) -> Option<Feed> {
+    fn special(&mut self, name: &str, rest: &[Field], plan: &Plan, command: Option<u32>, call: &Call, setting: &Setting) -> Option<Feed> {
+        self.launched(name, rest, plan, call, setting);
+        if super::databases::is_client(name) {
+            self.database(name, rest, plan, command, call, setting);
+        }
         match name {
             "rm" => self.remove(rest, plan, command),
+            "ssh" | "mosh" | "autossh" => self.typed_there(plan, rest, call, setting),
             "find" | "fd" => return Some(self.find(name, rest, command, call, setting)),
             "dd" => self.copy_blocks(rest, command, setting),
             "tar" => self.tar(rest, plan, command, setting),
@@ -101,21 +96,16 @@ impl Walker<'_> {
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => self.move_away(rest, plan, command, setting),
             "ln" | "cp" => self.note_links(name, rest, plan),
-            "http" | "https" | "xh" if rest.iter().any(|field| field.text == "DELETE") => {
-                self.plain(EffectKind::RemoteChange, "", false, command, setting)
-            }
-
-            "curl" => self.curl(rest, command, setting),
+            "http" | "https" | "xh" | "xhs" => self.httpie(rest, plan, command, setting),
+            "curl" | "curlie" | "wget" | "wget2" => self.curl(rest, plan, command, setting),
+            "apply_patch" => self.apply_patch(rest, &call.input, command, setting),
             "git" => self.git(rest, plan, command, setting),
-            "docker" | "podman" | "nerdctl" => self.container(rest, command, setting),
+            "docker" | "podman" | "nerdctl" => self.container(rest, plan, command, setting),
             "awk" | "gawk" => self.awk(rest, plan, command, setting),
             "vim" | "vi" | "nvim" => self.editor(rest, setting),
             "sed" => self.sed(rest, plan, command, setting),
             "scp" | "rsync" | "sftp" => self.copy_far(rest, plan, command, setting),
             "nc" | "ncat" | "socat" => self.socket(rest, command, setting),
-            "psql" | "mysql" | "sqlite3" | "mongosh" | "redis-cli" | "bq" | "clickhouse-client" | "sqlcmd" => {
-                self.database(name, rest, plan, command, call, setting)
-            }
             "kill" | "pkill" | "killall"
                 if rest.iter().any(|field| matches!(field.text.as_str(), "-1" | "1"))
                     && rest.last().is_some_and(|field| matches!(field.text.as_str(), "-1" | "1")) =>
@@ -151,7 +141,7 @@ impl Walker<'_> {
         }
     }
 
-    fn copy_blocks(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+    fn copy_blocks(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
         for field in rest {
             let Some((key, value)) = field.text.split_once('=') else { continue };
             let kind = match key {
@@ -163,7 +153,7 @@ impl Walker<'_> {
         }
     }
 
-    fn tar(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn tar(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let bare = rest.first().filter(|field| !field.text.starts_with('-'));
         let mode = rest
             .iter()
@@ -212,7 +202,7 @@ impl Walker<'_> {
         }
     }
 
-    fn chmod(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn chmod(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let Some(mode) =
             rest.iter().find(|field| !field.text.starts_with("--") && field.text != "-R" && field.text != "-v" && field.text != "-f")
         else {
@@ -253,7 +243,7 @@ impl Walker<'_> {
     }
 
     /// What is moved is moved whole.
-    fn move_away(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn move_away(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let into = rest.iter().any(|field| field.text == "-t" || field.text.starts_with("--target-directory"));
         let sources = plan.operands.len().saturating_sub(usize::from(!into));
         for field in plan.operands.iter().take(sources).filter_map(|at| rest.get(*at)) {
@@ -271,81 +261,21 @@ impl Walker<'_> {
         }
     }
 
-    fn curl(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
-        let mut before = "";
-        for field in rest {
-            let text = field.text.as_str();
-            let (flag, value) = match text.split_once('=') {
-                Some((flag, value)) if flag.starts_with("--") => (flag, value),
-                _ => (before, text),
-            };
-            before = text;
-            let sends = matches!(
-                flag,
-                "-d" | "--data" | "--data-binary" | "--data-raw" | "--data-urlencode" | "--json" | "-F" | "--form" | "-T" | "--upload-file"
-            );
-            let file = match flag {
-                "-T" | "--upload-file" => Some(value),
-                "-d" | "--data" | "--data-binary" | "--json" => value.strip_prefix('@'),
-                "-F" | "--form" | "--data-urlencode" => value.split_once('@').map(|(_, file)| file.split(';').next().unwrap_or(file)),
-                _ => text.strip_prefix("-d@"),
-            };
-            if let Some(file) = file {
-                self.file(EffectKind::FileRead, &Field { text: file.to_owned(), ..field.clone() }, false, command, setting);
-            }
-            if sends && field.source == super::Source::Environment {
-                self.plain(EffectKind::SecretRead, "environment", false, command, setting);
-            }
-            if matches!(flag, "-X" | "--request") && value == "DELETE" || text == "-XDELETE" {
-                self.plain(EffectKind::RemoteChange, "", false, command, setting);
-            }
-        }
-    }
-
-    pub(super) fn container(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
-        let mut before = "";
-        for field in rest {
-            let text = field.text.as_str();
-            let mount = match (before, text.split_once('=')) {
-                ("-v" | "--volume", _) => text.split(':').next(),
-                (_, Some(("--volume", value))) => value.split(':').next(),
-                ("--mount", _) => text.split(',').find_map(|part| part.strip_prefix("source=").or_else(|| part.strip_prefix("src="))),
-                _ => None,
-            };
-            if let Some(mount) = mount {
-                let sensitive = matches!(
-                    mount,
-                    "/" | "/etc" | "/root" | "/var/run/docker.sock" | "/proc" | "/sys" | "/dev" | "/home" | "/boot" | "/usr"
-                );
-                if sensitive {
-                    self.out.form("container-escape", command);
-                    self.plain(EffectKind::Privilege, mount, true, command, setting);
-                }
-            }
-            if matches!(text, "--privileged" | "--privileged=true" | "--pid=host" | "--cap-add=ALL" | "--cap-add=SYS_ADMIN") {
-                self.out.form("container-escape", command);
-                self.plain(EffectKind::Privilege, "", false, command, setting);
-            }
-            before = text;
-        }
-    }
-
-    fn awk(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn awk(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let Some(code) = plan.operands.first().and_then(|at| rest.get(*at)) else { return };
         if code.text.contains("system(") {
             self.code("awk", code, command, setting);
         }
-        if code.text.contains("| \"sh\"")
-            || code.text.contains("|\"sh\"")
-            || code.text.contains("| \"bash\"")
-            || code.text.contains("/inet/")
-        {
-            self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        for text in super::inline::piped(&code.text) {
+            self.nested(&Field { text, ..code.clone() }, "awk", setting);
+        }
+        if code.text.contains("/inet/") {
+            self.plain(EffectKind::Network, "", false, command, setting);
         }
     }
 
     /// `-c ':!COMMAND'`
-    fn editor(&mut self, rest: &[Field], setting: &Setting<'_>) {
+    fn editor(&mut self, rest: &[Field], setting: &Setting) {
         for field in rest {
             if let Some(text) = field.text.trim_start_matches(':').strip_prefix('!') {
                 self.nested(&Field { text: text.to_owned(), ..field.clone() }, "vim", setting);
@@ -354,7 +284,7 @@ impl Walker<'_> {
     }
 
     /// The `e` flag runs what a line holds, `w` writes a file.
-    fn sed(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn sed(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let script = rest.iter().position(|field| field.text == "-e").map_or(plan.operands.first().copied(), |at| Some(at + 1));
         let Some(script) = script.and_then(|at| rest.get(at)) else { return };
         let text = script.text.trim();
@@ -367,14 +297,14 @@ impl Walker<'_> {
     }
 
     /// Copies from and to other machines; a word with a host in it is there, all others are here.
-    fn copy_far(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting<'_>) {
+    fn copy_far(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
         let count = operands.len();
         for (index, field) in operands.into_iter().enumerate() {
             if let Some(host) = places::remote_path(&field.text) {
                 self.plain(EffectKind::Network, &host, true, command, setting);
                 if index + 1 == count && count > 1 {
-                    self.plain(EffectKind::Publish, &host, true, command, setting);
+                    self.plain(EffectKind::RemoteChange, &host, true, command, setting);
                 }
             } else if index + 1 == count && count > 1 {
                 self.file(EffectKind::FileModify, field, true, command, setting);
@@ -392,7 +322,7 @@ impl Walker<'_> {
         }
     }
 
-    fn socket(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting<'_>) {
+    fn socket(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
         let runs = rest.iter().any(|field| {
             matches!(field.text.as_str(), "-e" | "-c" | "--exec" | "--sh-exec")
                 || field.text.to_ascii_lowercase().contains("exec:")
@@ -401,35 +331,6 @@ impl Walker<'_> {
         if runs {
             self.out.form("remote-shell", command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
-        }
-    }
-
-    fn database(&mut self, name: &str, rest: &[Field], plan: &Plan, command: Option<u32>, call: &Call, setting: &Setting<'_>) {
-        let mut texts: Vec<String> = rest.iter().map(|field| field.text.clone()).filter(|text| text.len() > 3).collect();
-        if name == "redis-cli" {
-            texts.push(plan.operands.iter().filter_map(|at| rest.get(*at)).map(|field| field.text.as_str()).collect::<Vec<_>>().join(" "));
-        }
-        texts.extend(call.input.text.iter().map(ToString::to_string));
-        texts.extend(call.input.items.clone());
-        let file = plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| name == "sqlite3");
-        for text in texts {
-            let change = sql::change(&text);
-            if let Some(form) = change.form() {
-                self.out.form(form, command);
-            }
-            match (change, file) {
-                (sql::Change::None, _) => {}
-                (_, Some(file)) => self.file(EffectKind::FileModify, file, false, command, setting),
-                (_, None) => self.plain(EffectKind::RemoteChange, "", false, command, setting),
-            }
-        }
-        if rest.iter().any(|field| {
-            field.text.starts_with("\\!")
-                || field.text.starts_with(".shell")
-                || field.text.starts_with(".system")
-                || field.text.starts_with("system ")
-        }) {
-            self.plain(EffectKind::ProcessStart, "", false, command, setting);
         }
     }
 }

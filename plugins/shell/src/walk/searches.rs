@@ -10,7 +10,7 @@ use crate::syntax::Span;
 use crate::types::EffectKind;
 
 impl Walker<'_> {
-    pub(super) fn find(&mut self, name: &str, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting<'_>) -> Feed {
+    pub(super) fn find(&mut self, name: &str, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting) -> Feed {
         let is_fd = name == "fd";
         let roots = if is_fd { rest.get(..0).unwrap_or_default() } else { roots(rest) };
         let folder = Field::plain(".", Span::default());
@@ -41,7 +41,7 @@ impl Walker<'_> {
     }
 
     /// The commands after `-exec` and the like, with what is found in the place of `{}`.
-    fn executed(&mut self, rest: &[Field], found: &[Field], call: &Call, setting: &Setting<'_>) {
+    fn executed(&mut self, rest: &[Field], found: &[Field], call: &Call, setting: &Setting) {
         let starts = rest.iter().enumerate().filter(|(_, field)| {
             matches!(field.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
         });
@@ -78,7 +78,7 @@ impl Walker<'_> {
         rest: &[Field],
         mut fields: Vec<Field>,
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Feed {
         let span = fields.first().map_or(Span::default(), |field| field.span);
         let more = arguments(&call.input, span);
@@ -92,7 +92,8 @@ impl Walker<'_> {
             .iter()
             .filter_map(|at| rest.get(*at))
             .find_map(|field| field.text.strip_prefix("-I").filter(|text| !text.is_empty()));
-        if let Some(marker) = attached.or(marker) {
+        let marked = |marker: &&str| name != "parallel" || fields.iter().any(|field| field.text.contains(*marker));
+        if let Some(marker) = attached.or(marker).filter(marked) {
             let text = more.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let known = more.iter().all(|field| field.known);
             for field in fields.iter_mut().filter(|field| field.text.contains(marker)) {
@@ -114,11 +115,20 @@ impl Walker<'_> {
         self.run(&fields, call, setting)
     }
 
-    fn parallel(&mut self, mut fields: Vec<Field>, values: Vec<Field>, call: &Call, setting: &Setting<'_>) -> Feed {
+    fn parallel(&mut self, mut fields: Vec<Field>, values: Vec<Field>, call: &Call, setting: &Setting) -> Feed {
         if fields.is_empty() {
             let mut feed = Feed::default();
             for value in &values {
                 feed = self.nested(value, "parallel", setting);
+            }
+            return feed;
+        }
+        if fields.len() == 1 && fields.first().is_some_and(|field| field.text.contains(' ')) {
+            let mut feed = Feed::default();
+            for (field, value) in fields.iter().flat_map(|field| values.iter().map(move |value| (field, value))).take(64) {
+                let text = field.text.replace("{}", &value.text);
+                let text = if field.text.contains("{}") { text } else { format!("{text} {}", super::routines::quoted(&value.text)) };
+                feed = self.nested(&Field { text, ..field.clone() }, "parallel", setting);
             }
             return feed;
         }

@@ -2,7 +2,8 @@
 
 use super::environment::{UNKNOWN, Value};
 use super::expand::Field;
-use super::feed::{Feed, Source};
+use super::feed::{Feed, Source, Trust};
+use super::names::Whereabouts;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
@@ -10,7 +11,7 @@ use crate::syntax::{Assignment, DEPTH, Redirect, Span, Word};
 use crate::types::{self, Attributes, Command, Direction, EffectKind, Redirection};
 
 /// What surrounds a program's words.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Call {
     pub assignments: Attributes,
     pub redirections: Vec<Redirection>,
@@ -34,7 +35,7 @@ impl Walker<'_> {
         words: &[Word],
         redirects: &[Redirect],
         span: Span,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Feed {
         let values: Vec<(String, Value)> = assignments.iter().map(|assignment| self.assignment(assignment, setting)).collect();
         let mut fields = Vec::new();
@@ -42,14 +43,21 @@ impl Walker<'_> {
             fields.extend(self.fields(word, setting));
         }
         let index = u32::try_from(self.out.commands.len()).ok();
+        let before = self.so_far();
         let (redirections, io) = self.redirections(redirects, index.filter(|_| !fields.is_empty()), setting);
         if fields.is_empty() {
-            let source = values.iter().map(|(_, value)| value.source).max().unwrap_or_default();
+            let source = Source::worst(values.iter().map(|(_, value)| value.source));
             for (name, value) in values {
                 self.telling_variable(&name, &value.text, None);
                 self.env.set(&name, value);
             }
-            return if words.is_empty() { Feed::of_text("") } else { Feed { source, ..Feed::default() } };
+            let feed = match io.input {
+                // `$(< FILE)`
+                Some(input) if words.is_empty() && redirects.len() == 1 => input,
+                _ if words.is_empty() => Feed::of_text(""),
+                _ => Feed { source, ..Feed::default() },
+            };
+            return self.carried(&before, &[], &Feed::default(), feed);
         }
         let call = Call {
             assignments: values.into_iter().map(|(name, value)| (name, value.text)).collect(),
@@ -61,7 +69,8 @@ impl Walker<'_> {
             self.telling_variable(name, value, index);
         }
         let feed = self.run(&fields, &call, setting);
-        if io.captured && (feed.text.is_some() || feed.source >= Source::Decoded) {
+        let feed = self.carried(&before, &fields, &call.input, feed);
+        if io.captured && (feed.text.is_some() || feed.source.is_unseen()) {
             let outputs = call
                 .redirections
                 .iter()
@@ -73,12 +82,15 @@ impl Walker<'_> {
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
     }
 
-    fn assignment(&mut self, assignment: &Assignment, setting: &Setting<'_>) -> (String, Value) {
+    fn assignment(&mut self, assignment: &Assignment, setting: &Setting) -> (String, Value) {
         let field = self.single(&assignment.value, setting);
         let mut value = Value { text: field.text, known: field.known, source: field.source, ..Value::default() };
         if assignment.append
             && let Some(before) = self.env.get(&assignment.name)
         {
+            if assignment.value.is_array() && !before.text.is_empty() {
+                value.text.insert(0, ' ');
+            }
             value.text.insert_str(0, &before.text);
             value.known &= before.known;
             value.source = value.source.max(before.source);
@@ -87,14 +99,18 @@ impl Walker<'_> {
                 value = Value::unknown();
             }
         }
-        (assignment.name.clone(), value)
+        let name = match &assignment.subscript {
+            Some(subscript) => format!("{}[{}]", assignment.name, subscript.trim_matches(['"', '\''])),
+            None => assignment.name.clone(),
+        };
+        (name, value)
     }
 
     /// Variables that change what a shell remembers, or what programs load.
     pub(super) fn telling_variable(&mut self, name: &str, value: &str, command: Option<u32>) {
         match name {
             "HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if matches!(value, "" | "0" | "/dev/null") => {
-                self.out.form("history-clear", command)
+                self.out.hides("history-clear", "", command)
             }
             "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" if !value.is_empty() => self.out.form("preload", command),
             _ => {}
@@ -102,12 +118,7 @@ impl Walker<'_> {
     }
 
     /// What redirections do, and where they lead.
-    pub(super) fn redirections(
-        &mut self,
-        redirects: &[Redirect],
-        command: Option<u32>,
-        setting: &Setting<'_>,
-    ) -> (Vec<Redirection>, Streams) {
+    pub(super) fn redirections(&mut self, redirects: &[Redirect], command: Option<u32>, setting: &Setting) -> (Vec<Redirection>, Streams) {
         let mut list = Vec::new();
         let mut io = Streams::default();
         for redirect in redirects {
@@ -121,20 +132,24 @@ impl Walker<'_> {
         (list, io)
     }
 
-    fn redirect(&mut self, redirect: &Redirect, target: &Field, command: Option<u32>, setting: &Setting<'_>, io: &mut Streams) {
+    fn redirect(&mut self, redirect: &Redirect, target: &Field, command: Option<u32>, setting: &Setting, io: &mut Streams) {
         match redirect.direction {
-            Direction::Duplicate => {}
+            Direction::Duplicate => {
+                let other = target.text.parse().ok().and_then(|number| self.descriptors.get(&number)).cloned();
+                io.input = other.filter(|_| redirect.descriptor == 0).or(io.input.take());
+            }
             Direction::Heredoc => {
                 let text = target.known.then(|| std::rc::Rc::from(target.text.as_str()));
                 let items = (!target.known).then(|| target.text.clone());
-                io.input = Some(Feed { text, items, source: target.source, open: true, from: None });
+                self.opened(redirect.descriptor, Feed { text, items, source: target.source, open: true, from: None }, io);
             }
             Direction::Input => {
-                io.input = Some(match &target.feed {
-                    Some(feed) => Feed { open: true, ..feed.clone() },
-                    None => Feed { open: true, ..Feed::default() },
-                });
+                let before = self.secrets.len();
                 self.file(EffectKind::FileRead, target, false, command, setting);
+                let mut feed = target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
+                feed.open = true;
+                feed.source.secret |= self.secrets.len() > before;
+                self.opened(redirect.descriptor, feed, io);
             }
             Direction::Output | Direction::Append => {
                 io.captured |= redirect.descriptor == 1;
@@ -144,14 +159,26 @@ impl Walker<'_> {
         }
     }
 
+    fn opened(&mut self, descriptor: u32, feed: Feed, io: &mut Streams) {
+        if descriptor == 0 {
+            io.input = Some(feed);
+        } else if self.descriptors.len() < 16 {
+            self.descriptors.insert(descriptor, feed);
+        }
+    }
+
     /// Runs a program with its words: `fields` begins with the program.
-    pub(super) fn run(&mut self, fields: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    pub(super) fn run(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Feed {
         let Some((first, rest)) = fields.split_first() else { return Feed::default() };
         let name = first.text.rsplit('/').next().unwrap_or("");
         self.spend(8 * fields.len());
         if self.depth >= DEPTH || self.work == 0 {
             self.out.gap(if self.work == 0 { "more text than is read" } else { "nested too deeply" });
             return Feed::default();
+        }
+        if let Some(named) = self.globbed(first) {
+            let fields: Vec<Field> = [named].into_iter().chain(rest.iter().cloned()).collect();
+            return self.run(&fields, call, setting);
         }
         if name.contains(UNKNOWN) || name.is_empty() {
             return self.unknown_program(first, rest, call, setting);
@@ -163,14 +190,20 @@ impl Walker<'_> {
         feed
     }
 
-    fn program(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
-        if self.env.functions.contains(name) {
-            return self.function_call(name, first, rest, call, setting);
-        }
+    fn program(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let texts: Vec<&str> = rest.iter().map(|field| plain_signal(name, &field.text)).collect();
         let found = catalogue::find(name, &texts);
-        let plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
-        if let Some(at) = plan.as_ref().filter(|plan| !plan.nothing).and_then(|plan| plan.run).filter(|_| first.source < Source::Decoded) {
+        let mut plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
+        if self.is_routine(name, first, plan.is_some(), setting) {
+            return self.call_routine(name, first, rest, call, setting);
+        }
+        if let Some(plan) = plan.as_mut().filter(|_| name == "git") {
+            self.keep(rest, plan);
+        }
+        if let Some(plan) = plan.as_mut().filter(|_| matches!(name, "history" | "unset") && !is_of_this_shell(first, setting)) {
+            plan.nothing = true;
+        }
+        if let Some(at) = plan.as_ref().filter(|plan| !plan.nothing).and_then(|plan| plan.run).filter(|_| !first.source.is_unseen()) {
             return self.wrapper(name, plan.as_ref(), at, rest, call, setting);
         }
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
@@ -195,15 +228,6 @@ impl Walker<'_> {
         }
     }
 
-    fn function_call(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
-        let command = self.record(name, first, rest, None, None, call, setting);
-        if self.defining.iter().any(|defined| defined == name) && (setting.piped || setting.background) {
-            self.out.form("fork-bomb", command);
-            self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
-        }
-        Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
-    }
-
     #[allow(clippy::too_many_arguments, reason = "as for `record`")]
     fn other_program(
         &mut self,
@@ -213,10 +237,14 @@ impl Walker<'_> {
         place: Whereabouts,
         command: Option<u32>,
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Feed {
         let asks = matches!(rest, [only] if matches!(only.text.as_str(), "--version" | "--help" | "-V" | "-h" | "help" | "version"));
+        let line = || [first].into_iter().chain(rest).take(64).map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
         match place {
+            Whereabouts::Path if super::sql::may_begin(name) && super::sql::is_statement(&line()) => {
+                self.stated(&line(), command, setting);
+            }
             Whereabouts::Project => self.project_run(command, setting),
             _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
@@ -226,7 +254,7 @@ impl Walker<'_> {
     }
 
     /// A program whose name only the run can tell.
-    fn unknown_program(&mut self, first: &Field, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn unknown_program(&mut self, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let command = self.record("", first, rest, None, None, call, setting);
         self.out.gap("a program that is known only when it runs");
         self.hidden_program(first, command, setting);
@@ -235,30 +263,31 @@ impl Walker<'_> {
     }
 
     /// The name of the program itself was downloaded or decoded.
-    fn hidden_program(&mut self, first: &Field, command: Option<u32>, setting: &Setting<'_>) {
-        if first.source >= Source::Decoded {
-            let form = if first.source == Source::Downloaded { "pipe-to-shell" } else { "hidden-command" };
+    fn hidden_program(&mut self, first: &Field, command: Option<u32>, setting: &Setting) {
+        if first.source.is_unseen() {
+            let form = if first.source.trust == Trust::Downloaded { "pipe-to-shell" } else { "hidden-command" };
             self.out.form(form, command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
     }
 
     /// A program that starts another one with the rest of its words.
-    fn wrapper(&mut self, name: &str, plan: Option<&Plan>, at: usize, rest: &[Field], call: &Call, setting: &Setting<'_>) -> Feed {
+    fn wrapper(&mut self, name: &str, plan: Option<&Plan>, at: usize, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
         let Some(plan) = plan else { return Feed::default() };
         let mut inner = setting.clone();
         inner.wrappers.push(name.to_owned());
+        inner.started = !matches!(name, "time" | "noglob" | "nocorrect" | "coproc");
         self.out.shape(name);
         self.out.shape(" ");
-        let raises = plan.items.iter().any(|item| matches!(item, catalogue::Item::Constant(EffectKind::Privilege, _)));
-        inner.privileged |= raises;
-        if let Some(place) = super::programs::place(name, plan, rest) {
+        inner.privileged |= plan.raises();
+        if let Some(place) = self.place(name, plan, rest) {
             inner.place = place;
         }
         let command = u32::try_from(self.out.commands.len()).ok();
         self.effects_of(plan, rest, command, setting);
-        if matches!(inner.place, Place::Container(_)) {
-            self.container(rest, command, setting);
+        let contained = matches!(inner.place, Place::Container(..));
+        if contained {
+            self.container(rest, plan, command, setting);
         }
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
         if let Some(dashes) =
@@ -277,20 +306,39 @@ impl Walker<'_> {
         let call = &call;
         if fields.is_empty() {
             let command = self.record(name, &Field::plain(name, Span::default()), rest, None, None, call, setting);
-            return Feed { from: command, source: Source::Environment, open: true, ..Feed::default() };
+            return Feed { from: command, source: Source::ENVIRONMENT, open: true, ..Feed::default() };
         }
         if matches!(inner.place, Place::Host(_)) {
             let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
-            let span = fields.first().map_or(Span::default(), |field| field.span);
-            return self.text(&text, Some(span), &inner);
+            let span = setting.fixed.or(fields.first().map(|field| field.span)).unwrap_or_default();
+            return self.text(&text, Some(span), &Setting { input: call.input.clone(), ..inner });
         }
         if matches!(name, "xargs" | "parallel") {
             return self.xargs(name, plan, rest, fields, call, &inner);
         }
-        if matches!(inner.place, Place::Container(_)) && fields.first().is_some_and(|field| field.text.starts_with('-')) {
+        if let Some(text) = super::launchers::text_of(name, &fields) {
+            return self.nested(&text, name, &Setting { input: call.input.clone(), ..inner });
+        }
+        if !contained {
+            if matches!(name, "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx")
+                && let Some(first) = fields.first_mut()
+                && let Some(program) = super::names::of_package(&first.text)
+            {
+                first.text = program;
+            }
+            return self.run(&fields, call, &inner);
+        }
+        if let Some(entry) = self.entry_point(rest) {
+            fields.insert(0, entry);
+        }
+        if fields.first().is_some_and(|field| field.text.starts_with('-')) {
             return Feed::default();
         }
-        self.run(&fields, call, &inner)
+        let mark = self.env.mark();
+        self.env.folder = self.folder_inside(rest);
+        let feed = self.run(&fields, call, &inner);
+        self.env.restore(mark);
+        feed
     }
 
     /// Notes the command itself.
@@ -303,7 +351,7 @@ impl Walker<'_> {
         found: Option<&Found>,
         plan: Option<&Plan>,
         call: &Call,
-        setting: &Setting<'_>,
+        setting: &Setting,
     ) -> Option<u32> {
         self.shape_of(name, rest, found, plan);
         let fixed = setting.fixed;
@@ -344,48 +392,21 @@ impl Walker<'_> {
         }
     }
 
-    /// Where a program's file lies, as far as its name tells.
-    fn whereabouts(&self, first: &Field) -> Whereabouts {
-        if !first.text.contains('/') {
-            return Whereabouts::Path;
-        }
-        let (path, _) = places::resolve(&first.text, &self.env.folder);
-        if path.contains("/.venv/bin/") || path.contains("/venv/bin/") || path.contains("/node_modules/.bin/") {
-            return Whereabouts::Path;
-        }
-        if self.is_project(&path) {
-            return Whereabouts::Project;
-        }
-        let usual = ["/bin/", "/usr/", "/sbin/", "/opt/homebrew/", "/snap/bin/", "/nix/store/", "/run/current-system/", "/home/linuxbrew/"];
-        let own =
-            ["/.local/bin/", "/.cargo/bin/", "/bin/", "/go/bin/", "/.bun/bin/", "/.deno/bin/", "/.nvm/", "/.pyenv/", "/.rbenv/", "/.asdf/"];
-        let in_home = path.strip_prefix(self.home).filter(|_| !self.home.is_empty());
-        if usual.iter().any(|start| path.starts_with(start)) || in_home.is_some_and(|rest| own.iter().any(|start| rest.starts_with(start)))
-        {
-            return Whereabouts::Path;
-        }
-        Whereabouts::Elsewhere
-    }
-
     pub(super) fn is_project(&self, path: &str) -> bool {
         !self.project.is_empty() && places::is_below(path, self.project)
     }
+}
+
+/// A builtin changes the person's shell: not a program of that name, and not where another shell runs it.
+fn is_of_this_shell(first: &Field, setting: &Setting) -> bool {
+    let called = !setting.started || matches!(setting.wrappers.last().map(String::as_str), Some("builtin" | "command"));
+    called && !first.text.contains('/') && !setting.apart && setting.shell == 0
 }
 
 /// A signal by its name is no cluster of flags: `-STOP` counts as its number does.
 fn plain_signal<'t>(program: &str, text: &'t str) -> &'t str {
     let named = text.len() > 3 && text.strip_prefix('-').is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()));
     if named && matches!(program, "kill" | "pkill" | "killall" | "skill") { "-9" } else { text }
-}
-
-/// Where a program's file lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
-    /// Among the installed programs.
-    Path,
-    /// In the project.
-    Project,
-    Elsewhere,
 }
 
 pub(super) fn is_assignment(text: &str) -> bool {

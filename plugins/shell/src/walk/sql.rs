@@ -1,11 +1,18 @@
-//! Database statements on the command line: does one change or destroy data?
+//! Database statements: does one only look, change, or destroy data?
+//!
+//! Statements are told by their first words, not parsed: what is in texts and comments does not count, and
+//! a statement that nobody listed only looks.
+
+use crate::syntax::is_name;
 
 /// The gravest thing that a text of statements does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
     None,
-    /// Some rows.
+    /// Some rows, a new table, rights.
     Rows,
+    /// Files or programs of the machine that the database runs on.
+    Machine,
     /// All rows of a table.
     Table,
     /// A table, a database, everything.
@@ -16,6 +23,7 @@ impl Change {
     pub(super) fn form(self) -> Option<&'static str> {
         match self {
             Self::None | Self::Rows => None,
+            Self::Machine => Some("database-files"),
             Self::Table => Some("delete-all-rows"),
             Self::Drop => Some("drop-data"),
         }
@@ -25,45 +33,277 @@ impl Change {
 /// Longest text that is looked at, in bytes.
 const LENGTH: usize = 32 * 1024;
 
-/// Looks at every statement of a text, by its first words.
+/// Looks at every statement of a text.
 pub(super) fn change(text: &str) -> Change {
     let end = (0..=LENGTH.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..end).unwrap_or("").split(';').map(statement).max().unwrap_or(Change::None)
+    let bare = bare(text.get(..end).unwrap_or(""));
+    bare.split(';').map(statement).max().unwrap_or(Change::None)
 }
 
-fn statement(text: &str) -> Change {
-    let lower = text.to_ascii_lowercase();
-    let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).filter(|word| !word.is_empty());
-    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    let narrowed = lower.contains(" where ") || lower.contains("\nwhere ");
-    if ["dropdatabase(", ".drop(", "flushall", "flushdb"].iter().any(|call| lower.contains(call)) {
+/// A call of a key-value store: its name comes first.
+pub(super) fn key_value(text: &str) -> Change {
+    let mut words = text.split_ascii_whitespace().map(str::to_ascii_lowercase);
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    match (first.as_str(), second.as_str()) {
+        ("flushall" | "flushdb", _) => Change::Drop,
+        ("config", "set" | "rewrite" | "resetstat") | ("script" | "function", "flush" | "load" | "kill" | "delete") => Change::Rows,
+        ("acl", "setuser" | "deluser" | "load") | ("cluster", "reset" | "forget" | "failover") => Change::Rows,
+        (name, _) if KEY_VALUE_CHANGES.contains(&name) => Change::Rows,
+        _ => Change::None,
+    }
+}
+
+#[rustfmt::skip]
+const KEY_VALUE_CHANGES: &[&str] = &[
+    "append", "copy", "debug", "decr", "decrby", "del", "eval", "evalsha", "expire", "expireat", "failover", "fcall", "getdel", "getset",
+    "hdel", "hincrby", "hmset", "hset", "hsetnx", "incr", "incrby", "ltrim", "lpop", "lpush", "lrem", "lset", "migrate", "move", "mset",
+    "msetnx", "persist", "pexpire", "psetex", "publish", "rename", "renamenx", "replicaof", "restore", "rpop", "rpush", "sadd", "set",
+    "setex", "setnx", "setrange", "shutdown", "slaveof", "smove", "spop", "srem", "swapdb", "unlink", "xadd", "xdel", "xtrim", "zadd",
+    "zrem", "zremrangebyscore",
+];
+
+/// The text in lower case, without what is in quotes and comments, with single blanks.
+fn bare(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut quote: Option<char> = None;
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => {
+                quote = None;
+                bare.push(c);
+            }
+            (Some(_), _) => {}
+            (None, '\'') => {
+                quote = Some(c);
+                bare.push(c);
+            }
+            (None, '-') if chars.peek() == Some(&'-') => while chars.next_if(|c| *c != '\n').is_some() {},
+            (None, '/') if chars.peek() == Some(&'*') => {
+                let mut last = ' ';
+                for c in chars.by_ref() {
+                    if last == '*' && c == '/' {
+                        break;
+                    }
+                    last = c;
+                }
+                bare.push(' ');
+            }
+            (None, c) if c.is_whitespace() => {
+                if !bare.ends_with(' ') {
+                    bare.push(' ');
+                }
+            }
+            (None, c) => bare.extend(c.to_lowercase()),
+        }
+    }
+    bare
+}
+
+/// Calls of document databases, wherever they stand.
+const DROPS: &[&str] = &[".dropdatabase(", ".drop(", ".dropindexes("];
+const DELETES: &[&str] = &[".deletemany({})", ".remove({})", ".deletemany( {} )", ".remove()", "detach delete"];
+const CHANGES: &[&str] = &[
+    ".insertone(",
+    ".insertmany(",
+    ".updateone(",
+    ".updatemany(",
+    ".deleteone(",
+    ".deletemany(",
+    ".remove(",
+    ".replaceone(",
+    ".createindex(",
+    ".createcollection(",
+    ".save(",
+    ".findoneanddelete(",
+    ".findoneandupdate(",
+    ".bulkwrite(",
+    ".createuser(",
+];
+
+/// Calls and clauses that leave the database.
+const MACHINE: &[&str] = &[
+    "load_file(",
+    "pg_read_file(",
+    "pg_read_binary_file(",
+    "lo_import(",
+    "lo_export(",
+    " into outfile",
+    " into dumpfile",
+    "xp_cmdshell",
+    "sys_exec(",
+    "utl_file.",
+];
+
+fn statement(lower: &str) -> Change {
+    let has = |calls: &[&str]| calls.iter().any(|call| lower.contains(call));
+    if has(DROPS) {
         return Change::Drop;
     }
-    if lower.contains(".deletemany({})") || lower.contains(".remove({})") {
+    if has(DELETES) {
         return Change::Table;
     }
+    if has(MACHINE) {
+        return Change::Machine;
+    }
+    if has(CHANGES) {
+        return Change::Rows;
+    }
+    let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).filter(|word| !word.is_empty());
+    let first = words.next().unwrap_or("");
+    if first == "explain" {
+        // A plan is only shown, unless it is asked to run.
+        return if lower.contains("analyze") {
+            words_of(words.find(|word| *word != "analyze" && *word != "verbose").unwrap_or(""), words, lower)
+        } else {
+            Change::None
+        };
+    }
+    words_of(first, words, lower)
+}
+
+fn words_of<'w>(first: &str, mut words: impl Iterator<Item = &'w str>, lower: &str) -> Change {
+    let second = words.next().unwrap_or("");
+    let narrowed = lower.split_ascii_whitespace().any(|word| word == "where") && !always(lower);
+    let rows = if narrowed { Change::Rows } else { Change::Table };
     match (first, second) {
-        (
-            "drop",
-            "table" | "database" | "schema" | "view" | "index" | "user" | "role" | "column" | "keyspace" | "collection" | "owned"
-            | "extension",
-        ) => Change::Drop,
-        ("truncate", _) => Change::Drop,
-        ("alter", "table") if lower.contains(" drop ") => Change::Drop,
-        ("delete", "from") if narrowed => Change::Rows,
-        ("delete", "from") => Change::Table,
-        ("update", _) if lower.contains(" set ") => {
-            if narrowed {
-                Change::Rows
-            } else {
-                Change::Table
-            }
+        ("drop", "function" | "trigger" | "policy" | "procedure" | "rule" | "cast" | "operator" | "event") => Change::Rows,
+        ("drop", _) if !second.is_empty() => Change::Drop,
+        ("flushall" | "flushdb", _) | ("truncate", _) => Change::Drop,
+        ("alter", "table" | "keyspace")
+            if lower.contains(" drop ") && !lower.contains(" drop constraint") && !lower.contains(" drop default") =>
+        {
+            Change::Drop
         }
-        ("insert", "into")
-        | ("replace", "into")
-        | ("create", "table" | "database" | "index" | "user")
-        | ("alter", "table" | "user" | "role" | "database")
-        | ("grant" | "revoke", _) => Change::Rows,
+        ("delete", "from") => rows,
+        ("update", _) if lower.contains(" set ") => rows,
+        ("with", _) if lower.contains("delete from") || lower.contains("delete  from") => rows,
+        ("with", _) if lower.contains("insert into") || lower.contains(" set ") => Change::Rows,
+        ("insert" | "replace" | "merge" | "upsert", _) | ("create" | "alter", _) | ("grant" | "revoke" | "rename" | "reassign", _) => {
+            Change::Rows
+        }
+        ("call" | "do" | "execute" | "exec" | "load" | "import" | "vacuum" | "reindex" | "attach" | "detach" | "kill", _) => Change::Rows,
+        ("copy", _) if lower.contains(" from ") => Change::Rows,
+        ("copy", _) if lower.contains(" program ") => Change::Machine,
+        ("select", _) if lower.contains("pg_terminate_backend") => Change::Rows,
         _ => Change::None,
+    }
+}
+
+/// The condition is none: `where 1=1`, `where true`.
+fn always(lower: &str) -> bool {
+    let Some((_, condition)) = lower.rsplit_once("where") else { return false };
+    let condition: String = condition.chars().filter(|c| !c.is_whitespace()).collect();
+    matches!(condition.as_str(), "1=1" | "true" | "1" | "''=''" | "notfalse" | "1<>2")
+}
+
+/// First words of statements, each with what must follow so that it can be no program.
+const STATEMENTS: &[(&str, &[&str])] = &[
+    (
+        "drop",
+        &[
+            "table",
+            "database",
+            "schema",
+            "view",
+            "index",
+            "user",
+            "role",
+            "keyspace",
+            "column",
+            "collection",
+            "materialized",
+            "sequence",
+            "type",
+            "extension",
+            "function",
+            "trigger",
+            "owned",
+            "measurement",
+            "bucket",
+            "tablespace",
+            "publication",
+            "subscription",
+            "policy",
+            "procedure",
+            "stage",
+            "warehouse",
+            "partition",
+        ],
+    ),
+    ("truncate", &["table", "only"]),
+    ("delete", &["from"]),
+    ("insert", &["into"]),
+    ("replace", &["into"]),
+    ("merge", &["into"]),
+    (
+        "create",
+        &[
+            "table",
+            "database",
+            "schema",
+            "view",
+            "index",
+            "user",
+            "role",
+            "keyspace",
+            "unique",
+            "temporary",
+            "temp",
+            "or",
+            "materialized",
+            "function",
+            "extension",
+            "external",
+        ],
+    ),
+    ("alter", &["table", "database", "schema", "user", "role", "system", "view", "index", "keyspace", "type", "sequence", "default"]),
+    ("grant", &["all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect", "role"]),
+    ("revoke", &["all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect", "grant", "role"]),
+    (
+        "show",
+        &[
+            "tables",
+            "databases",
+            "schemas",
+            "columns",
+            "create",
+            "index",
+            "indexes",
+            "grants",
+            "processlist",
+            "variables",
+            "status",
+            "full",
+            "keyspaces",
+        ],
+    ),
+    ("vacuum", &["full", "analyze", "freeze"]),
+];
+
+/// A statement can begin with this word.
+pub(super) fn may_begin(word: &str) -> bool {
+    STATEMENTS.iter().any(|(verb, _)| verb.eq_ignore_ascii_case(word))
+        || ["update", "describe", "desc", "explain"].iter().any(|verb| verb.eq_ignore_ascii_case(word))
+}
+
+/// The text is no command line but a statement that was meant for a database's client.
+pub(super) fn is_statement(text: &str) -> bool {
+    let text = text.trim_start();
+    let mut words = text.split_ascii_whitespace().map(str::to_ascii_lowercase);
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let second = second.trim_end_matches(';');
+    if STATEMENTS.iter().any(|(verb, next)| *verb == first && next.contains(&second)) {
+        return words.next().is_some() || first == "show";
+    }
+    let rest: Vec<String> = words.take(64).collect();
+    let has = |word: &str| rest.iter().any(|found| found == word);
+    match first.as_str() {
+        "select" => has("from") && rest.first().is_none_or(|word| word != "in"),
+        "update" => rest.first().is_some_and(|word| word == "set") || (has("set") && text.contains('=')),
+        "truncate" => rest.is_empty() && is_name(second) && text.trim_end().ends_with(';'),
+        "describe" | "desc" => rest.is_empty() && is_name(second) && text.trim_end().ends_with(';'),
+        "explain" => matches!(second, "select" | "analyze" | "insert" | "update" | "delete" | "(analyze"),
+        _ => false,
     }
 }

@@ -1,9 +1,11 @@
 //! What command lines are read as: tables of commands, each with what must come out.
-#![allow(clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod catalogue;
 mod dangers;
 mod effects;
 mod hostile;
+mod keeping;
 mod mentions;
 mod properties;
 mod structure;
@@ -26,11 +28,15 @@ fn name(kind: &EffectKind) -> &str {
         EffectKind::ProcessStart => "start",
         EffectKind::ProcessStop => "stop",
         EffectKind::Network => "network",
+        EffectKind::Send => "send",
         EffectKind::Publish => "publish",
         EffectKind::RemoteChange => "remote",
+        EffectKind::RemoteDelete => "remote-delete",
+        EffectKind::Discard => "discard",
         EffectKind::SystemChange => "system",
         EffectKind::Persistence => "persist",
         EffectKind::Privilege => "privilege",
+        EffectKind::Evade => "evade",
         EffectKind::SecretRead => "secret",
         EffectKind::UnseenCode => "unseen",
         EffectKind::ResourceUse => "resource",

@@ -1,0 +1,147 @@
+//! Items of an entry: each is checked, and made into the short text that the guest reads.
+//!
+//! ```text
+//! modify                      modify           to nothing that a word names
+//! modify words                modify:*
+//! modify word 2               modify:2
+//! modify words 2..            modify:2..
+//! modify last word            modify:-1
+//! modify words ..last         modify:..-1      all but the last
+//! modify words after --       modify:--
+//! modify at ./node_modules    modify@./node_modules
+//! form force-push             !force-push
+//! code python word 1          code-python:1
+//! ```
+
+use super::names::nearest;
+
+/// The kinds of effects, as the catalogue names them.
+pub(crate) const KINDS: &[&str] = &[
+    "read",
+    "create",
+    "modify",
+    "delete",
+    "discard",
+    "start",
+    "stop",
+    "network",
+    "send",
+    "publish",
+    "remote",
+    "remote-delete",
+    "system",
+    "persist",
+    "privilege",
+    "evade",
+    "secret",
+    "unseen",
+    "resource",
+];
+
+const LANGUAGES: &[&str] = &["awk", "node", "perl", "php", "powershell", "python", "ruby", "shell"];
+/// HTTP clients whose calls are read by `src/catalogue/requests`.
+const CLIENTS: &[&str] = &["curl", "gh", "glab", "grpc", "httpie", "powershell", "wget"];
+const SOURCES: &[&str] = &["decoded", "downloaded", "environment"];
+const OTHERS: &[&str] = &["form", "recursive", "harmless", "elevates", "run", "shell", "code", "gives", "verbs", "request"];
+
+/// An item in short. The form that it names, if any, is checked by the caller.
+pub(crate) fn item(text: &str) -> Result<String, String> {
+    let (head, rest) = text.split_once(' ').unwrap_or((text, ""));
+    match (head, rest) {
+        ("recursive" | "harmless" | "elevates", "") => Ok(head.to_owned()),
+        ("form", name) if !name.is_empty() => Ok(format!("!{name}")),
+        ("run" | "shell", which) if !which.is_empty() => Ok(format!("{head}:{}", words(text, which)?)),
+        ("code", rest) => {
+            let (language, which) = rest.split_once(' ').ok_or_else(|| format!("`{text}`: write `code LANGUAGE word N`"))?;
+            Ok(format!("code-{}:{}", one_of(language, LANGUAGES, "language")?, words(text, which)?))
+        }
+        ("gives", source) => Ok(format!("gives@{}", one_of(source, SOURCES, "source")?)),
+        ("verbs", "") => Ok("verbs".to_owned()),
+        ("verbs", "on this machine") => Ok("verbs-system".to_owned()),
+        ("verbs", "in groups") => Ok("verbs-groups".to_owned()),
+        ("verbs", rest) => match rest.strip_prefix("in groups ") {
+            Some(rest) => Ok(format!("verbs-groups@{}", target(text, rest)?)),
+            None => Ok(format!("verbs@{}", target(text, rest)?)),
+        },
+        ("request", client) => Ok(format!("request-{}", one_of(client, CLIENTS, "client")?)),
+        (kind, rest) if KINDS.contains(&kind) => match rest {
+            "" => Ok(kind.to_owned()),
+            rest if rest.starts_with("at ") => Ok(format!("{kind}@{}", target(text, rest)?)),
+            which => Ok(format!("{kind}:{}", words(text, which)?)),
+        },
+        _ => Err(format!("`{text}` means nothing{}", nearest(head, KINDS.iter().chain(OTHERS).copied()))),
+    }
+}
+
+/// What the value of a flag is, in short.
+pub(crate) fn role(text: &str) -> Result<String, String> {
+    match text {
+        "ignored" => Ok("_".to_owned()),
+        "first-word" => Ok("1".to_owned()),
+        "shell" => Ok("shell".to_owned()),
+        _ if KINDS.contains(&text) => Ok(text.to_owned()),
+        _ => match text.strip_prefix("code ") {
+            Some(language) => Ok(format!("code-{}", one_of(language, LANGUAGES, "language")?)),
+            None => Err(format!(
+                "`{text}` is nothing that a value can be{}",
+                nearest(text, KINDS.iter().copied().chain(["ignored", "first-word", "shell", "code"]))
+            )),
+        },
+    }
+}
+
+/// A condition: groups with ` & ` between, each a list of flags and words, of which one has to stand;
+/// `! ` before a group turns it round.
+pub(crate) fn condition(text: &str) -> Result<String, String> {
+    for group in text.split(" & ") {
+        let atoms = group.strip_prefix("! ").unwrap_or(group);
+        let wrong = atoms.split(' ').any(|atom| atom.is_empty() || matches!(atom, "!" | "&" | "-") || atom.contains(['\t', '\n', ',']));
+        if wrong {
+            return Err(format!(
+                "`{text}` is no condition: write flags or words with single blanks, ` & ` between groups, `! ` before one"
+            ));
+        }
+    }
+    Ok(text.to_owned())
+}
+
+/// Flags that take a value.
+pub(crate) fn flags(text: &str) -> Result<String, String> {
+    match text.split(' ').find(|flag| flag.len() < 2 || !flag.starts_with(['-', '+', '/']) || flag.contains(['=', ',', '\t', '\n'])) {
+        Some(flag) => Err(format!("`{flag}` in `{text}` is no flag: write flags with single blanks between")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn words(text: &str, which: &str) -> Result<String, String> {
+    let number = |number: &str| number.parse::<u8>().ok().filter(|number| (1..=9).contains(number));
+    let selector = match which {
+        "words" => Some("*".to_owned()),
+        "last word" => Some("-1".to_owned()),
+        "words ..last" => Some("..-1".to_owned()),
+        "words after --" => Some("--".to_owned()),
+        _ => match which.strip_prefix("word ") {
+            Some(one) => number(one).map(|one| one.to_string()),
+            None => which.strip_prefix("words ").and_then(|from| from.strip_suffix("..")).and_then(number).map(|from| format!("{from}..")),
+        },
+    };
+    selector.ok_or_else(|| {
+        format!(
+            "`{text}` names no words: write `words`, `word N`, `words N..`, `last word`, `words ..last` or `words after --`, N from 1 to 9"
+        )
+    })
+}
+
+fn target<'t>(text: &str, rest: &'t str) -> Result<&'t str, String> {
+    match rest.strip_prefix("at ") {
+        Some(target) if !target.is_empty() && !target.contains(['\t', '\n']) => Ok(target),
+        _ => Err(format!("`{text}` names no target: write `at` and a path, host or service")),
+    }
+}
+
+fn one_of<'t>(text: &'t str, known: &[&str], what: &str) -> Result<&'t str, String> {
+    if known.contains(&text) {
+        return Ok(text);
+    }
+    Err(format!("`{text}` is no {what}: it has to be one of `{}`", known.join("`, `")))
+}

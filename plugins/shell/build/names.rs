@@ -1,0 +1,58 @@
+//! Names of entries: `git {log,show}` stands for `git log` and `git show`.
+
+/// Every name that a pattern stands for.
+pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, String> {
+    let Some((before, rest)) = pattern.split_once('{') else {
+        return check(pattern).map(|()| vec![pattern.to_owned()]);
+    };
+    let Some((inside, after)) = rest.split_once('}') else {
+        return Err(format!("`{pattern}` has a `{{` without its `}}`"));
+    };
+    let mut all = Vec::new();
+    for choice in inside.split(',') {
+        all.extend(expand(format!("{before}{choice}{after}").trim_end())?);
+    }
+    Ok(all)
+}
+
+/// A name is a program and at most three words after it, with single blanks between.
+fn check(name: &str) -> Result<(), String> {
+    let words: Vec<&str> = name.split(' ').collect();
+    if words.iter().any(|word| word.is_empty()) || name.contains(['\t', '\n', '}']) {
+        return Err(format!("`{name}` is no name: write a program and its subcommands with single blanks between"));
+    }
+    if words.len() > 4 || name.len() > 64 {
+        return Err(format!("`{name}` is too long: a name has at most a program and three subcommands, and 64 characters"));
+    }
+    match words.iter().skip(1).find(|word| word.starts_with('-')) {
+        Some(flag) => Err(format!("`{name}` names the flag `{flag}`: say what it changes under `when`")),
+        None => Ok(()),
+    }
+}
+
+/// The known name that a mistyped one is nearest to, as a hint.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    let best = known.map(|other| (distance(name, other), other)).min();
+    match best.filter(|(distance, _)| *distance <= 1 + name.len() / 4) {
+        Some((_, other)) => format!(": did you mean `{other}`?"),
+        None => String::new(),
+    }
+}
+
+/// How many letters have to be changed, added or left out.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = at;
+        let mut left = at + 1;
+        for (cell, target) in row.iter_mut().skip(1).zip(other.chars()) {
+            let here = (diagonal + usize::from(letter != target)).min(left + 1).min(*cell + 1);
+            diagonal = std::mem::replace(cell, here);
+            left = here;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = at + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

@@ -1,0 +1,166 @@
+//! How HTTP clients are told what to request.
+
+use super::super::plan::Plan;
+use super::Request;
+
+/// `curl`, `curlie`: flags say the method and the body.
+pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
+    let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
+    let mut asks = false;
+    for (flag, value, at) in options(words, VALUED) {
+        match flag {
+            "-X" | "--request" => request.method = value.to_ascii_uppercase(),
+            "-I" | "--head" => request.method = "HEAD".to_owned(),
+            "-G" | "--get" => asks = true,
+            "-T" | "--upload-file" => request.body = Some("@"),
+            "--url" => request.targets.extend(at),
+            _ if flag == "-d" || flag == "-F" || flag == "--json" || flag.starts_with("--data") || flag.starts_with("--form") => {
+                request.body = Some(if is_file(flag, value) { "@" } else { value });
+            }
+            _ => {}
+        }
+    }
+    if asks && request.body != Some("@") {
+        request.body = None;
+    }
+    request
+}
+
+/// Whether a value of these flags of curl names a file.
+fn is_file(flag: &str, value: &str) -> bool {
+    match flag {
+        "--data-raw" | "--form-string" => false,
+        "-F" | "--form" => value.contains("=@") || value.contains("=<"),
+        "--data-urlencode" => value.find(['@', '=']).and_then(|at| value.get(at..)).is_some_and(|rest| rest.starts_with('@')),
+        _ => value.starts_with('@'),
+    }
+}
+
+/// `gh api`, `glab api`: the path of the address, and fields that make a body.
+pub(super) fn service<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    let mut request = Request { targets: plan.operands.first().copied().into_iter().collect(), ..Request::default() };
+    for (flag, value, _) in options(words, "XfFHqtp") {
+        match flag {
+            "-X" | "--method" => request.method = value.to_ascii_uppercase(),
+            "-f" | "-F" | "--field" | "--raw-field" | "--form" if request.body.is_none() || value.starts_with("query=") => {
+                request.body = Some(value);
+            }
+            "--input" => request.body = Some("@"),
+            _ => {}
+        }
+    }
+    request
+}
+
+/// `wget`: long flags.
+pub(super) fn wget<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
+    for (flag, value, _) in options(words, "") {
+        match flag {
+            "--method" => request.method = value.to_ascii_uppercase(),
+            "--post-data" | "--body-data" => request.body = Some(value),
+            "--post-file" | "--body-file" => request.body = Some("@"),
+            _ => {}
+        }
+    }
+    request
+}
+
+/// `http`, `xh`: the method in capitals, the address, then the items of the body.
+pub(super) fn httpie<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    let mut operands = plan.operands.iter().filter_map(|at| words.get(*at).map(|word| (*at, *word))).peekable();
+    let mut request = Request::default();
+    if let Some((_, word)) = operands.next_if(|(_, word)| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase())) {
+        request.method = word.to_owned();
+    }
+    request.targets.extend(operands.next().map(|(at, _)| at));
+    for (_, item) in operands {
+        let split = item.find(['=', ':', '@']).and_then(|at| item.get(at..)).unwrap_or("");
+        if split.starts_with('@') || split.starts_with("=@") || split.starts_with(":=@") {
+            request.body = Some("@");
+        } else if (split.starts_with('=') && !split.starts_with("==")) || split.starts_with(":=") {
+            request.body = Some(request.body.unwrap_or(item));
+        }
+    }
+    if let Some((_, value, _)) = options(words, "").into_iter().find(|(flag, ..)| *flag == "--raw") {
+        request.body = Some(value);
+    }
+    request
+}
+
+/// `grpcurl`: the address, then `package.Service/Method`, which says what is done.
+pub(super) fn grpc<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    let body = options(words, "d").into_iter().find(|(flag, ..)| *flag == "-d").map(|(_, value, _)| value);
+    let method = plan.operands.iter().filter_map(|at| words.get(*at)).find_map(|word| word.rsplit_once('/').map(|(_, method)| method));
+    let said = match method.map(super::verbs::of_name) {
+        None | Some(super::Does::Look) => "GET",
+        Some(super::Does::Destroy | super::Does::DestroyAll) => "DELETE",
+        Some(_) => "POST",
+    };
+    Request { method: said.to_owned(), body, targets: plan.operands.first().copied().into_iter().collect() }
+}
+
+/// `Invoke-RestMethod`, `Invoke-WebRequest`: flags in any case, which may be cut short.
+pub(super) fn powershell<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
+    let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
+    for (at, word) in words.iter().enumerate() {
+        let Some(flag) = word.strip_prefix('-').map(str::to_ascii_lowercase).filter(|flag| flag.len() > 1) else { continue };
+        let value = words.get(at + 1).copied().unwrap_or("");
+        match flag.as_str() {
+            "me" | "met" | "meth" | "metho" | "method" | "custommethod" => request.method = value.to_ascii_uppercase(),
+            "bo" | "bod" | "body" => request.body = Some(value),
+            "inf" | "infile" | "form" => request.body = Some("@"),
+            "ur" | "uri" => request.targets.push(at + 1),
+            _ => continue,
+        }
+        request.targets.retain(|target| *target != at + 1 || flag.starts_with("ur"));
+    }
+    request.targets.dedup();
+    request
+}
+
+/// The flags with what stands behind them: letters may be joined (`-sXDELETE`), and `valued` names
+/// those that take a value. The number is that of the word that is the value.
+fn options<'w>(words: &[&'w str], valued: &str) -> Vec<(&'w str, &'w str, Option<usize>)> {
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or("");
+        if *word == "--" {
+            break;
+        }
+        if word.starts_with("--") {
+            match word.split_once('=') {
+                Some((flag, value)) => found.push((flag, value, None)),
+                None => found.push((*word, next, Some(at + 1))),
+            }
+            continue;
+        }
+        for (offset, letter) in word.char_indices().skip(1).take_while(|_| word.starts_with('-')).take(16) {
+            let end = offset + letter.len_utf8();
+            let rest = word.get(end..).unwrap_or("");
+            let Some(flag) = short(letter) else { break };
+            if valued.contains(letter) {
+                found.push(if rest.is_empty() { (flag, next, Some(at + 1)) } else { (flag, rest.trim_start_matches('='), None) });
+                break;
+            }
+            found.push((flag, "", None));
+        }
+    }
+    found
+}
+
+/// The short flags that matter here.
+fn short(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'X' => "-X",
+        'd' => "-d",
+        'F' => "-F",
+        'T' => "-T",
+        'f' => "-f",
+        'G' => "-G",
+        'I' => "-I",
+        letter if letter.is_ascii_alphanumeric() || letter == '#' => "-",
+        _ => return None,
+    })
+}

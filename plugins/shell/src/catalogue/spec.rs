@@ -1,0 +1,39 @@
+//! What an entry says, as the build wrote it: a token a line.
+//!
+//! ```text
+//! ITEM                what the program does, `build/items.rs` tells how each is written
+//! ?CONDITION \t ITEM   the item holds only where the condition does
+//! =FLAGS \t ROLE       the flags take a value: a kind, `shell`, `code-LANG`, `1` (it stands for the first
+//!                     word) or `_` (it does not matter)
+//! ```
+
+/// A token of an entry.
+pub(super) enum Token {
+    Item(&'static str),
+    When(&'static str, &'static str),
+    Value(&'static str, &'static str),
+}
+
+pub(super) fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
+    spec.split('\n').filter(|line| !line.is_empty()).map(|line| match (line.split_once('\t'), line.strip_prefix('?')) {
+        (Some((condition, item)), Some(_)) => Token::When(condition.trim_start_matches('?'), item),
+        (Some((flags, role)), None) => Token::Value(flags.trim_start_matches('='), role),
+        (None, _) => Token::Item(line),
+    })
+}
+
+/// Whether its words are written as on Windows: flags with a slash too, and in any case.
+pub(super) fn is_windows(spec: &str) -> bool {
+    spec.starts_with("windows")
+}
+
+/// What a flag's value is to an entry, if the flag takes one.
+pub(super) fn valued(spec: &'static str, flag: &str) -> Option<&'static str> {
+    let windows = is_windows(spec);
+    tokens(spec).find_map(|token| match token {
+        Token::Value(names, role) if names.split(' ').any(|name| name == flag || (windows && name.eq_ignore_ascii_case(flag))) => {
+            Some(role)
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,158 @@
+//! HTTP clients: what of this machine a request carries, and what the statements in it destroy. What its
+//! method, body and address do at the other end is left to the catalogue.
+
+use super::environment::UNKNOWN;
+use super::expand::Field;
+use super::feed::{Feed, Source};
+use super::{Setting, Walker, sql};
+use crate::catalogue::{Item, Plan};
+use crate::places;
+use crate::types::EffectKind;
+
+/// A request as the words of a call tell it.
+#[derive(Default)]
+pub(super) struct Request {
+    /// What the body says, where it is written out.
+    pub bodies: Vec<String>,
+    /// Where it goes, as written.
+    pub addresses: Vec<String>,
+}
+
+impl Request {
+    /// What the statements in its bodies and addresses do.
+    fn statements(&self) -> sql::Change {
+        let told = self.addresses.iter().filter_map(|address| address.split_once('?')).flat_map(|(_, query)| query.split('&'));
+        let statements = self.bodies.iter().map(String::as_str).chain(told);
+        statements.map(statement).map(|text| sql::change(&text)).max().unwrap_or(sql::Change::None)
+    }
+}
+
+/// A database's statement in a form field or a query: `q=DROP+DATABASE+x`.
+fn statement(text: &str) -> String {
+    let text = ["q=", "query=", "sql=", "stmt="].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
+    text.replace(['+'], " ").replace("%20", " ")
+}
+
+impl Walker<'_> {
+    /// What the statements of a request destroy. Its method and its address the catalogue has read.
+    fn statements_in(&mut self, request: &Request, command: Option<u32>, setting: &Setting) {
+        let host = request.addresses.iter().find_map(|address| places::host(address)).unwrap_or_default();
+        if let Some(form) = request.statements().form() {
+            self.out.form(form, command);
+            self.plain(EffectKind::RemoteDelete, &host, !host.is_empty(), command, setting);
+        }
+    }
+
+    /// `curl` and `wget`.
+    pub(super) fn curl(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+        let mut request = Request { addresses: addresses(rest, plan), ..Request::default() };
+        let mut before = "";
+        for field in rest {
+            let (flag, value) = flag_and_value(before, &field.text);
+            before = &field.text;
+            match flag {
+                "--url" => request.addresses.push(value.to_owned()),
+                "-T" | "--upload-file" | "--post-file" | "--body-file" => self.body_file(value, field, command, setting),
+                "-d" | "--data" | "--data-ascii" | "--data-binary" | "--data-raw" | "--json" | "-F" | "--form" | "--form-string"
+                | "--data-urlencode" | "--post-data" | "--body-data" => {
+                    request.bodies.push(value.to_owned());
+                    self.body(flag, value, field, command, setting);
+                }
+                _ => {}
+            }
+        }
+        self.statements_in(&request, command, setting);
+    }
+
+    fn body(&mut self, flag: &str, value: &str, field: &Field, command: Option<u32>, setting: &Setting) {
+        let file = match flag {
+            "--data-raw" | "--form-string" | "--post-data" | "--body-data" => None,
+            "-F" | "--form" | "--data-urlencode" => value.split_once(['@', '<']).map(|(_, file)| file.split(';').next().unwrap_or(file)),
+            _ => value.strip_prefix('@'),
+        };
+        if let Some(file) = file {
+            self.body_file(file, field, command, setting);
+        }
+        if field.source.trust == super::feed::Trust::Environment {
+            self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+        }
+        self.sends_variable(field, command, setting);
+    }
+
+    fn body_file(&mut self, file: &str, field: &Field, command: Option<u32>, setting: &Setting) {
+        self.file(EffectKind::FileRead, &Field { text: file.to_owned(), ..field.clone() }, false, command, setting);
+    }
+
+    /// HTTPie and what is called like it: `METHOD URL name=value name@file`.
+    pub(super) fn httpie(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+        let mut request = Request::default();
+        for field in plan.operands.iter().filter_map(|at| rest.get(*at)) {
+            let text = field.text.as_str();
+            let is_method = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
+            if request.addresses.is_empty() {
+                request.addresses.extend((!is_method).then(|| text.to_owned()));
+            } else if let Some((name, value)) = item(text) {
+                self.sends_variable(field, command, setting);
+                if name.ends_with('@') {
+                    self.body_file(value, field, command, setting);
+                }
+                request.bodies.push(value.to_owned());
+            }
+        }
+        self.statements_in(&request, command, setting);
+    }
+}
+
+/// The plan of a request whose whole body is text of the command line itself (`-d @- <<EOF`): it changes something at
+/// the other end, as a body among the words does, and sends nothing of the machine. None for all others.
+pub(super) fn in_plain_sight(name: &str, rest: &[Field], plan: &Plan, input: &Feed) -> Option<Plan> {
+    let text = input.text.as_ref().filter(|_| matches!(name, "curl" | "curlie"))?;
+    let seen = !text.contains(UNKNOWN) && input.source == Source::LOCAL;
+    let (piped, files): (Vec<&str>, Vec<&str>) =
+        rest.iter().map(|field| field.text.as_str()).filter(|word| word.contains('@')).partition(|word| word.ends_with("@-"));
+    let uploads = rest.iter().any(|field| ["-T", "--upload-file", "-F", "--form"].iter().any(|flag| field.text.starts_with(flag)));
+    if !seen || piped.is_empty() || !files.is_empty() || uploads {
+        return None;
+    }
+    let mut plan = plan.clone();
+    for item in &mut plan.items {
+        if let Item::Word(kind @ EffectKind::Send, _) | Item::Value(kind @ EffectKind::Send, _) = item {
+            *kind = EffectKind::RemoteChange;
+        }
+    }
+    Some(plan)
+}
+
+/// A part of HTTPie's body, with its name and sign; not a header (`a:b`) and not a query (`a==b`).
+fn item(text: &str) -> Option<(&str, &str)> {
+    let at = text.find(['=', '@', ':'])?;
+    let (name, value) = (text.get(..=at)?, text.get(at + 1..)?);
+    match name.chars().next_back() {
+        Some('@') => Some((name, value)),
+        Some('=') if !value.starts_with('=') => Some((name, value)),
+        Some(':') if value.starts_with('=') => Some((name, value.get(1..)?)),
+        _ => None,
+    }
+}
+
+/// The addresses among the words: those that the catalogue takes for hosts.
+fn addresses(rest: &[Field], plan: &Plan) -> Vec<String> {
+    let named = plan.items.iter().filter_map(|item| match item {
+        Item::Word(EffectKind::Network, at) => rest.get(*at),
+        _ => None,
+    });
+    named.map(|field| field.text.clone()).collect()
+}
+
+/// A flag and its value: `--flag=value`, `-fvalue`, or the word after the flag.
+fn flag_and_value<'w>(before: &'w str, text: &'w str) -> (&'w str, &'w str) {
+    if let Some((flag, value)) = text.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
+        return (flag, value);
+    }
+    let short = text.get(..2).filter(|flag| text.len() > 2 && matches!(*flag, "-X" | "-d" | "-F" | "-T"));
+    match short {
+        Some(flag) => (flag, text.get(2..).unwrap_or("")),
+        None if text == "-I" || text == "--head" => (text, ""),
+        None => (before, text),
+    }
+}

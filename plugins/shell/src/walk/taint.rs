@@ -1,0 +1,88 @@
+//! Secrets on their way: through variables, pipes, substitutions and files of this command line to a
+//! command that reaches another machine.
+
+use super::Walker;
+use super::expand::Field;
+use super::feed::Feed;
+use crate::types::EffectKind;
+
+/// Most files that are remembered.
+const FILES: usize = 256;
+
+/// How much was noted at some point.
+pub(super) struct SoFar {
+    secrets: usize,
+    contacts: usize,
+    written: usize,
+}
+
+impl Walker<'_> {
+    pub(super) fn so_far(&self) -> SoFar {
+        SoFar { secrets: self.secrets.len(), contacts: self.contacts.len(), written: self.written.len() }
+    }
+
+    /// Notes a file that is written.
+    pub(super) fn note_written(&mut self, path: &str) {
+        if self.written.len() < FILES && !path.is_empty() {
+            self.written.push(path.to_owned());
+        }
+    }
+
+    /// A file holds what this command line read from a secret.
+    pub(super) fn is_tainted(&self, path: &str) -> bool {
+        !self.tainted.is_empty() && self.tainted.contains(path)
+    }
+
+    /// What a command passes on: if it was given a secret or has read one since `before`, its output and the
+    /// files that it wrote hold it, and a machine that it reached has got it.
+    pub(super) fn carried(&mut self, before: &SoFar, fields: &[Field], input: &Feed, mut feed: Feed) -> Feed {
+        let given = !signs_in(fields) && (input.source.secret || given(fields).any(|field| field.source.secret));
+        let reads = self.secrets.len() > before.secrets;
+        if given && let Some(contact) = self.contacts.get(before.contacts).copied() {
+            self.out.form("secret-egress", contact);
+        }
+        if given || reads {
+            for path in self.written.iter().skip(before.written) {
+                self.tainted.insert(path.clone());
+            }
+            feed.source.secret |= reads;
+        }
+        feed
+    }
+
+    /// Notes that a pipeline reads a file of secrets and reaches the network. A program that fetches a secret
+    /// from its own service is no such case.
+    pub(super) fn note_egress(&mut self, secrets: usize, contacts: usize) {
+        let from_file = self.secrets.get(secrets..).unwrap_or_default().iter().any(|(_, from_file)| *from_file);
+        if from_file && let Some(contact) = self.contacts.get(contacts).copied() {
+            self.out.form("secret-egress", contact);
+        }
+    }
+
+    /// A credential of the environment in the data that a command sends.
+    pub(super) fn sends_variable(&mut self, field: &Field, command: Option<u32>, setting: &super::Setting) {
+        if field.source.credential {
+            self.push(EffectKind::SecretRead, "environment".to_owned(), false, false, command, setting);
+        }
+    }
+}
+
+/// The command shows a service its own credentials: that is what they are for.
+pub(super) fn signs_in(fields: &[Field]) -> bool {
+    fields.iter().any(|field| matches!(field.text.as_str(), "login" | "--password-stdin" | "--with-token" | "--passphrase-fd"))
+}
+
+/// The words of a command but those that say who is asking: a service needs its own credentials.
+fn given(fields: &[Field]) -> impl Iterator<Item = &Field> {
+    fields
+        .iter()
+        .enumerate()
+        .filter(|(at, field)| {
+            let before = at.checked_sub(1).and_then(|at| fields.get(at)).map_or("", |field| field.text.as_str());
+            let names_sender = matches!(before, "-H" | "--header" | "-u" | "--user" | "--oauth2-bearer" | "--password" | "--token")
+                || (fields.first().is_some_and(|first| first.text == "git") && field.text.contains("://") && field.text.contains('@'))
+                || ["--header=", "--token=", "--password=", "--user="].iter().any(|flag| field.text.starts_with(flag));
+            !names_sender
+        })
+        .map(|(_, field)| field)
+}
