@@ -208,11 +208,15 @@ pub enum EffectKind {
     ProcessStart,
     ProcessStop,
     Network,
+    Send,
     Publish,
     RemoteChange,
+    RemoteDelete,
+    Discard,
     SystemChange,
     Persistence,
     Privilege,
+    Evade,
     SecretRead,
     UnseenCode,
     ResourceUse,
@@ -231,11 +235,15 @@ impl EffectKind {
             Self::ProcessStart => "process-start",
             Self::ProcessStop => "process-stop",
             Self::Network => "network",
+            Self::Send => "send",
             Self::Publish => "publish",
             Self::RemoteChange => "remote-change",
+            Self::RemoteDelete => "remote-delete",
+            Self::Discard => "discard",
             Self::SystemChange => "system-change",
             Self::Persistence => "persistence",
             Self::Privilege => "privilege",
+            Self::Evade => "evade",
             Self::SecretRead => "secret-read",
             Self::UnseenCode => "unseen-code",
             Self::ResourceUse => "resource-use",
@@ -243,10 +251,10 @@ impl EffectKind {
         }
     }
 
-    /// It writes, makes or removes a file.
+    /// It writes, makes or removes a file, or takes a change of it back.
     #[must_use]
     pub const fn changes_files(&self) -> bool {
-        matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete)
+        matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete | Self::Discard)
     }
 }
 

@@ -6,8 +6,9 @@
 
 use crate::fault::Fault;
 use crate::finding::Rewrite;
+use crate::policy::DecisionPolicy;
 use crate::review::{Findings, Named};
-use crate::score::{NEGLIGIBLE, RationalityLevel, RiskLevel, Score, Severity, Verdict};
+use crate::score::{RationalityLevel, RiskLevel, Score, Severity, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// What was decided and why.
@@ -42,6 +43,12 @@ pub struct Decision {
     /// Why no exception can lift it, where none can.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beyond_exceptions: Option<String>,
+    /// No action of this shape was reviewed in the session before.
+    #[serde(default)]
+    pub first_time: bool,
+    /// The thresholds that it was decided by.
+    #[serde(default)]
+    pub policy: DecisionPolicy,
 }
 
 impl Decision {
@@ -103,14 +110,14 @@ pub const fn matrix(risk: RiskLevel, rationality: RationalityLevel) -> Verdict {
 
 /// Decides on what was found. `first_time`: no action of this shape was reviewed in the session before.
 #[must_use]
-pub fn decide(findings: &Findings, first_time: bool) -> Decision {
+pub fn decide(findings: &Findings, first_time: bool, policy: &DecisionPolicy) -> Decision {
     let risk = findings.risk().map_or(Score::ZERO, |risk| risk.finding.score);
     let rationality = findings.rationality().map(|(score, _)| score);
-    let levels = (RiskLevel::of(risk), RationalityLevel::of(rationality));
-    let matrix = if risk < NEGLIGIBLE { Verdict::Allow } else { matrix(levels.0, levels.1) };
+    let levels = (policy.risk.level(risk), policy.rationality.level(rationality));
+    let matrix = if policy.risk.is_negligible(risk) { Verdict::Allow } else { matrix(levels.0, levels.1) };
     let mut course = Course { verdict: matrix, adjustments: Vec::new() };
-    adjust(&mut course, findings, first_time && levels.0 < RiskLevel::High);
-    let reasons = reasons(findings, risk, rationality, course.verdict);
+    adjust(&mut course, findings, policy.first_time && first_time && levels.0 < RiskLevel::High);
+    let reasons = reasons(findings, policy, course.verdict);
     let primary_reason = reasons.first().cloned().unwrap_or_else(|| "nothing speaks against it".into());
     Decision {
         verdict: course.verdict,
@@ -131,6 +138,8 @@ pub fn decide(findings: &Findings, first_time: bool) -> Decision {
             .find(|objection| objection.severity == Severity::Critical && objection.verdict == Verdict::Block)
             .map(|objection| objection.rule.clone()),
         beyond_exceptions: beyond_exceptions(findings, levels.0),
+        first_time,
+        policy: *policy,
     }
 }
 
@@ -143,7 +152,7 @@ fn beyond_exceptions(findings: &Findings, risk: RiskLevel) -> Option<String> {
         return Some(format!("the rule `{}` finds it critical", rule.rule));
     }
     if let Some(effect) = findings.side_effects.iter().find(|effect| effect.finding.severity == Severity::Critical) {
-        return Some(format!("its side effect on `{}` is critical", effect.finding.target));
+        return Some(format!("its side effect{} is critical", on(&effect.finding.target)));
     }
     (risk == RiskLevel::Critical).then(|| "its risk is critical".to_owned())
 }
@@ -172,7 +181,7 @@ impl Course {
 
 fn adjust(course: &mut Course, findings: &Findings, may_relax: bool) {
     if let Some(effect) = findings.side_effects.iter().find(|effect| effect.finding.severity == Severity::Critical) {
-        course.at_least(Verdict::Block, format!("critical side effect on `{}`", effect.finding.target));
+        course.at_least(Verdict::Block, format!("critical side effect{}", on(&effect.finding.target)));
     }
     if !findings.gaps.is_empty() {
         course.at_least(Verdict::Warn, "partial coverage");
@@ -198,22 +207,28 @@ fn adjust(course: &mut Course, findings: &Findings, may_relax: bool) {
     }
 }
 
-fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>, verdict: Verdict) -> Vec<String> {
+fn reasons(findings: &Findings, policy: &DecisionPolicy, verdict: Verdict) -> Vec<String> {
+    let risk = findings.risk().map_or(Score::ZERO, |risk| risk.finding.score);
+    let rationality = findings.rationality().map(|(score, _)| score);
     let mut reasons: Vec<String> = Vec::new();
     let mut objections: Vec<_> = findings.objections.iter().collect();
     objections.sort_by_key(|objection| std::cmp::Reverse(objection.verdict));
     // What a rule decided comes first; what it merely adds to a stricter decision comes after the rest.
     let (deciding, adding): (Vec<_>, Vec<_>) = objections.into_iter().partition(|objection| objection.verdict >= verdict);
     reasons.extend(deciding.iter().map(|objection| objection.reason.clone()));
-    if risk > Score::new(700) {
+    if risk > policy.risk.named {
         let factors =
             findings.risk().map(|risk| risk.finding.factors.iter().map(|factor| factor.reason.as_str()).collect::<Vec<_>>().join(", "));
         reasons
             .push(format!("High risk action: {}", factors.filter(|factors| !factors.is_empty()).unwrap_or_else(|| format!("risk {risk}"))));
     }
-    if let Some((score, low)) = findings.rationality().filter(|(score, _)| *score < Score::new(500)) {
+    if let Some((score, low)) = findings.rationality().filter(|(score, _)| *score < policy.rationality.medium) {
         let issues = low.finding.issues.join(", ");
-        reasons.push(format!("Low rationality: {}", if issues.is_empty() { format!("score {score}") } else { issues }));
+        let very = if score < policy.rationality.low { format!(" (score {score})") } else { String::new() };
+        reasons.push(match issues.as_str() {
+            "" => format!("Low rationality: score {score}"),
+            issues => format!("Low rationality: {issues}{very}"),
+        });
     }
     let effects: Vec<String> = findings
         .side_effects
@@ -228,7 +243,7 @@ fn reasons(findings: &Findings, risk: Score, rationality: Option<Score>, verdict
     reasons.extend(findings.gaps.iter().map(|gap| format!("Not understood: {gap}")));
     reasons.extend(findings.detections.iter().map(|detection| detection.finding.summary.clone()));
     reasons.extend(findings.faults.iter().map(Fault::to_string));
-    if reasons.is_empty() && (risk >= Score::new(600) || rationality.is_some_and(|score| score < Score::new(800))) {
+    if reasons.is_empty() && (policy.risk.level(risk) > RiskLevel::Low || policy.rationality.level(rationality) < RationalityLevel::High) {
         reasons.push(format!("risk {risk}{}", rationality.map(|score| format!(", rationality {score}")).unwrap_or_default()));
     }
     reasons
@@ -244,7 +259,17 @@ fn describe(effect: &crate::finding::SideEffect) -> String {
         crate::finding::SideEffectKind::ResourceUse => "uses up",
         crate::finding::SideEffectKind::Other(kind) => kind.as_str(),
     };
-    format!("{kind} `{}`{}", effect.target, if effect.reversible { "" } else { " (cannot be undone)" })
+    let target = if effect.target.is_empty() { String::new() } else { format!(" `{}`", effect.target) };
+    format!(
+        "{}{target}{}",
+        if target.is_empty() { kind.trim_end_matches(':') } else { kind },
+        if effect.reversible { "" } else { " (cannot be undone)" }
+    )
+}
+
+/// A target for a sentence; some effects have none.
+fn on(target: &str) -> String {
+    if target.is_empty() { String::new() } else { format!(" on `{target}`") }
 }
 
 fn explain(verdict: Verdict, primary: &str) -> String {

@@ -52,8 +52,8 @@ pub fn queries(action: &Action, cwd: &str) -> Vec<Query> {
         .collect();
     for effect in &action.facts.effects {
         let Some(query) = queries.iter_mut().find(|query| query.path == effect.target) else { continue };
-        query.changes |= effect.kind.changes_files() && effect.kind != EffectKind::FileDelete;
-        if effect.kind == EffectKind::FileDelete {
+        query.changes |= effect.kind.changes_files() && !matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard);
+        if matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard) {
             query.removes = true;
             query.recursive |= effect.recursive;
         }

@@ -3,7 +3,7 @@
 //! No defaults hide elsewhere: every number of the pipeline that can be configured stands here.
 
 use crate::mask::Kind;
-use crate::score::named;
+use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,8 +13,12 @@ named! {
     Mode {
         /// It holds.
         Blocking => "blocking",
+        /// It holds, but for small risks: those run first, and what the review objects comes after.
+        Async => "async",
         /// It is recorded and changes nothing: no refusal, guidance, limit or stop.
         Observe => "observe",
+        /// There is none: what the agent does is recorded, and nobody judges it.
+        Off => "off",
     }
 }
 
@@ -28,17 +32,37 @@ named! {
     }
 }
 
+named! {
+    /// How much a record holds. It never decides whether there is one.
+    Detail {
+        /// Everything, plugins' debug lines too.
+        Debug => "debug",
+        /// Everything but those.
+        Info => "info",
+        /// Of what was allowed, no findings and no plugins.
+        Warn => "warn",
+        /// Of what was warned about, neither.
+        Error => "error",
+    }
+}
+
 /// Everything that a review depends on besides its input, the session and the plugins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// Whether decisions hold.
     pub mode: Mode,
+    /// Where the levels begin, and what softens a decision.
+    pub decision: DecisionPolicy,
     /// What lies in the expected scope besides the project.
     pub scope: ScopePolicy,
     /// Limits at the start of a session.
     pub limits: LimitPolicy,
     /// When and how a session is answered.
     pub interventions: InterventionPolicy,
+    /// In the mode `async`, what has a risk below it runs first.
+    pub async_threshold: Score,
+    /// How much a record holds.
+    pub detail: Detail,
     /// Kinds of personal data that are masked.
     pub personal_data: Vec<Kind>,
     /// A change of the client's own settings during a session does not take effect in it.
@@ -51,12 +75,103 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             mode: Mode::Blocking,
+            decision: DecisionPolicy::default(),
             scope: ScopePolicy::default(),
             limits: LimitPolicy::default(),
             interventions: InterventionPolicy::default(),
+            async_threshold: Score::new(300),
+            detail: Detail::Info,
             personal_data: vec![Kind::Email, Kind::PaymentCard],
             hold_settings: true,
             guarded: Vec::new(),
+        }
+    }
+}
+
+/// Where the levels begin, and what softens a decision. Thresholds that are out of order are read from the
+/// highest down: a lower one of a higher level only makes it stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DecisionPolicy {
+    /// Of risk.
+    pub risk: RiskThresholds,
+    /// Of rationality.
+    pub rationality: RationalityThresholds,
+    /// The warning about the first action of its kind becomes a note.
+    pub first_time: bool,
+}
+
+impl Default for DecisionPolicy {
+    fn default() -> Self {
+        Self { risk: RiskThresholds::default(), rationality: RationalityThresholds::default(), first_time: true }
+    }
+}
+
+/// Where the levels of risk begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RiskThresholds {
+    /// Below it, allowed unless a rule, pattern or fault objects.
+    pub negligible: Score,
+    /// From here medium.
+    pub medium: Score,
+    /// From here high.
+    pub high: Score,
+    /// From here critical.
+    pub critical: Score,
+    /// Above it the risk is named among the reasons.
+    pub named: Score,
+}
+
+impl Default for RiskThresholds {
+    fn default() -> Self {
+        let [negligible, medium, high, critical, named] = [300, 600, 800, 950, 700].map(Score::new);
+        Self { negligible, medium, high, critical, named }
+    }
+}
+
+impl RiskThresholds {
+    /// The level of a score.
+    #[must_use]
+    pub fn level(&self, score: Score) -> RiskLevel {
+        let begins = [(self.critical, RiskLevel::Critical), (self.high, RiskLevel::High), (self.medium, RiskLevel::Medium)];
+        begins.iter().find(|(from, _)| score >= *from).map_or(RiskLevel::Low, |(_, level)| *level)
+    }
+
+    /// Whether a score is too small to matter by itself.
+    #[must_use]
+    pub fn is_negligible(&self, score: Score) -> bool {
+        score < self.negligible && self.level(score) == RiskLevel::Low
+    }
+}
+
+/// Where the levels of rationality begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RationalityThresholds {
+    /// From here high.
+    pub high: Score,
+    /// From here medium; below it the issues are among the reasons.
+    pub medium: Score,
+    /// Below it the reasons name the score too.
+    pub low: Score,
+}
+
+impl Default for RationalityThresholds {
+    fn default() -> Self {
+        let [high, medium, low] = [800, 500, 300].map(Score::new);
+        Self { high, medium, low }
+    }
+}
+
+impl RationalityThresholds {
+    /// The level of a score; what could not be scored is not held against the action.
+    #[must_use]
+    pub fn level(&self, score: Option<Score>) -> RationalityLevel {
+        match score {
+            Some(score) if score < self.medium => RationalityLevel::Low,
+            Some(score) if score < self.high => RationalityLevel::Medium,
+            _ => RationalityLevel::High,
         }
     }
 }
@@ -93,6 +208,8 @@ impl Guarded {
 pub struct ScopePolicy {
     /// Folders, absolute: everything below them is inside.
     pub folders: Vec<String>,
+    /// Globs of what is inside, in place of the project and the folders; relative ones begin at the project.
+    pub paths: Vec<String>,
     /// Temporary folders and build caches, absolute or below the home folder (`~/`).
     pub scratch: Vec<String>,
 }
@@ -110,11 +227,38 @@ impl Default for ScopePolicy {
             "~/.npm/_cacache",
             "~/.npm/_logs",
             "~/.gradle/caches",
+            "~/.gradle/wrapper",
             "~/.m2/repository",
+            "~/.npm/_npx",
+            "~/.yarn/cache",
+            "~/.bun/install",
+            "~/.local/share/pnpm",
+            "~/.local/share/uv",
+            "~/.local/pipx",
+            "~/.local/share/pipx",
+            "~/.local/share/virtualenvs",
+            "~/.pyenv/versions",
+            "~/.rbenv/versions",
+            "~/.nvm/versions",
+            "~/.asdf/installs",
+            "~/.rustup/toolchains",
+            "~/.gem/ruby",
+            "~/.mix/archives",
+            "~/.hex/packages",
+            "~/.nuget/packages",
+            "~/.pub-cache",
+            "~/.stack",
+            "~/.cabal/packages",
+            "~/.opam/download-cache",
+            "~/.ccache",
             "~/go/pkg",
             "~/Library/Caches",
+            // Paths of Windows, as the reader of command lines writes them.
+            "/C:/Temp",
+            "/C:/tmp",
+            "~/AppData/Local/Temp",
         ];
-        Self { folders: Vec::new(), scratch: scratch.map(String::from).to_vec() }
+        Self { folders: Vec::new(), paths: Vec::new(), scratch: scratch.map(String::from).to_vec() }
     }
 }
 
@@ -123,11 +267,17 @@ impl Default for ScopePolicy {
 pub struct LimitPolicy {
     /// Writes and deletes since the last prompt.
     pub file_operations: u64,
+    /// Megabytes of memory; carried for plugins.
+    pub memory_mb: u64,
+    /// Seconds that actions took since the last prompt; counted and carried for plugins.
+    pub execution_time_seconds: u64,
+    /// Tokens of results since the last prompt; counted and carried for plugins.
+    pub token_usage: u64,
 }
 
 impl Default for LimitPolicy {
     fn default() -> Self {
-        Self { file_operations: 100 }
+        Self { file_operations: 100, memory_mb: 512, execution_time_seconds: 300, token_usage: 100_000 }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::decide::Decision;
 use crate::fault::Fault;
 use crate::finding::{Detection, Rationality, Response, Risk, SideEffect};
 use crate::observe::Observations;
-use crate::policy::Mode;
+use crate::policy::{Detail, Mode};
 use crate::review::{Named, Objection};
 use crate::score::{Verdict, named};
 use crate::text::one_line;
@@ -34,6 +34,8 @@ named! {
         Fault => "fault",
         /// What a person allowed: an action, or a pause.
         Exception => "exception",
+        /// What a person thinks of a review.
+        Feedback => "feedback",
     }
 }
 
@@ -201,6 +203,24 @@ impl Record {
             plugins: Vec::new(),
             masked: Vec::new(),
             details: serde_json::Map::new(),
+        }
+    }
+
+    /// Leaves out what its reader did not ask for. What is left says all the same what was done, what was
+    /// decided and why, and can be replayed.
+    pub fn reduce(&mut self, detail: Detail) {
+        if detail > Detail::Debug {
+            self.plugins.iter_mut().for_each(|plugin| plugin.log.retain(|line| !line.starts_with("debug: ")));
+        }
+        let spoken = self.verdict().unwrap_or(Verdict::Allow);
+        let least = match detail {
+            Detail::Debug | Detail::Info => return,
+            Detail::Warn => Verdict::Warn,
+            Detail::Error => Verdict::Modify,
+        };
+        if spoken < least && self.faults.is_empty() && self.intervention.is_none() {
+            self.findings = None;
+            self.plugins.clear();
         }
     }
 

@@ -108,55 +108,27 @@ named! {
 }
 
 named! {
-    /// A risk score's level: critical from .95, high from .8, medium from .6.
+    /// A risk score's level; where each begins is the policy's.
     RiskLevel {
-        /// Below .6.
+        /// By default below .6.
         Low => "low",
-        /// .6 and above.
+        /// By default from .6.
         Medium => "medium",
-        /// .8 and above.
+        /// By default from .8.
         High => "high",
-        /// .95 and above.
+        /// By default from .95.
         Critical => "critical",
     }
 }
 
-impl RiskLevel {
-    /// The level of a score.
-    #[must_use]
-    pub const fn of(score: Score) -> Self {
-        match score.get() {
-            950.. => Self::Critical,
-            800.. => Self::High,
-            600.. => Self::Medium,
-            _ => Self::Low,
-        }
-    }
-}
-
-/// Risk below this is negligible: allowed unless a rule, pattern or fault objects.
-pub const NEGLIGIBLE: Score = Score(300);
-
 named! {
-    /// A rationality score's level: high from .8, medium from .5.
+    /// A rationality score's level; where each begins is the policy's.
     RationalityLevel {
-        /// Below .5.
+        /// By default below .5.
         Low => "low",
-        /// .5 and above.
+        /// By default from .5.
         Medium => "medium",
-        /// .8 and above, or nothing to score.
+        /// By default from .8, or nothing to score.
         High => "high",
-    }
-}
-
-impl RationalityLevel {
-    /// The level of a score; what could not be scored is not held against the action.
-    #[must_use]
-    pub const fn of(score: Option<Score>) -> Self {
-        match score {
-            Some(Score(500..=799)) => Self::Medium,
-            Some(Score(..=499)) => Self::Low,
-            _ => Self::High,
-        }
     }
 }

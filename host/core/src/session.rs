@@ -4,7 +4,7 @@
 //! subagent's loops are its own while limits and stops are everyone's. Both are bounded: whatever
 //! the session's length, they encode to a few tens of kilobytes.
 
-use crate::action::{Effect, Goal, History, Intent, Limit, Quantity, Repetition, Status, Step, Timestamp, Totals};
+use crate::action::{Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp, Totals};
 use crate::finding::PastIntervention;
 use crate::policy::LimitPolicy;
 use crate::score::{Score, Verdict};
@@ -168,7 +168,7 @@ impl Session {
         self.events = self.events.saturating_add(1);
         if self.events == 1 {
             self.started = now;
-            self.limits = vec![Limit { quantity: Quantity::FileOperations, maximum: limits.file_operations, used: 0 }];
+            self.limits = first_limits(limits);
         }
         if self.roots.is_empty() && cwd.starts_with('/') {
             self.roots.push(cwd.to_owned());
@@ -203,6 +203,18 @@ impl Session {
             .for_each(|limit| limit.used = limit.used.saturating_add(files));
     }
 
+    /// Counts what an outcome took against the limits of time and tokens.
+    pub fn use_resources(&mut self, outcome: &Outcome) {
+        for limit in &mut self.limits {
+            let used = match limit.quantity {
+                Quantity::Time => u64::from(outcome.duration_ms.unwrap_or_default()),
+                Quantity::Tokens => u64::from(outcome.tokens.unwrap_or_default()),
+                _ => 0,
+            };
+            limit.used = limit.used.saturating_add(used);
+        }
+    }
+
     /// Takes over limits that are stricter than those in force. Never loosens one.
     pub fn tighten(&mut self, limits: &[Limit]) {
         for wanted in limits {
@@ -231,6 +243,17 @@ impl Session {
         self.totals.interventions = self.totals.interventions.saturating_add(1);
         push(&mut self.interventions, past, INTERVENTIONS);
     }
+}
+
+/// The limits that a session begins with.
+fn first_limits(policy: &LimitPolicy) -> Vec<Limit> {
+    let limit = |quantity, maximum| Limit { quantity, maximum, used: 0 };
+    vec![
+        limit(Quantity::FileOperations, policy.file_operations),
+        limit(Quantity::Memory, policy.memory_mb.saturating_mul(1 << 20)),
+        limit(Quantity::Time, policy.execution_time_seconds.saturating_mul(1000)),
+        limit(Quantity::Tokens, policy.token_usage),
+    ]
 }
 
 /// What a step looks like when its review ends.

@@ -1,11 +1,16 @@
 //! The decision: every cell of the matrix, every adjustment, and that more findings never loosen it.
 
-use portcullis_core::decide::{Settled, decide, settle};
+use portcullis_core::decide::{Decision, Settled, settle};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{Change, Detection, Edit, Factor, FactorKind, Rationality, Rewrite, Risk, SideEffect, SideEffectKind};
+use portcullis_core::policy::{DecisionPolicy, RationalityThresholds, RiskThresholds};
 use portcullis_core::review::{Findings, Named, Objection};
 use portcullis_core::score::{Score, Severity, Verdict};
 use proptest::prelude::*;
+
+fn decide(findings: &Findings, first_time: bool) -> Decision {
+    portcullis_core::decide::decide(findings, first_time, &DecisionPolicy::default())
+}
 
 fn named<T>(finding: T) -> Named<T> {
     Named { plugin: "p".into(), finding }
@@ -82,6 +87,51 @@ fn every_cell_of_the_matrix() {
 fn negligible_risk_is_allowed_however_odd_it_looks() {
     assert_eq!(decide(&findings(299, Some(0)), false).verdict, Verdict::Allow);
     assert_eq!(decide(&Findings::default(), false).verdict, Verdict::Allow);
+}
+
+#[test]
+fn the_thresholds_are_the_policys() {
+    let risk = |change: fn(&mut RiskThresholds)| {
+        let mut policy = DecisionPolicy::default();
+        change(&mut policy.risk);
+        policy
+    };
+    let rationality = |change: fn(&mut RationalityThresholds)| {
+        let mut policy = DecisionPolicy::default();
+        change(&mut policy.rationality);
+        policy
+    };
+    let first = DecisionPolicy { first_time: false, ..DecisionPolicy::default() };
+    use Verdict::{Allow, Block, Modify, Warn};
+    // Scores, thresholds in place of the usual ones, the usual verdict and the other.
+    let cases: Vec<(u16, u16, DecisionPolicy, Verdict, Verdict)> = vec![
+        (350, 200, risk(|risk| risk.negligible = Score::new(400)), Warn, Allow),
+        (500, 700, risk(|risk| risk.medium = Score::new(500)), Allow, Warn),
+        (500, 700, risk(|risk| risk.medium = Score::new(501)), Allow, Allow),
+        (700, 700, risk(|risk| risk.high = Score::new(700)), Warn, Modify),
+        (900, 700, risk(|risk| risk.critical = Score::new(900)), Modify, Block),
+        (900, 700, risk(|risk| risk.high = Score::new(901)), Modify, Warn),
+        // Out of order: what is higher goes before.
+        (500, 700, risk(|risk| risk.critical = Score::new(500)), Allow, Block),
+        (200, 700, risk(|risk| risk.medium = Score::new(200)), Allow, Warn),
+        (700, 700, rationality(|levels| levels.high = Score::new(700)), Warn, Allow),
+        (700, 700, rationality(|levels| levels.medium = Score::new(701)), Warn, Modify),
+        (700, 700, first, Warn, Warn),
+    ];
+    for (score, sense, policy, usual, other) in cases {
+        let found = findings(score, Some(sense));
+        assert_eq!(decide(&found, false).verdict, usual, "risk {score}, rationality {sense}");
+        let decision = portcullis_core::decide::decide(&found, false, &policy);
+        assert_eq!(decision.verdict, other, "risk {score}, rationality {sense}, {policy:?}");
+        assert_eq!(decision.policy, policy);
+    }
+    let told = |sense| decide(&findings(500, Some(sense)), false).reasons.join("; ");
+    assert_eq!((told(299).as_str(), told(300).as_str()), ("Low rationality: an issue (score 0.30)", "Low rationality: an issue"));
+    let found = findings(700, Some(600));
+    assert_eq!(decide(&found, true).verdict, Allow);
+    assert_eq!(portcullis_core::decide::decide(&found, true, &first).verdict, Warn, "the relaxation is off");
+    let loud = risk(|risk| risk.named = Score::new(100));
+    assert!(portcullis_core::decide::decide(&findings(101, None), false, &loud).reasons[0].starts_with("High risk action"));
 }
 
 /// A case: what is found, whether the shape is new, and the verdict.

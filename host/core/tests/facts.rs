@@ -11,6 +11,7 @@ fn place() -> Place {
         cwd: "/home/me/shop".into(),
         home: "/home/me".into(),
         roots: vec!["/home/me/shop".into()],
+        paths: Vec::new(),
         scratch: ["/tmp", "~/.cache"].map(String::from).to_vec(),
     }
 }
@@ -171,4 +172,70 @@ fn a_path_that_nobody_looked_at_is_unknown() {
     let found = found("Write", json!({"file_path": "a", "content": "x"}));
     let path = &found.facts.paths[0];
     assert_eq!((path.entry, path.git, path.restorable), (Entry::Unknown, GitState::Unknown, false));
+}
+
+/// What a tool that is in no table is taken to do: its effects, and each text that was read as a command
+/// line, after `$`.
+fn foreign(tool: &str, input: Value) -> Vec<String> {
+    let call = Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
+    let mut told = Vec::new();
+    let mut read = |text: &str, _: &Place| {
+        told.push(format!("$ {text}"));
+        Ok(reading())
+    };
+    let facts = facts::of(&call, &place(), &mut read).facts;
+    let effects = facts.effects.iter().filter(|effect| effect.kind != EffectKind::ProcessStart);
+    told.extend(effects.map(|effect| format!("{} {}", effect.kind.as_str(), effect.target).trim_end().to_owned()));
+    told
+}
+
+#[test]
+fn parameters_of_foreign_tools_tell_what_they_do() {
+    let cases: &[(&str, Value, &[&str])] = &[
+        ("mcp__box__shell", json!({"command": "ls"}), &["$ ls"]),
+        ("mcp__box__runShell", json!({"args": {"cmd": "ls -l", "tries": 3}}), &["$ ls -l"]),
+        ("mcp__box__shell", json!({"raw": "ls"}), &["$ ls"]),
+        ("mcp__notes__add", json!({"raw": "ls"}), &[]),
+        ("mcp__fs__read_file", json!({"path": "a.txt"}), &["file-read /home/me/shop/a.txt"]),
+        ("mcp__fs__writeFile", json!({"args": {"path": "/etc/x", "content": "y"}}), &["file-modify /etc/x"]),
+        ("mcp__fs__delete_path", json!({"path": "a.txt"}), &["file-delete /home/me/shop/a.txt"]),
+        ("mcp__fs__move", json!({"source": "a", "destination": "b"}), &["file-modify /home/me/shop/b", "file-modify /home/me/shop/a"]),
+        ("mcp__db__execute_query", json!({"sql": "select 'x'"}), &["$ psql -c 'select '\\''x'\\'''"]),
+        ("mcp__search__find", json!({"query": "drop"}), &[]),
+        (
+            "mcp__web__fetch",
+            json!({"url": "https://api.example.org/x"}),
+            &["$ curl 'https://api.example.org/x'", "network api.example.org"],
+        ),
+        (
+            "mcp__web__request",
+            json!({"body": "x", "url": "https://api.example.org/x"}),
+            &["$ curl 'https://api.example.org/x'", "remote-change", "network api.example.org"],
+        ),
+        ("mcp__web__request", json!({"method": "DELETE"}), &["remote-delete"]),
+        ("mcp__web__upload_file", json!({"file_path": "~/a"}), &["file-read /home/me/a", "send"]),
+        ("mcp__mail__send_email", json!({"to": "a@example.org", "body": "hello `name`"}), &["remote-change a@example.org"]),
+        ("mcp__mail__send_email", json!({"to": "a@example.org", "body": "$(cat x)"}), &["$ : \"$(cat x)\"", "send a@example.org"]),
+        ("mcp__web__call", json!({"header": "${env.API_KEY}"}), &["secret-read"]),
+        ("mcp__web__call", json!({"header": "${env.LANG}"}), &[]),
+        ("mcp__notes__add", json!({"title": "run rm -rf / never"}), &[]),
+    ];
+    for (tool, input, expected) in cases {
+        let mut told = foreign(tool, input.clone());
+        let mut expected: Vec<String> = expected.iter().map(|text| (*text).to_owned()).collect();
+        told.sort();
+        expected.sort();
+        assert_eq!(told, expected, "{tool} {input}");
+    }
+}
+
+#[test]
+fn parameters_of_foreign_tools_are_bounded() {
+    let wide: serde_json::Map<String, Value> = (0..1000).map(|n| (format!("k{n}"), json!("v"))).collect();
+    let deep = (0..100).fold(json!("v"), |inner, _| json!({ "k": inner }));
+    for input in [Value::Object(wide), json!({ "k": deep })] {
+        let found = found("mcp__a__b", input);
+        assert_eq!(found.facts.coverage, Coverage::Partial);
+        assert!(found.facts.gaps.iter().any(|gap| gap.contains("parameters")), "{:?}", found.facts.gaps);
+    }
 }

@@ -16,6 +16,8 @@ mod faults;
 mod harness;
 #[path = "pipeline/missed.rs"]
 mod missed;
+#[path = "pipeline/policies.rs"]
+mod policies;
 #[path = "pipeline/properties.rs"]
 mod properties;
 #[path = "pipeline/rewriting.rs"]

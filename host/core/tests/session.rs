@@ -77,7 +77,7 @@ fn the_same_input_gives_the_same_bytes() {
     assert_eq!(trace(&first), trace(&run()));
     let kinds: Vec<RecordKind> = first.journal.iter().map(|record| record.kind).collect();
     // The other two are made outside of a client's events.
-    let apart = [RecordKind::Fault, RecordKind::Exception];
+    let apart = [RecordKind::Fault, RecordKind::Exception, RecordKind::Feedback];
     for kind in RecordKind::ALL.iter().filter(|kind| !apart.contains(kind)) {
         assert!(kinds.contains(kind), "the story has a record of the kind {kind}");
     }
@@ -237,7 +237,7 @@ fn the_first_event_sets_the_session_up_whatever_the_clock_says() {
     world.now = 0;
     world.bash("touch b", "t2");
     let session = world.state().session;
-    assert_eq!((session.limits.len(), session.limits[0].used, session.started), (1, 2, 0));
+    assert_eq!((session.limits.len(), session.limits[0].used, session.started), (4, 2, 0));
     assert_eq!(session.roots, [harness::CWD]);
     world.now = 0;
     let mut elsewhere = pre("Bash", json!({"command": "ls"}), "t3");

@@ -3,6 +3,8 @@
 //! Purely from the call's own text; `observe` adds what only the workspace knows. Shell text is read
 //! by the sandboxed reader behind the [`Plugins`](crate::plugins::Plugins) door, never here.
 
+mod foreign;
+mod hosts;
 mod paths;
 mod tools;
 
@@ -137,9 +139,24 @@ impl<'a> Collector<'a> {
 
     fn host(&mut self, host: &str) {
         let host = host.to_ascii_lowercase();
-        if !host.is_empty() && self.facts.hosts.len() < 64 && !self.facts.hosts.contains(&host) {
-            self.facts.hosts.push(host);
+        if host.is_empty() || self.facts.hosts.len() >= 64 || self.facts.hosts.contains(&host) {
+            return;
         }
+        let implied = if hosts::hands_out_credentials(&host) {
+            Some(EffectKind::SecretRead)
+        } else if hosts::records_requests(&host) {
+            Some(EffectKind::Send)
+        } else {
+            None
+        };
+        if let Some(kind) = implied {
+            let known = self.facts.effects.iter().any(|effect| effect.kind == kind);
+            let target = if kind == EffectKind::Send { host.clone() } else { String::new() };
+            if !known {
+                self.effect(Effect { kind, certain: !target.is_empty(), target, path: None, command: None, recursive: false });
+            }
+        }
+        self.facts.hosts.push(host);
     }
 
     fn finish(self) -> Facts {
@@ -151,7 +168,7 @@ impl<'a> Collector<'a> {
 fn on_a_path(effect: &Effect) -> bool {
     let file = matches!(
         effect.kind,
-        EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::SecretRead
+        EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard
     );
     effect.target.starts_with('/') || (file && !effect.target.is_empty())
 }

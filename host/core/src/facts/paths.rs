@@ -11,6 +11,8 @@ pub struct Place {
     pub home: String,
     /// The project's folders and those that the configuration adds, absolute.
     pub roots: Vec<String>,
+    /// Globs of what is inside, absolute, in place of all that lies in `roots`; none for all of it.
+    pub paths: Vec<glob::Pattern>,
     /// Temporary folders and build caches, absolute or `~/…`.
     pub scratch: Vec<String>,
 }
@@ -58,7 +60,7 @@ pub fn scope(path: &str, place: &Place) -> Scope {
         return Scope::Scratch;
     }
     if project(path, place) {
-        return Scope::Inside;
+        return if place.paths.is_empty() || listed(path, place) { Scope::Inside } else { Scope::Outside };
     }
     let holds_home = !place.home.is_empty() && within(&place.home, path.trim_end_matches("/*"));
     if holds_home || is_credential(path, &place.home) || is_start_up(path, &place.home) {
@@ -71,6 +73,7 @@ pub fn scope(path: &str, place: &Place) -> Scope {
     match () {
         () if scratch => Scope::Scratch,
         () if is_system(path, &place.home) => Scope::System,
+        () if listed(path, place) => Scope::Inside,
         () => Scope::Outside,
     }
 }
@@ -83,6 +86,12 @@ fn project(path: &str, place: &Place) -> bool {
         let too_wide = root.is_empty() || root == place.home || WIDE.contains(&root);
         !too_wide && within(path, root)
     })
+}
+
+/// Whether a glob of the configuration names the path. `*` does not cross a `/`, `**` does.
+fn listed(path: &str, place: &Place) -> bool {
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
+    place.paths.iter().any(|glob| glob.matches_with(path, options))
 }
 
 const WIDE: &[&str] =
@@ -121,10 +130,13 @@ fn is_system(path: &str, home: &str) -> bool {
 
 /// Files of a home folder that run by themselves, and the likes of them elsewhere.
 pub(super) fn is_start_up(path: &str, home: &str) -> bool {
-    let own =
-        below(path, home).is_some_and(|rest| START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder)));
+    let own = in_home(path, home)
+        .is_some_and(|rest| START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder)));
     let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
-    own || machine || path.contains("/.git/hooks/") || path.ends_with("/.ssh/authorized_keys") || path.ends_with("/.ssh/rc")
+    own || machine
+        || (path.contains("/.git/hooks/") && !path.ends_with(".sample"))
+        || (path.ends_with("/.ssh/authorized_keys") && !is_sample(path))
+        || path.ends_with("/.ssh/rc")
 }
 
 const START_UP_FILES: &[&str] = &[
@@ -149,6 +161,13 @@ const START_UP_FILES: &[&str] = &[
     ".config/git/config",
     ".npmrc",
     ".pypirc",
+    ".claude/settings.json",
+    ".claude.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".cursor/mcp.json",
+    ".config/opencode/opencode.json",
+    ".continue/config.json",
 ];
 
 const START_UP_FOLDERS: &[&str] = &[
@@ -186,14 +205,27 @@ const MACHINE_START_UP: &[&str] = &[
 
 /// Files that hold credentials.
 pub(super) fn is_credential(path: &str, home: &str) -> bool {
-    let own = below(path, home).is_some_and(|rest| {
+    let own = in_home(path, home).is_some_and(|rest| {
         CREDENTIAL_FILES.contains(&rest)
             || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder)) && !PUBLIC.iter().any(|end| rest.ends_with(end)))
     });
+    if is_sample(path) {
+        return false;
+    }
     let name = path.rsplit('/').next().unwrap_or_default();
     let environment = (name == ".env" || name.starts_with(".env.")) && !EXAMPLES.iter().any(|end| name.ends_with(end));
     let key = (name.starts_with("id_rsa") || name.starts_with("id_ed25519") || name.starts_with("id_ecdsa")) && !name.ends_with(".pub");
-    own || environment || key || MACHINE_CREDENTIALS.contains(&path)
+    let process = path.strip_prefix("/proc/").and_then(|rest| rest.strip_suffix("/environ"));
+    own || environment || key || process.is_some_and(|id| !id.contains('/')) || MACHINE_CREDENTIALS.contains(&path)
+}
+
+/// Folders of files that are there to be looked at.
+const SAMPLES: &[&str] =
+    &["fixtures", "fixture", "__fixtures__", "testdata", "test_data", "test-data", "mocks", "__mocks__", "examples", "samples"];
+
+/// There to be looked at: a part of a test or of an example.
+fn is_sample(path: &str) -> bool {
+    path.split('/').any(|part| SAMPLES.contains(&part))
 }
 
 const CREDENTIAL_FILES: &[&str] = &[
@@ -227,6 +259,14 @@ const CREDENTIAL_FOLDERS: &[&str] = &[
 const PUBLIC: &[&str] = &[".pub", "known_hosts", "known_hosts.old"];
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 const MACHINE_CREDENTIALS: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"];
+
+/// The part of a path below the person's home, or below anybody's where homes usually lie.
+fn in_home<'a>(path: &'a str, home: &str) -> Option<&'a str> {
+    below(path, home).or_else(|| below(path, "/root")).or_else(|| {
+        let rest = below(path, "/home").or_else(|| below(path, "/Users"))?;
+        rest.split_once('/').map(|(_, rest)| rest)
+    })
+}
 
 fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     if folder.is_empty() {

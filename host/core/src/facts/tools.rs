@@ -1,5 +1,6 @@
 //! The clients' tools: which parameter means what.
 
+use super::foreign;
 use super::{Collector, MOST, MOST_TEXT, Place, ShellReader, unread};
 use crate::action::{Access, Effect, EffectKind, FileOperation, Intent, Message, NetworkRequest, Operation, Reading, Shell, ToolCall};
 use crate::event::Call;
@@ -81,7 +82,7 @@ pub(super) fn read(call: &Call, place: &Place, facts: &mut Collector<'_>, read_s
         Some(Reader::WebSearch) => web_search(call, facts),
         Some(Reader::Message(recipient, text)) => message(call, recipient, text),
         Some(Reader::Internal) => (tool(call), Intent::Message, String::new(), None),
-        None => other(call, facts),
+        None => foreign::read(call, place, facts, read_shell),
     }
 }
 
@@ -108,7 +109,7 @@ fn shell(call: &Call, place: &Place, facts: &mut Collector<'_>, read_shell: &mut
 }
 
 /// Takes a reading over within our bounds; indices that point nowhere are dropped.
-fn take(reading: Reading, facts: &mut Collector<'_>) -> Vec<crate::action::Command> {
+pub(super) fn take(reading: Reading, facts: &mut Collector<'_>) -> Vec<crate::action::Command> {
     let Reading { mut commands, effects, forms, hosts, coverage, gaps, .. } = reading;
     if commands.len() > MOST {
         facts.gap("it runs more than 256 commands");
@@ -174,7 +175,8 @@ fn fetch(call: &Call, name: &str, facts: &mut Collector<'_>) -> Read {
 }
 
 fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
-    let body = parameter(call, "query", facts).map(str::to_owned);
+    let name = if call.input.contains_key("query") || !call.input.contains_key("text") { "query" } else { "text" };
+    let body = parameter(call, name, facts).map(str::to_owned);
     facts.effect(Effect {
         kind: EffectKind::Network,
         target: "web search".into(),
@@ -187,7 +189,7 @@ fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
     (Operation::Network(request), Intent::NetworkRequest, "search".into(), None)
 }
 
-fn network(host: &str, facts: &mut Collector<'_>) {
+pub(super) fn network(host: &str, facts: &mut Collector<'_>) {
     facts.host(host);
     facts.effect(Effect {
         kind: EffectKind::Network,
@@ -210,23 +212,11 @@ fn message(call: &Call, recipient: &str, text: &str) -> Read {
     (Operation::Message(Message { recipient, text: part(text) }), Intent::Message, shape, None)
 }
 
-/// A tool of an MCP server may do anything; one that nobody knows is not understood.
-fn other(call: &Call, facts: &mut Collector<'_>) -> Read {
-    if !call.tool.starts_with("mcp__") {
-        facts.gap(format!("the tool `{}` is not known", cut(&call.tool, 64)));
-    }
-    facts.effect(unknown_process());
-    for url in call.input.values().filter_map(Value::as_str).filter(|text| text.starts_with("http://") || text.starts_with("https://")) {
-        network(&host_of(url), facts);
-    }
-    (tool(call), Intent::Unknown, String::new(), None)
-}
-
-const fn unknown_process() -> Effect {
+pub(super) const fn unknown_process() -> Effect {
     Effect { kind: EffectKind::ProcessStart, target: String::new(), path: None, command: None, recursive: false, certain: false }
 }
 
-fn tool(call: &Call) -> Operation {
+pub(super) fn tool(call: &Call) -> Operation {
     let mut names = call.tool.splitn(3, "__");
     let (server, name) = match (names.next(), names.next(), names.next()) {
         (Some("mcp"), Some(server), Some(name)) => (Some(server.to_owned()), name.to_owned()),
@@ -248,7 +238,7 @@ fn parameter<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Optio
     text
 }
 
-fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
+pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
     if text.len() > MOST_TEXT {
         facts.gap("a text of more than 64 KiB was cut for the plugins");
     }
@@ -256,7 +246,7 @@ fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
 }
 
 /// The host of an address, without user information and port; empty when there is none.
-fn host_of(url: &str) -> String {
+pub(super) fn host_of(url: &str) -> String {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match host.strip_prefix('[') {

@@ -120,7 +120,7 @@ impl Touched<'_, '_> {
             _ if ATTRIBUTES.contains(&program) => Deed::Attributes,
             EffectKind::FileCreate | EffectKind::FileModify if PLACING.contains(&program) => Deed::Places,
             EffectKind::FileModify if self.renamed_by_code() => Deed::Removes,
-            EffectKind::FileCreate | EffectKind::FileModify => Deed::Writes,
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Discard => Deed::Writes,
             // What merely follows from a path, or happens elsewhere.
             _ => Deed::Reads,
         }

@@ -90,8 +90,8 @@ impl Suspect<'_, '_> {
     fn is_opaque(&self, guarded: &Guarded) -> bool {
         self.sight.effects_of(self.index).any(|effect| match effect.kind {
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence => true,
-            EffectKind::RemoteChange => matches!(effect.target.as_str(), "localhost" | "127.0.0.1" | "::1"),
-            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete => {
+            EffectKind::RemoteChange | EffectKind::RemoteDelete => matches!(effect.target.as_str(), "localhost" | "127.0.0.1" | "::1"),
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
                 let around = effect.target.is_empty() || lies(&effect.target, guarded) == Some(Lies::Above);
                 around && !effect.certain
             }

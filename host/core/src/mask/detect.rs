@@ -4,6 +4,7 @@ use crate::score::named;
 use crate::text::floor;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -216,7 +217,9 @@ fn head(text: &str, limit: usize) -> &str {
 
 /// Longest first where two begin together; a later one inside an earlier one is dropped.
 fn without_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
-    found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
+    // Of two in one place the one whose own look says what it is goes before the one that a name says it of.
+    let order = |secret: &Secret| (secret.range.start, Reverse(secret.range.end), secret.kind == Kind::Password);
+    found.sort_by_key(order);
     let mut end = 0;
     found.retain(|secret| {
         let keep = secret.range.start >= end;

@@ -10,7 +10,7 @@ use crate::mask::Mask;
 use crate::record::RecordKind;
 use crate::review::Findings;
 use crate::score::{Score, Verdict};
-use crate::session::NewStep;
+use crate::session::{NewStep, Pending};
 use crate::text::{fingerprint, floor, normalise_error};
 
 /// The most bytes of a result that are kept.
@@ -63,6 +63,27 @@ impl Run<'_, '_> {
         self.stop_if_stopped();
     }
 
+    /// With the reviewer off a call is written down, so that its outcome has something to join, and no more.
+    pub(super) fn unjudged(&mut self, call: &Call) {
+        let id = self.id(RecordKind::Unreviewed, 0);
+        let understood = self.understand(call, id.clone(), Moment::After(None));
+        let step = self.add_unreviewed(&understood, "unreviewed");
+        let key = call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
+        if let Some(id) = &call.id {
+            self.state.agent.saw_call(id);
+        }
+        self.state.agent.start(Pending { key, step, review: id.clone(), note: None });
+        let mut record = self.record(RecordKind::Unreviewed, &understood.action.tool, summary(&understood.action));
+        record.id = id;
+        record.step = Some(step);
+        record.call.clone_from(&call.id);
+        record.action = Some(self.recorded(&understood, None));
+        record.faults.extend(understood.fault.clone());
+        record.masked = understood.mask.placeholders();
+        record.details.insert("reviewer".into(), "off".into());
+        self.records.push(record);
+    }
+
     /// A call that ran, or was refused by the client, without a review.
     pub(super) fn unreviewed(&mut self, call: &Call, result: Option<&CallResult>) {
         let id = self.id(RecordKind::Unreviewed, self.records.len());
@@ -105,7 +126,7 @@ impl Run<'_, '_> {
     }
 
     /// A step for a call that nobody reviewed, so that the patterns see it all the same.
-    fn add_unreviewed(&mut self, understood: &Understood, what: &str) -> u64 {
+    pub(super) fn add_unreviewed(&mut self, understood: &Understood, what: &str) -> u64 {
         let action = &understood.action;
         let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
         self.state.agent.note(format!("{what} {}", summary(action)));
@@ -133,6 +154,7 @@ impl Run<'_, '_> {
             self.state.agent.finish(step, outcome, error, output);
             self.state.agent.totals.ended(outcome);
             self.state.session.totals.ended(outcome);
+            self.state.session.use_resources(outcome);
         }
         understood.action.step = step;
         let context = self.context(&understood.action);

@@ -7,20 +7,25 @@ use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::exceptions::Exception;
 use crate::facts;
-use crate::record::{RecordKind, RecordedFindings};
-use crate::score::Verdict;
+use crate::policy::Mode;
+use crate::record::{Record, RecordKind, RecordedFindings};
+use crate::score::{Score, Verdict};
 use crate::session::{NewStep, Pending};
 use crate::text::{cut, fingerprint, lines, one_line};
 use serde_json::{Map, Value};
 
 impl<'s> Run<'s, '_> {
     pub(super) fn before(&mut self, call: &Call) {
+        if self.off() {
+            return self.unjudged(call);
+        }
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
-        self.refuse_if_stopped(&mut judged);
+        let stopped = self.refuse_if_stopped(&mut judged);
+        judged.provisional = !stopped && self.comes_first(judged.decision.risk);
         let mut rewritten = self.settle(call, &mut judged);
         let exception = self.except(&mut judged);
-        if exception.is_some() {
+        if exception.is_some() || judged.provisional {
             rewritten = None;
         }
         let step = self.state.agent.next_step;
@@ -42,14 +47,31 @@ impl<'s> Run<'s, '_> {
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
         let run_as = rewritten.filter(|_| !self.observing()).map(|rewritten| rewritten.input);
+        let record = self.review_record(call, &judged, exception, run_as.as_ref(), step);
+        let record = Record { id, ..record };
+        // The review comes first, whatever answered it.
+        self.records.insert(0, record);
+    }
+
+    /// The record of a review, under an id of its kind.
+    fn review_record(
+        &self,
+        call: &Call,
+        judged: &Judged,
+        exception: Option<&Exception>,
+        run_as: Option<&Map<String, Value>>,
+        step: u64,
+    ) -> Record {
         let mut record = self.record(RecordKind::Review, &judged.understood.action.tool, summary(&judged.understood.action));
-        record.id.clone_from(&id);
         record.step = Some(step);
         record.call.clone_from(&call.id);
         if let Some(exception) = exception {
             record.details.insert("exception".into(), exception.id.clone().into());
         }
-        record.action = Some(self.recorded(&judged.understood, run_as.as_ref()));
+        if judged.provisional {
+            record.details.insert("provisional".into(), true.into());
+        }
+        record.action = Some(self.recorded(&judged.understood, run_as));
         record.decision = Some(judged.decision.clone());
         record.detections.clone_from(&judged.findings.detections);
         record.faults.clone_from(&judged.findings.faults);
@@ -61,8 +83,12 @@ impl<'s> Run<'s, '_> {
             side_effects: judged.findings.side_effects.clone(),
             objections: judged.findings.objections.clone(),
         });
-        // The review comes first, whatever answered it.
-        self.records.insert(0, record);
+        record
+    }
+
+    /// Whether an action of that risk is answered before its review is done.
+    fn comes_first(&self, risk: Score) -> bool {
+        self.settings.policy.mode == Mode::Async && risk < self.settings.policy.async_threshold
     }
 
     /// Lets an action run that a person allowed, or says why that does not count. One that lasts goes
@@ -146,7 +172,7 @@ impl<'s> Run<'s, '_> {
     fn add_step(&mut self, judged: &Judged) {
         let action = &judged.understood.action;
         let effects: Vec<_> = action.facts.effects.iter().map(|effect| (effect.clone(), facts::outside(effect, &action.facts))).collect();
-        let held = if self.observing() { Verdict::Allow } else { judged.decision.verdict };
+        let held = if self.observing() || judged.provisional { Verdict::Allow } else { judged.decision.verdict };
         let step = NewStep {
             at: self.now,
             intent: action.intent,
@@ -196,6 +222,15 @@ impl<'s> Run<'s, '_> {
         let tail = format!("(review {id}; a person can see more with `portcullis explain {id}`)");
         let why = sentence(&lines(&decision.primary_reason, MOST_WHY)) + &judged.note;
         match (decision.verdict, rewritten) {
+            (Verdict::Modify | Verdict::Ask | Verdict::Block, _) if judged.provisional => {
+                let text = format!(
+                    "Portcullis objects to `{}`, which ran before its review was done: {why}{} {tail}",
+                    call_name(judged),
+                    instead(judged)
+                );
+                self.reply.agent.push(text.clone());
+                self.reply.person.push(text);
+            }
             (Verdict::Allow, _) if decision.adjustments.iter().any(|change| change.cause == FIRST) => {
                 self.reply.person.push(format!("Portcullis notes `{}`, the first of its kind here: {why} {tail}", call_name(judged)));
             }

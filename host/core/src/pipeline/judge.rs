@@ -40,6 +40,8 @@ pub(super) struct Judged {
     pub plugins: Vec<RecordedPlugin>,
     /// What is said beside the reason.
     pub note: String,
+    /// It runs before its review is done: what the review objects can only be told afterwards.
+    pub provisional: bool,
 }
 
 impl Run<'_, '_> {
@@ -145,12 +147,15 @@ impl Run<'_, '_> {
         if patterns {
             plugins.extend(self.detect(&understood.action, &context, &mut findings));
         }
-        let decision = decide(&findings, context.repetition.seen == 0);
-        Judged { understood, findings, decision, context, plugins, note: String::new() }
+        let decision = decide(&findings, context.repetition.seen == 0, &self.settings.policy.decision);
+        Judged { understood, findings, decision, context, plugins, note: String::new(), provisional: false }
     }
 
     /// Runs the patterns over the history as it is and keeps their states.
     pub(super) fn detect(&mut self, action: &Action, context: &Context, findings: &mut Findings) -> Vec<RecordedPlugin> {
+        if self.off() {
+            return Vec::new();
+        }
         let history = self.state.agent.history();
         let answers = self.ports.plugins.detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
         let plugins = taken_down(&answers);

@@ -18,10 +18,11 @@ use crate::fault::{Fault, OnFault};
 use crate::mask::Masker;
 use crate::observe::Observer;
 use crate::plugins::{Details, Plugins};
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::record::{Record, RecordKind, RecordedPlugin};
 use crate::session::State;
 use crate::text::{cut, lines, one_line};
+use glob::Pattern;
 
 pub use missed::{MOST_MISSED, MissedCall, missed_calls};
 
@@ -120,12 +121,28 @@ fn place(event: &Event, state: &State, settings: &Settings<'_>) -> Place {
     let mut roots = state.session.roots.clone();
     roots.extend(settings.policy.scope.folders.iter().cloned());
     let cwd = if event.cwd.starts_with('/') { event.cwd.clone() } else { roots.first().cloned().unwrap_or_else(|| "/".into()) };
-    Place { cwd, home: settings.home.to_owned(), roots, scratch: settings.policy.scope.scratch.clone() }
+    let paths = globs(&settings.policy.scope.paths, &state.session.roots, settings.home);
+    Place { cwd, home: settings.home.to_owned(), roots, paths, scratch: settings.policy.scope.scratch.clone() }
+}
+
+/// The globs of the expected scope; a relative one for each of the project's folders.
+fn globs(paths: &[String], project: &[String], home: &str) -> Vec<Pattern> {
+    let below = |folder: &str, rest: &str| format!("{}/{rest}", Pattern::escape(folder.trim_end_matches('/')));
+    let whole = |path: &String| match path.strip_prefix("~/") {
+        Some(rest) => vec![below(home, rest)],
+        None if path.starts_with('/') => vec![path.clone()],
+        None => project.iter().map(|folder| below(folder, path)).collect(),
+    };
+    // What is no glob was refused when the configuration was read.
+    paths.iter().flat_map(whole).filter_map(|glob| Pattern::new(&glob).ok()).collect()
 }
 
 impl Run<'_, '_> {
     fn reviewed(self) -> Reviewed {
-        Reviewed { reply: harmless(self.reply), records: self.records, state: self.state, spent: self.spent }
+        let detail = self.settings.policy.detail;
+        let mut records = self.records;
+        records.iter_mut().for_each(|record| record.reduce(detail));
+        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
     }
 
     /// An id that follows from the session and the event's position in it.
@@ -163,7 +180,11 @@ impl Run<'_, '_> {
     }
 
     const fn observing(&self) -> bool {
-        matches!(self.settings.policy.mode, crate::policy::Mode::Observe)
+        matches!(self.settings.policy.mode, Mode::Observe | Mode::Off)
+    }
+
+    const fn off(&self) -> bool {
+        matches!(self.settings.policy.mode, Mode::Off)
     }
 }
 

@@ -1,0 +1,216 @@
+//! What would have to differ for another decision: changes of what was found, each decided on again.
+//!
+//! A statement is never guessed: its findings are changed, [`decide`] is asked, and what it says is what
+//! is told. Nothing here looks at the action itself, so that a plugin might say more of a changed action
+//! than its old answer without a part. This module states; it does not word.
+
+use crate::decide::{Decision, decide};
+use crate::finding::FactorKind;
+use crate::record::Record;
+use crate::review::Findings;
+use crate::score::{Score, Severity, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// One difference in what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A rule does not object.
+    WithoutRule {
+        /// The plugin.
+        source: String,
+        /// The rule.
+        rule: String,
+    },
+    /// The action has not that dangerous form, nor what it added to the risk.
+    WithoutForm(String),
+    /// No critical side effect on that target: it could be undone, or hit less.
+    NotCritical(String),
+    /// All of it is understood.
+    Understood,
+    /// A plugin does not fail.
+    WithoutFault(String),
+    /// Every risk is below this score.
+    RiskBelow(Score),
+    /// Every rationality is at least this score.
+    RationalityFrom(Score),
+    /// No pattern is noticed, and it is the first action of its kind in the session.
+    FirstOfItsKind,
+    /// An action of its kind was reviewed in the session before.
+    SeenBefore,
+}
+
+/// What would come of some changes together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counterfactual {
+    /// All of them are needed.
+    pub changes: Vec<Change>,
+    /// What is decided then. A `modify` that nobody offers a safer form for becomes `ask`.
+    pub verdict: Verdict,
+}
+
+/// The most changes that are tried together.
+const MOST_TOGETHER: usize = 24;
+
+/// Every single change that leads to another verdict, and the changes that are needed together for an
+/// allowance where no single one is enough.
+#[must_use]
+pub fn counterfactuals(findings: &Findings, decision: &Decision) -> Vec<Counterfactual> {
+    let again = |changes: &[Change]| redecide(findings, decision, changes);
+    let base = again(&[]);
+    let candidates = candidates(findings, decision);
+    let mut found: Vec<Counterfactual> = Vec::new();
+    for change in &candidates {
+        let verdict = again(std::slice::from_ref(change));
+        // A farther threshold that changes no more says nothing new.
+        let same = |known: &&Counterfactual| known.verdict == verdict && known.changes.iter().all(|known| known.is_like(change));
+        if verdict != base && !found.iter().any(|known| same(&known)) {
+            found.push(Counterfactual { changes: vec![change.clone()], verdict });
+        }
+    }
+    if base > Verdict::Allow && !found.iter().any(|single| single.verdict == Verdict::Allow) {
+        found.extend(together(&candidates, again));
+    }
+    found
+}
+
+/// Decides once more with those changes, as it was decided.
+#[must_use]
+pub fn redecide(findings: &Findings, decision: &Decision, changes: &[Change]) -> Verdict {
+    let (mut changed, mut first_time) = (findings.clone(), decision.first_time);
+    for change in changes {
+        change.apply(&mut changed, &mut first_time);
+    }
+    decide(&changed, first_time, &decision.policy).verdict
+}
+
+/// The findings that a review's record was decided on; none where it does not hold them in full: because
+/// of its level of detail, or because something beside the findings had a part in the decision.
+#[must_use]
+pub fn recorded(record: &Record) -> Option<(Findings, &Decision)> {
+    let (action, decision, said) = (record.action.as_ref()?, record.decision.as_ref()?, record.findings.as_ref()?);
+    let mut findings = Findings::of_facts(&action.facts);
+    for factor in said.risks.iter().flat_map(|risk| &risk.finding.factors).filter(|factor| factor.kind == FactorKind::Form) {
+        if !findings.forms.contains(&factor.reason) {
+            findings.forms.push(factor.reason.clone());
+        }
+    }
+    findings.risks.clone_from(&said.risks);
+    findings.rationalities.clone_from(&said.rationalities);
+    findings.side_effects.clone_from(&said.side_effects);
+    findings.objections.clone_from(&said.objections);
+    findings.detections.clone_from(&record.detections);
+    findings.faults.clone_from(&record.faults);
+    let again = decide(&findings, decision.first_time, &decision.policy);
+    let same = again.matrix == decision.matrix && decision.adjustments.starts_with(&again.adjustments);
+    same.then_some((findings, decision))
+}
+
+fn candidates(findings: &Findings, decision: &Decision) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    let mut add = |change: Change| {
+        if !all.contains(&change) {
+            all.push(change);
+        }
+    };
+    for objection in &findings.objections {
+        add(Change::WithoutRule { source: objection.source.clone(), rule: objection.rule.clone() });
+    }
+    for form in &findings.forms {
+        add(Change::WithoutForm(form.clone()));
+    }
+    for effect in findings.side_effects.iter().filter(|effect| effect.finding.severity == Severity::Critical) {
+        add(Change::NotCritical(effect.finding.target.clone()));
+    }
+    if !findings.gaps.is_empty() {
+        add(Change::Understood);
+    }
+    for fault in &findings.faults {
+        add(Change::WithoutFault(fault.source.clone()));
+    }
+    let risk = decision.policy.risk;
+    for threshold in [risk.critical, risk.high, risk.medium, risk.negligible] {
+        if decision.risk >= threshold && threshold > Score::ZERO {
+            add(Change::RiskBelow(threshold));
+        }
+    }
+    let rationality = decision.policy.rationality;
+    for threshold in [rationality.medium, rationality.high] {
+        if decision.rationality.is_some_and(|score| score < threshold) {
+            add(Change::RationalityFrom(threshold));
+        }
+    }
+    if !decision.first_time || !findings.detections.is_empty() {
+        add(Change::FirstOfItsKind);
+    }
+    if decision.first_time {
+        add(Change::SeenBefore);
+    }
+    all
+}
+
+/// The fewest of the changes that are needed for an allowance, taken from the back of those that help.
+fn together(candidates: &[Change], again: impl Fn(&[Change]) -> Verdict) -> Option<Counterfactual> {
+    // Of one kind of threshold the farthest is enough; what makes it stricter does not help.
+    let mut needed: Vec<Change> = candidates.iter().filter(|change| **change != Change::SeenBefore).take(MOST_TOGETHER).cloned().collect();
+    if again(&needed) != Verdict::Allow {
+        return None;
+    }
+    for change in needed.clone().iter().rev() {
+        let rest: Vec<Change> = needed.iter().filter(|other| *other != change).cloned().collect();
+        if again(&rest) == Verdict::Allow {
+            needed = rest;
+        }
+    }
+    Some(Counterfactual { changes: needed, verdict: Verdict::Allow })
+}
+
+impl Change {
+    /// Whether both move the same threshold.
+    const fn is_like(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::RiskBelow(_), Self::RiskBelow(_)) | (Self::RationalityFrom(_), Self::RationalityFrom(_)))
+    }
+
+    /// Changes what was found.
+    pub fn apply(&self, findings: &mut Findings, first_time: &mut bool) {
+        match self {
+            Self::WithoutRule { source, rule } => {
+                findings.objections.retain(|objection| (&objection.source, &objection.rule) != (source, rule));
+            }
+            Self::WithoutForm(form) => without_form(findings, form),
+            Self::NotCritical(target) => {
+                let hit = findings.side_effects.iter_mut().filter(|effect| effect.finding.target == *target);
+                hit.for_each(|effect| effect.finding.severity = effect.finding.severity.min(Severity::High));
+            }
+            Self::Understood => findings.gaps.clear(),
+            Self::WithoutFault(source) => findings.faults.retain(|fault| fault.source != *source),
+            Self::RiskBelow(threshold) => {
+                let most = Score::new(threshold.get().saturating_sub(1));
+                findings.risks.iter_mut().for_each(|risk| risk.finding.score = risk.finding.score.min(most));
+            }
+            Self::RationalityFrom(threshold) => {
+                for named in &mut findings.rationalities {
+                    let said = &mut named.finding;
+                    let parts = [&mut said.alignment, &mut said.progression, &mut said.efficiency, &mut said.completeness];
+                    parts.into_iter().flatten().for_each(|part| *part = (*part).max(*threshold));
+                }
+            }
+            Self::FirstOfItsKind => {
+                findings.detections.clear();
+                *first_time = true;
+            }
+            Self::SeenBefore => *first_time = false,
+        }
+    }
+}
+
+/// A form also stands in the risk as a factor, with a weight of its own.
+fn without_form(findings: &mut Findings, form: &str) {
+    findings.forms.retain(|known| known != form);
+    for risk in findings.risks.iter_mut().map(|named| &mut named.finding) {
+        let is_form = |factor: &crate::finding::Factor| factor.kind == FactorKind::Form && factor.reason == form;
+        let weight: u16 = risk.factors.iter().filter(|factor| is_form(factor)).map(|factor| factor.weight.get()).sum();
+        risk.score = Score::new(risk.score.get().saturating_sub(weight));
+        risk.factors.retain(|factor| !is_form(factor));
+    }
+}
