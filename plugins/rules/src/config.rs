@@ -10,21 +10,29 @@ pub(crate) const DELETION: &str = "prevent_recursive_deletion";
 pub(crate) const OPERATIONS: &str = "limit_file_operations";
 pub(crate) const NETWORK: &str = "warn_external_network";
 pub(crate) const UNSEEN: &str = "refuse_unseen_code";
+pub(crate) const WORK: &str = "prevent_work_loss";
+pub(crate) const PUSH: &str = "prevent_force_push";
+pub(crate) const DIRECT: &str = "warn_direct_push";
+pub(crate) const CREDENTIALS: &str = "warn_credential_read";
+pub(crate) const WRITTEN: &str = "warn_credential_written";
+pub(crate) const PLANTED: &str = "warn_planted_instructions";
+pub(crate) const SYSTEM: &str = "protect_the_system";
 
-const ALL: &[&str] = &[DELETION, OPERATIONS, NETWORK, UNSEEN];
-const ESSENTIAL: &[&str] = &[DELETION, UNSEEN];
+const ALL: &[&str] = &[DELETION, WORK, PUSH, DIRECT, OPERATIONS, NETWORK, CREDENTIALS, WRITTEN, PLANTED, SYSTEM, UNSEEN];
+const ESSENTIAL: &[&str] = &[DELETION, WORK, UNSEEN];
 const SETS: &[(&str, &[&str])] = &[("all", ALL), ("essential", ESSENTIAL), ("none", &[])];
 
 const QUARANTINE: &str = "prevent_recursive_deletion.quarantine";
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::text("builtin", "all", "which rules apply: all, essential (deletion and unseen code) or none"),
+    Spec::text("builtin", "all", "which rules apply: all, essential (deletion, lost work and unseen code) or none"),
     Spec::texts("disabled", &[], "rules that do not apply, by name"),
     Spec::text(QUARANTINE, ".portcullis/quarantine", "where deleted folders are moved, below the project's; empty asks instead"),
     Spec::integer("limit_file_operations.maximum", 0, "writes and deletions for a prompt; 0 leaves it to the session's limit")
         .between(0, 1_000_000),
     Spec::score("limit_file_operations.warn_at", 800, "the share of the limit from which on it warns"),
+    Spec::flag("warn_external_network.fetching", false, "fetching from another machine warns too, not only sending"),
     Spec::texts("warn_external_network.trusted_hosts", &[], "hosts that need no warning, with everything below them"),
 ];
 
@@ -42,6 +50,8 @@ pub(crate) struct Config<'a> {
     pub(crate) maximum: Option<u64>,
     /// In thousandths.
     pub(crate) warn_at: u16,
+    /// Fetching warns too.
+    pub(crate) fetching: bool,
     pub(crate) trusted_hosts: &'a [String],
 }
 
@@ -59,6 +69,7 @@ impl<'a> Config<'a> {
             quarantine: folder(settings)?,
             maximum: (maximum > 0).then_some(maximum),
             warn_at: settings.score("limit_file_operations.warn_at")?,
+            fetching: settings.flag("warn_external_network.fetching")?,
             trusted_hosts: settings.texts("warn_external_network.trusted_hosts")?,
         })
     }
@@ -76,5 +87,19 @@ fn folder(settings: &Settings) -> Result<Option<&str>, Error> {
         "" => Ok(None),
         _ if below => Ok(Some(folder)),
         _ => Err(Error::setting(QUARANTINE, &["is `", folder, "`, should be a folder below the project's, without `.` and `..`"].concat())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, ESSENTIAL};
+    use portcullis_rule_language::builtin::BUILTIN;
+
+    #[test]
+    fn every_rule_is_listed() {
+        let names: Vec<&str> = BUILTIN.iter().map(|rule| rule.name).collect();
+        assert_eq!(names, ALL);
+        let essential: Vec<&str> = BUILTIN.iter().filter(|rule| rule.essential).map(|rule| rule.name).collect();
+        assert_eq!(essential, ESSENTIAL);
     }
 }

@@ -7,12 +7,11 @@
 
 use crate::config::{Config, DELETION};
 use crate::quarantine;
+use crate::showing::showing;
 use portcullis_builtin_judging::place;
-use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_builtin_judging::text::listed;
 use portcullis_plugin::risk_calculator::Ruling;
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Facts, Operation, Scope, Severity};
-
-const SHOWN: usize = 16;
 
 /// What is to become of one deletion, from most to least permissive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +54,7 @@ pub(crate) fn rule(action: &Action, context: &Context, config: &Config<'_>) -> O
             .severity(Severity::Critical)
             .instead("let a person do it"),
     };
-    Some(targets.iter().take(SHOWN).fold(ruling, |ruling, target| ruling.because(evidence("path", target, None))))
+    Some(showing(ruling, "path", targets))
 }
 
 fn reason(what: &str, targets: &[&str]) -> String {

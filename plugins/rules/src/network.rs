@@ -1,16 +1,15 @@
-//! `warn_external_network`: another machine is reached.
+//! `warn_external_network`: data of this machine goes to another one.
 //!
-//! Not in that sense external: this machine itself, hosts that the operator trusts, a package manager at
+//! Fetching and looking up do not count unless the configuration says so. Not in that sense external: this machine itself, hosts that the operator trusts, a package manager at
 //! its own default registry, and git or its forge's client at a remote that the project names without an
 //! address.
 
 use crate::config::{Config, NETWORK};
+use crate::showing::showing;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::Ruling;
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Operation};
-
-const SHOWN: usize = 16;
 
 /// Package managers and the registries that they use unless told otherwise.
 const MANAGERS: &[(&[&str], &[&str])] = &[
@@ -32,15 +31,34 @@ const MANAGERS: &[(&[&str], &[&str])] = &[
 /// Programs that talk to the project's own remote.
 const REMOTES: &[&str] = &["git", "gh", "glab", "hub"];
 
+/// How masked values begin of which the form alone shows what they are.
+const STRONG: &[&str] = &["<secret:token:", "<secret:private-key:", "<secret:jwt:", "<secret:credential:"];
+
+/// A secret that stands in the command itself goes out with its request.
+fn sends_a_secret(action: &Action) -> Option<Ruling> {
+    let reaches = |effect: &&Effect| place::is_external(effect);
+    let effect = action.facts.effects.iter().filter(reaches).find(|effect| {
+        let command = effect.command.and_then(|index| action.shell()?.commands.get(usize::try_from(index).ok()?));
+        command.is_some_and(|command| command.words.iter().any(|word| STRONG.iter().any(|kind| word.text.contains(kind))))
+    })?;
+    let reason = ["this sends a secret that stands in the command to ", &listed([place::host_of(&effect.target).as_str()])].concat();
+    let ruling = Ruling::warn(NETWORK, &reason).instead("let the program read the secret from where it is kept, by a variable or a file");
+    Some(ruling.because(evidence("host", &effect.target, None)))
+}
+
 /// The rule.
 pub(crate) fn rule(action: &Action, _: &Context, config: &Config<'_>) -> Option<Ruling> {
+    if let Some(ruling) = sends_a_secret(action) {
+        return Some(ruling);
+    }
     if matches!(&action.operation, Operation::Network(request) if request.url.is_empty()) {
         return None;
     }
-    let effects = || action.facts.effects.iter().filter(|effect| effect.kind == EffectKind::Network);
+    let counts = |effect: &&Effect| effect.kind == EffectKind::Send || (config.fetching && effect.kind == EffectKind::Network);
+    let effects = || action.facts.effects.iter().filter(counts);
     let reached = effects().filter(|effect| !is_expected(effect, action)).map(|effect| place::host_of(&effect.target));
-    let claimed = |host: &String| effects().any(|effect| place::host_of(&effect.target) == *host);
-    let unclaimed = action.facts.hosts.iter().map(|host| place::host_of(host)).filter(|host| !claimed(host));
+    let claimed = |host: &String| action.facts.effects.iter().any(|effect| place::host_of(&effect.target) == *host);
+    let unclaimed = action.facts.hosts.iter().map(|host| place::host_of(host)).filter(|host| config.fetching && !claimed(host));
     let mut hosts: Vec<String> = Vec::new();
     for host in reached.chain(unclaimed).filter(|host| !place::is_loopback(host) && !is_trusted(host, config)) {
         if !hosts.contains(&host) {
@@ -52,11 +70,14 @@ pub(crate) fn rule(action: &Action, _: &Context, config: &Config<'_>) -> Option<
     }
     let named: Vec<&str> = hosts.iter().map(String::as_str).filter(|host| !host.is_empty()).collect();
     let reason = match named.as_slice() {
-        [] => "this reaches another machine that is known only when it runs".to_owned(),
-        named => ["this reaches another machine: ", &listed(named.iter().copied())].concat(),
+        _ if !action.facts.effects.iter().any(|effect| effect.kind == EffectKind::Send) => {
+            ["this reaches another machine: ", &listed(named.iter().copied())].concat()
+        }
+        [] => "this sends data to a machine that is known only when it runs".to_owned(),
+        named => ["this sends data to another machine: ", &listed(named.iter().copied())].concat(),
     };
-    let ruling = Ruling::warn(NETWORK, &reason).instead("use what the project already holds, if it does");
-    Some(named.iter().take(SHOWN).fold(ruling, |ruling, host| ruling.because(evidence("host", host, None))))
+    let ruling = Ruling::warn(NETWORK, &reason).instead("look at what goes out first: it cannot be taken back");
+    Some(showing(ruling, "host", named))
 }
 
 /// A package manager at its registry, or git or its like at a remote that has a name or none.

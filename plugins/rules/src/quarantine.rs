@@ -5,14 +5,11 @@
 //! command line; everything around it stays as it is. Where any of that is in doubt there is no rewrite.
 
 use crate::config::Config;
+use crate::rewriting;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{listed, quoted};
-use portcullis_plugin::risk_calculator::{Change, Edit, Rewrite, Splice};
-use portcullis_plugin::types::{Action, Command, Context, Coverage, Direction, Effect, EffectKind, Entry, Facts, Origin, Scope, Shell};
-
-/// The host takes this many edits, and texts of this many bytes.
-const MOST_EDITS: usize = 16;
-const MOST_TEXT: usize = 4096;
+use portcullis_plugin::risk_calculator::{Edit, Rewrite};
+use portcullis_plugin::types::{Action, Command, Context, Coverage, Effect, EffectKind, Entry, Facts, Scope, Shell};
 
 /// The one program of which deleting is all that can be said: `git rm`, say, also changes the index.
 const PROGRAM: &str = "rm";
@@ -29,14 +26,11 @@ pub(crate) fn rewrite(action: &Action, context: &Context, config: &Config<'_>) -
         let command = shell.commands.get(usize::try_from(index?).ok()?)?;
         let targets = targets(&action.facts, index?, &shelf.base)?;
         let text = moves(&targets, &mut shelf)?;
-        edits.push(splice(shell, command, text)?);
-    }
-    if edits.is_empty() || edits.len() > MOST_EDITS || overlap(&edits) {
-        return None;
+        edits.push(replace(shell, command, &text)?);
     }
     let explanation =
         ["it moves the targets to ", &listed([shelf.base.as_str()]), " instead of deleting them; move them back to undo it"].concat();
-    Some(Rewrite { edits, explanation })
+    rewriting::of(edits, &explanation)
 }
 
 /// The commands that delete with everything below it what could not be had back, each once.
@@ -56,10 +50,7 @@ fn base(action: &Action, context: &Context, config: &Config<'_>) -> Option<Strin
     let facts = &action.facts;
     let deletions = facts.effects.iter().filter(|effect| effect.kind == EffectKind::FileDelete);
     let root = deletions.filter_map(|effect| facts.path(effect)).find_map(|path| place::root_of(&path.text, &context.roots))?;
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
-    let id: String = action.id.chars().map(safe).collect();
-    let id = if id.trim_matches('.').is_empty() { "review" } else { &id };
-    Some([root.trim_end_matches('/'), "/", folder, "/", id].concat())
+    Some([root.trim_end_matches('/'), "/", folder, "/", &rewriting::review(action)].concat())
 }
 
 /// What the command deletes, as far as it is there; none unless deleting simple, known things is all it
@@ -117,40 +108,11 @@ fn moves<'a>(targets: &[&'a str], shelf: &mut Shelf<'a>) -> Option<String> {
     Some(text)
 }
 
-/// Puts `text` in the command's place; in braces unless it stands alone, so that what is around it still
-/// sees one command.
-fn splice(shell: &Shell, command: &Command, text: String) -> Option<Edit> {
-    let range = usize::try_from(command.start).ok()?..usize::try_from(command.end).ok()?;
-    let span = shell.text.get(range)?;
-    let harmless = command.redirections.iter().all(|redirection| {
-        let target = &redirection.target;
-        redirection.direction == Direction::Duplicate || (target.known && place::is_sink(&target.text))
-    });
-    let bare = command.program == PROGRAM
-        && command.wrappers.is_empty()
-        && command.assignments.is_empty()
-        && command.input_from.is_none()
-        && !command.privileged;
-    if command.origin != Origin::Plain || !bare || !harmless || !span.contains(PROGRAM) {
-        return None;
-    }
-    let inside = |other: &&Command| other.start >= command.start && other.end <= command.end;
-    if shell.commands.iter().filter(inside).count() != 1 {
-        return None;
-    }
-    let alone = shell.text.trim() == span.trim();
-    let text = if alone { text } else { ["{ ", &text, "; }"].concat() };
-    let fits = text.len() <= MOST_TEXT;
-    fits.then(|| Edit { parameter: "command".to_owned(), change: Change::Splice(Splice { start: command.start, end: command.end, text }) })
-}
-
-fn overlap(edits: &[Edit]) -> bool {
-    let span = |edit: &Edit| match &edit.change {
-        Change::Splice(splice) => Some((splice.start, splice.end)),
-        _ => None,
-    };
-    let spans = || edits.iter().enumerate().filter_map(|(at, edit)| Some((at, span(edit)?)));
-    spans().any(|(at, (start, end))| spans().any(|(other, (from, to))| other != at && from < end && start < to))
+/// Puts `text` in the place of a command that does nothing else.
+fn replace(shell: &Shell, command: &Command, text: &str) -> Option<Edit> {
+    let bare = rewriting::is_bare(command, PROGRAM) && command.input_from.is_none() && rewriting::is_undirected(command);
+    let named = rewriting::span(shell, command)?.contains(PROGRAM);
+    if bare && named { rewriting::splice(shell, command, text) } else { None }
 }
 
 fn parent(path: &str) -> &str {

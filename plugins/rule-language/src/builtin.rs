@@ -1,0 +1,70 @@
+//! The rules that come with the program, by name: what a list of rules shows, and what `rules.disabled`
+//! and a custom rule's name are checked against. What they do is the plugin `rules`.
+
+/// A rule that comes with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// It is in the set `essential`.
+    pub essential: bool,
+    /// The verdicts that it may come to, from the mildest.
+    pub verdicts: &'static str,
+    /// What it objects to.
+    pub about: &'static str,
+}
+
+/// All of them, in the order in which they are shown.
+pub const BUILTIN: &[Builtin] = &[
+    Builtin {
+        name: "prevent_recursive_deletion",
+        essential: true,
+        verdicts: "modify, ask, block",
+        about: "a deletion of whole folders that nobody could have back",
+    },
+    Builtin {
+        name: "prevent_work_loss",
+        essential: true,
+        verdicts: "modify, ask",
+        about: "throwing away changes, stashes and branches that nothing else holds",
+    },
+    Builtin {
+        name: "prevent_force_push",
+        essential: false,
+        verdicts: "modify, ask",
+        about: "overwriting a remote branch whatever it holds",
+    },
+    Builtin {
+        name: "warn_direct_push",
+        essential: false,
+        verdicts: "warn",
+        about: "pushing to a branch that others build on, past the checks, or to another place",
+    },
+    Builtin {
+        name: "limit_file_operations",
+        essential: false,
+        verdicts: "warn, ask",
+        about: "more writes and deletions for a prompt than the limit",
+    },
+    Builtin { name: "warn_external_network", essential: false, verdicts: "warn", about: "sending data to another machine" },
+    Builtin { name: "warn_credential_read", essential: false, verdicts: "warn", about: "reading a key, token or password" },
+    Builtin { name: "warn_credential_written", essential: false, verdicts: "warn", about: "writing a key, token or password into a file" },
+    Builtin {
+        name: "warn_planted_instructions",
+        essential: false,
+        verdicts: "warn",
+        about: "a text for a foreign tool that tells its reader to forget its orders",
+    },
+    Builtin {
+        name: "protect_the_system",
+        essential: false,
+        verdicts: "warn, ask",
+        about: "changing files of the operating system, of start-up, or credentials",
+    },
+    Builtin {
+        name: "refuse_unseen_code",
+        essential: true,
+        verdicts: "ask, block",
+        about: "running text that was downloaded, decoded or built",
+    },
+];

@@ -1,0 +1,69 @@
+//! A git command taken apart: what goes before the subcommand, the subcommand, its flags and operands.
+//! Only commands whose words are all known are taken apart.
+
+use portcullis_builtin_judging::text::quoted;
+use portcullis_plugin::types::Command;
+
+/// A git command.
+#[derive(Debug)]
+pub(crate) struct Git<'a> {
+    /// Words before the subcommand, such as `-C folder`.
+    before: Vec<&'a str>,
+    /// The subcommand.
+    pub(crate) name: &'a str,
+    /// The words after it.
+    pub(crate) rest: Vec<&'a str>,
+}
+
+/// Options before the subcommand that take the next word.
+const VALUED: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
+
+impl<'a> Git<'a> {
+    /// Takes the command apart; none where a word is not known or there is no subcommand.
+    pub(crate) fn of(command: &'a Command) -> Option<Self> {
+        let words: Option<Vec<&str>> = command.words.iter().map(|word| word.known.then_some(word.text.as_str())).collect();
+        let words = words?;
+        let mut at = 0;
+        while words.get(at)?.starts_with('-') {
+            at += if VALUED.contains(words.get(at)?) { 2 } else { 1 };
+        }
+        let (before, rest) = words.split_at_checked(at)?;
+        let (name, rest) = rest.split_first()?;
+        Some(Self { before: before.to_vec(), name, rest: rest.to_vec() })
+    }
+
+    /// The flag stands among the words before `--`, long, short or in a cluster.
+    pub(crate) fn has(&self, short: char, long: &str) -> bool {
+        let flags = self.rest.iter().take_while(|word| **word != "--");
+        flags.filter(|word| word.starts_with('-')).any(|word| *word == long || (!word.starts_with("--") && word.contains(short)))
+    }
+
+    /// The words that are no flags.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &'a str> {
+        let mut only = false;
+        self.rest.iter().copied().filter(move |word| {
+            let ends = !only && *word == "--";
+            only |= ends;
+            !ends && (only || !word.starts_with('-'))
+        })
+    }
+
+    /// The words after `--`; none where it is missing.
+    pub(crate) fn after_dashes(&self) -> Option<&[&'a str]> {
+        let at = self.rest.iter().position(|word| *word == "--")?;
+        self.rest.get(at + 1..)
+    }
+
+    /// Another command of git in the same place: `words`, each quoted where a shell needs it.
+    pub(crate) fn beside(&self, words: &[&str]) -> Option<String> {
+        let all = std::iter::once("git").chain(self.before.iter().copied()).chain(words.iter().copied());
+        let quoted: Option<Vec<String>> = all.map(plain_or_quoted).collect();
+        Some(quoted?.join(" "))
+    }
+}
+
+/// The word as it is where no shell would see anything in it.
+fn plain_or_quoted(word: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | '=' | ':' | '@' | '+' | ',');
+    if !word.is_empty() && word.chars().all(plain) { Some(word.to_owned()) } else { quoted(word) }
+}
