@@ -72,6 +72,7 @@ const fn guest(name: &'static str, package: &'static str, kind: Kind) -> Guest {
 /// Every builtin plugin.
 pub(crate) const GUESTS: &[Guest] = &[
     guest("csv", "portcullis-builtin-csv", Kind::AuditExporter),
+    guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),

@@ -60,6 +60,10 @@ const ASKED: &[(EffectKind, &[&str])] = &[
     ),
     (EffectKind::Publish, &["push", "publish", "deploy", "release", "ship", "upload", "merge", "pr", "pull"]),
     (EffectKind::RemoteChange, &["deploy", "migrate", "migration", "database", "provision", "cluster", "cloud", "push", "sql"]),
+    (EffectKind::RemoteDelete, &["delete", "remove", "drop", "destroy", "tear", "purge", "clean", "cleanup", "reset", "wipe", "truncate"]),
+    (EffectKind::Send, &["upload", "send", "post", "submit", "api", "mail", "email", "request", "webhook", "notify", "http", "curl"]),
+    (EffectKind::Discard, &["discard", "reset", "revert", "undo", "restore", "clean", "throw", "drop", "abandon"]),
+    (EffectKind::Evade, &["history", "logs", "log", "firewall", "selinux"]),
     (EffectKind::ProcessStop, &["kill", "stop", "restart", "port"]),
     (EffectKind::ProcessStart, &["run", "start", "execute", "launch", "demo", "try"]),
     (EffectKind::SystemChange, &["install", "configure", "setup", "upgrade", "system", "docker"]),
@@ -243,7 +247,7 @@ impl Done {
 }
 
 const fn deletes(kind: &EffectKind) -> bool {
-    matches!(kind, EffectKind::FileDelete)
+    matches!(kind, EffectKind::FileDelete | EffectKind::RemoteDelete | EffectKind::Discard)
 }
 
 const fn changes(kind: &EffectKind) -> bool {
@@ -251,5 +255,5 @@ const fn changes(kind: &EffectKind) -> bool {
 }
 
 const fn publishes(kind: &EffectKind) -> bool {
-    matches!(kind, EffectKind::Publish | EffectKind::RemoteChange)
+    matches!(kind, EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete)
 }

@@ -26,7 +26,9 @@ struct Row {
 pub(crate) fn factor(action: &Action, weights: &Weights) -> Factor {
     let facts = &action.facts;
     let riskiest = place::lasting(facts).map(|effect| row(effect, facts, weights)).reduce(|a, b| if b.weight > a.weight { b } else { a });
-    let Some(found) = riskiest else { return without_effects(action, weights) };
+    let Some(found) = riskiest.filter(|found| found.weight > weights.read || facts.forms.is_empty()) else {
+        return without_effects(action, weights);
+    };
     let targets: Vec<&str> = place::lasting(facts)
         .filter(|effect| row(effect, facts, weights) == found && !effect.target.is_empty())
         .map(|effect| effect.target.as_str())
@@ -50,10 +52,16 @@ fn row(effect: &Effect, facts: &Facts, weights: &Weights) -> Row {
         EffectKind::Network if !place::is_external(effect) => ("loopback_request", weights.read, "talks to this machine itself"),
         EffectKind::Network => ("network_request", weights.network, "reaches another machine"),
         EffectKind::Publish => ("publish", weights.publish, "publishes"),
+        EffectKind::Send if !place::is_external(effect) => ("loopback_request", weights.read, "talks to this machine itself"),
+        EffectKind::Send => ("send", weights.network, "sends data to another machine"),
         EffectKind::RemoteChange => ("remote_change", weights.remote_change, "changes remote data"),
+        EffectKind::RemoteDelete => ("remote_loss", weights.remote_delete, "destroys remote data"),
+        EffectKind::Discard if place::is_expendable(effect, facts) => ("nothing_discarded", weights.modify, "goes back to what git holds"),
+        EffectKind::Discard => ("discard", weights.delete, "throws away work that nothing else holds"),
         EffectKind::SystemChange => ("system_change", weights.unknown, "changes the machine"),
         EffectKind::Persistence => ("persistence", weights.persistence, "makes something start by itself later"),
         EffectKind::Privilege => ("privilege", weights.privilege, "acts with more power"),
+        EffectKind::Evade => ("evasion", weights.unknown, "hides traces or weakens a protection"),
         EffectKind::SecretRead => ("secret_read", weights.read_secret, "reads a secret"),
         EffectKind::UnseenCode => ("unseen_code", weights.unknown, "runs code that nobody has seen"),
         EffectKind::ResourceUse => ("resource_use", weights.unknown, "uses up resources"),
@@ -68,6 +76,9 @@ fn without_effects(action: &Action, weights: &Weights) -> Factor {
         Operation::Message(_) => ("message", weights.message, "a message"),
         Operation::Shell(shell) if shell.commands.is_empty() && action.facts.coverage == Coverage::Partial => {
             ("unknown_effect", weights.unknown, "a command line that could not be read")
+        }
+        Operation::Shell(_) if !action.facts.forms.is_empty() => {
+            ("unknown_effect", weights.unknown, "what it does is dangerous, and not known in full")
         }
         Operation::Shell(_) => ("harmless", weights.read, "runs only what is known to be harmless"),
         Operation::File(file) => by_access(file.access, weights),
@@ -103,8 +114,8 @@ const fn by_intent(intent: Intent, weights: &Weights) -> (&'static str, u16, &'s
 
 fn kind_of(id: &str) -> &'static str {
     match id {
-        "network_request" | "loopback_request" | "publish" | "remote_change" => "host",
-        "unknown_effect" | "process_stop" | "unseen_code" | "privilege" => "command",
+        "network_request" | "loopback_request" | "send" | "publish" | "remote_change" | "remote_loss" => "host",
+        "unknown_effect" | "process_stop" | "unseen_code" | "privilege" | "evasion" => "command",
         "system_change" | "resource_use" | "persistence" => "target",
         _ => "path",
     }

@@ -9,7 +9,7 @@ pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
     let facts = &action.facts;
     let external = facts.effects.iter().any(place::is_external);
     place::lasting(facts).any(|effect| match effect.kind {
-        EffectKind::SecretRead | EffectKind::SystemChange | EffectKind::RemoteChange | EffectKind::Publish => true,
+        EffectKind::SecretRead | EffectKind::SystemChange | EffectKind::RemoteDelete | EffectKind::Publish => true,
         EffectKind::UnseenCode => external,
         EffectKind::ResourceUse => !facts.forms.is_empty(),
         EffectKind::FileDelete => facts.path(effect).is_some_and(|path| is_loss(effect, path, context)),

@@ -63,7 +63,16 @@ fn bases() {
             ("privilege", does(Privilege, ""), 700, &["privilege"]),
             ("unseen code", does(UnseenCode, ""), 700, &["unseen_code"]),
             ("start-up", does(Persistence, "cron"), 800, &["persistence"]),
-            ("database", does(RemoteChange, "prod"), 800, &["remote_change"]),
+            ("database", does(RemoteDelete, "prod"), 800, &["remote_loss"]),
+            ("remote change", does(RemoteChange, "prod"), 600, &["remote_change"]),
+            ("upload", does(Send, "example.org"), 600, &["send"]),
+            ("upload to this machine", does(Send, "localhost"), 100, &["loopback_request"]),
+            ("fetch from this machine", without_effects(testing::fetch("http://localhost/x")), 100, &["loopback_request"]),
+            ("fetch of what is not known", without_effects(testing::fetch("https://example.org/x")), 600, &["network_request"]),
+            ("hides traces", does(Evade, ""), 700, &["evasion"]),
+            ("a form and nothing else", shell("x").form("history-clear", 100), 800, &["unknown_effect", "history-clear"]),
+            ("a form and a look", shell("x").reads("a").form("history-clear", 100), 800, &["unknown_effect", "history-clear"]),
+            ("of equals the first", does(Publish, "npm").affects(Network, "example.org"), 600, &["publish"]),
             ("to nowhere", shell("x").modifies("/dev/null"), 100, &["harmless"]),
             ("to a disk", shell("x").modifies("/dev/sda"), 600, &["file_modification", "system_or_credentials"]),
             ("tool nobody knows", testing::tool("mcp__x__y", &[]), 700, &["unknown_effect"]),
@@ -73,6 +82,58 @@ fn bases() {
         ],
         &testing::context(),
     );
+}
+
+/// What a tool does by its own parameters alone.
+fn without_effects(mut action: Action) -> Action {
+    action.facts.effects.clear();
+    action
+}
+
+#[test]
+fn discards() {
+    let discards = |action: Action| {
+        let mut action = action;
+        action.facts.effects.iter_mut().for_each(|effect| effect.kind = EffectKind::Discard);
+        action
+    };
+    check(
+        vec![
+            ("what nothing holds", discards(shell("git checkout a").deletes("a")), 800, &["discard"]),
+            ("what git holds", discards(shell("git checkout a").deletes("a").restorable()), 400, &["nothing_discarded"]),
+        ],
+        &testing::context(),
+    );
+}
+
+/// Each factor shows the things that it is about, by what they are.
+#[test]
+fn factors_show_their_evidence() {
+    use EffectKind::*;
+    for (action, id, kind, values) in [
+        (shell("x").affects(Network, "example.org"), "network_request", "host", vec!["example.org"]),
+        (shell("x").affects(RemoteDelete, "prod"), "remote_loss", "host", vec!["prod"]),
+        (shell("x").affects(ProcessStart, "frobnicate"), "unknown_effect", "command", vec!["frobnicate"]),
+        (shell("x").affects(SystemChange, "nginx"), "system_change", "target", vec!["nginx"]),
+        (shell("x").modifies("a").modifies("b"), "file_modification", "path", vec!["/project/a", "/project/b"]),
+        (shell("x").affects(Evade, ""), "evasion", "command", vec![]),
+        (shell("x").affects(SecretRead, "").affects(SecretRead, "").affects(SecretRead, "k"), "system_or_credentials", "path", vec!["k"]),
+    ] {
+        let risk = risk_in(&action, &testing::context(), &[]);
+        let factor = risk.factors.iter().find(|factor| factor.id == id).unwrap_or_else(|| panic!("{id}: {:?}", ids(&risk)));
+        let shown: Vec<(&str, &str)> = factor.evidence.iter().map(|point| (point.kind.as_str(), point.value.as_str())).collect();
+        assert_eq!(shown, values.iter().map(|value| (kind, *value)).collect::<Vec<_>>(), "{id}");
+        assert!(!factor.reason.contains("``"), "{id}: {}", factor.reason);
+    }
+}
+
+#[test]
+fn failures_are_told() {
+    for (failures, told) in [(1, "failed once and"), (2, "failed 2 times and"), (5, "failed 5 times and")] {
+        let context = testing::context().failures(failures);
+        let risk = risk_in(&shell("x"), &context, &[]);
+        assert!(risk.factors.iter().any(|factor| factor.reason.contains(told)), "{failures}: {:?}", risk.factors);
+    }
 }
 
 #[test]
@@ -195,7 +256,7 @@ fn failures_add_and_never_make_critical() {
         (3, "ls", shell("ls"), 500),
         (9, "ls", shell("ls"), 500),
         (3, "delete elsewhere", file_delete("/srv/x"), 940),
-        (3, "drop", shell("x").affects(EffectKind::RemoteChange, "db").form("drop-database", 200), 1000),
+        (3, "drop", shell("x").affects(EffectKind::RemoteDelete, "db").form("drop-database", 200), 1000),
     ];
     for (failures, name, action, score) in cases {
         let risk = risk_in(&action, &testing::context().failures(failures), &[]);
@@ -234,4 +295,25 @@ fn evidence_fits_the_hosts_bounds() {
         assert!(factor.evidence.len() <= 64 && factor.reason.len() <= 4096, "{}", factor.id);
         assert!(factor.evidence.iter().all(|evidence| evidence.value.len() <= 1024), "{}", factor.id);
     }
+}
+
+/// A form is pardoned by what its own command does, and shows that command.
+#[test]
+fn forms_belong_to_their_command() {
+    let of = |index: u32| {
+        let action = shell("rm -rf node_modules; rm src").deletes("node_modules").restorable().by(0).deletes("src").by(1);
+        let mut action = action.form("recursive-force-delete", 200);
+        action.facts.forms.iter_mut().for_each(|form| form.command = Some(index));
+        risk_in(&action, &testing::context(), &[])
+    };
+    assert_eq!(ids(&of(0)), ["file_deletion"], "its own command deletes what can be had back");
+    let risk = of(1);
+    assert_eq!(ids(&risk), ["file_deletion", "recursive-force-delete"]);
+    let shown: Vec<&str> = risk
+        .factors
+        .iter()
+        .filter(|factor| factor.id == "recursive-force-delete")
+        .map(|factor| factor.evidence[0].value.as_str())
+        .collect();
+    assert_eq!(shown, ["rm src"]);
 }

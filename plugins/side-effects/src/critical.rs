@@ -4,6 +4,9 @@ use crate::levels::Levels;
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Path, Scope};
 
+/// The form that the host's reader finds where a secret flows to another machine.
+const EGRESS: &str = "secret-egress";
+
 /// Nobody can have back what this deletion takes, and it takes more than a part of the project.
 pub(crate) fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
     match place::scope_of(effect, path) {
@@ -15,9 +18,11 @@ pub(crate) fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
     }
 }
 
-/// A secret is read by an action that also reaches another machine.
+/// A secret is read by an action that also sends something, or the reader saw it flow out. Fetching a secret
+/// from the service that keeps it is no more than reading it.
 pub(crate) fn lets_secrets_leave(facts: &Facts) -> bool {
-    facts.effects.iter().any(|effect| place::is_external(effect) || effect.kind == EffectKind::Publish)
+    let sends = |effect: &Effect| (effect.kind == EffectKind::Send && place::is_external(effect)) || effect.kind == EffectKind::Publish;
+    facts.effects.iter().any(sends) || facts.forms.iter().any(|form| form.id == EGRESS)
 }
 
 /// Code that nobody has seen runs in an action that reaches another machine.
@@ -28,7 +33,7 @@ pub(crate) fn runs_remote_code(facts: &Facts) -> bool {
 /// A change of the machine or of a remote service in a form that is known to damage it.
 pub(crate) fn damages(effect: &Effect, action: &Action, levels: &Levels) -> bool {
     let bears = match effect.kind {
-        EffectKind::SystemChange | EffectKind::RemoteChange | EffectKind::ResourceUse => true,
+        EffectKind::SystemChange | EffectKind::RemoteDelete | EffectKind::ResourceUse => true,
         EffectKind::FileCreate | EffectKind::FileModify => action.facts.path(effect).is_some_and(|path| path.scope == Scope::System),
         _ => false,
     };

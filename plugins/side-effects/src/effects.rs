@@ -73,11 +73,12 @@ impl Judge<'_> {
             EffectKind::FileDelete => self.deletion(effect),
             EffectKind::SecretRead => self.secret(),
             EffectKind::UnseenCode => self.unseen_code(),
-            EffectKind::Network => self.network(effect),
+            EffectKind::Network | EffectKind::Send => self.network(effect),
             EffectKind::ProcessStart => process(self.levels.process, "end it when it is no longer needed"),
             EffectKind::ProcessStop => process(self.levels.process, "start it again"),
-            EffectKind::Publish | EffectKind::RemoteChange => self.remote(effect),
-            EffectKind::SystemChange | EffectKind::Persistence | EffectKind::Privilege => self.system(effect),
+            EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete => self.remote(effect),
+            EffectKind::Discard => self.discard(effect),
+            EffectKind::SystemChange | EffectKind::Persistence | EffectKind::Privilege | EffectKind::Evade => self.system(effect),
             EffectKind::ResourceUse => self.resources(effect),
             EffectKind::Other(name) => Left {
                 kind: SideEffectKind::Other(clip(name, EVIDENCE)),
@@ -131,6 +132,16 @@ impl Judge<'_> {
         }
     }
 
+    fn discard(&self, effect: &Effect) -> Left {
+        let kept = place::is_expendable(effect, &self.action.facts);
+        Left {
+            kind: SideEffectKind::Other("discard".to_owned()),
+            severity: if kept { Severity::Low } else { self.levels.file_deletion },
+            reversible: kept,
+            mitigation: if kept { "git holds it already" } else { "stash or commit it first" },
+        }
+    }
+
     fn secret(&self) -> Left {
         if critical::lets_secrets_leave(&self.action.facts) {
             return Left {
@@ -172,10 +183,14 @@ impl Judge<'_> {
 
     fn remote(&self, effect: &Effect) -> Left {
         let publish = effect.kind == EffectKind::Publish;
-        let name = if publish { "publish" } else { "remote-change" };
+        let name = effect.kind.as_str();
         let mitigation =
             if publish { "let a person agree first: others may fetch it at once" } else { "back the data up first, or try it on a copy" };
-        let severity = if critical::damages(effect, self.action, self.levels) { Severity::Critical } else { self.levels.publish };
+        let severity = match effect.kind {
+            _ if critical::damages(effect, self.action, self.levels) => Severity::Critical,
+            EffectKind::RemoteChange => self.levels.remote_change,
+            _ => self.levels.publish,
+        };
         Left { kind: SideEffectKind::Other(name.to_owned()), severity, reversible: false, mitigation }
     }
 
