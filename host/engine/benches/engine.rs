@@ -79,7 +79,7 @@ fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let source = Source::Builtin { name: name.clone().leak(), kind, digest, bytes };
     let name = if kind == Kind::ShellReader { "shell".into() } else { name };
-    Entry { name, source, settings: vec![], on_fault: OnFault::Block, limits: limits.clone(), shadow: false }
+    Entry { name, source, settings: vec![], handed: vec![], on_fault: OnFault::Block, limits: limits.clone(), shadow: false }
 }
 
 /// Compiling everything into an empty cache.

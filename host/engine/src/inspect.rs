@@ -55,6 +55,15 @@ pub struct Descriptor {
     pub settings: serde_json::Value,
 }
 
+impl Descriptor {
+    /// Whether it declares a setting of that name.
+    #[must_use]
+    pub fn declares(&self, setting: &str) -> bool {
+        let all = self.settings.as_array().into_iter().flatten();
+        all.filter_map(|declared| declared.get("key")?.as_str()).any(|key| key == setting)
+    }
+}
+
 /// Why a component cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {

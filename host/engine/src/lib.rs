@@ -27,6 +27,7 @@ mod kind;
 mod limits;
 mod plugin;
 mod reading;
+mod readings;
 mod set;
 mod settings;
 mod slots;
@@ -42,5 +43,6 @@ pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, LoadError, inspect
 pub use kind::Kind;
 pub use limits::{Limits, MAX_COMPONENT_BYTES};
 pub use plugin::{Entry, Source};
+pub use readings::{Memory, Remembered};
 pub use set::{Description, PluginSet, Progress, ReviewClock};
 pub use settings::{Setting, SettingValue};

@@ -52,6 +52,9 @@ pub struct Entry {
     pub source: Source,
     /// What its `prepare` gets.
     pub settings: Vec<Setting>,
+    /// What it gets beside `settings` where it is a pattern whose descriptor declares a setting of that name
+    /// and `settings` does not say it.
+    pub handed: Vec<Setting>,
     /// What its faults mean.
     pub on_fault: OnFault,
     /// What each call may use up.
@@ -160,7 +163,7 @@ impl Slot {
         let remembered = known.card.take();
         let prepared = match &remembered {
             Some(card) => card.prepared.clone(),
-            None => prepare(engine, &world, entry, &known.inspection.digest, now_ms)?,
+            None => prepare(engine, &world, entry, &known.inspection, now_ms)?,
         };
         known.remember(engine, entry, remembered.as_ref(), code, &prepared);
         known.bytes = None;
@@ -264,7 +267,8 @@ fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
         Source::Builtin { digest, .. } => [b"builtin", digest.as_bytes()],
         Source::File(path) => [b"file", path.as_os_str().as_bytes()],
     };
-    cache.card_name(&source, &settings::digest(&entry.settings))
+    let all: Vec<Setting> = entry.settings.iter().chain(&entry.handed).cloned().collect();
+    cache.card_name(&source, &settings::digest(&all))
 }
 
 /// Reads a file and stamps the very file that was read.
@@ -283,15 +287,22 @@ fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
     Ok((bytes, Stamp::of(&metadata)))
 }
 
-fn prepare(engine: &Engine, world: &World, entry: &Entry, digest: &str, now_ms: u64) -> Result<Vec<u8>, Failure> {
-    let settings: Vec<types::Setting> = to_wit::settings(&entry.settings);
+fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspection, now_ms: u64) -> Result<Vec<u8>, Failure> {
+    let declared = |setting: &&Setting| {
+        let said = entry.settings.iter().any(|own| own.key == setting.key);
+        !said
+            && inspection.kind == Kind::Pattern
+            && inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.declares(&setting.key))
+    };
+    let all: Vec<Setting> = entry.settings.iter().chain(entry.handed.iter().filter(declared)).cloned().collect();
+    let settings: Vec<types::Setting> = to_wit::settings(&all);
     let seat = Seat {
         limits: &entry.limits,
         answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
         now_ms,
         // Loading is not part of a review's time; fuel ends it.
         deadline: None::<Instant>,
-        seed: digest,
+        seed: &inspection.digest,
         details: &|_| None,
     };
     let called: Called<Vec<u8>> = world::call(

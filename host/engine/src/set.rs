@@ -7,6 +7,7 @@ use crate::faults::Failure;
 use crate::inspect::{Inspection, LoadError};
 use crate::kind::Kind;
 use crate::plugin::{Entry, Loaded, Slot, Source};
+use crate::readings::{self, Memory, Readings, Remembered};
 use crate::slots::Slots;
 use crate::state::{Seat, State};
 use crate::world::{self, Called, Said, World, ready, wrong_world};
@@ -17,7 +18,7 @@ use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report,
 use portcullis_core::plugins::{Answer, Details, Plugins};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmtime::Store;
 
 /// The time of a review.
@@ -42,6 +43,10 @@ pub struct PluginSet {
     now_ms: u64,
     reader: Slot,
     slots: Slots,
+    /// The pattern plugins that are asked; none for all.
+    patterns: Option<Vec<String>>,
+    /// How command lines were read; none in a command that ends after one.
+    readings: Option<Readings>,
     /// Files that are no plugin were reported in this review.
     strangers_told: bool,
 }
@@ -99,6 +104,8 @@ impl PluginSet {
             now_ms: clock.now_ms,
             reader: Slot::new(shell_reader),
             slots: Slots::new(entries.into_iter().map(Slot::new).collect()),
+            patterns: None,
+            readings: None,
             strangers_told: false,
         })
     }
@@ -108,6 +115,22 @@ impl PluginSet {
         self.now_ms = now_ms;
         self.backstop.begin();
         self.strangers_told = false;
+    }
+
+    /// Asks these pattern plugins alone.
+    pub fn ask_patterns(&mut self, names: Vec<String>) {
+        self.patterns = Some(names);
+    }
+
+    /// Remembers how command lines were read.
+    pub fn remember(&mut self, memory: Memory) {
+        self.readings = Some(Readings::new(memory));
+    }
+
+    /// How often what was remembered answered.
+    #[must_use]
+    pub fn remembered(&self) -> Remembered {
+        self.readings.as_ref().map(|readings| readings.count).unwrap_or_default()
     }
 
     /// Names of the plugins whose answers do not count.
@@ -187,6 +210,7 @@ impl PluginSet {
         for slot in self.slots.all() {
             let name = slot.entry.name.clone();
             match slot.kind(&self.engine) {
+                Some(Kind::Pattern) if self.patterns.as_ref().is_some_and(|names| !names.contains(&name)) => {}
                 Some(found) if found == kind && !ended && slot.waits_for_outcome(&self.engine) => {}
                 Some(found) if found == kind => {
                     answers.push(turn.take(slot, &mut self.backstop, |loaded, store| ask(&name, loaded, store), &accept));
@@ -200,16 +224,7 @@ impl PluginSet {
         answers
     }
 
-    fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
-        let engine = &self.engine;
-        let at = self.slots.all().iter().position(|slot| slot.entry.name == name)?;
-        let slot = self.slots.all().get_mut(at)?;
-        slot.kind(engine).is_none_or(|found| found == kind).then_some(at)
-    }
-}
-
-impl Plugins for PluginSet {
-    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
+    fn read_anew(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
         use crate::bindings::shell_reader::exports::portcullis::shell::reader::Surroundings;
         let surroundings = Surroundings { cwd: cwd.to_owned(), home: home.to_owned() };
         let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
@@ -221,6 +236,27 @@ impl Plugins for PluginSet {
         };
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
         turn.take(&mut self.reader, &mut self.backstop, ask, reading::reading).result
+    }
+
+    fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
+        let engine = &self.engine;
+        let at = self.slots.all().iter().position(|slot| slot.entry.name == name)?;
+        let slot = self.slots.all().get_mut(at)?;
+        slot.kind(engine).is_none_or(|found| found == kind).then_some(at)
+    }
+}
+
+impl Plugins for PluginSet {
+    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
+        let key = readings::key(text, cwd, home);
+        if let Some(known) = self.readings.as_mut().and_then(|readings| readings.get(&key, Instant::now())) {
+            return Ok(known);
+        }
+        let read = self.read_anew(text, cwd, home);
+        if let (Some(readings), Ok(reading)) = (&mut self.readings, &read) {
+            readings.keep(key, reading.clone(), Instant::now());
+        }
+        read
     }
 
     fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>> {

@@ -75,6 +75,7 @@ pub(crate) fn file_entry(name: &str, path: PathBuf) -> Entry {
         name: name.into(),
         source: Source::File(path),
         settings: Vec::new(),
+        handed: Vec::new(),
         on_fault: OnFault::Ask,
         limits: Limits::third_party(),
         shadow: false,
@@ -85,7 +86,15 @@ pub(crate) fn file_entry(name: &str, path: PathBuf) -> Entry {
 pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> Entry {
     let digest = blake3::hash(&bytes).to_hex().to_string();
     let source = Source::Builtin { name, kind, digest: digest.leak(), bytes: bytes.leak() };
-    Entry { name: name.into(), source, settings: Vec::new(), on_fault: OnFault::Block, limits: Limits::builtin(), shadow: false }
+    Entry {
+        name: name.into(),
+        source,
+        settings: Vec::new(),
+        handed: Vec::new(),
+        on_fault: OnFault::Block,
+        limits: Limits::builtin(),
+        shadow: false,
+    }
 }
 
 /// A shell reader that finds nothing in anything.
