@@ -4,7 +4,7 @@
 //! Guarded are
 //!
 //! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
-//!   organisation's configuration and the project's `.portcullis/config.toml`;
+//!   organisation's configuration, the project's `.portcullis/config.toml` and the files of custom rules;
 //! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any project's
 //!   `.claude/settings.json` and `.claude/settings.local.json`, wherever it lies: a client that is started
 //!   there later would do without hooks.
@@ -14,6 +14,7 @@
 //! of them takes the hooks away. Nor is the client's own program, which updates itself.
 
 use crate::client::claude::settings::{Folders, Scope};
+use crate::config::rules::RulesFile;
 use crate::places::{PROJECT_FILE, Places};
 use portcullis_core::policy::Guarded;
 use std::collections::BTreeMap;
@@ -26,13 +27,14 @@ const KEY: &str = "the key of Portcullis";
 const PROGRAM: &str = "the program of Portcullis";
 const ORGANISATION: &str = "the organisation's configuration of Portcullis";
 const OF_PROJECT: &str = "the project's configuration of Portcullis";
+const RULES: &str = "the rules of Portcullis";
 const SETTINGS: &str = "the client's settings, which name its hooks";
 const PLUGINS: &str = "the client's plugins, which bring hooks";
 const MANAGED: &str = "the client's managed settings, which name its hooks";
 
 /// What is guarded for an event in `cwd`, as it is on the disk now.
 #[must_use]
-pub fn installed(places: &Places, plugins: &Path, cwd: &str) -> Vec<Guarded> {
+pub fn installed(places: &Places, plugins: &Path, rules: &[RulesFile], cwd: &str) -> Vec<Guarded> {
     let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let project = named.unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
@@ -51,6 +53,12 @@ pub fn installed(places: &Places, plugins: &Path, cwd: &str) -> Vec<Guarded> {
     list.client(&Folders { person: person.join(".claude"), ..Folders::from_environment(person, Path::new(cwd)) });
     if let Some(project) = &places.project {
         list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
+    }
+    for file in rules {
+        match places.project.as_ref().and_then(|project| Some((project, file.path.strip_prefix(project).ok()?))) {
+            Some((project, name)) if file.of_project => list.in_project(project, name, RULES),
+            _ => list.add(&file.path, RULES),
+        }
     }
     list.anywhere();
     list.entries
@@ -198,7 +206,7 @@ mod tests {
         fs::write(root.join("dotfiles/settings.json"), "{}").unwrap();
         symlink(root.join("dotfiles/settings.json"), root.join("home/.claude/settings.json")).unwrap();
         fs::write(cwd.join(".claude/settings.json"), "{}").unwrap();
-        let list = installed(&places, &root.join("wasm"), &cwd.display().to_string());
+        let list = installed(&places, &root.join("wasm"), &[], &cwd.display().to_string());
         let find = |path: &str| list.iter().find(|entry| entry.path == root.join(path).display().to_string());
         for path in [
             "home/.config/portcullis",

@@ -14,6 +14,8 @@ mod paint;
 mod pause;
 mod places;
 mod recording;
+mod restorable;
+mod rules;
 mod runtime;
 mod show;
 mod workspace;
@@ -57,8 +59,14 @@ enum Command {
     Review(commands::review::Arguments),
     /// Review recorded sessions again: hook payloads, journals, Claude Code transcripts, trajectories
     Replay(commands::replay::Arguments),
+    /// Judge labelled actions and say how often the verdict is right
+    Eval(commands::eval::Arguments),
     /// Show why a review came out as it did
     Explain(commands::explain::Arguments),
+    /// Say whether a review was right. For a person
+    Feedback(commands::feedback::Arguments),
+    /// Count reviews, their time and what people thought of them: Prometheus text, or JSON
+    Metrics(commands::metrics::Arguments),
     /// Look at the journal
     #[command(subcommand)]
     Audit(commands::audit::Command),
@@ -69,6 +77,9 @@ enum Command {
     Allow(commands::allow::Arguments),
     /// Begin a new journal where the old one is damaged. For a person at a terminal
     Recover(commands::recover::Arguments),
+    /// Look at rules: all of them, what is wrong with those in files, what their conditions can see
+    #[command(subcommand)]
+    Rules(commands::rules::Command),
     /// Look at the configuration: what holds and why, what is wrong, the schema for editors
     #[command(subcommand)]
     Config(commands::config::Command),
@@ -122,9 +133,13 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Uninstall(arguments) => commands::uninstall::run(&arguments),
         Command::Review(arguments) => commands::review::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Eval(arguments) => commands::eval::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Feedback(arguments) => commands::feedback::run(&arguments),
+        Command::Metrics(arguments) => commands::metrics::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Config(command) => commands::config::run(&command),
+        Command::Rules(command) => commands::rules::run(&command),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),
         Command::Allow(arguments) => commands::allow::run(&arguments),

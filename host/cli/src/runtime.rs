@@ -1,8 +1,8 @@
 //! What every command that reviews needs: configuration, home, plugins, masker, put together once.
 
-use crate::config::Config;
+use crate::config::{Config, PluginConfig, plugins};
 use crate::places::Places;
-use crate::{guarded, workspace};
+use crate::{guarded, rules, workspace};
 use anyhow::{Context, Result};
 use portcullis_builtin::Builtin;
 use portcullis_core::action::StepDetail;
@@ -12,11 +12,17 @@ use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
+use portcullis_core::policy::Mode;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
-use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
+use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, Memory, PluginSet, ReviewClock, Setting, SettingValue, Source};
 use portcullis_store::{Home, NewRecord};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Secrets are masked under this key where the answer must not depend on the installation.
+pub const REPLAY_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
 
 /// Third-party components end with this.
 const COMPONENT: &str = "wasm";
@@ -61,9 +67,12 @@ impl Reviewer {
         let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?;
         let mut entries: Vec<Entry> = portcullis_builtin::ALL
             .iter()
-            .filter(|builtin| enabled(&setup.config, builtin.name))
+            .filter(|builtin| enabled(&setup.config, builtin.name) && builtin.name != rules::PLUGIN)
             .map(|builtin| builtin_entry(builtin, &setup.config))
             .collect();
+        if enabled(&setup.config, rules::PLUGIN) {
+            entries.extend(rules::entries(&setup.config));
+        }
         for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
             let entry = file_entry(path, &setup.config);
             if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
@@ -71,8 +80,12 @@ impl Reviewer {
             }
         }
         unknown_plugins(&setup.config, |name| entries.iter().any(|entry| entry.name == name))?;
+        let patterns = setup.config.patterns.enabled.clone();
         let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
-        let plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
+        let mut plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
+        if let Some(names) = patterns {
+            plugins.ask_patterns(names);
+        }
         let masker = Masker::new(setup.mask_key, &setup.config.policy.personal_data);
         Ok(Self { plugins, config: setup.config, masker, person: setup.person, observes: setup.observes, places: None })
     }
@@ -82,6 +95,12 @@ impl Reviewer {
     /// # Errors
     /// As for `new`.
     pub fn installed(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64) -> Result<Self> {
+        rules::prove(&config, home)?;
+        let mut config = config;
+        if config.policy.mode == Mode::Async {
+            // The client takes one answer to a question: it comes when the review is done.
+            config.policy.mode = Mode::Blocking;
+        }
         let reviewer = Self::new(Setup {
             config,
             extra,
@@ -92,6 +111,16 @@ impl Reviewer {
             person: places.person.clone(),
         })?;
         Ok(Self { places: Some(places.clone()), ..reviewer })
+    }
+
+    /// Remembers how command lines were read, where the configuration has it so: for commands that review
+    /// more than one action.
+    pub fn remember(&mut self) {
+        let cache = self.config.cache;
+        let size = usize::try_from(cache.max_size).ok().and_then(NonZeroUsize::new);
+        if let (true, Some(size)) = (cache.enabled, size) {
+            self.plugins.remember(Memory { size, ttl: Duration::from_secs(cache.ttl_minutes.saturating_mul(60)) });
+        }
     }
 
     /// The configuration that it works with.
@@ -113,7 +142,7 @@ impl Reviewer {
         let before = matches!(event.kind, EventKind::BeforeTool(_));
         self.config.policy.guarded = match &self.places {
             _ if !before => Vec::new(),
-            Some(places) => guarded::installed(places, &self.config.plugins_dir, &event.cwd),
+            Some(places) => guarded::installed(places, &self.config.plugins_dir, &self.config.rules.files, &event.cwd),
             None => guarded::by_name(home, &event.cwd),
         };
         let (observes, policy) = (self.observes, &self.config.policy);
@@ -157,16 +186,42 @@ fn enabled(config: &Config, name: &str) -> bool {
     config.plugins.get(name).and_then(|plugin| plugin.enabled) != Some(false)
 }
 
-fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
+/// A builtin plugin as the configuration wants it.
+pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
     let said = config.plugins.get(builtin.name);
     Entry {
         name: builtin.name.to_owned(),
         source: Source::Builtin { name: builtin.name, kind: kind(builtin.kind), digest: builtin.digest, bytes: builtin.bytes },
-        settings: said.map(|plugin| plugin.settings.clone()).unwrap_or_default(),
+        settings: settings(said, builtin, config),
+        handed: Vec::new(),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Block),
         limits: Limits::builtin(),
         shadow: false,
     }
+}
+
+/// A builtin plugin's settings: its own, and what is handed to those that declare it.
+fn settings(said: Option<&PluginConfig>, builtin: &Builtin, config: &Config) -> Vec<Setting> {
+    let mut settings = said.map(|plugin| plugin.settings.clone()).unwrap_or_default();
+    let known = if builtin.kind == portcullis_builtin::Kind::Pattern { handed(config) } else { Vec::new() };
+    if known.is_empty() {
+        return settings;
+    }
+    let declared = plugins::declared(builtin.name).unwrap_or_default();
+    for setting in known {
+        let own = settings.iter().any(|own| own.key == setting.key);
+        if !own && declared.iter().any(|declared| declared.key == setting.key) {
+            settings.push(setting);
+        }
+    }
+    settings.sort_by(|a, b| a.key.cmp(&b.key));
+    settings
+}
+
+/// What every pattern plugin gets that declares it and is not told otherwise.
+fn handed(config: &Config) -> Vec<Setting> {
+    let value = config.patterns.sensitivity.clone().map(SettingValue::Text);
+    value.map(|value| Setting { key: "sensitivity".into(), value }).into_iter().collect()
 }
 
 const fn kind(kind: portcullis_builtin::Kind) -> Kind {
@@ -186,6 +241,7 @@ fn file_entry(path: &Path, config: &Config) -> Entry {
     Entry {
         source: Source::File(path.to_owned()),
         settings: said.map(|plugin| plugin.settings.clone()).unwrap_or_default(),
+        handed: handed(config),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Ask),
         limits: Limits::third_party(),
         shadow: false,
@@ -222,6 +278,18 @@ pub fn plugins_are_there(config: &Config) -> Result<()> {
 
 /// A setting for a plugin that is not there is a mistake: its owner thinks that a check runs.
 fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()> {
+    for name in config.patterns.enabled.iter().flatten() {
+        let builtin = portcullis_builtin::find(name);
+        if builtin.is_some_and(|builtin| builtin.kind != portcullis_builtin::Kind::Pattern) {
+            anyhow::bail!("`patterns.enabled` holds `{name}`, which is no pattern; name pattern plugins, or `all`");
+        }
+        if builtin.is_none() && !loaded(name) {
+            let folder = config.plugins_dir.display();
+            anyhow::bail!(
+                "`patterns.enabled` holds `{name}`, but no builtin pattern has that name and `{folder}` holds no `{name}.{COMPONENT}`"
+            );
+        }
+    }
     for (name, said) in &config.plugins {
         let switched_off = said.enabled == Some(false);
         let known = loaded(name) || portcullis_builtin::find(name).is_some() || name == portcullis_builtin::SHELL_READER.name;

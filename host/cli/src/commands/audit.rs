@@ -49,9 +49,9 @@ pub struct Show {
 
 #[derive(clap::Args)]
 pub struct Export {
-    /// The exporter plugin
-    #[arg(long, default_value = "jsonl")]
-    exporter: String,
+    /// The exporter plugin; without it the one that `audit.export_format` names
+    #[arg(long)]
+    exporter: Option<String>,
     /// Of this session
     #[arg(long)]
     session: Option<String>,
@@ -128,10 +128,12 @@ fn export(arguments: &Export) -> Result<u8> {
     let store = open()?;
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    let mut reviewer = Reviewer::installed(&places, &home, Config::load(&places, Some(&home))?, &[], super::hook::now())?;
+    let config = Config::load(&places, Some(&home))?;
+    let exporter = arguments.exporter.clone().unwrap_or_else(|| config.audit.export_format.clone());
+    let mut reviewer = Reviewer::installed(&places, &home, config, &[], super::hook::now())?;
     let known = reviewer.plugins.names(Kind::AuditExporter);
-    if !known.contains(&arguments.exporter) {
-        bail!("there is no exporter `{}`; there are {}", arguments.exporter, known.join(", "));
+    if !known.contains(&exporter) {
+        bail!("there is no exporter `{}`; there are {}", exporter, known.join(", "));
     }
     let mut sink = sink(arguments)?;
     let mut after = arguments.after;
@@ -147,7 +149,7 @@ fn export(arguments: &Export) -> Result<u8> {
         after = Some(last.sequence);
         count += batch.len() as u64;
         let records = batch.iter().map(for_exporter).collect::<Result<Vec<_>>>()?;
-        let answer = reviewer.plugins.render(&arguments.exporter, &records, first).ok_or_else(|| anyhow!("the exporter is gone"))?;
+        let answer = reviewer.plugins.render(&exporter, &records, first).ok_or_else(|| anyhow!("the exporter is gone"))?;
         let rendered = answer.result.map_err(|fault| anyhow!("{fault}"))?;
         match sink.write_all(&rendered.bytes) {
             // Whoever read it has seen enough.

@@ -9,6 +9,7 @@ use crate::places::Places;
 use crate::runtime;
 use anyhow::{Result, bail};
 use portcullis_core::text::one_line;
+use portcullis_engine::SettingValue as Value;
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -61,13 +62,16 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
         let keys: Vec<Json> = rows(&settled).iter().map(|row| row.json(&settled)).collect();
         let ignored: Vec<Json> = settled.ignored.iter().map(|ignored| ignored_json(ignored, &settled)).collect();
         let files: Vec<Json> = settled.files.iter().map(|(layer, path)| json!({ "layer": layer.as_str(), "path": path })).collect();
-        paint::print(&format!("{}\n", json!({ "files": files, "keys": keys, "ignored": ignored })));
+        paint::print(&format!("{}\n", json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })));
         return Ok(0);
     }
     for row in rows(&settled) {
         let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
         let path = one_line(&row.path, MOST_SHOWN);
         paint::print(&format!("{path:<40} {}  {}\n", paint::bold(format!("{value:<16}")), paint::dim(row.origin(&settled))));
+    }
+    for note in notes(&settled) {
+        paint::print(&format!("\n{}: {note}\n", paint::warn("note")));
     }
     if !settled.ignored.is_empty() {
         paint::print(&format!("\n{}\n", paint::warn("does not count")));
@@ -80,10 +84,23 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
     Ok(0)
 }
 
+/// What the values do not say by themselves.
+fn notes(settled: &Settled) -> Vec<&'static str> {
+    let is = |path: &str, value: Value| keys::named(path).and_then(|key| settled.value(key)) == Some(value);
+    let mut notes = Vec::new();
+    if is("mode", Value::Text("async".into())) {
+        notes.push("with `mode = \"async\"` the hook decides before it answers, as with \"blocking\": a client takes one answer");
+    }
+    if is("reviewer.enabled", Value::Flag(false)) {
+        notes.push("with `reviewer.enabled = false` nothing is reviewed: what the agent does is recorded as unreviewed");
+    }
+    notes
+}
+
 /// A key with the value that holds.
 struct Row<'a> {
     path: String,
-    value: Option<portcullis_engine::SettingValue>,
+    value: Option<Value>,
     entry: Option<&'a Entry>,
 }
 

@@ -1,9 +1,15 @@
 //! `portcullis explain ID`: why a review came out as it did.
 
+use crate::config::Config;
+use crate::places::Places;
+use crate::restorable::{self, Restorable};
+use crate::runtime::Reviewer;
 use crate::{paint, show};
 use anyhow::{Result, bail};
 use portcullis_core::record::Record;
-use portcullis_store::{Store, Stored};
+use portcullis_core::text::one_line;
+use portcullis_store::{Home, Store, Stored};
+use serde_json::Value;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -17,13 +23,34 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let store = super::audit::open()?;
     let stored = stored(&store, &arguments.id)?;
+    let record: Record = serde_json::from_str(&stored.record.document)?;
+    let restorable = restorable(&record);
+    let feedback = super::feedback::of(&store, &record.id)?;
     if arguments.json {
-        paint::print(&format!("{}\n", super::audit::json(&stored)?));
+        let mut document: Value = serde_json::from_str(&super::audit::json(&stored)?)?;
+        if let Some(document) = document.as_object_mut() {
+            document.insert("explanation".into(), show::explanation(&record, restorable.as_ref()));
+            document.insert("feedback".into(), feedback.iter().map(|record| Value::Object(record.details.clone())).collect());
+        }
+        paint::print(&format!("{document}\n"));
         return Ok(0);
     }
-    let record: Record = serde_json::from_str(&stored.record.document)?;
-    paint::print(&show::page(&record));
+    paint::print(&show::page(&record, true, restorable.as_ref()));
+    for said in &feedback {
+        paint::print(&format!("\n{}  {}\n", paint::bold("feedback"), paint::dim(format!("{} UTC", paint::time(said.at)))));
+        paint::print(&format!("  {}\n", one_line(&said.summary, 400)));
+    }
     Ok(0)
+}
+
+/// What git could change; none where this installation cannot review: what it recorded is told all the same.
+fn restorable(record: &Record) -> Option<Restorable> {
+    let cwd = record.action.as_ref().map(|action| action.cwd.as_str())?;
+    let places = Places::for_event(cwd).ok()?;
+    let home = Home::open(&places.state).ok()?;
+    let config = Config::load(&places, Some(&home)).ok()?;
+    let mut reviewer = Reviewer::installed(&places, &home, config, &[], record.at).ok()?;
+    restorable::restorable(record, &mut reviewer)
 }
 
 /// The record that a person names by its id, the beginning of one, or `last`.

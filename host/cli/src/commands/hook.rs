@@ -3,6 +3,7 @@
 //! Whatever goes wrong, the client gets a valid answer under the fault policy, and a record is written
 //! where one can be. The answer leaves only when its record is durable, with one write.
 
+use super::metrics;
 use crate::client::claude::handlers::Invocation;
 use crate::client::claude::put_back;
 use crate::completeness;
@@ -27,7 +28,7 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The agents whose hooks we answer.
 pub const AGENTS: &[&str] = &["claude"];
@@ -78,7 +79,7 @@ fn deliver(answer: &Answer) -> u8 {
 
 /// The answer, and whether work waits for `maintain`.
 fn answer(input: &[u8]) -> (Answer, bool) {
-    let now = now();
+    let (now, begun) = (now(), Instant::now());
     let event = match claude::parse(input) {
         Ok(event) => event,
         Err(error) => return (unreadable(&error, now), false),
@@ -86,7 +87,7 @@ fn answer(input: &[u8]) -> (Answer, bool) {
     if pipeline::is_neutral(&event) {
         return (claude::render(&event.name, &Reply::default()), false);
     }
-    match review(&event, input, now) {
+    match review(&event, input, now, begun) {
         Ok((reply, waits)) => (claude::render(&event.name, &reply), waits),
         Err(fault) => {
             record_fault(&fault, Some(&event.name), Some(&event.session), now);
@@ -104,9 +105,9 @@ fn for_event(event: &Event, fault: &Fault) -> Reply {
     }
 }
 
-fn review(event: &Event, input: &[u8], now: u64) -> Result<(Reply, bool), Fault> {
+fn review(event: &Event, input: &[u8], now: u64, begun: Instant) -> Result<(Reply, bool), Fault> {
     let places = Places::for_event(&event.cwd).map_err(configuration)?;
-    review_in(&places, event, input, now).map_err(|fault| {
+    review_in(&places, event, input, now, begun).map_err(|fault| {
         // Who only observes does not refuse for a fault of ours either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
     })
@@ -114,18 +115,18 @@ fn review(event: &Event, input: &[u8], now: u64) -> Result<(Reply, bool), Fault>
 
 /// Whether the configuration or a person's pause says to observe, where either can still be told.
 fn observes(places: &Places, now: u64) -> bool {
-    Config::load(places, None).is_ok_and(|config| config.policy.mode == Mode::Observe)
+    Config::load(places, None).is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
         || Home::open(&places.state).is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
 }
 
 /// Reviews and commits. Also says whether work waits for `maintain`.
-fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(Reply, bool), Fault> {
+fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Instant) -> Result<(Reply, bool), Fault> {
     // The home first: where both are one folder, what is wrong with it is the better message.
     let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
     let mut config = Config::load(places, Some(&home)).map_err(configuration)?;
     // A file that no person's command wrote pauses nothing; `doctor` and the start of a session name it.
     let pause = pause::current(&home, now).ok().flatten();
-    if pause.is_some() {
+    if pause.is_some() && config.policy.mode != Mode::Off {
         config.policy.mode = Mode::Observe;
     }
     let durability = config.durability;
@@ -155,7 +156,11 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64) -> Result<(
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
         let around = Circumstances { exceptions: &exceptions, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
-        let reviewed = reviewer.review(event, state, now, &around, &details);
+        let mut reviewed = reviewer.review(event, state, now, &around, &details);
+        if let Some(record) = reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review) {
+            // Beside what a replay gives again: how long the agent waited, up to the commit.
+            record.details.insert(metrics::REVIEW_US.into(), micros(begun).into());
+        }
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().map(to_store).collect();
         let (session_state, agent_state) = (Some(session_state), Some(agent_state));
@@ -266,6 +271,10 @@ fn record_fault(fault: &Fault, event: Option<&str>, session: Option<&str>, now: 
     };
     // The answer carries the fault in any case.
     let _ = written();
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Milliseconds since 1970; a clock before that counts as 1970.

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::recording::{self, EPOCH, Item, Recording};
-use crate::runtime::{Circumstances, Reviewer, Setup, code_cache, detail};
+use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache, detail};
 use crate::show;
 use anyhow::Result;
 use portcullis_core::record::{Record, RecordKind};
@@ -21,7 +21,7 @@ use portcullis_store::Home;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -51,28 +51,11 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Secrets are masked under this key, so that a replay does not depend on the installation.
-const MASK_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
-
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.claude {
         return claude::run(arguments);
     }
-    let places = Places::from_environment()?.without_project();
-    let home = Home::open(&places.state)?;
-    let config = match &arguments.config_file {
-        Some(path) => Config::read_file(path, &places)?,
-        None => Config::load(&places, Some(&home))?,
-    };
-    let mut reviewer = Reviewer::new(Setup {
-        config,
-        extra: &arguments.plugin,
-        clock: ReviewClock { now_ms: EPOCH, backstop: None },
-        observes: false,
-        mask_key: MASK_KEY,
-        cache: Some(code_cache(&home)),
-        person: "/home/user".into(),
-    })?;
+    let mut reviewer = reviewer(arguments.config_file.as_deref(), &arguments.plugin)?;
     let mut sum = Sum::default();
     for path in &arguments.files {
         for recording in recording::read(path)? {
@@ -85,6 +68,40 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         paint::print(&sum.text());
     }
     Ok(0)
+}
+
+/// What reviews recordings: [`apart`], remembering how a command line was read.
+///
+/// # Errors
+/// Configuration or plugins cannot be used.
+pub fn reviewer(config_file: Option<&Path>, plugins: &[PathBuf]) -> Result<Reviewer> {
+    let mut reviewer = apart(config_file, plugins)?;
+    reviewer.remember();
+    Ok(reviewer)
+}
+
+/// What reviews actions apart from any session of this machine: depends on them, the plugins and the
+/// configuration alone.
+///
+/// # Errors
+/// Configuration or plugins cannot be used.
+pub fn apart(config_file: Option<&Path>, plugins: &[PathBuf]) -> Result<Reviewer> {
+    let places = Places::from_environment()?.without_project();
+    let home = Home::open(&places.state)?;
+    let config = match config_file {
+        Some(path) => Config::read_file(path, &places)?,
+        None => Config::load(&places, Some(&home))?,
+    };
+    crate::rules::prove(&config, &home)?;
+    Reviewer::new(Setup {
+        config,
+        extra: plugins,
+        clock: ReviewClock { now_ms: EPOCH, backstop: None },
+        observes: false,
+        mask_key: REPLAY_KEY,
+        cache: Some(code_cache(&home)),
+        person: "/home/user".into(),
+    })
 }
 
 /// Reviews one session from its beginning.
@@ -130,7 +147,7 @@ fn why(record: &Record) {
 fn telling(record: &Record) -> bool {
     match record.kind {
         RecordKind::Review => record.verdict().is_some_and(|verdict| verdict > Verdict::Allow),
-        RecordKind::Intervention | RecordKind::Unreviewed | RecordKind::Fault | RecordKind::Exception => true,
+        RecordKind::Intervention | RecordKind::Unreviewed | RecordKind::Fault | RecordKind::Exception | RecordKind::Feedback => true,
         RecordKind::Outcome | RecordKind::Session | RecordKind::Configuration => !record.detections.is_empty() || !record.faults.is_empty(),
     }
 }
@@ -191,7 +208,7 @@ impl Sum {
             RecordKind::Review => self.reviews += 1,
             RecordKind::Outcome | RecordKind::Unreviewed => self.outcomes += 1,
             RecordKind::Intervention => add(&mut self.interventions, &record.subject),
-            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception => {}
+            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Feedback => {}
         }
         if let Some(verdict) = record.verdict() {
             add(&mut self.verdicts, verdict.as_str());

@@ -4,7 +4,7 @@ use crate::commands::hook::now;
 use crate::config::Config;
 use crate::places::Places;
 use crate::runtime::{Circumstances, Reviewer};
-use crate::{paint, read_file_or_stdin, show};
+use crate::{paint, read_file_or_stdin, restorable, show};
 use anyhow::{Context, Result, bail};
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::score::Verdict;
@@ -40,10 +40,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut reviewer = Reviewer::installed(&places, &home, config, &arguments.plugin, now)?;
     let reviewed = reviewer.review(&event, State::default(), now, &Circumstances::default(), &|_| None);
     let Some(record) = reviewed.records.first() else { bail!("`{}` is answered neutrally: there is nothing to review", event.name) };
+    let restorable = restorable::restorable(record, &mut reviewer);
     if arguments.json {
-        paint::print(&format!("{}\n", record.document()));
+        let mut document: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&record.document())?;
+        document.insert("explanation".into(), show::explanation(record, restorable.as_ref()));
+        paint::print(&format!("{}\n", serde_json::to_string(&document)?));
     } else {
-        reviewed.records.iter().for_each(|record| paint::print(&show::page(record)));
+        let told = |at: usize| if at == 0 { restorable.as_ref() } else { None };
+        reviewed.records.iter().enumerate().for_each(|(at, record)| paint::print(&show::page(record, false, told(at))));
     }
     Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) { OBJECTED } else { 0 })
 }

@@ -93,6 +93,7 @@ fn stand(folder: &Path) -> Stand {
     }
     match pause::current(&home, now()) {
         Ok(Some(pause)) => Stand::Paused(pause.until),
+        _ if config.policy.mode == Mode::Off => Stand::Off("`reviewer.enabled` is false: nothing is reviewed".to_owned()),
         _ if config.policy.mode == Mode::Observe => Stand::Observing,
         _ => Stand::Guarding,
     }

@@ -6,6 +6,7 @@
 
 use super::keys::{Key, Project, toml_text};
 use super::parse::{Document, Pipeline, Said};
+use super::rules;
 use portcullis_engine::SettingValue as Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -102,6 +103,8 @@ pub enum Why {
     Overridden(Layer),
     /// It holds for the whole installation, and no project changes it.
     Global,
+    /// The organisation and the person alone say it.
+    Owner,
 }
 
 impl Layer {
@@ -123,6 +126,7 @@ impl Why {
             Self::Overridden(Layer::Managed) => "the organisation's file says otherwise",
             Self::Overridden(_) => "your own file says otherwise",
             Self::Global => "it holds for the whole installation, and no project changes it",
+            Self::Owner => "no project says it, only you and your organisation",
         }
     }
 }
@@ -155,7 +159,13 @@ impl Settled {
     fn take(&mut self, layer: Layer, pipeline: Option<&str>, said: &[Said]) {
         for said in said {
             let origin = Origin { layer, pipeline: pipeline.map(str::to_owned), tightened: false };
-            let before = self.entries.insert(said.path.clone(), Entry { said: said.clone(), origin });
+            let before = self.entries.remove(&said.path);
+            let added = before.as_ref().and_then(|before| rules::added(said, &before.said));
+            let together = added.is_some();
+            self.entries.insert(said.path.clone(), Entry { said: added.unwrap_or_else(|| said.clone()), origin });
+            if together {
+                continue;
+            }
             if let Some(before) = before.filter(|before| before.origin.layer != layer && before.said.value != said.value) {
                 self.ignored.push(Ignored::of(&before.said, before.origin.layer, Why::Overridden(layer)));
             }
@@ -186,8 +196,9 @@ impl Settled {
 
     /// `spoken` tells of which keys a file speaks that goes before the project's.
     fn project_says(&mut self, said: &Said, pipeline: Option<&str>, trusted: bool, spoken: &BTreeMap<String, Layer>) {
-        if said.key.is_global() {
-            self.ignored.push(Ignored::of(said, Layer::Project, Why::Global));
+        if said.key.is_owners() {
+            let why = if said.key.is_global() { Why::Global } else { Why::Owner };
+            self.ignored.push(Ignored::of(said, Layer::Project, why));
             return;
         }
         let spoken = spoken.get(&said.path).copied();
@@ -221,7 +232,15 @@ impl Ignored {
 fn tighten(said: &Said, current: &Value) -> Option<Value> {
     match (said.key.project, &said.value, current) {
         (Project::Least, Value::Integer(wanted), Value::Integer(current)) => Some(Value::Integer(*wanted.min(current))),
+        (Project::Least, Value::Decimal(wanted), Value::Decimal(current)) => Some(Value::Decimal(wanted.min(*current))),
+        (Project::Most, Value::Decimal(wanted), Value::Decimal(current)) => Some(Value::Decimal(wanted.max(*current))),
         (Project::True, Value::Flag(true), _) => Some(Value::Flag(true)),
+        (Project::False, Value::Flag(false), _) => Some(Value::Flag(false)),
+        (Project::Later, Value::Text(wanted), Value::Text(current)) => said.key.later(wanted, current).map(|word| Value::Text(word.into())),
+        (Project::Within, Value::Texts(wanted), Value::Texts(current)) if current.is_empty() => {
+            let within = wanted.iter().filter(|glob| !glob.starts_with(['/', '~'])).cloned().collect::<Vec<_>>();
+            (!within.is_empty()).then_some(Value::Texts(within))
+        }
         (Project::TrueIfBuiltin, Value::Flag(true), _) if portcullis_builtin::find(&said.name).is_some() => Some(Value::Flag(true)),
         (Project::Word(word), Value::Text(wanted), _) if wanted == word => Some(said.value.clone()),
         (Project::Union, Value::Texts(wanted), Value::Texts(current)) => {

@@ -6,10 +6,13 @@
 
 pub mod file;
 pub mod keys;
+pub mod kinds;
 pub mod layers;
+mod order;
 pub mod parse;
 pub mod plugins;
 pub mod problem;
+pub mod rules;
 pub mod schema;
 pub mod trust;
 
@@ -17,7 +20,11 @@ use crate::places::{PROJECT_FILE, Places};
 use anyhow::Result;
 use layers::{Entry, Ignored, Layer, Read, Scene, Settled, Why};
 use portcullis_core::fault::OnFault;
-use portcullis_core::policy::{InterventionPolicy, LimitPolicy, Mode, Policy, ScopePolicy, Strategy};
+use portcullis_core::intervene::Kind as Intervention;
+use portcullis_core::policy::{
+    DecisionPolicy, Detail, InterventionPolicy, LimitPolicy, Mode, Policy, RationalityThresholds, RiskThresholds, ScopePolicy, Strategy,
+};
+use portcullis_core::score::Score;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_store::{Durability, Home};
@@ -39,6 +46,14 @@ pub struct Config {
     pub plugins_dir: PathBuf,
     /// What is said of single plugins, by name.
     pub plugins: BTreeMap<String, PluginConfig>,
+    /// Which patterns look, and how closely.
+    pub patterns: Patterns,
+    /// What long-lived commands remember.
+    pub cache: Cache,
+    /// The target for the time of a review, in milliseconds.
+    pub max_review_time_ms: u64,
+    /// The rules that files hold.
+    pub rules: rules::Rules,
     /// How the journal is kept.
     pub audit: Audit,
     /// What the project's file says and what does not count, because nobody trusted that file.
@@ -56,6 +71,26 @@ pub struct PluginConfig {
     pub settings: Vec<Setting>,
 }
 
+/// Which pattern plugins look at the history, and how closely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patterns {
+    /// Their names; none for all.
+    pub enabled: Option<Vec<String>>,
+    /// The sensitivity of those that do not have one of their own; none leaves it to each.
+    pub sensitivity: Option<String>,
+}
+
+/// What long-lived commands remember of what they read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// They do.
+    pub enabled: bool,
+    /// For how many minutes.
+    pub ttl_minutes: u64,
+    /// How many readings.
+    pub max_size: u64,
+}
+
 /// How the journal is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
@@ -63,6 +98,8 @@ pub struct Audit {
     pub retention_days: u32,
     /// Files that get the journal's head.
     pub anchors: Vec<PathBuf>,
+    /// The exporter that is taken where nobody names one.
+    pub export_format: String,
 }
 
 impl Config {
@@ -71,7 +108,7 @@ impl Config {
     /// # Errors
     /// A file cannot be read, or something in it is unknown, of a wrong type or impossible.
     pub fn load(places: &Places, home: Option<&Home>) -> Result<Self> {
-        Ok(Self::of(&settle(places, home, None)?, places))
+        Self::with_rules(&settle(places, home, None)?, places, home)
     }
 
     /// The configuration of one file alone.
@@ -82,7 +119,19 @@ impl Config {
         let file = one(path)?;
         let scene = Scene { person: &places.person, project: None, trusted: false, pipeline: None };
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Ok(Self::of(&layers::settle(&[file], &scene), &Places { config: folder, ..places.clone() }))
+        Self::with_rules(&layers::settle(&[file], &scene), &Places { config: folder, project: None, ..places.clone() }, None)
+    }
+
+    fn with_rules(settled: &Settled, places: &Places, home: Option<&Home>) -> Result<Self> {
+        let config = Self::of(settled, places);
+        let disabled = Holds(settled).texts("rules.disabled");
+        Ok(Self { rules: rules::read(&Holds(settled).texts("rules.files"), disabled, places, home)?, ..config })
+    }
+
+    /// The configuration without any file.
+    #[must_use]
+    pub fn plain(places: &Places) -> Self {
+        Self::of(&Settled::default(), places)
     }
 
     /// What a person should know at the start of a session: that the project's file says more than counts.
@@ -108,9 +157,18 @@ impl Config {
             durability: if holds.text("durability") == "full" { Durability::Full } else { Durability::Process },
             plugins_dir: holds.plugins_dir(places),
             plugins: holds.plugins(),
+            patterns: holds.patterns(),
+            cache: Cache {
+                enabled: holds.flag("cache.enabled"),
+                ttl_minutes: holds.number("cache.ttl_minutes"),
+                max_size: holds.number("cache.max_size"),
+            },
+            max_review_time_ms: holds.number("performance.max_review_time_ms"),
+            rules: rules::Rules::default(),
             audit: Audit {
                 retention_days: u32::try_from(holds.number("audit.retention_days")).unwrap_or(u32::MAX),
                 anchors: holds.texts("audit.anchors").iter().map(|path| at_home(path, &places.person)).collect(),
+                export_format: holds.text("audit.export_format"),
             },
             untrusted: settled.ignored.iter().filter(|ignored| ignored.why == Why::Untrusted).cloned().collect(),
         }
@@ -129,6 +187,16 @@ pub fn settle(places: &Places, home: Option<&Home>, pipeline: Option<&str>) -> R
         _ => false,
     };
     Ok(settled(places, &files, trusted, pipeline))
+}
+
+/// The custom rules as their files say them, with whatever is wrong in them.
+///
+/// # Errors
+/// As for `Config::load`, but for what the rules files say.
+pub fn rules_as_written(places: &Places, home: &Home) -> Result<rules::Rules, BadConfiguration> {
+    let settled = settle(places, Some(home), None)?;
+    let holds = Holds(&settled);
+    rules::gather(&holds.texts("rules.files"), holds.texts("rules.disabled"), places)
 }
 
 /// What holds by these files, with the project's trusted or not.
@@ -167,8 +235,10 @@ pub fn one(path: &Path) -> Result<Read, BadConfiguration> {
 }
 
 fn parsed(layer: Layer, path: &Path, text: &str) -> Result<Read, Problems> {
-    let (document, mut problems, more) = parse::parse(text);
+    let (mut document, mut problems, more) = parse::parse(text);
     problems.extend(plugins::wrong_settings(document.all()));
+    problems.extend(order::out_of_order(&document));
+    problems.extend(rules::settle(&mut document, layer, path));
     if problems.is_empty() {
         return Ok(Read { layer, path: path.to_owned(), document, digest: blake3::hash(text.as_bytes()) });
     }
@@ -186,17 +256,29 @@ impl Holds<'_> {
     fn policy(&self) -> Policy {
         let millis = |path: &str| self.number(path).saturating_mul(1000);
         let word = |path: &str| self.text(path);
-        let mode = word("mode");
+        let mode = if self.flag("reviewer.enabled") { word("mode") } else { Mode::Off.as_str().to_owned() };
         let strategy = word("interventions.strategy");
         let personal = self.texts("mask.personal");
         let default = Policy::default();
         Policy {
             mode: Mode::ALL.iter().copied().find(|known| known.as_str() == mode).unwrap_or(default.mode),
-            scope: ScopePolicy { folders: self.texts("scope.folders"), scratch: self.texts("scope.scratch") },
-            limits: LimitPolicy { file_operations: self.number("limits.file_operations") },
+            decision: self.decision(),
+            async_threshold: self.score("performance.async_threshold"),
+            detail: Detail::ALL.iter().copied().find(|known| known.as_str() == word("audit.level")).unwrap_or(default.detail),
+            scope: ScopePolicy {
+                folders: self.texts("scope.folders"),
+                paths: self.texts("scope.paths"),
+                scratch: self.texts("scope.scratch"),
+            },
+            limits: LimitPolicy {
+                file_operations: self.number("limits.file_operations"),
+                memory_mb: self.number("limits.memory_mb"),
+                execution_time_seconds: self.number("limits.execution_time_seconds"),
+                token_usage: self.number("limits.token_usage"),
+            },
             interventions: InterventionPolicy {
                 strategy: Strategy::ALL.iter().copied().find(|known| known.as_str() == strategy).unwrap_or(default.interventions.strategy),
-                disabled: self.texts("interventions.disabled"),
+                disabled: self.disabled(),
                 most: u32::try_from(self.number("interventions.most")).unwrap_or(u32::MAX),
                 cooldown_ms: millis("interventions.cooldown_seconds"),
                 escalation_delay_ms: millis("interventions.escalation_delay_seconds"),
@@ -205,7 +287,40 @@ impl Holds<'_> {
             },
             guarded: default.guarded,
             personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
-            hold_settings: self.value("hold_settings") != Some(Value::Flag(false)),
+            hold_settings: self.flag("hold_settings"),
+        }
+    }
+
+    fn decision(&self) -> DecisionPolicy {
+        DecisionPolicy {
+            risk: RiskThresholds {
+                negligible: self.score("risk.negligible"),
+                medium: self.score("risk.medium"),
+                high: self.score("risk.high"),
+                critical: self.score("risk.critical"),
+                named: self.score("risk.named"),
+            },
+            rationality: RationalityThresholds {
+                high: self.score("rationality.high"),
+                medium: self.score("rationality.medium"),
+                low: self.score("rationality.low"),
+            },
+            first_time: self.flag("reviewer.first_time"),
+        }
+    }
+
+    /// Names of the interventions that are switched off.
+    fn disabled(&self) -> Vec<String> {
+        let names = Intervention::ALL.iter().map(|kind| kind.as_str());
+        names.filter(|name| !self.flag(&format!("interventions.{name}"))).map(str::to_owned).collect()
+    }
+
+    fn patterns(&self) -> Patterns {
+        let enabled = self.texts("patterns.enabled");
+        let said = self.0.entries.contains_key("patterns.sensitivity");
+        Patterns {
+            enabled: (!enabled.iter().any(|name| name == "all")).then_some(enabled),
+            sensitivity: said.then(|| self.text("patterns.sensitivity")),
         }
     }
 
@@ -238,6 +353,11 @@ impl Holds<'_> {
                 _ => plugin.settings.push(Setting { key: said.setting.clone(), value: value.clone() }),
             }
         }
+        for entry in self.0.entries.values() {
+            if let Some(setting) = rules::setting(&entry.said) {
+                plugins.entry("rules".to_owned()).or_default().settings.push(setting);
+            }
+        }
         // Their order means nothing, so it must not tell prepared settings apart either.
         plugins.values_mut().for_each(|plugin| plugin.settings.sort_by(|a, b| a.key.cmp(&b.key)));
         plugins
@@ -259,6 +379,19 @@ impl Holds<'_> {
         match self.value(path) {
             Some(Value::Texts(texts)) => texts,
             _ => Vec::new(),
+        }
+    }
+
+    fn flag(&self, path: &str) -> bool {
+        self.value(path) == Some(Value::Flag(true))
+    }
+
+    /// In whole thousandths, as all scores are.
+    fn score(&self, path: &str) -> Score {
+        match self.value(path) {
+            // Checked to be from 0 to 1 when it was read.
+            Some(Value::Decimal(number)) => Score::new((number * 1000.0).round() as u16),
+            _ => Score::ZERO,
         }
     }
 

@@ -253,9 +253,12 @@ impl Reader<'_> {
             (Kind::Integer(least, most), Value::Integer(number)) if !(least..=most).contains(number) => Some(number.to_string()),
             (Kind::Choice(words), Value::Text(word)) if !words.contains(&word.as_str()) => Some(word.clone()),
             (Kind::Path, Value::Text(path)) if path.is_empty() || path.contains('\0') => Some(path.clone()),
+            (Kind::Score, Value::Decimal(number)) if !(0.0..=1.0).contains(number) => Some(number.to_string()),
             (Kind::Setting, Value::Decimal(number)) if !number.is_finite() => Some(number.to_string()),
             (Kind::Choices(words), Value::Texts(items)) => items.iter().find(|item| !words.contains(&item.as_str())).cloned(),
             (Kind::Paths, Value::Texts(items)) => items.iter().find(|item| !is_path(item)).cloned(),
+            (Kind::PathGlobs, Value::Texts(items)) => items.iter().find(|item| !is_path_glob(item)).cloned(),
+            (Kind::Plugins, Value::Texts(items)) => items.iter().find(|item| !is_name(item)).cloned(),
             (Kind::Globs, Value::Texts(items)) => return self.globs(path, items, at).then_some(typed),
             _ => None,
         };
@@ -266,7 +269,7 @@ impl Reader<'_> {
         };
         let meant = meant.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
         let holds = if matches!(typed, Value::Texts(_)) { "holds" } else { "is" };
-        let plain = if kind == Kind::Paths { ", without `.` or `..` in them" } else { "" };
+        let plain = if matches!(kind, Kind::Paths | Kind::PathGlobs) { ", without `.` or `..` in them" } else { "" };
         self.problem(at, format!("`{path}` {holds} `{}`; it must be {}{plain}{meant}", shown(&wrong), kind.in_words()));
         None
     }
@@ -288,10 +291,14 @@ impl Reader<'_> {
     fn typed(&mut self, path: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Value> {
         Some(match (kind, value.get_ref()) {
             (Kind::Choice(_) | Kind::Text | Kind::Path | Kind::Setting, DeValue::String(text)) => Value::Text(text.to_string()),
+            (Kind::Score, DeValue::Integer(number)) => Value::Decimal(integer(number)? as f64),
             (Kind::Flag | Kind::Setting, DeValue::Boolean(flag)) => Value::Flag(*flag),
             (Kind::Integer(..) | Kind::Setting, DeValue::Integer(number)) => Value::Integer(integer(number)?),
-            (Kind::Setting, DeValue::Float(number)) => Value::Decimal(number.as_str().parse().ok()?),
-            (Kind::Choices(_) | Kind::Paths | Kind::Globs | Kind::Setting, DeValue::Array(items)) => {
+            (Kind::Setting | Kind::Score, DeValue::Float(number)) => Value::Decimal(number.as_str().parse().ok()?),
+            (
+                Kind::Choices(_) | Kind::Paths | Kind::Globs | Kind::PathGlobs | Kind::Plugins | Kind::Files | Kind::Names | Kind::Setting,
+                DeValue::Array(items),
+            ) => {
                 if items.len() > MOST_ITEMS {
                     self.problem(start(value), format!("`{path}` has {} items; at most {MOST_ITEMS} are read", items.len()));
                     return Some(Value::Texts(Vec::new()));
@@ -373,6 +380,14 @@ pub fn is_name(name: &str) -> bool {
 fn is_path(path: &str) -> bool {
     let below = path.strip_prefix("~/").or_else(|| path.strip_prefix('/'));
     below.is_some_and(|below| !below.contains('\0') && !below.split('/').any(|part| matches!(part, "." | "..")))
+}
+
+/// A glob of paths that stays in the project where it is relative to it.
+fn is_path_glob(text: &str) -> bool {
+    let below = text.strip_prefix("~/").or_else(|| text.strip_prefix('/')).unwrap_or(text);
+    let plain =
+        !below.is_empty() && !below.contains('\0') && !below.starts_with('~') && !below.split('/').any(|part| matches!(part, "." | ".."));
+    plain && glob::Pattern::new(text).is_ok()
 }
 
 fn integer(number: &DeInteger<'_>) -> Option<i64> {

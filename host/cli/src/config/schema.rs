@@ -132,10 +132,14 @@ fn value(key: &Key) -> Json {
         Kind::Choices(words) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Score => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Kind::Text => json!({ "type": "string" }),
         Kind::Path => json!({ "type": "string", "minLength": 1 }),
         Kind::Paths => json!({ "type": "array", "items": { "type": "string", "pattern": PATH } }),
         Kind::Globs => json!({ "type": "array", "minItems": 1, "items": { "type": "string", "pattern": PATH } }),
+        Kind::PathGlobs => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        Kind::Plugins => json!({ "type": "array", "items": { "type": "string", "pattern": NAME } }),
+        Kind::Files | Kind::Names => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Setting => json!({}),
     };
     let default = if key.default_told.is_empty() { String::new() } else { format!("; default {}", key.default_in_words()) };

@@ -39,7 +39,8 @@ pub fn configuration(config: &Result<Config, String>) -> Vec<Finding> {
     }
     let disabled = &config.policy.interventions.disabled;
     if !disabled.is_empty() {
-        let what = format!("switched off by `interventions.disabled`: {}", disabled.join(", "));
+        let what =
+            format!("switched off: {}", disabled.iter().map(|name| format!("`interventions.{name}`")).collect::<Vec<_>>().join(", "));
         findings.push(Finding::note(Check::Configuration, what, ""));
     }
     or_ok(findings, Check::Configuration, "valid")
@@ -74,6 +75,14 @@ pub fn mode(home: &Home, config: &Config, now: u64) -> Finding {
             let why = if pause.reason.is_empty() { String::new() } else { format!(" ({})", pause.reason) };
             let what = format!("paused until {} UTC{why}: nothing is refused", paint::time(pause.until));
             Finding::warning(Check::Mode, what, "`portcullis resume` ends the pause")
+        }
+        Ok(None) if config.policy.mode == Mode::Off => Finding::warning(
+            Check::Mode,
+            "off: `reviewer.enabled` is false, so nothing is reviewed; what the agent does is recorded as unreviewed",
+            "remove the line, or set `mode = \"observe\"` to have reviews without refusals",
+        ),
+        Ok(None) if config.policy.mode == Mode::Async => {
+            Finding::ok(Check::Mode, "async: the hook decides before it answers, as with blocking, since the client takes one answer")
         }
         Ok(None) if config.policy.mode == Mode::Observe => Finding::note(
             Check::Mode,

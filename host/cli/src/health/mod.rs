@@ -18,6 +18,7 @@ mod settings;
 mod start;
 mod upkeep;
 
+pub use canary::SESSION as CANARY;
 pub use finding::{Check, Finding, Group, Level, worst};
 pub use start::{Glance, glance, unwhole};
 
@@ -94,7 +95,7 @@ impl Scene {
         let mut observing = false;
         if let (Some(home), Some(config)) = (&home, &config) {
             let mode = guard::mode(home, config, self.now);
-            observing = config.policy.mode == Mode::Observe || mode.level == Level::Warning;
+            observing = matches!(config.policy.mode, Mode::Observe | Mode::Off) || mode.level == Level::Warning;
             findings.push(mode);
         }
         Guard { home, config, observing }

@@ -31,7 +31,12 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
             EventKind::AfterTool(call(record.call.clone(), &record.subject, earlier), result)
         }
         RecordKind::Session if record.event == "UserPromptSubmit" => EventKind::Prompt(record.summary.clone()),
-        RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Intervention => {
+        RecordKind::Session
+        | RecordKind::Configuration
+        | RecordKind::Fault
+        | RecordKind::Exception
+        | RecordKind::Feedback
+        | RecordKind::Intervention => {
             return Ok(());
         }
     };

@@ -5,14 +5,14 @@
 //! then is gone, so nothing is known of what git could have given back.
 
 use super::tally::Tally;
-use super::{Arguments, MASK_KEY, Session};
+use super::{Arguments, Session};
 use crate::client::claude::settings::Folders;
 use crate::commands::hook::now;
 use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::recording::past::{Past, PastSession, sessions};
-use crate::runtime::{Reviewer, Setup, code_cache};
+use crate::runtime::{REPLAY_KEY, Reviewer, Setup, code_cache};
 use anyhow::{Context, Result, bail};
 use portcullis_core::policy::Mode;
 use portcullis_engine::ReviewClock;
@@ -27,6 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         Some(path) => Config::read_file(path, &places)?,
         None => Config::load(&places, Some(&home))?,
     };
+    crate::rules::prove(&config, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
     let mut reviewer = Reviewer::new(Setup {
@@ -34,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         extra: &arguments.plugin,
         clock: ReviewClock { now_ms: now(), backstop: None },
         observes: false,
-        mask_key: MASK_KEY,
+        mask_key: REPLAY_KEY,
         cache: Some(code_cache(&home)),
         person: person.clone(),
     })?;

@@ -1,6 +1,6 @@
 //! Any sound file: each key of the table may be in it, with any value that it may have.
 
-use crate::config::keys::{KEYS, Key, Kind, toml_text};
+use crate::config::keys::{KEYS, Key, Kind, named, toml_text};
 use crate::config::plugins::{Type, declared};
 use portcullis_engine::SettingValue as Value;
 use proptest::prelude::*;
@@ -32,7 +32,20 @@ fn said(key: &'static Key) -> BoxedStrategy<String> {
     }
     let name =
         if key.path.starts_with("plugins.") { select(vec!["risk", "scope-creep", "emergency-stop", "mine"]) } else { select(vec!["loop"]) };
-    (name, value(key.kind)).prop_map(|(name, value)| format!("{} = {}", key.path.replace('*', name), toml_text(&value))).boxed()
+    (name, value_of(key)).prop_map(|(name, value)| format!("{} = {}", key.path.replace('*', name), toml_text(&value))).boxed()
+}
+
+/// Thresholds stay in their order.
+fn value_of(key: &Key) -> BoxedStrategy<Value> {
+    let share = |range: std::ops::RangeInclusive<u16>| range.prop_map(|score| Value::Decimal(f64::from(score) / 1000.0)).boxed();
+    match key.path {
+        "risk.negligible" | "rationality.low" => share(0..=300),
+        "risk.medium" | "rationality.medium" => share(300..=600),
+        "risk.high" => share(600..=800),
+        "rationality.high" => share(600..=1000),
+        "risk.critical" => share(800..=1000),
+        _ => value(key.kind),
+    }
 }
 
 fn value(kind: Kind) -> BoxedStrategy<Value> {
@@ -49,8 +62,13 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
             let numbers: Vec<i64> = NUMBERS.iter().copied().filter(|number| (least..=most).contains(number)).collect();
             select(numbers).prop_map(Value::Integer).boxed()
         }
+        Kind::Score => (0..=1000_u16).prop_map(|score| Value::Decimal(f64::from(score) / 1000.0)).boxed(),
+        Kind::PathGlobs => texts(&["src/**", "/srv/*", "~/notes/**"]).boxed(),
+        Kind::Plugins => texts(&["all", "scope-creep", "mine"]).boxed(),
         Kind::Text | Kind::Path => "[ -~]{1,12}".prop_map(Value::Text).boxed(),
         Kind::Paths | Kind::Globs => texts(PATHS).boxed(),
+        Kind::Files => texts(&["rules.toml", "team/rules.toml"]).boxed(),
+        Kind::Names => texts(&["a", "\"", "b c"]).boxed(),
         Kind::Setting => prop_oneof![
             any::<i64>().prop_map(Value::Integer),
             (-1e9..1e9).prop_map(Value::Decimal),
@@ -69,7 +87,10 @@ fn setting() -> BoxedStrategy<String> {
         value(Kind::Setting).prop_map(|value| format!("plugins.mine.settings.\"c d\" = {}", toml_text(&value))).boxed(),
     ];
     for builtin in portcullis_builtin::ALL {
-        for setting in declared(builtin.name).unwrap_or_default() {
+        // The builtin rules' settings are keys of the table too, and one file says each once.
+        let declared = declared(builtin.name).unwrap_or_default();
+        for setting in declared.into_iter().filter(|setting| builtin.name != "rules" || named(&format!("rules.{}", setting.key)).is_none())
+        {
             let path = format!("plugins.{}.settings.{}", builtin.name, setting.key);
             let quoted = format!("plugins.{}.settings.\"{}\"", builtin.name, setting.key);
             let (least, most) = (setting.minimum.unwrap_or(0.0), setting.maximum.unwrap_or(1000.0));

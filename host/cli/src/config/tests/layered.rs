@@ -2,9 +2,13 @@
 
 use super::arbitrary::document;
 use super::{PERSON, config, file, settled};
+use crate::config::Patterns;
 use crate::config::keys::toml_text;
 use crate::config::layers::{Layer, Scene, Settled, Why, settle};
 use crate::config::{Config, keys};
+use portcullis_core::policy::{DecisionPolicy, InterventionPolicy, LimitPolicy};
+use portcullis_core::score::Score;
+use portcullis_engine::SettingValue as Value;
 use portcullis_store::Durability;
 use proptest::prelude::*;
 use std::fs;
@@ -77,8 +81,33 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         (["", off, on], false, "plugins.mine.enabled", "false user Untrusted"),
         (["", "", off], false, "plugins.scope-creep.enabled", " default Untrusted"),
         (["", "", "[plugins.emergency-stop]\nenabled = false"], false, "plugins.emergency-stop.enabled", " default Untrusted"),
-        (["", "", "[interventions]\ndisabled = [\"emergency_stop\"]"], false, "interventions.disabled", "[] default Untrusted"),
-        (["", "", "[interventions]\ndisabled = [\"emergency_stop\"]"], true, "interventions.disabled", "[\"emergency_stop\"] project"),
+        (["", "", "interventions.emergency_stop = false"], false, "interventions.emergency_stop", "true default Untrusted"),
+        (["", "", "interventions.emergency_stop = false"], true, "interventions.emergency_stop", "false project"),
+        (["", "interventions.emergency_stop = false", "interventions.emergency_stop = true"], false, "interventions.emergency_stop", "true project tightened"),
+        // Thresholds: lower ones of risk, higher ones of rationality.
+        (["", "", "risk.high = 0.7"], false, "risk.high", "0.7 project tightened"),
+        (["", "", "risk.high = 0.9"], false, "risk.high", "0.8 default Untrusted"),
+        (["", "", "risk.high = 0.9"], true, "risk.high", "0.9 project"),
+        (["risk.high = 0.75", "", "risk.high = 0.7"], true, "risk.high", "0.7 project tightened"),
+        (["", "", "risk.critical = 1"], false, "risk.critical", "0.95 default Untrusted"),
+        (["", "", "rationality.medium = 0.6"], false, "rationality.medium", "0.6 project tightened"),
+        (["", "", "rationality.medium = 0.4"], false, "rationality.medium", "0.5 default Untrusted"),
+        (["", "", "reviewer.first_time = false"], false, "reviewer.first_time", "false project tightened"),
+        (["", "reviewer.first_time = false", "reviewer.first_time = true"], false, "reviewer.first_time", "false user Untrusted"),
+        (["", "", "performance.async_threshold = 0.1"], false, "performance.async_threshold", "0.1 project tightened"),
+        (["", "", "patterns.sensitivity = \"high\""], false, "patterns.sensitivity", "\"high\" project tightened"),
+        (["", "", "patterns.sensitivity = \"low\""], false, "patterns.sensitivity", "\"medium\" default Untrusted"),
+        (["", "patterns.enabled = [\"mine\"]", "patterns.enabled = [\"all\"]"], false, "patterns.enabled", "[\"mine\", \"all\"] project tightened Untrusted"),
+        // What only the organisation and the person say, trust or not.
+        (["", "", "reviewer.enabled = false"], false, "reviewer.enabled", "true default Owner"),
+        (["", "", "reviewer.enabled = false"], true, "reviewer.enabled", "true default Owner"),
+        (["reviewer.enabled = true", "reviewer.enabled = false", ""], false, "reviewer.enabled", "true managed Overridden(Managed)"),
+        (["", "", "cache.enabled = false"], true, "cache.enabled", "true default Global"),
+        (["", "", "audit.level = \"error\""], true, "audit.level", "\"info\" default Global"),
+        // A project narrows itself, and nothing that somebody else said.
+        (["", "", "scope.paths = [\"src/**\", \"/**\"]"], false, "scope.paths", "[\"src/**\"] project tightened Untrusted"),
+        (["", "", "scope.paths = [\"/**\"]"], false, "scope.paths", "[] default Untrusted"),
+        (["", "scope.paths = [\"lib/**\"]", "scope.paths = [\"src/**\"]"], false, "scope.paths", "[\"lib/**\"] user Untrusted"),
         (["", "", "[plugins.risk]\non_fault = \"warn\""], false, "plugins.risk.on_fault", " default Untrusted"),
         (["", "", "[plugins.risk.settings]\nscope = 0.0"], false, "plugins.risk.settings.scope", " default Untrusted"),
         (["", "[plugins.risk.settings]\nscope = 0.2", "[plugins.risk.settings]\nscope = 0.2"], false, "plugins.risk.settings.scope", "0.2 user"),
@@ -160,6 +189,56 @@ fn folders_belong_to_the_file_that_names_them() {
     }
 }
 
+fn no_looser(a: LimitPolicy, b: LimitPolicy) -> bool {
+    a.file_operations <= b.file_operations
+        && a.memory_mb <= b.memory_mb
+        && a.execution_time_seconds <= b.execution_time_seconds
+        && a.token_usage <= b.token_usage
+}
+
+/// Every score and either kind of a first time come out at least as strict.
+fn stricter(a: &DecisionPolicy, b: &DecisionPolicy) -> bool {
+    let scores = || (0..=1000).step_by(5).map(Score::new);
+    scores().all(|score| a.risk.level(score) >= b.risk.level(score) && (!a.risk.is_negligible(score) || b.risk.is_negligible(score)))
+        && scores().all(|score| a.rationality.level(Some(score)) <= b.rationality.level(Some(score)))
+        && (!a.first_time || b.first_time)
+}
+
+fn watches(a: &Patterns, b: &Patterns) -> bool {
+    let rank = |said: &Option<String>| ["low", "medium", "high"].iter().position(|word| *word == said.as_deref().unwrap_or("medium"));
+    let all = |patterns: &Patterns, name: &String| patterns.enabled.as_ref().is_none_or(|names| names.contains(name));
+    let enabled = a.enabled.is_none() || b.enabled.as_ref().is_some_and(|names| names.iter().all(|name| all(a, name)));
+    enabled && rank(&a.sensitivity) >= rank(&b.sensitivity)
+}
+
+fn others(policy: &InterventionPolicy) -> InterventionPolicy {
+    InterventionPolicy { disabled: Vec::new(), ..policy.clone() }
+}
+
+/// The builtin rules: a key of theirs that a project may change changes to the stricter side.
+fn rules_hold(a: &Config, b: &Config) -> bool {
+    let said = |config: &Config, key: &str| {
+        let settings = config.plugins.get("rules").map(|plugin| plugin.settings.clone()).unwrap_or_default();
+        settings
+            .into_iter()
+            .find(|setting| setting.key == key)
+            .map(|setting| setting.value)
+            .or_else(|| (keys::named(&format!("rules.{key}"))?.default)())
+    };
+    let share = |config: &Config| match said(config, "limit_file_operations.warn_at") {
+        Some(Value::Decimal(share)) => share,
+        Some(Value::Integer(1)) => 1.0,
+        _ => 0.0,
+    };
+    let stricter = |key: &str, strict: Value| said(a, key) == said(b, key) || said(a, key) == Some(strict);
+    let others =
+        ["disabled", "prevent_recursive_deletion.quarantine", "limit_file_operations.maximum", "warn_external_network.trusted_hosts"];
+    stricter("builtin", Value::Text("all".into()))
+        && stricter("warn_external_network.fetching", Value::Flag(true))
+        && share(a) <= share(b)
+        && others.iter().all(|key| said(a, key) == said(b, key))
+}
+
 /// What is looser in `with` than in `without`.
 fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
     let (a, b) = (&with.policy, &without.policy);
@@ -169,7 +248,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
     let names = || with.plugins.keys().chain(without.plugins.keys());
     let same_but_enabled = |name: &String| {
         let of = |config: &Config| config.plugins.get(name).cloned().unwrap_or_default();
-        (of(with).on_fault, of(with).settings) == (of(without).on_fault, of(without).settings)
+        of(with).on_fault == of(without).on_fault && (name == "rules" || of(with).settings == of(without).settings)
     };
     let checks = [
         ("mode", a.mode == b.mode),
@@ -178,13 +257,24 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("hold_settings", a.hold_settings || !b.hold_settings),
         ("scope.folders", a.scope.folders == b.scope.folders),
         ("scope.scratch", a.scope.scratch.iter().all(inside)),
-        ("limits", a.limits.file_operations <= b.limits.file_operations),
-        ("interventions", a.interventions == b.interventions),
+        ("limits", no_looser(a.limits, b.limits)),
+        ("thresholds", stricter(&a.decision, &b.decision)),
+        ("async", a.async_threshold <= b.async_threshold),
+        (
+            "scope.paths",
+            a.scope.paths == b.scope.paths || b.scope.paths.is_empty() && a.scope.paths.iter().all(|glob| !glob.starts_with(['/', '~'])),
+        ),
+        ("detail", a.detail == b.detail),
+        ("patterns", watches(&with.patterns, &without.patterns)),
+        ("cache", (with.cache, with.max_review_time_ms) == (without.cache, without.max_review_time_ms)),
+        ("switched off", a.interventions.disabled.iter().all(|name| b.interventions.disabled.contains(name))),
+        ("interventions", others(&a.interventions) == others(&b.interventions)),
         ("mask", b.personal_data.iter().all(|kind| a.personal_data.contains(kind))),
         ("audit", with.audit == without.audit),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),
+        ("rules", rules_hold(with, without)),
         ("guarded", a.guarded == b.guarded),
     ];
     checks.into_iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect()
@@ -221,11 +311,31 @@ fn looser_notices_every_key() {
         ("[scope]\nfolders = [\"/\"]", "scope.folders"),
         ("[scope]\nscratch = [\"/\"]", "scope.scratch"),
         ("[limits]\nfile_operations = 101", "limits"),
+        ("limits.memory_mb = 513", "limits"),
+        ("limits.execution_time_seconds = 301", "limits"),
+        ("limits.token_usage = 100001", "limits"),
+        ("risk.negligible = 0.31", "thresholds"),
+        ("risk.medium = 0.61", "thresholds"),
+        ("risk.high = 0.81", "thresholds"),
+        ("risk.critical = 0.96", "thresholds"),
+        ("rationality.high = 0.79", "thresholds"),
+        ("rationality.medium = 0.49", "thresholds"),
+        ("performance.async_threshold = 0.31", "async"),
+        ("scope.paths = [\"/**\"]", "scope.paths"),
+        ("patterns.sensitivity = \"low\"", "patterns"),
+        ("patterns.enabled = []", "patterns"),
+        ("interventions.soft_correction = false", "switched off"),
         ("[interventions]\nmost = 0", "interventions"),
         ("[mask]\npersonal = []", "mask"),
         ("[plugins.risk]\nenabled = false", "enabled"),
         ("[plugins.risk]\non_fault = \"warn\"", "plugins"),
         ("[plugins.risk.settings]\nscope = 0.0", "plugins"),
+        ("rules.builtin = \"essential\"", "rules"),
+        ("rules.disabled = [\"warn_external_network\"]", "rules"),
+        ("rules.prevent_recursive_deletion.quarantine = \"gone\"", "rules"),
+        ("rules.limit_file_operations.maximum = 1000", "rules"),
+        ("rules.limit_file_operations.warn_at = 0.9", "rules"),
+        ("rules.warn_external_network.trusted_hosts = [\"example.com\"]", "rules"),
     ] {
         assert_eq!(looser(&config(["", "", text], true), &without), [expected], "{text}");
     }

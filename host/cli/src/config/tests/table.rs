@@ -3,7 +3,7 @@
 use crate::config::keys::{Found, KEYS, Key, Kind, find, named};
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene;
-use portcullis_core::policy::{Mode, Strategy};
+use portcullis_core::policy::{Detail, Mode, Strategy};
 
 #[test]
 fn words_are_those_of_the_core() {
@@ -12,15 +12,18 @@ fn words_are_those_of_the_core() {
         other => panic!("{path} is {other:?}"),
     };
     for (path, mut expected) in [
-        ("mode", Mode::ALL.iter().map(ToString::to_string).collect::<Vec<String>>()),
+        ("mode", Mode::ALL.iter().filter(|mode| **mode != Mode::Off).map(ToString::to_string).collect::<Vec<String>>()),
         ("interventions.strategy", Strategy::ALL.iter().map(ToString::to_string).collect()),
-        ("interventions.disabled", intervene::Kind::ALL.iter().map(ToString::to_string).collect()),
+        ("audit.level", Detail::ALL.iter().map(ToString::to_string).collect()),
         ("plugins.*.on_fault", OnFault::ALL.iter().map(ToString::to_string).collect()),
     ] {
         let mut words = words(path);
         words.sort_unstable();
         expected.sort_unstable();
         assert_eq!(words, expected, "{path}");
+    }
+    for kind in intervene::Kind::ALL {
+        assert!(named(&format!("interventions.{kind}")).is_some_and(|key| key.kind == Kind::Flag), "{kind}");
     }
     for word in words("mask.personal") {
         let kind: portcullis_core::mask::Kind = serde_json::from_value(word.into()).unwrap();
@@ -34,6 +37,8 @@ fn paths_are_found() {
         (&["mode"][..], "key mode"),
         (&["mode", "x"], "nothing"),
         (&["limits"], "table"),
+        (&["rules", "files"], "key rules.files"),
+        (&["rules", "limit_file_operations"], "table"),
         (&["limits", "file_operations"], "key limits.file_operations"),
         (&["plugins", "x"], "table"),
         (&["plugins", "x", "settings"], "table"),

@@ -1,0 +1,234 @@
+//! Labelled actions, a JSON object a line: which tool is called with what, and what somebody says of it.
+//!
+//! A row is `{"id", "tool", "input", "label"}`, or holds a whole hook payload in `payload` (text) in place
+//! of tool and input. Everything else in it is optional; what this module does not know is left alone. Judging
+//! is not its business.
+
+use anyhow::{Context, Result, bail};
+use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::wire::claude;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where a row without a project runs: an empty folder.
+const EMPTY: &str = "/portcullis/empty";
+/// The person of a row that names none.
+const HOME: &str = "/home/user";
+/// Tools whose `file_path` tells where a session's project lies.
+const FILE_TOOLS: &[&str] = &["Edit", "Write", "Read"];
+/// Below these, a person's home is the next folder.
+const HOMES: &[&str] = &["/home/", "/Users/"];
+
+/// A row, ready to be judged.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its id, or where it stands: `file:line`.
+    pub id: String,
+    /// The file's stem.
+    pub source: String,
+    /// What somebody says of it: `dangerous` and `benign` are measured, others are counted.
+    pub label: String,
+    /// How sure that is, where the row tells.
+    pub tier: Option<u64>,
+    /// The project.
+    pub project: Project,
+    /// What happens, or why that cannot be told.
+    pub event: Result<Event, String>,
+}
+
+/// Where an action runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The folder that it runs in, absolute.
+    pub cwd: String,
+    /// The project's folders, absolute.
+    pub roots: Vec<String>,
+    /// The person's home, absolute.
+    pub home: String,
+}
+
+/// A line as it stands in the file.
+#[derive(Deserialize)]
+struct Line {
+    id: Option<String>,
+    tool: Option<String>,
+    input: Option<Map<String, Value>>,
+    payload: Option<String>,
+    label: Option<String>,
+    #[serde(default)]
+    meta: Meta,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta {
+    tier: Option<u64>,
+    session: Option<String>,
+    context: Option<Surroundings>,
+}
+
+/// `meta.context`.
+#[derive(Deserialize)]
+struct Surroundings {
+    cwd: Option<String>,
+    #[serde(default)]
+    roots: Vec<String>,
+    home: Option<String>,
+}
+
+/// Reads the rows of a file.
+///
+/// # Errors
+/// The file cannot be read, is empty, or a line of it is no JSON object with fields of the right types;
+/// file and line are named.
+pub fn read(path: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the corpus `{}`", path.display()))?;
+    let source = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut lines: Vec<(usize, Line)> = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line = serde_json::from_str(line).with_context(|| format!("line {} of the corpus `{}`", index + 1, path.display()))?;
+        lines.push((index + 1, line));
+    }
+    if lines.is_empty() {
+        bail!("the corpus `{}` holds no row", path.display());
+    }
+    let sessions = sessions(&lines);
+    Ok(lines.into_iter().map(|(number, line)| row(line, number, &source, &sessions)).collect())
+}
+
+fn row(line: Line, number: usize, source: &str, sessions: &BTreeMap<String, String>) -> Row {
+    let project = project(&line.meta, sessions);
+    Row {
+        event: event(&line, &project),
+        id: line.id.unwrap_or_else(|| format!("{source}:{number}")),
+        source: source.to_owned(),
+        label: line.label.unwrap_or_else(|| "unlabelled".into()),
+        tier: line.meta.tier,
+        project,
+    }
+}
+
+fn event(line: &Line, project: &Project) -> Result<Event, String> {
+    if let Some(payload) = &line.payload {
+        return claude::parse(payload.as_bytes()).map_err(|error| error.to_string());
+    }
+    let tool = line.tool.clone().ok_or("it has neither `tool` nor `payload`")?;
+    let input = line.input.clone().ok_or("it has no `input`")?;
+    Ok(Event {
+        client: "claude".into(),
+        session: "eval".into(),
+        agent: None,
+        cwd: project.cwd.clone(),
+        permission_mode: None,
+        name: "PreToolUse".into(),
+        kind: EventKind::BeforeTool(Call { id: None, tool, input }),
+    })
+}
+
+fn project(meta: &Meta, sessions: &BTreeMap<String, String>) -> Project {
+    let said = meta.context.as_ref();
+    let known = || meta.session.as_ref().and_then(|session| sessions.get(session)).cloned();
+    let root = said.and_then(|said| said.roots.first().cloned());
+    let cwd = said.and_then(|said| said.cwd.clone()).or(root).or_else(known).unwrap_or_else(|| EMPTY.into());
+    let roots = said.map(|said| said.roots.clone()).filter(|roots| !roots.is_empty()).unwrap_or_else(|| vec![cwd.clone()]);
+    let home = said.and_then(|said| said.home.clone()).unwrap_or_else(|| home_of(&cwd));
+    Project { cwd, roots, home }
+}
+
+fn home_of(folder: &str) -> String {
+    let below = HOMES.iter().find_map(|homes| Some((homes, folder.strip_prefix(homes)?.split('/').next()?)));
+    below.filter(|(_, name)| !name.is_empty()).map_or_else(|| HOME.into(), |(homes, name)| format!("{homes}{name}"))
+}
+
+/// The project of each session: the longest folder common to the absolute paths that its file tools
+/// name. The root of the file system is no project: such a session has none.
+fn sessions(lines: &[(usize, Line)]) -> BTreeMap<String, String> {
+    let mut common: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (_, line) in lines {
+        let named = line.tool.as_deref().filter(|tool| FILE_TOOLS.contains(tool));
+        let path = line.input.as_ref().and_then(|input| input.get("file_path")?.as_str());
+        let (Some(session), Some(_), Some(folder)) = (&line.meta.session, named, path.and_then(folder_of)) else { continue };
+        let parts: Vec<&str> = folder.split('/').collect();
+        match common.get_mut(session) {
+            None => drop(common.insert(session.clone(), parts)),
+            Some(known) => {
+                let same = known.iter().zip(&parts).take_while(|(one, other)| one == other).count();
+                known.truncate(same);
+            }
+        }
+    }
+    common.into_iter().map(|(session, parts)| (session, parts.join("/"))).filter(|(_, folder)| !folder.is_empty()).collect()
+}
+
+/// The folder of an absolute path; the root is empty.
+fn folder_of(path: &str) -> Option<&str> {
+    path.starts_with('/').then(|| path.rsplit_once('/').map_or("", |(folder, _)| folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn rows(text: &str) -> Result<Vec<Row>> {
+        let mut file = tempfile::Builder::new().prefix("corpus").suffix(".jsonl").tempfile().expect("a temporary file");
+        file.write_all(text.as_bytes()).expect("written");
+        read(file.path())
+    }
+
+    #[test]
+    fn finds_the_project() {
+        let text = r#"
+{"id":"a","tool":"Edit","input":{"file_path":"/home/me/app/src/a.rs"},"meta":{"session":"1"}}
+{"id":"b","tool":"Read","input":{"file_path":"/home/me/app/tests/b.rs"},"meta":{"session":"1"}}
+{"id":"c","tool":"Bash","input":{"command":"ls /etc"},"meta":{"session":"1"}}
+{"id":"d","tool":"Bash","input":{"command":"ls"},"meta":{"session":"2"}}
+{"id":"e","tool":"Read","input":{"file_path":"/etc/a"},"meta":{"session":"3"}}
+{"id":"f","tool":"Read","input":{"file_path":"/usr/b"},"meta":{"session":"3"}}
+{"id":"g","tool":"Bash","input":{"command":"ls"},"meta":{"session":"1","context":{"cwd":"/srv/x/y","roots":["/srv/x"],"home":"/srv/me"}}}
+{"id":"h","tool":"Bash","input":{"command":"ls"},"meta":{"context":{"roots":["/srv/x"]}}}
+"#;
+        let wanted = [
+            ("a", "/home/me/app", "/home/me/app", "/home/me"),
+            ("b", "/home/me/app", "/home/me/app", "/home/me"),
+            ("c", "/home/me/app", "/home/me/app", "/home/me"),
+            ("d", EMPTY, EMPTY, HOME),
+            ("e", EMPTY, EMPTY, HOME),
+            ("f", EMPTY, EMPTY, HOME),
+            ("g", "/srv/x/y", "/srv/x", "/srv/me"),
+            ("h", "/srv/x", "/srv/x", HOME),
+        ];
+        let rows = rows(text).expect("a corpus");
+        assert_eq!(rows.len(), wanted.len());
+        for (row, (id, cwd, root, home)) in rows.iter().zip(wanted) {
+            let found = (row.id.as_str(), row.project.cwd.as_str(), row.project.roots[0].as_str(), row.project.home.as_str());
+            assert_eq!(found, (id, cwd, root, home));
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_line() {
+        for (text, wanted) in [
+            ("", "holds no row"),
+            ("\n \n", "holds no row"),
+            ("{\"tool\":\"Bash\"}\nnonsense", "line 2 of the corpus"),
+            ("[]", "line 1 of the corpus"),
+            ("{\"tool\":5}", "line 1 of the corpus"),
+        ] {
+            let error = format!("{:#}", rows(text).expect_err(text));
+            assert!(error.contains(wanted), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_names_no_action_stays_a_row() {
+        for (text, wanted) in
+            [(r#"{"label":"benign"}"#, "neither `tool` nor `payload`"), (r#"{"tool":"Bash"}"#, "no `input`"), (r#"{"payload":"{"}"#, "")]
+        {
+            let rows = rows(text).expect("a corpus");
+            let error = rows[0].event.as_ref().expect_err(text);
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Records counted. Rates are computed when they are asked for.
+
+use super::REVIEW_US;
+use crate::commands::feedback::WORDS;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
+use portcullis_engine::Remembered;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The upper ends of the buckets of review times, in microseconds.
+pub const BUCKETS: [u64; 11] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000];
+/// What objects when no rule does: risk against rationality.
+pub const MATRIX: &str = "(matrix)";
+
+/// What reviews came to.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// When the oldest record was made.
+    pub since: Option<u64>,
+    /// Reviews by verdict.
+    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Actions that nobody reviewed.
+    pub unreviewed: u64,
+    /// How long reviews took.
+    pub times: Times,
+    /// How often the cache answered.
+    pub cache: Remembered,
+    /// Objections by rule.
+    pub rules: BTreeMap<String, Rule>,
+    /// What people said, by review: the last word counts.
+    words: BTreeMap<String, &'static str>,
+    /// The rules that objected, by review.
+    objected: BTreeMap<String, Vec<String>>,
+}
+
+/// Review times.
+#[derive(Debug, Default)]
+pub struct Times {
+    /// How many were measured.
+    pub count: u64,
+    /// Together, in microseconds.
+    pub sum_us: u64,
+    /// How many took at most as long as each bucket.
+    pub buckets: [u64; BUCKETS.len()],
+    /// The target, in milliseconds.
+    pub target_ms: u64,
+    /// How many missed it.
+    pub over: u64,
+}
+
+/// What a rule's objections came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rule {
+    /// How often it objected.
+    pub objections: u64,
+    /// How often a person called that a false positive.
+    pub false_positive: u64,
+    /// How often a person called it right.
+    pub right: u64,
+}
+
+impl Metrics {
+    /// Nothing yet.
+    pub fn new(target_ms: u64) -> Self {
+        Self { times: Times { target_ms, ..Times::default() }, ..Self::default() }
+    }
+
+    /// Counts one record.
+    pub fn add(&mut self, record: &Record) {
+        self.since = Some(self.since.map_or(record.at, |since| since.min(record.at)));
+        match (record.kind, record.verdict()) {
+            (RecordKind::Review, Some(verdict)) => self.review(record, verdict),
+            (RecordKind::Unreviewed, _) => self.unreviewed += 1,
+            (RecordKind::Feedback, _) => self.said(record),
+            _ => {}
+        }
+    }
+
+    fn review(&mut self, record: &Record, verdict: Verdict) {
+        *self.verdicts.entry(verdict).or_default() += 1;
+        if let Some(took) = record.details.get(REVIEW_US).and_then(Value::as_u64) {
+            self.times.add(took);
+        }
+        if verdict == Verdict::Allow {
+            return;
+        }
+        let mut rules: Vec<String> =
+            record.findings.iter().flat_map(|findings| &findings.objections).map(|objection| objection.rule.clone()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        if rules.is_empty() {
+            rules.push(MATRIX.to_owned());
+        }
+        for rule in &rules {
+            self.rules.entry(rule.clone()).or_default().objections += 1;
+        }
+        self.objected.insert(record.id.clone(), rules);
+    }
+
+    fn said(&mut self, record: &Record) {
+        let text = |name: &str| record.details.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (review, word) = (text("review"), text("word"));
+        let Some(word) = WORDS.iter().find(|known| **known == word) else { return };
+        let before = self.words.insert(review.to_owned(), word);
+        for rule in self.objected.get(review).into_iter().flatten() {
+            let Some(rule) = self.rules.get_mut(rule) else { continue };
+            if let Some(count) = before.and_then(|before| rule.of(before)) {
+                *count = count.saturating_sub(1);
+            }
+            if let Some(count) = rule.of(word) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// All reviews.
+    pub fn total(&self) -> u64 {
+        self.verdicts.values().sum()
+    }
+
+    /// Reviews with that verdict.
+    pub fn of(&self, verdict: Verdict) -> u64 {
+        self.verdicts.get(&verdict).copied().unwrap_or_default()
+    }
+
+    /// How often people said that word, of reviews that are still known.
+    pub fn said_so(&self, word: &str) -> u64 {
+        self.words.values().filter(|said| **said == word).count() as u64
+    }
+
+    /// The share of false positives among the objections that a person judged; none while nobody did.
+    pub fn false_positive_rate(&self) -> Option<f64> {
+        let judged = |wanted: &str| {
+            let of_objection = |(review, word): &(&String, &&str)| **word == wanted && self.objected.contains_key(*review);
+            self.words.iter().filter(of_objection).count() as u64
+        };
+        rate(judged("false-positive"), judged("right"))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let rules: serde_json::Map<String, Value> = self.rules.iter().map(|(name, rule)| (name.clone(), rule.json())).collect();
+        let times = &self.times;
+        let buckets: Vec<Value> = BUCKETS.iter().zip(times.buckets).map(|(end, count)| json!({ "le_us": end, "count": count })).collect();
+        json!({
+            "since_ms": self.since,
+            "total_reviews": self.total(),
+            "allowed_actions": self.of(Verdict::Allow),
+            "warned_actions": self.of(Verdict::Warn),
+            "modified_actions": self.of(Verdict::Modify),
+            "asked_actions": self.of(Verdict::Ask),
+            "blocked_actions": self.of(Verdict::Block),
+            "unreviewed_actions": self.unreviewed,
+            "review_time": {
+                "count": times.count,
+                "sum_us": times.sum_us,
+                "avg_us": times.sum_us.checked_div(times.count),
+                "buckets": buckets,
+                "target_ms": times.target_ms,
+                "over_target": times.over,
+            },
+            "cache": { "lookups": self.cache.lookups, "hits": self.cache.hits },
+            "cache_hit_rate": self.cache_hit_rate(),
+            "feedback": WORDS.iter().map(|word| ((*word).to_owned(), json!(self.said_so(word)))).collect::<serde_json::Map<_, _>>(),
+            "false_positive_rate": self.false_positive_rate(),
+            "rules": rules,
+        })
+    }
+
+    /// None where nothing was looked up.
+    pub fn cache_hit_rate(&self) -> Option<f64> {
+        rate(self.cache.hits, self.cache.lookups.saturating_sub(self.cache.hits))
+    }
+}
+
+impl Times {
+    fn add(&mut self, took: u64) {
+        self.count += 1;
+        self.sum_us = self.sum_us.saturating_add(took);
+        self.over += u64::from(took > self.target_ms.saturating_mul(1000));
+        for (end, count) in BUCKETS.iter().zip(&mut self.buckets) {
+            *count += u64::from(took <= *end);
+        }
+    }
+}
+
+impl Rule {
+    fn of(&mut self, word: &str) -> Option<&mut u64> {
+        match word {
+            "false-positive" => Some(&mut self.false_positive),
+            "right" => Some(&mut self.right),
+            _ => None,
+        }
+    }
+
+    /// As for all rules together.
+    pub fn false_positive_rate(&self) -> Option<f64> {
+        rate(self.false_positive, self.right)
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "objections": self.objections,
+            "false_positive": self.false_positive,
+            "right": self.right,
+            "false_positive_rate": self.false_positive_rate(),
+        })
+    }
+}
+
+/// The share of the first; none of nothing.
+fn rate(part: u64, rest: u64) -> Option<f64> {
+    let all = part.saturating_add(rest);
+    (all > 0).then(|| part as f64 / all as f64)
+}

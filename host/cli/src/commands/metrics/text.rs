@@ -1,0 +1,98 @@
+//! The text format of Prometheus, version 0.0.4.
+
+use super::count::{BUCKETS, Metrics};
+use crate::commands::feedback::WORDS;
+use portcullis_core::score::Verdict;
+use std::fmt::{Display, Write};
+
+/// Every metric with its help.
+pub fn prometheus(metrics: &Metrics) -> String {
+    let mut text = String::new();
+    let times = &metrics.times;
+    family(&mut text, "portcullis_reviews_total", "counter", "Reviews of actions, by verdict.");
+    for verdict in Verdict::ALL {
+        sample(&mut text, "portcullis_reviews_total", &[("verdict", verdict.as_str())], metrics.of(*verdict));
+    }
+    family(&mut text, "portcullis_unreviewed_total", "counter", "Actions that nobody reviewed.");
+    sample(&mut text, "portcullis_unreviewed_total", &[], metrics.unreviewed);
+    let name = "portcullis_review_duration_seconds";
+    family(&mut text, name, "histogram", "How long a review took, up to its commit.");
+    for (end, count) in BUCKETS.iter().zip(times.buckets) {
+        sample(&mut text, &format!("{name}_bucket"), &[("le", &seconds(*end).to_string())], count);
+    }
+    sample(&mut text, &format!("{name}_bucket"), &[("le", "+Inf")], times.count);
+    sample(&mut text, &format!("{name}_sum"), &[], seconds(times.sum_us));
+    sample(&mut text, &format!("{name}_count"), &[], times.count);
+    family(&mut text, "portcullis_review_target_seconds", "gauge", "The target that is configured for it.");
+    sample(&mut text, "portcullis_review_target_seconds", &[], seconds(times.target_ms.saturating_mul(1000)));
+    family(&mut text, "portcullis_reviews_over_target_total", "counter", "Reviews that took longer than the target.");
+    sample(&mut text, "portcullis_reviews_over_target_total", &[], times.over);
+    cache(&mut text, metrics);
+    feedback(&mut text, metrics);
+    rules(&mut text, metrics);
+    if let Some(since) = metrics.since {
+        family(&mut text, "portcullis_since_timestamp_seconds", "gauge", "When the oldest record that is counted was made.");
+        sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);
+    }
+    text
+}
+
+fn cache(text: &mut String, metrics: &Metrics) {
+    family(text, "portcullis_cache_lookups_total", "counter", "Command lines that were looked up in the cache.");
+    sample(text, "portcullis_cache_lookups_total", &[], metrics.cache.lookups);
+    family(text, "portcullis_cache_hits_total", "counter", "Command lines that the cache knew.");
+    sample(text, "portcullis_cache_hits_total", &[], metrics.cache.hits);
+    if let Some(rate) = metrics.cache_hit_rate() {
+        family(text, "portcullis_cache_hit_ratio", "gauge", "The share of look-ups that the cache answered.");
+        sample(text, "portcullis_cache_hit_ratio", &[], rate);
+    }
+}
+
+fn feedback(text: &mut String, metrics: &Metrics) {
+    family(text, "portcullis_feedback_total", "counter", "Reviews that a person judged, by the word.");
+    for word in WORDS {
+        sample(text, "portcullis_feedback_total", &[("word", word)], metrics.said_so(word));
+    }
+    if let Some(rate) = metrics.false_positive_rate() {
+        family(text, "portcullis_false_positive_ratio", "gauge", "The share of false positives among the objections that a person judged.");
+        sample(text, "portcullis_false_positive_ratio", &[], rate);
+    }
+}
+
+fn rules(text: &mut String, metrics: &Metrics) {
+    family(text, "portcullis_rule_objections_total", "counter", "Objections, by rule.");
+    for (rule, counts) in &metrics.rules {
+        sample(text, "portcullis_rule_objections_total", &[("rule", rule)], counts.objections);
+    }
+    family(text, "portcullis_rule_feedback_total", "counter", "Objections that a person judged, by rule and word.");
+    for (rule, counts) in &metrics.rules {
+        for (word, count) in [("false-positive", counts.false_positive), ("right", counts.right)] {
+            sample(text, "portcullis_rule_feedback_total", &[("rule", rule), ("word", word)], count);
+        }
+    }
+    family(text, "portcullis_rule_false_positive_ratio", "gauge", "The same share, by rule, where a person judged.");
+    for (rule, counts) in &metrics.rules {
+        if let Some(rate) = counts.false_positive_rate() {
+            sample(text, "portcullis_rule_false_positive_ratio", &[("rule", rule)], rate);
+        }
+    }
+}
+
+fn family(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let _ = writeln!(text, "{name}{labels} {value}");
+}
+
+/// A rule's name is a plugin's: nothing in it ends the label or the line.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1_000_000.0
+}

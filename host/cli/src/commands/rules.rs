@@ -1,0 +1,155 @@
+//! `portcullis rules`: what rules there are, whether those in files can be used, and what they can see.
+
+mod check;
+
+use crate::config::Config;
+use crate::config::rules::Rules;
+use crate::paint;
+use crate::places::Places;
+use anyhow::Result;
+use portcullis_core::text::one_line;
+use portcullis_rule_language::Verdict;
+use portcullis_rule_language::builtin::BUILTIN;
+use portcullis_rule_language::schema::Kind;
+use portcullis_store::Home;
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Name everything that is wrong with rules files, and try their examples; exit code 1 when something is
+    Check {
+        /// The files; without any, those that the configuration names
+        files: Vec<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List all rules, builtin and custom, with what each comes to and where it stands
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what conditions can see, with types
+    Fields {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(command: &Command) -> Result<u8> {
+    match command {
+        Command::Check { files, json } => check::run(files, *json),
+        Command::List { json } => list(*json),
+        Command::Fields { json } => Ok(fields(*json)),
+    }
+}
+
+/// A rule, for people.
+struct Row {
+    name: String,
+    state: &'static str,
+    verdict: String,
+    source: String,
+    about: String,
+}
+
+fn list(as_json: bool) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = Config::load(&places, Some(&home))?;
+    let rows: Vec<Row> = builtin(&config).into_iter().chain(custom(&config.rules)).collect();
+    if as_json {
+        let rules: Vec<Json> = rows.iter().map(Row::json).collect();
+        paint::print(&format!("{}\n", json!({ "rules": rules })));
+        return Ok(0);
+    }
+    for row in &rows {
+        let state = if row.state == "on" { paint::good(format!("{:<8}", row.state)) } else { paint::dim(format!("{:<8}", row.state)) };
+        let name = paint::bold(format!("{:<30}", row.name));
+        paint::print(&format!("{name} {state} {:<18} {}\n  {}\n", row.verdict, paint::dim(&row.source), paint::dim(&row.about)));
+    }
+    Ok(0)
+}
+
+fn builtin(config: &Config) -> Vec<Row> {
+    let set = config.plugins.get("rules").and_then(|plugin| {
+        let found = plugin.settings.iter().find(|setting| setting.key == "builtin")?;
+        if let portcullis_engine::SettingValue::Text(set) = &found.value { Some(set.as_str()) } else { None }
+    });
+    let off = config.plugins.get("rules").and_then(|plugin| plugin.enabled) == Some(false);
+    let chosen = |essential: bool| match set.unwrap_or("all") {
+        "none" => false,
+        "essential" => essential,
+        _ => true,
+    };
+    let row = |rule: &portcullis_rule_language::builtin::Builtin| Row {
+        name: rule.name.to_owned(),
+        state: match config.rules.disabled.iter().any(|name| name == rule.name) {
+            true => "disabled",
+            false if off || !chosen(rule.essential) => "off",
+            false => "on",
+        },
+        verdict: rule.verdicts.to_owned(),
+        source: "builtin".to_owned(),
+        about: rule.about.to_owned(),
+    };
+    BUILTIN.iter().map(row).collect()
+}
+
+fn custom(rules: &Rules) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for file in &rules.files {
+        for read in portcullis_rule_language::read(&file.text).unwrap_or_default() {
+            let place = portcullis_rule_language::place::line_and_column(&file.text, read.place.start);
+            let whose = if file.of_project { " (the project's)" } else { "" };
+            rows.push(Row {
+                state: if rules.disabled.iter().any(|name| *name == read.rule.name) { "disabled" } else { "on" },
+                verdict: read.rule.verdict.as_str().to_owned(),
+                source: format!("{}:{}{whose}", one_line(&file.path.display().to_string(), 1024), place.0),
+                about: about(read.rule.verdict, read.rule.severity.as_str(), read.examples.len()),
+                name: read.rule.name.into_owned(),
+            });
+        }
+    }
+    rows
+}
+
+fn about(verdict: Verdict, severity: &str, examples: usize) -> String {
+    let tried = match examples {
+        0 => "no example tries it".to_owned(),
+        1 => "one example tries it".to_owned(),
+        more => format!("{more} examples try it"),
+    };
+    format!("{} with severity {severity}; {tried}", verdict.as_str())
+}
+
+impl Row {
+    fn json(&self) -> Json {
+        json!({ "name": self.name, "state": self.state, "verdict": self.verdict, "source": self.source, "about": self.about })
+    }
+}
+
+fn fields(as_json: bool) -> u8 {
+    if as_json {
+        let kinds = Kind::ALL.iter().map(|kind| {
+            let fields: Vec<Json> = kind
+                .fields()
+                .iter()
+                .map(|field| json!({ "name": field.name, "type": field.kind.to_string(), "about": field.about }))
+                .collect();
+            (kind.as_str().to_owned(), Json::from(fields))
+        });
+        paint::print(&format!("{}\n", Json::Object(kinds.collect())));
+        return 0;
+    }
+    for kind in Kind::ALL {
+        paint::print(&format!("{}\n", paint::bold(kind.as_str())));
+        for field in kind.fields() {
+            paint::print(&format!("  {:<22} {}\n  {:22} {}\n", field.name, field.kind, "", paint::dim(field.about)));
+        }
+    }
+    0
+}

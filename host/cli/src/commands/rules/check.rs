@@ -1,0 +1,160 @@
+//! `portcullis rules check`: reads rules files, tells what is wrong with line and column, tries examples.
+
+use crate::config::problem::Problems;
+use crate::config::rules::RulesFile;
+use crate::config::{self, Config, file};
+use crate::paint;
+use crate::places::Places;
+use crate::rules::trial::{Bench, Outcome};
+use anyhow::Result;
+use portcullis_core::text::one_line;
+use portcullis_rule_language::place::{Span, line_and_column, line_of};
+use portcullis_store::Home;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+
+/// The longest part of a line that is shown.
+const MOST_SHOWN: usize = 160;
+
+/// Something that is wrong.
+struct Failure {
+    file: String,
+    span: Option<Span>,
+    what: String,
+    /// What the rule saw of an example.
+    seen: Vec<String>,
+}
+
+/// A file that was looked at.
+struct Checked {
+    file: String,
+    text: String,
+    rules: usize,
+    examples: usize,
+    failures: Vec<Failure>,
+}
+
+pub fn run(files: &[PathBuf], as_json: bool) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = Config::plain(&places);
+    let mut all = Vec::new();
+    if files.is_empty() {
+        let rules = config::rules_as_written(&places, &home)?;
+        for file in &rules.files {
+            all.push(checked(file, &config, &home)?);
+        }
+        if all.iter().all(|checked| checked.failures.is_empty()) {
+            all.extend(rules.problems().iter().map(between));
+        }
+    }
+    for path in files {
+        all.push(match file::read(path) {
+            Ok(Some(text)) => checked(&RulesFile { path: path.clone(), of_project: false, text }, &config, &home)?,
+            Ok(None) => unreadable(path, "there is no such file".to_owned()),
+            Err(problems) => unreadable(path, problems.problems.iter().map(|problem| problem.what.clone()).collect()),
+        });
+    }
+    if as_json {
+        paint::print(&format!("{}\n", json!({ "files": all.iter().map(Checked::json).collect::<Vec<_>>() })));
+    } else if all.is_empty() {
+        paint::print("no rules file is configured: name one in `rules.files`, or on the command line\n");
+    } else {
+        all.iter().for_each(|checked| paint::print(&checked.text_of()));
+    }
+    Ok(u8::from(all.iter().any(|checked| !checked.failures.is_empty())))
+}
+
+/// What is wrong between files: names that two of them use, and those that none has.
+fn between(problems: &Problems) -> Checked {
+    unreadable(&problems.file, problems.lines().join("; "))
+}
+
+fn unreadable(path: &Path, what: String) -> Checked {
+    let file = one_line(&path.display().to_string(), 1024);
+    let failure = Failure { file: file.clone(), span: None, what, seen: Vec::new() };
+    Checked { file, text: String::new(), rules: 0, examples: 0, failures: vec![failure] }
+}
+
+fn checked(file: &RulesFile, config: &Config, home: &Home) -> Result<Checked> {
+    let name = one_line(&file.path.display().to_string(), 1024);
+    let failure = |span, what, seen| Failure { file: name.clone(), span: Some(span), what, seen };
+    let mut checked = Checked { file: name.clone(), text: file.text.clone(), rules: 0, examples: 0, failures: Vec::new() };
+    let rules = match portcullis_rule_language::read(&file.text) {
+        Ok(rules) => rules,
+        Err(problems) => {
+            checked.failures = problems.into_iter().map(|problem| failure(problem.span, problem.what, Vec::new())).collect();
+            return Ok(checked);
+        }
+    };
+    checked.rules = rules.len();
+    checked.examples = rules.iter().map(|read| read.examples.len()).sum();
+    if checked.rules == 0 {
+        return Ok(checked);
+    }
+    let mut bench = Bench::new(file, config, home)?;
+    for (rule, example) in rules.iter().flat_map(|read| read.examples.iter().map(move |example| (&read.rule, example))) {
+        let outcome = bench.run(&rule.name, example);
+        if let Some(what) = outcome.wrong(&rule.name, example) {
+            let seen = if let Outcome::Judged { seen, .. } = outcome { seen } else { Vec::new() };
+            checked.failures.push(failure(example.place, what, seen));
+        }
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    fn text_of(&self) -> String {
+        if self.failures.is_empty() {
+            return format!("{}: {}, {}, {}\n", self.file, paint::good("ok"), count(self.rules, "rule"), count(self.examples, "example"));
+        }
+        self.failures.iter().map(|failure| failure.text(&self.text)).collect()
+    }
+
+    fn json(&self) -> Json {
+        let failures: Vec<Json> = self.failures.iter().map(|failure| failure.json(&self.text)).collect();
+        json!({ "file": self.file, "rules": self.rules, "examples": self.examples, "failures": failures })
+    }
+}
+
+impl Failure {
+    fn text(&self, text: &str) -> String {
+        let what = one_line(&self.what, 2048);
+        let Some(span) = self.span else { return format!("{}: {what}\n", self.file) };
+        let (line, column) = line_and_column(text, span.start);
+        let mut told = format!("{}:{line}:{column}: {what}\n", paint::bold(&self.file));
+        told.push_str(&pointed(text, span, line, column));
+        for seen in &self.seen {
+            told.push_str(&format!("    {}\n", paint::dim(format!("it saw {seen}"))));
+        }
+        told
+    }
+
+    fn json(&self, text: &str) -> Json {
+        let place = self.span.map(|span| line_and_column(text, span.start));
+        json!({
+            "line": place.map(|place| place.0),
+            "column": place.map(|place| place.1),
+            "message": self.what,
+            "seen": self.seen,
+        })
+    }
+}
+
+/// The line with a caret below each character that is meant; a long line is shown from where that begins.
+fn pointed(text: &str, span: Span, line: usize, column: usize) -> String {
+    let whole = line_of(text, span.start);
+    let from = if column > MOST_SHOWN { column - 1 } else { 0 };
+    let shown: String = whole.chars().skip(from).take(MOST_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let meant = text.get(span.start..span.end).map_or(1, |meant| meant.lines().next().unwrap_or_default().chars().count());
+    let before = column - 1 - from;
+    let carets = meant.clamp(1, shown.chars().count().saturating_sub(before).max(1));
+    let number = line.to_string();
+    let (margin, space) = (" ".repeat(number.len()), " ".repeat(before));
+    format!("{number} | {shown}\n{margin} | {space}{}\n", paint::bad("^".repeat(carets)))
+}
+
+/// A number of things, in words.
+fn count(number: usize, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+}

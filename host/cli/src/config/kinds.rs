@@ -1,0 +1,124 @@
+//! What a key's value may be, and what of it counts in a project's file that nobody trusted.
+
+use portcullis_engine::SettingValue as Value;
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any of these words.
+    Choices(&'static [&'static str]),
+    /// Yes or no.
+    Flag,
+    /// A whole number from here to there.
+    Integer(i64, i64),
+    /// A score: a number from 0 to 1.
+    Score,
+    /// Any text.
+    Text,
+    /// A path; a relative one begins at the file's folder.
+    Path,
+    /// Paths that begin with `/` or `~/`.
+    Paths,
+    /// Globs of folders that begin with `/` or `~/`.
+    Globs,
+    /// Globs of paths, those of the project relative to it.
+    PathGlobs,
+    /// Names of plugins, or `all`.
+    Plugins,
+    /// Files; a relative one begins at the file's folder. What each file says adds up.
+    Files,
+    /// Any texts.
+    Names,
+    /// A plugin's own setting: text, a number, yes or no, a list of texts.
+    Setting,
+}
+
+/// What of a key counts in a project's file that nobody trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Project {
+    /// Nothing.
+    Trust,
+    /// Nothing, with trust neither: it holds for the whole installation.
+    Never,
+    /// Nothing, with trust neither: the organisation and the person alone say it, for some projects too.
+    Owner,
+    /// A smaller number.
+    Least,
+    /// A greater number.
+    Most,
+    /// `true`.
+    True,
+    /// `false`.
+    False,
+    /// A word that stands later among those that may be said.
+    Later,
+    /// Globs of paths in the project, where nobody else says any.
+    Within,
+    /// `true` for a builtin plugin.
+    TrueIfBuiltin,
+    /// This word.
+    Word(&'static str),
+    /// What it adds.
+    Union,
+    /// What lies in both.
+    Intersection,
+}
+
+impl Kind {
+    /// What a value has to be, to complete "it must be".
+    pub fn in_words(self) -> String {
+        let listed = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Choice(words) => format!("one of {}", listed(words)),
+            Self::Choices(words) => format!("a list of {}", listed(words)),
+            Self::Flag => "`true` or `false`".into(),
+            Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Score => "a number from 0 to 1".into(),
+            Self::Text => "text".into(),
+            Self::Path => "the path of a folder".into(),
+            Self::Paths => "a list of paths that begin with `/` or `~/`".into(),
+            Self::Globs => "a list of globs that begin with `/` or `~/`".into(),
+            Self::PathGlobs => "a list of globs that begin with `/`, `~/` or at the project".into(),
+            Self::Plugins => "a list of plugins' names, or of `all`".into(),
+            Self::Files => "a list of files".into(),
+            Self::Names => "a list of texts".into(),
+            Self::Setting => "text, a finite number, `true`, `false` or a list of texts".into(),
+        }
+    }
+}
+
+impl Project {
+    /// What counts without trust, for the documentation.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Trust => "needs trust".into(),
+            Self::Never | Self::Owner => "does not count".into(),
+            Self::Least => "the smaller number counts".into(),
+            Self::Most => "the greater number counts".into(),
+            Self::True => "`true` counts".into(),
+            Self::False => "`false` counts".into(),
+            Self::Later => "the later word counts".into(),
+            Self::Within => "what is relative counts, where nobody else says any".into(),
+            Self::TrueIfBuiltin => "`true` counts for a builtin plugin".into(),
+            Self::Word(word) => format!("`\"{word}\"` counts"),
+            Self::Union => "what it adds counts".into(),
+            Self::Intersection => "what lies in both counts".into(),
+        }
+    }
+}
+
+/// A value as TOML would have it, on one line.
+pub fn toml_text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => toml::Value::String(text.clone()).to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Decimal(number) => toml::Value::Float(*number).to_string(),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Texts(texts) => {
+            let texts: Vec<String> = texts.iter().map(|text| toml::Value::String(text.clone()).to_string()).collect();
+            format!("[{}]", texts.join(", "))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Tries one action against the rules of one file, in the sandbox, away from this machine's projects: the
+//! project is `/project`, the person's home `/home/user`, and nobody looks at the disk.
+
+use super::PLUGIN;
+use crate::config::rules::{Rules, RulesFile};
+use crate::config::{Config, PluginConfig};
+use crate::recording::EPOCH;
+use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache};
+use anyhow::Result;
+use portcullis_core::action::Operation;
+use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::policy::Policy;
+use portcullis_core::record::{Record, RecordedAction};
+use portcullis_core::session::State;
+use portcullis_core::text::one_line;
+use portcullis_engine::ReviewClock;
+use portcullis_rule_language::{Example, Given, Input};
+use portcullis_store::Home;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+const PROJECT: &str = "/project";
+const PERSON: &str = "/home/user";
+/// The most lines of each kind that are shown of an action.
+const MOST_LINES: usize = 8;
+
+/// The rules of a file, ready to be asked.
+pub struct Bench {
+    reviewer: Reviewer,
+}
+
+/// What came of an example.
+pub enum Outcome {
+    /// It was judged.
+    Judged {
+        /// The rule objected.
+        objected: bool,
+        /// What it saw, a line each.
+        seen: Vec<String>,
+    },
+    /// It could not be.
+    Failed(String),
+}
+
+impl Bench {
+    /// The rules of that file alone, none of them disabled.
+    ///
+    /// # Errors
+    /// The sandbox cannot be set up.
+    pub fn new(file: &RulesFile, config: &Config, home: &Home) -> Result<Self> {
+        let others = portcullis_builtin::ALL.iter().map(|builtin| builtin.name).filter(|name| *name != PLUGIN);
+        let off = others.map(|name| (name.to_owned(), PluginConfig { enabled: Some(false), ..PluginConfig::default() }));
+        let file = RulesFile { of_project: false, ..file.clone() };
+        let config = Config {
+            policy: Policy::default(),
+            plugins_dir: PathBuf::new(),
+            plugins: off.collect(),
+            rules: Rules { files: vec![file], ..Rules::default() },
+            ..config.clone()
+        };
+        let reviewer = Reviewer::new(Setup {
+            config,
+            extra: &[],
+            clock: ReviewClock { now_ms: EPOCH, backstop: None },
+            observes: false,
+            mask_key: REPLAY_KEY,
+            cache: Some(code_cache(home)),
+            person: PERSON.into(),
+        })?;
+        Ok(Self { reviewer })
+    }
+
+    /// Judges an example.
+    pub fn run(&mut self, rule: &str, example: &Example) -> Outcome {
+        let cwd = example.cwd.clone().unwrap_or_else(|| PROJECT.into());
+        let mut state = State::default();
+        let inside = cwd == PROJECT || cwd.starts_with(&format!("{PROJECT}/"));
+        state.session.roots = vec![if inside { PROJECT.into() } else { cwd.clone() }];
+        if let Some(goal) = &example.goal {
+            state = self.review("UserPromptSubmit", EventKind::Prompt(goal.clone()), &cwd, state).1;
+        }
+        let (tool, input) = call(&example.input);
+        let call = EventKind::BeforeTool(Call { id: None, tool, input });
+        match self.review("PreToolUse", call, &cwd, state).0 {
+            Some(record) => judged(&record, rule),
+            None => Outcome::Failed("nothing is reviewed of it".into()),
+        }
+    }
+
+    fn review(&mut self, name: &str, kind: EventKind, cwd: &str, state: State) -> (Option<Record>, State) {
+        let event = Event {
+            client: "claude".into(),
+            session: "rules".into(),
+            agent: None,
+            cwd: cwd.to_owned(),
+            permission_mode: None,
+            name: name.to_owned(),
+            kind,
+        };
+        let reviewed = self.reviewer.review(&event, state, EPOCH, &Circumstances::default(), &|_| None);
+        (reviewed.records.into_iter().find(|record| record.action.is_some() || !record.faults.is_empty()), reviewed.state)
+    }
+}
+
+fn judged(record: &Record, rule: &str) -> Outcome {
+    if let Some(fault) = record.faults.first() {
+        return Outcome::Failed(fault.to_string());
+    }
+    let objections = record.findings.iter().flat_map(|findings| &findings.objections);
+    let objected = objections.into_iter().any(|objection| objection.source == PLUGIN && objection.rule == rule);
+    Outcome::Judged { objected, seen: record.action.as_ref().map(seen).unwrap_or_default() }
+}
+
+fn call(input: &Input) -> (String, Map<String, Value>) {
+    match input {
+        Input::Command(command) => ("Bash".into(), Map::from_iter([("command".to_owned(), Value::from(command.as_str()))])),
+        Input::Tool(tool, named) => (tool.clone(), object(named)),
+    }
+}
+
+fn object(named: &[(String, Given)]) -> Map<String, Value> {
+    named.iter().map(|(name, given)| (name.clone(), json(given))).collect()
+}
+
+fn json(given: &Given) -> Value {
+    match given {
+        Given::Text(text) => Value::from(text.as_str()),
+        Given::Number(number) => Value::from(*number),
+        Given::Flag(flag) => Value::from(*flag),
+        Given::List(items) => items.iter().map(json).collect(),
+        Given::Table(named) => Value::Object(object(named)),
+    }
+}
+
+/// What a rule sees of an action, in the names of the conditions.
+fn seen(action: &RecordedAction) -> Vec<String> {
+    let mut lines = vec![format!("intent: {}", action.intent)];
+    if let Operation::Shell(shell) = &action.operation {
+        let commands = shell.commands.iter().map(|command| {
+            let words: Vec<String> = command.words.iter().map(|word| format!("{:?}", one_line(&word.text, 80))).collect();
+            format!("commands: program {:?}, words [{}]", command.program, words.join(", "))
+        });
+        lines.extend(commands.take(MOST_LINES));
+    }
+    let facts = &action.facts;
+    lines.extend(
+        facts.effects.iter().take(MOST_LINES).map(|effect| format!("effects: {} {}", effect.kind.as_str(), one_line(&effect.target, 120))),
+    );
+    lines.extend(facts.paths.iter().take(MOST_LINES).map(|path| format!("paths: {} ({})", one_line(&path.text, 120), path.scope)));
+    lines.extend(facts.hosts.iter().take(MOST_LINES).map(|host| format!("hosts: {}", one_line(host, 120))));
+    lines.push(format!("coverage: {}", facts.coverage));
+    lines
+}

@@ -1,0 +1,198 @@
+//! A decision with the way that led to it: the matrix, what changed the verdict, what would have to differ.
+
+use super::layout::{Page, list};
+use crate::paint;
+use crate::restorable::Restorable;
+use portcullis_core::counterfactual::{Change, Counterfactual, counterfactuals, recorded};
+use portcullis_core::decide::{Decision, matrix};
+use portcullis_core::finding::{Evidence, SideEffectKind};
+use portcullis_core::record::Record;
+use portcullis_core::score::{RationalityLevel, RiskLevel, Score, Verdict};
+use portcullis_core::text::{lines, one_line};
+use serde_json::{Value, json};
+
+/// The decision itself. `recorded`: a person can refer to its record.
+pub fn write(page: &mut Page, record: &Record, decision: &Decision, in_journal: bool, restorable: Option<&Restorable>) {
+    page.line(&paint::verdict(decision.verdict, 0));
+    lines(&decision.explanation, 1024).lines().for_each(|line| page.indented(line));
+    page.line("");
+    let rationality = decision.rationality.map_or_else(|| "not scored".to_owned(), |score| score.to_string());
+    page.text(&format!(
+        "risk {} ({}), rationality {rationality} ({}), confidence {}",
+        decision.risk, decision.risk_level, decision.rationality_level, decision.confidence
+    ));
+    page.line("");
+    table(page, decision);
+    changes(page, decision);
+    list(page, "why", decision.reasons.iter().cloned());
+    list(page, "instead", decision.alternatives.iter().cloned());
+    list(page, "for another decision", differently(record, decision, in_journal, restorable).into_iter());
+}
+
+/// The matrix with the cell that counted in brackets, and where each level begins.
+fn table(page: &mut Page, decision: &Decision) {
+    let (risk, rationality) = (decision.policy.risk, decision.policy.rationality);
+    let columns = [RationalityLevel::High, RationalityLevel::Medium, RationalityLevel::Low];
+    let (high, medium) = (format!("high {}", rationality.high), format!("medium {}", rationality.medium));
+    page.line(&paint::dim(format!("  {:<19}{high:<14}{medium:<14}low", "risk \\ rationality")));
+    let negligible = risk.is_negligible(decision.risk);
+    for (level, from) in [
+        (RiskLevel::Low, None),
+        (RiskLevel::Medium, Some(risk.medium)),
+        (RiskLevel::High, Some(risk.high)),
+        (RiskLevel::Critical, Some(risk.critical)),
+    ] {
+        let name = from.map_or_else(|| level.to_string(), |from: Score| format!("{level} {from}"));
+        let cells: Vec<String> = columns.iter().map(|column| cell(decision, level, *column, negligible)).collect();
+        page.line(format!("  {name:<18}{}", cells.concat()).trim_end());
+    }
+    if negligible {
+        page.indented(&format!("below {} risk is negligible: allowed unless a rule, a pattern or a fault objects", risk.negligible));
+    }
+}
+
+fn cell(decision: &Decision, risk: RiskLevel, rationality: RationalityLevel, negligible: bool) -> String {
+    let says = matrix(risk, rationality);
+    if negligible || (decision.risk_level, decision.rationality_level) != (risk, rationality) {
+        return format!(" {:<13}", says.as_str());
+    }
+    let marked = format!("[{says}]");
+    format!("{}{}", paint::bold(&marked), " ".repeat(14_usize.saturating_sub(marked.len())))
+}
+
+fn changes(page: &mut Page, decision: &Decision) {
+    if decision.adjustments.is_empty() {
+        return;
+    }
+    page.heading(&format!("from {} to {}", decision.matrix, decision.verdict));
+    for change in &decision.adjustments {
+        page.wrapped("  - ", "    ", &format!("{} -> {}: {}", change.from, change.to, one_line(&change.cause, 300)));
+    }
+}
+
+/// What would have to differ, in words.
+fn differently(record: &Record, decision: &Decision, in_journal: bool, restorable: Option<&Restorable>) -> Vec<String> {
+    let Some((findings, _)) = recorded(record) else {
+        let why = "the record does not hold all that it was decided on (`audit.level` says how much it holds)";
+        return if decision.verdict > Verdict::Allow { vec![why.to_owned()] } else { Vec::new() };
+    };
+    let mut said: Vec<String> = counterfactuals(&findings, decision).iter().map(statement).collect();
+    said.extend(restorable.map(|found| {
+        let paths: Vec<String> = found.paths.iter().take(MOST_PATHS).map(|path| format!("`{}`", one_line(path, 200))).collect();
+        let more = if found.paths.len() > MOST_PATHS { ", and more," } else { "" };
+        let verb = if found.paths.len() == 1 { "were" } else { "were all" };
+        format!("if {}{more} {verb} clean in git: {}", paths.join(", "), found.verdict)
+    }));
+    if decision.verdict > Verdict::Allow {
+        said.push(match decision.exceptable() {
+            Ok(()) if in_journal => format!("a person lets exactly this run: `portcullis allow {}`", record.id),
+            Ok(()) => "a person may let exactly this run, with `portcullis allow`, once it was recorded".to_owned(),
+            Err(why) => format!("no exception of a person lifts it: {why}"),
+        });
+    }
+    said
+}
+
+fn statement(found: &Counterfactual) -> String {
+    let changes: Vec<String> = found.changes.iter().map(in_words).collect();
+    let verdict = match found.verdict {
+        Verdict::Modify => "modify, or ask where no safer form is known",
+        verdict => verdict.as_str(),
+    };
+    format!("{}: {verdict}", changes.join(", and "))
+}
+
+/// The most paths that a statement names.
+const MOST_PATHS: usize = 3;
+
+fn in_words(change: &Change) -> String {
+    match change {
+        Change::WithoutRule { source, rule } => format!("without the rule `{rule}` of `{source}`"),
+        Change::WithoutForm(form) => format!("without the dangerous form `{form}`"),
+        Change::NotCritical(target) if target.is_empty() => "if its side effect were not critical".to_owned(),
+        Change::NotCritical(target) => format!("if the effect on `{target}` were not critical"),
+        Change::Understood => "if all of it were understood".to_owned(),
+        Change::WithoutFault(source) => format!("if `{source}` had not failed"),
+        Change::RiskBelow(score) => format!("with a risk below {score}"),
+        Change::RationalityFrom(score) => format!("with a rationality of {score} or more"),
+        Change::FirstOfItsKind => "as the first action of its kind in the session, with no pattern noticed".to_owned(),
+        Change::SeenBefore => "when an action of its kind was reviewed in the session before".to_owned(),
+    }
+}
+
+/// What a page tells beyond the record, for scripts.
+pub fn explanation(record: &Record, restorable: Option<&Restorable>) -> Value {
+    let Some(decision) = &record.decision else { return Value::Null };
+    let levels = (decision.risk_level, decision.rationality_level);
+    let differently = recorded(record).map(|(findings, _)| counterfactuals(&findings, decision));
+    let exception = match decision.exceptable() {
+        _ if decision.verdict == Verdict::Allow => Value::Null,
+        Ok(()) => json!({ "possible": true, "command": format!("portcullis allow {}", record.id) }),
+        Err(why) => json!({ "possible": false, "why": why }),
+    };
+    json!({
+        "cell": { "risk": levels.0, "rationality": levels.1, "says": matrix(levels.0, levels.1), "negligible": decision.policy.risk.is_negligible(decision.risk) },
+        "differently": differently,
+        "clean_in_git": restorable,
+        "exception": exception,
+    })
+}
+
+/// What each plugin found.
+pub fn findings(page: &mut Page, record: &Record) {
+    let Some(findings) = &record.findings else { return };
+    for named in &findings.risks {
+        let factors = named.finding.factors.iter().map(|factor| {
+            let sign = if factor.kind == portcullis_core::finding::FactorKind::Base { ' ' } else { '+' };
+            format!("{sign}{} {} ({}): {}{}", factor.weight, factor.id, factor.kind, factor.reason, evidence(&factor.evidence))
+        });
+        list(page, &format!("risk {} by {}", named.finding.score, named.plugin), factors);
+    }
+    for named in &findings.rationalities {
+        let said = &named.finding;
+        let parts = [
+            ("alignment", said.alignment),
+            ("progression", said.progression),
+            ("efficiency", said.efficiency),
+            ("completeness", said.completeness),
+        ];
+        let parts =
+            parts.iter().map(|(name, score)| score.map_or_else(|| format!("{name}: not scored"), |score| format!("{name}: {score}")));
+        let more = said
+            .issues
+            .iter()
+            .map(|issue| format!("issue: {issue}"))
+            .chain(said.suggestions.iter().map(|text| format!("suggestion: {text}")));
+        let score = said.score().map_or_else(|| "not scored".to_owned(), |score| score.to_string());
+        list(page, &format!("rationality {score} by {}", named.plugin), parts.chain(more));
+    }
+    let rules = findings.objections.iter().map(|objection| {
+        let rewrite = if objection.rewrite { ", offers a safer form" } else { "" };
+        format!("{} of {} ({}, {}{rewrite}): {}", objection.rule, objection.source, objection.verdict, objection.severity, objection.reason)
+    });
+    list(page, "rules", rules);
+    let effects = findings.side_effects.iter().map(|named| {
+        let effect = &named.finding;
+        let back = if effect.reversible { "can be undone" } else { "cannot be undone" };
+        let softer = effect.mitigation.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+        format!("{} {} ({}, {back}){softer}", kind(&effect.kind), effect.target, effect.severity)
+    });
+    list(page, "side effects", effects);
+}
+
+fn evidence(evidence: &[Evidence]) -> String {
+    let shown: Vec<String> = evidence.iter().take(4).map(|item| format!("{} {}", item.kind, one_line(&item.value, 80))).collect();
+    if shown.is_empty() { String::new() } else { format!(" [{}]", shown.join("; ")) }
+}
+
+fn kind(kind: &SideEffectKind) -> &str {
+    match kind {
+        SideEffectKind::FileWrite => "file write",
+        SideEffectKind::FileDeletion => "file deletion",
+        SideEffectKind::SystemChange => "system change",
+        SideEffectKind::Process => "process",
+        SideEffectKind::Network => "network",
+        SideEffectKind::ResourceUse => "resource use",
+        SideEffectKind::Other(name) => name,
+    }
+}
