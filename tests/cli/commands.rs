@@ -239,7 +239,9 @@ fn explain() -> Result<()> {
     }
     for (at, record) in records.iter().enumerate() {
         let prefix = &id(at)[..10];
-        let found: Value = serde_json::from_str(&site.output(&["explain", "--json", prefix])?)?;
+        let mut found: Value = serde_json::from_str(&site.output(&["explain", "--json", prefix])?)?;
+        let fields = found.as_object_mut().ok_or_else(|| anyhow!("no object"))?;
+        ensure!(fields.remove("explanation").is_some() && fields.remove("feedback").is_some(), "it explains nothing");
         ensure!(&found == record, "`explain {prefix}` shows another record");
     }
     fails(&site, &["explain", "zzz"], &["the journal has no record `zzz`", "`portcullis audit show` lists them"])?;

@@ -128,15 +128,12 @@ fn tightens() -> Result<()> {
     let change =
         site.calls("held").event("ConfigChange", serde_json::json!({ "source": "user_settings", "file_path": "/h/settings.json" }));
     ensure!(site.hook(&change)?.answer == Answer::Quiet, "the person's own file is not read");
-    project(
-        &site,
-        "hold_settings = true\nmode = \"observe\"\n[interventions]\ndisabled = [\"emergency_stop\"]\n[plugins.risk]\nenabled = false\n",
-    )?;
+    project(&site, "hold_settings = true\nmode = \"observe\"\n[interventions]\nemergency_stop = false\n[plugins.risk]\nenabled = false\n")?;
     ensure!(site.hook(&change)?.answer == Answer::Held, "the project's file does not tighten");
     ensure!(dangerous(&site, "tightened")? == Answer::Refused, "the project's file loosens");
     ensure!(site.hook(&site.calls("stop").bash("1", "rm -rf /"))?.answer == Answer::Stopped, "the project's file switches the stop off");
     let start = site.hook(&site.calls("start").event("SessionStart", serde_json::json!({ "source": "startup" })))?;
-    start.says(&["does not count `interventions.disabled`, `mode`, `plugins.risk.enabled` of this project's", "portcullis trust"])?;
+    start.says(&["does not count `interventions.emergency_stop`, `mode`, `plugins.risk.enabled` of this project's", "portcullis trust"])?;
     // Outside of the project it says nothing.
     let outside = crate::common::calls::Calls::new("outside", &site.person());
     let change = outside.event("ConfigChange", serde_json::json!({ "source": "user_settings", "file_path": "/h/settings.json" }));

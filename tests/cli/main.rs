@@ -9,11 +9,15 @@ mod commands;
 mod common;
 mod configuration;
 mod doctor;
+mod evaluation;
 mod faults;
 mod install;
+mod judgements;
 mod past;
 mod people;
 mod replays;
+mod rules;
+mod settings;
 mod upkeep;
 
 use std::process::ExitCode;
@@ -25,11 +29,15 @@ fn main() -> ExitCode {
         commands::tests(),
         configuration::tests(),
         doctor::tests(),
+        evaluation::tests(),
         faults::tests(),
         install::tests(),
+        judgements::tests(),
         past::tests(),
         people::tests(),
         replays::tests(),
+        rules::tests(),
+        settings::tests(),
         upkeep::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())

@@ -111,6 +111,11 @@ impl Site {
         process::run(self.command(arguments), b"", LIMIT)
     }
 
+    /// Runs one of our commands with this input.
+    pub fn feed(&self, arguments: &[&str], input: &[u8]) -> Result<Ended> {
+        process::run(self.command(arguments), input, LIMIT)
+    }
+
     /// Runs one of our commands, which must succeed; its standard output.
     pub fn output(&self, arguments: &[&str]) -> Result<String> {
         let ended = self.run(arguments)?;

@@ -1,0 +1,158 @@
+//! Changed and spliced inputs for what reads hostile text: the shell reader, and the reading of a client's
+//! events with the facts that follow. A run takes a given time; it ends with 1 where an input makes a target
+//! panic, take more steps than its length allows, or answer past its bounds. The input is then printed, as
+//! small as it could be made.
+//!
+//! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10) from the
+//! given start of the random numbers (default: the time), which is printed so that a run can be had again.
+//!
+//! It looks for no coverage: the seeds in `seeds/`, one file each, hold every construct that the targets
+//! know, and changes recombine them.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
+
+mod change;
+mod shell;
+mod wire;
+
+use change::Input;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Something that must hold for every input.
+type Check = fn(&[u8]) -> Result<(), String>;
+
+/// A target's name, its seeds and its check.
+const TARGETS: &[(&str, &[&[u8]], Check)] = &[("shell", shell::SEEDS, shell::check), ("wire", wire::SEEDS, wire::check)];
+
+/// How often a failing input is made smaller.
+const SHRINKS: usize = 2000;
+
+/// How long one input may take before the run is ended from outside, whatever the steps say.
+const HANGS: Duration = Duration::from_secs(30);
+
+/// What the command line asks for.
+struct Wanted {
+    seconds: u64,
+    start: u64,
+    targets: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let wanted = match wanted(std::env::args().skip(1)) {
+        Ok(wanted) => wanted,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
+    std::panic::set_hook(Box::new(|_| {}));
+    watch();
+    let mut failed = false;
+    for (name, seeds, check) in
+        TARGETS.iter().filter(|(name, ..)| wanted.targets.is_empty() || wanted.targets.iter().any(|want| want == name))
+    {
+        failed |= !fuzz(name, seeds, *check, &wanted);
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
+    let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
+    let mut wanted = Wanted { seconds: 10, start: now, targets: Vec::new() };
+    while let Some(word) = words.next() {
+        let mut number =
+            |flag: &str| words.next().and_then(|value| value.parse().ok()).ok_or_else(|| format!("`{flag}` wants a whole number after it"));
+        match word.as_str() {
+            "--seconds" => wanted.seconds = number("--seconds")?,
+            "--start" => wanted.start = number("--start")?,
+            name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
+            other => return Err(format!("there is no target `{other}`: the targets are `shell` and `wire`")),
+        }
+    }
+    Ok(wanted)
+}
+
+/// Runs one target for its time; whether everything held.
+fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Wanted) -> bool {
+    let mut key = [0; 32];
+    for (byte, value) in key.iter_mut().zip(wanted.start.to_le_bytes().into_iter().cycle()) {
+        *byte = value;
+    }
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &key));
+    let inputs = change::inputs(seeds);
+    let begun = Instant::now();
+    let mut executions = 0_u64;
+    for seed in seeds {
+        if let Err(problem) = run(check, seed) {
+            println!("fuzz {name}: a seed fails: {problem}\n{}", String::from_utf8_lossy(seed));
+            return false;
+        }
+    }
+    while begun.elapsed() < Duration::from_secs(wanted.seconds) {
+        let Ok(mut tree) = inputs.new_tree(&mut runner) else {
+            println!("fuzz {name}: no input could be made");
+            return false;
+        };
+        executions += 1;
+        if let Err(problem) = run(check, &tree.current().bytes()) {
+            let (input, problem) = smallest(&mut tree, check, problem);
+            println!(
+                "fuzz {name}: {problem}\nafter {executions} executions from --start {}: {:?}",
+                wanted.start,
+                String::from_utf8_lossy(&input)
+            );
+            return false;
+        }
+    }
+    println!("fuzz {name}: {executions} executions in {} s from --start {}, nothing found", wanted.seconds, wanted.start);
+    true
+}
+
+fn smallest(tree: &mut impl ValueTree<Value = Input>, check: Check, first: String) -> (Vec<u8>, String) {
+    let mut found = (tree.current().bytes(), first);
+    for _ in 0..SHRINKS {
+        let bytes = tree.current().bytes();
+        let more = match run(check, &bytes) {
+            Err(problem) => {
+                found = (bytes, problem);
+                tree.simplify()
+            }
+            Ok(()) => tree.complicate(),
+        };
+        if !more {
+            break;
+        }
+    }
+    found
+}
+
+/// Goes up when an input is begun and when it is done: odd while one is at work.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
+fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
+    TURNS.fetch_add(1, Ordering::Relaxed);
+    let answer = catch_unwind(AssertUnwindSafe(|| check(bytes)));
+    TURNS.fetch_add(1, Ordering::Relaxed);
+    answer.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}
+
+/// Ends the run when one input takes longer than any should: a hang has no steps to count.
+fn watch() {
+    std::thread::spawn(|| {
+        loop {
+            let before = TURNS.load(Ordering::Relaxed);
+            std::thread::sleep(HANGS);
+            if before % 2 == 1 && TURNS.load(Ordering::Relaxed) == before {
+                println!("fuzz: input number {} of this run does not end", before / 2);
+                std::process::exit(1);
+            }
+        }
+    });
+}
