@@ -1,6 +1,6 @@
 //! What every command that reviews needs: configuration, home, plugins, masker, put together once.
 
-use crate::config::{Config, PluginConfig, plugins};
+use crate::config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use crate::places::Places;
 use crate::{guarded, rules, workspace};
 use anyhow::{Context, Result};
@@ -15,10 +15,14 @@ use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
-use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, Memory, PluginSet, ReviewClock, Setting, SettingValue, Source};
+use portcullis_engine::{
+    CodeCache, Engine, Entry, Folder, Grants, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting, SettingValue,
+    Source,
+};
 use portcullis_store::{Home, NewRecord};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Secrets are masked under this key where the answer must not depend on the installation.
@@ -56,6 +60,8 @@ pub struct Setup<'a> {
     pub cache: Option<CodeCache>,
     /// The person's home folder.
     pub person: String,
+    /// The project's folder, for plugins that may read it.
+    pub project: Option<PathBuf>,
 }
 
 impl Reviewer {
@@ -74,7 +80,11 @@ impl Reviewer {
             entries.extend(rules::entries(&setup.config));
         }
         for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
-            let entry = file_entry(path, &setup.config);
+            let mut entry = file_entry(path, &setup.config);
+            // A replay must not depend on the machine, so nothing is granted there.
+            if let Some(said) = setup.config.plugins.get(&entry.name).filter(|_| setup.observes) {
+                entry.grants = Arc::new(grants(&said.grants, &setup.person, setup.project.as_deref()));
+            }
             if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
                 entries.push(entry);
             }
@@ -109,6 +119,7 @@ impl Reviewer {
             mask_key: home.derive_key("portcullis 2026 masking"),
             cache: Some(code_cache(home)),
             person: places.person.clone(),
+            project: places.project.clone(),
         })?;
         Ok(Self { places: Some(places.clone()), ..reviewer })
     }
@@ -196,6 +207,8 @@ pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
         handed: Vec::new(),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Block),
         limits: Limits::builtin(),
+        // Ours ask for nothing.
+        grants: Arc::default(),
         shadow: false,
     }
 }
@@ -244,10 +257,34 @@ fn file_entry(path: &Path, config: &Config) -> Entry {
         handed: handed(config),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Ask),
         limits: Limits::third_party(),
+        grants: Arc::default(),
         shadow: false,
         name,
     }
 }
+
+/// What a person or the organisation grants a plugin, with the values of the variables and the folders' places.
+fn grants(said: &GrantConfig, person: &str, project: Option<&Path>) -> Grants {
+    let variables = said.environment.iter().take(MOST_VARIABLES);
+    let value = |name: &String| Some((name.clone(), std::env::var(name).ok()?.chars().take(VALUE_CHARS).collect()));
+    let named = said.directories.iter().map(|shown| Folder { path: at_home(shown, person), shown: shown.clone() });
+    let project = project.filter(|_| said.project).map(|path| Folder { path: path.to_owned(), shown: PROJECT.into() });
+    Grants {
+        clocks: said.clocks,
+        random: match said.random.as_deref() {
+            Some("system") => Random::System,
+            Some("seeded") => Random::Seeded(said.random_seed),
+            _ => Random::Fixed,
+        },
+        environment: variables.filter_map(value).collect(),
+        directories: project.into_iter().chain(named).collect(),
+    }
+}
+
+/// The longest value of a variable that a plugin sees.
+const VALUE_CHARS: usize = 4096;
+/// How a plugin sees the project's folder.
+const PROJECT: &str = "/project";
 
 /// The components of the plugin folder, sorted; a folder that does not exist holds none.
 fn components(folder: &Path) -> Result<Vec<PathBuf>> {

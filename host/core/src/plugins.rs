@@ -6,8 +6,10 @@
 use crate::action::{Action, Context, History, Reading, StepDetail};
 use crate::fault::{Fault, FaultKind, OnFault};
 use crate::finding::{Assessment, Issue, Report, Response, Situation};
+use crate::score::named;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Which plugin answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +32,42 @@ impl Identity {
     }
 }
 
+named! {
+    /// What an operator can grant a plugin.
+    Grant {
+        /// The machine's clocks.
+        Clocks => "clocks",
+        /// Random bytes other than those of its digest.
+        Random => "random",
+        /// Variables of the environment, by name.
+        Environment => "environment",
+        /// Folders to read.
+        Directories => "directories",
+    }
+}
+
+/// What a plugin did with a grant, or was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Use {
+    /// Which grant.
+    pub grant: Grant,
+    /// The variable, the file, the clock.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// How many bytes came of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+    /// Why not, where it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// One plugin's answer, or the fault that stands for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer<T> {
@@ -41,6 +79,8 @@ pub struct Answer<T> {
     pub log: Vec<String>,
     /// Fuel that the call used; the same for the same input.
     pub fuel: u64,
+    /// What it did with what it is granted; empty for all that are granted nothing.
+    pub uses: Vec<Use>,
 }
 
 /// Gives a past step in full, or none.

@@ -8,6 +8,7 @@ use crate::decide::Decision;
 use crate::fault::Fault;
 use crate::finding::{Detection, Rationality, Response, Risk, SideEffect};
 use crate::observe::Observations;
+use crate::plugins::Use;
 use crate::policy::{Detail, Mode};
 use crate::review::{Named, Objection};
 use crate::score::{Verdict, named};
@@ -171,6 +172,9 @@ pub struct RecordedPlugin {
     /// What it logged.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub log: Vec<String>,
+    /// What it did with what it is granted.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub uses: Vec<Use>,
 }
 
 impl Record {
@@ -220,7 +224,7 @@ impl Record {
         };
         if spoken < least && self.faults.is_empty() && self.intervention.is_none() {
             self.findings = None;
-            self.plugins.clear();
+            self.plugins.retain(|plugin| !plugin.uses.is_empty());
         }
     }
 

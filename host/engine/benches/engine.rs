@@ -15,6 +15,7 @@ use portcullis_core::score::{Score, Verdict};
 use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, inspect};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 200;
@@ -79,7 +80,16 @@ fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let source = Source::Builtin { name: name.clone().leak(), kind, digest, bytes };
     let name = if kind == Kind::ShellReader { "shell".into() } else { name };
-    Entry { name, source, settings: vec![], handed: vec![], on_fault: OnFault::Block, limits: limits.clone(), shadow: false }
+    Entry {
+        name,
+        source,
+        settings: vec![],
+        handed: vec![],
+        on_fault: OnFault::Block,
+        limits: limits.clone(),
+        grants: Arc::default(),
+        shadow: false,
+    }
 }
 
 /// Compiling everything into an empty cache.

@@ -1,4 +1,4 @@
-//! The functions that a guest can call: our own interface and the inert tier, nothing else.
+//! The functions that a guest can call: our own interface and WASI as far as it is granted, nothing else.
 //!
 //! Each component gets a linker of its own that defines what this component imports, so that a new
 //! import never finds an answer by accident.
@@ -8,7 +8,7 @@ use crate::bindings::types::StepDetail;
 use crate::imports::{Import, Tier};
 use crate::inspect::LoadError;
 use crate::state::{HOST_CALL_FUEL, State};
-use crate::{inert, to_wit};
+use crate::{to_wit, wasi};
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{StoreContextMut, Trap};
@@ -21,7 +21,7 @@ pub(crate) fn link(engine: &wasmtime::Engine, component: &Component) -> Result<I
         let ComponentItem::ComponentInstance(instance) = import.ty else { return Err(refused(name)) };
         match Import::of(name).tier {
             Tier::Own => own(engine, &mut linker, name, &instance).map_err(types)?,
-            Tier::Inert => inert::define(engine, &mut linker, name, &instance).map_err(types)?,
+            Tier::Inert => wasi::define(engine, &mut linker, name, &instance).map_err(types)?,
             Tier::Refused => return Err(refused(name)),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The only crate that knows wasmtime; no type of it appears here. A plugin gets what its imports ask,
 //! intersected with what is granted, which by default is: a budgeted log, details of past steps, and a
-//! WASI without effects. It gets no file, no network, no variable, no clock but the review's.
+//! WASI without effects: no file, no network, no variable, no clock but the review's.
 //!
 //! ```text
 //! bytes -> inspect -> compile (or cache) -> bind imports -> prepare -> [fresh store -> call -> check] -> answer or named fault
@@ -19,9 +19,9 @@ mod check;
 mod engine;
 mod faults;
 mod from_wit;
+mod grants;
 mod host;
 mod imports;
-mod inert;
 mod inspect;
 mod kind;
 mod limits;
@@ -34,10 +34,12 @@ mod slots;
 mod state;
 mod text;
 mod to_wit;
+mod wasi;
 mod world;
 
 pub use cache::{CacheEvent, CodeCache, Swept};
 pub use engine::{Engine, EngineError, STACK_BYTES};
+pub use grants::{Folder, Grants, MOST_FOLDERS, MOST_VARIABLES, Random};
 pub use imports::{Import, Tier};
 pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, LoadError, inspect};
 pub use kind::Kind;

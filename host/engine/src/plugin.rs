@@ -5,6 +5,7 @@ use crate::cache::{Card, Stamp};
 use crate::check::{self, PREPARED_BYTES};
 use crate::engine::Engine;
 use crate::faults::Failure;
+use crate::grants::Grants;
 use crate::inspect::{self, Inspection, LoadError};
 use crate::kind::Kind;
 use crate::limits::{Limits, MAX_COMPONENT_BYTES};
@@ -19,6 +20,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::component::Component;
 
@@ -59,6 +61,8 @@ pub struct Entry {
     pub on_fault: OnFault,
     /// What each call may use up.
     pub limits: Limits,
+    /// What it may have of the machine while it answers; not while it prepares itself, since that answer is kept.
+    pub grants: Arc<Grants>,
     /// It runs and is recorded, but does not count. The engine only carries this; the caller applies it.
     pub shadow: bool,
 }
@@ -303,6 +307,7 @@ fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspectio
         // Loading is not part of a review's time; fuel ends it.
         deadline: None::<Instant>,
         seed: &inspection.digest,
+        grants: &Arc::default(),
         details: &|_| None,
     };
     let called: Called<Vec<u8>> = world::call(

@@ -18,6 +18,7 @@ use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report,
 use portcullis_core::plugins::{Answer, Details, Plugins};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::Store;
 
@@ -328,7 +329,7 @@ impl Turn<'_> {
         let called = self.call(slot, backstop, ask, accept);
         let plugin = slot.identity();
         let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
-        Answer { plugin, result, log: called.log, fuel: called.fuel }
+        Answer { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
     }
 
     fn call<W, T>(
@@ -343,6 +344,7 @@ impl Turn<'_> {
         }
         let digest = slot.identity().digest;
         let limits = slot.entry.limits.clone();
+        let grants = Arc::clone(&slot.entry.grants);
         let loaded = match slot.load(self.engine, self.now_ms) {
             Ok(loaded) => loaded,
             Err(failure) => return Called::failed(failure.clone()),
@@ -354,6 +356,7 @@ impl Turn<'_> {
                 now_ms: self.now_ms,
                 deadline,
                 seed: &digest,
+                grants: &grants,
                 details: self.details,
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)

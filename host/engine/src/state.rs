@@ -2,9 +2,12 @@
 //!
 //! A store lives for one call, so nothing here outlives an answer.
 
+use crate::grants::{Grants, Random, Uses};
 use crate::limits::Limits;
 use crate::text;
+use crate::wasi::Things;
 use portcullis_core::plugins::Details;
+use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
 
@@ -20,6 +23,14 @@ pub(crate) struct State {
     /// Milliseconds since 1970, fixed for the review.
     pub(crate) now_ms: u64,
     pub(crate) random: blake3::OutputReader,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) uses: Uses,
+    /// What stands behind the guest's handles.
+    pub(crate) things: Things,
+    /// Bytes of granted files that were read.
+    pub(crate) read_bytes: u64,
+    /// When the call began, for a granted clock.
+    pub(crate) begun: Instant,
     /// Valid while `Seat::with_store` runs.
     details: &'static Details<'static>,
     details_left: u32,
@@ -43,6 +54,7 @@ pub(crate) struct Seat<'a> {
     pub(crate) deadline: Option<Instant>,
     /// The same for the same plugin, so that a replay sees the same numbers.
     pub(crate) seed: &'a str,
+    pub(crate) grants: &'a Arc<Grants>,
     pub(crate) details: &'a Details<'a>,
 }
 
@@ -80,10 +92,24 @@ impl Seat<'_> {
             log: Log::new(self.limits),
             wants: Wants::default(),
             now_ms: self.now_ms,
-            random: blake3::Hasher::new_derive_key("portcullis guest random 1").update(self.seed.as_bytes()).finalize_xof(),
+            random: self.random(),
+            grants: Arc::clone(self.grants),
+            uses: Uses::default(),
+            things: Things::default(),
+            read_bytes: 0,
+            begun: Instant::now(),
             details,
             details_left: self.limits.detail_calls,
         }
+    }
+
+    fn random(&self) -> blake3::OutputReader {
+        let mut hasher = blake3::Hasher::new_derive_key("portcullis guest random 1");
+        match self.grants.random {
+            Random::Seeded(seed) => hasher.update(&seed.to_le_bytes()),
+            Random::Fixed | Random::System => hasher.update(self.seed.as_bytes()),
+        };
+        hasher.finalize_xof()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::inspect::LoadError;
 use crate::kind::Kind;
 use crate::state::{Seat, State};
 use portcullis_core::fault::FaultKind;
+use portcullis_core::plugins::Use;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
@@ -27,11 +28,13 @@ pub(crate) struct Called<T> {
     pub(crate) result: Result<T, Failure>,
     pub(crate) log: Vec<String>,
     pub(crate) fuel: u64,
+    /// What it did with its grants.
+    pub(crate) uses: Vec<Use>,
 }
 
 impl<T> Called<T> {
     pub(crate) const fn failed(failure: Failure) -> Self {
-        Self { result: Err(failure), log: Vec::new(), fuel: 0 }
+        Self { result: Err(failure), log: Vec::new(), fuel: 0, uses: Vec::new() }
     }
 }
 
@@ -54,7 +57,7 @@ pub(crate) fn call<W, T>(
         Ok(Err(error)) => Err(faults::of_answer(error, &state)),
         Err(error) => Err(faults::of_error(&error, &mut state, seat.limits)),
     };
-    Called { result, log: state.log.finish(), fuel }
+    Called { result, log: state.log.finish(), fuel, uses: state.uses.finish() }
 }
 
 impl World {

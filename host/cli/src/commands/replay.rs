@@ -101,6 +101,7 @@ pub fn apart(config_file: Option<&Path>, plugins: &[PathBuf]) -> Result<Reviewer
         mask_key: REPLAY_KEY,
         cache: Some(code_cache(&home)),
         person: "/home/user".into(),
+        project: None,
     })
 }
 

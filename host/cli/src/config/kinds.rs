@@ -31,6 +31,8 @@ pub enum Kind {
     Files,
     /// Any texts.
     Names,
+    /// Names of environment variables.
+    Variables,
     /// A plugin's own setting: text, a number, yes or no, a list of texts.
     Setting,
 }
@@ -84,6 +86,7 @@ impl Kind {
             Self::Plugins => "a list of plugins' names, or of `all`".into(),
             Self::Files => "a list of files".into(),
             Self::Names => "a list of texts".into(),
+            Self::Variables => "a list of variables' names (letters, digits and `_`, no digit first)".into(),
             Self::Setting => "text, a finite number, `true`, `false` or a list of texts".into(),
         }
     }

@@ -67,8 +67,41 @@ pub struct PluginConfig {
     pub enabled: Option<bool>,
     /// What its faults mean.
     pub on_fault: Option<OnFault>,
+    /// What it may have of the machine.
+    pub grants: GrantConfig,
     /// Its own settings, flattened, by name.
     pub settings: Vec<Setting>,
+}
+
+/// What is granted to one plugin, as it was written: variables by name, folders by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrantConfig {
+    /// Real clocks.
+    pub clocks: bool,
+    /// Where random bytes come from: one of the key's words, none for its default.
+    pub random: Option<String>,
+    /// The seed, where they come from one.
+    pub random_seed: u64,
+    /// Names of variables.
+    pub environment: Vec<String>,
+    /// Folders that begin with `/` or `~/`.
+    pub directories: Vec<String>,
+    /// The project's folder.
+    pub project: bool,
+}
+
+impl GrantConfig {
+    fn set(&mut self, key: &str, value: &Value) {
+        match (key, value) {
+            ("clocks", Value::Flag(flag)) => self.clocks = *flag,
+            ("project", Value::Flag(flag)) => self.project = *flag,
+            ("environment", Value::Texts(names)) => self.environment.clone_from(names),
+            ("directories", Value::Texts(folders)) => self.directories.clone_from(folders),
+            ("random", Value::Text(word)) => self.random = Some(word.clone()),
+            ("random_seed", Value::Integer(seed)) => self.random_seed = seed.unsigned_abs(),
+            _ => {}
+        }
+    }
 }
 
 /// Which pattern plugins look at the history, and how closely.
@@ -350,6 +383,9 @@ impl Holds<'_> {
                 ("plugins.*.on_fault", Value::Text(word)) => {
                     plugin.on_fault = OnFault::ALL.iter().copied().find(|known| known.as_str() == word);
                 }
+                (path, value) if path.starts_with("plugins.*.grants.") => {
+                    plugin.grants.set(path.rsplit('.').next().unwrap_or_default(), value);
+                }
                 _ => plugin.settings.push(Setting { key: said.setting.clone(), value: value.clone() }),
             }
         }
@@ -408,7 +444,7 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 /// A path that may begin with the home folder.
-fn at_home(path: &str, person: &str) -> PathBuf {
+pub fn at_home(path: &str, person: &str) -> PathBuf {
     match path.strip_prefix("~/").filter(|_| !person.is_empty()) {
         Some(below) => Path::new(person).join(below),
         None => PathBuf::from(path),

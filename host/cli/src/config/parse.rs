@@ -257,6 +257,7 @@ impl Reader<'_> {
             (Kind::Setting, Value::Decimal(number)) if !number.is_finite() => Some(number.to_string()),
             (Kind::Choices(words), Value::Texts(items)) => items.iter().find(|item| !words.contains(&item.as_str())).cloned(),
             (Kind::Paths, Value::Texts(items)) => items.iter().find(|item| !is_path(item)).cloned(),
+            (Kind::Variables, Value::Texts(items)) => items.iter().find(|item| !is_variable(item)).cloned(),
             (Kind::PathGlobs, Value::Texts(items)) => items.iter().find(|item| !is_path_glob(item)).cloned(),
             (Kind::Plugins, Value::Texts(items)) => items.iter().find(|item| !is_name(item)).cloned(),
             (Kind::Globs, Value::Texts(items)) => return self.globs(path, items, at).then_some(typed),
@@ -296,7 +297,15 @@ impl Reader<'_> {
             (Kind::Integer(..) | Kind::Setting, DeValue::Integer(number)) => Value::Integer(integer(number)?),
             (Kind::Setting | Kind::Score, DeValue::Float(number)) => Value::Decimal(number.as_str().parse().ok()?),
             (
-                Kind::Choices(_) | Kind::Paths | Kind::Globs | Kind::PathGlobs | Kind::Plugins | Kind::Files | Kind::Names | Kind::Setting,
+                Kind::Choices(_)
+                | Kind::Paths
+                | Kind::Globs
+                | Kind::PathGlobs
+                | Kind::Plugins
+                | Kind::Files
+                | Kind::Names
+                | Kind::Variables
+                | Kind::Setting,
                 DeValue::Array(items),
             ) => {
                 if items.len() > MOST_ITEMS {
@@ -383,6 +392,11 @@ fn is_path(path: &str) -> bool {
 }
 
 /// A glob of paths that stays in the project where it is relative to it.
+fn is_variable(item: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    item.len() <= 128 && item.bytes().all(fits) && item.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+}
+
 fn is_path_glob(text: &str) -> bool {
     let below = text.strip_prefix("~/").or_else(|| text.strip_prefix('/')).unwrap_or(text);
     let plain =

@@ -139,6 +139,7 @@ fn value(key: &Key) -> Json {
         Kind::Globs => json!({ "type": "array", "minItems": 1, "items": { "type": "string", "pattern": PATH } }),
         Kind::PathGlobs => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Plugins => json!({ "type": "array", "items": { "type": "string", "pattern": NAME } }),
+        Kind::Variables => json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" } }),
         Kind::Files | Kind::Names => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Setting => json!({}),
     };

@@ -66,6 +66,7 @@ impl Bench {
             mask_key: REPLAY_KEY,
             cache: Some(code_cache(home)),
             person: PERSON.into(),
+            project: None,
         })?;
         Ok(Self { reviewer })
     }

@@ -224,6 +224,7 @@ fn taken_down<T>(answers: &[crate::plugins::Answer<T>]) -> Vec<RecordedPlugin> {
             digest: cut(&answer.plugin.digest, 16).trim_end_matches('…').to_owned(),
             fuel: answer.fuel,
             log: answer.log.clone(),
+            uses: answer.uses.clone(),
         })
         .collect()
 }

@@ -336,7 +336,7 @@ pub(crate) fn plugin(name: &str, on_fault: OnFault) -> Identity {
 
 pub(crate) fn answer<T>(name: &str, result: Result<T, Fault>) -> Answer<T> {
     let on_fault = result.as_ref().err().map_or(OnFault::Block, |fault| fault.policy);
-    Answer { plugin: plugin(name, on_fault), result, log: Vec::new(), fuel: 1000 }
+    Answer { plugin: plugin(name, on_fault), result, log: Vec::new(), fuel: 1000, uses: Vec::new() }
 }
 
 pub(crate) fn fault(kind: FaultKind, policy: OnFault) -> Fault {

@@ -6,6 +6,7 @@ use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operatio
 use portcullis_core::fault::OnFault;
 use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -78,6 +79,7 @@ pub(crate) fn file_entry(name: &str, path: PathBuf) -> Entry {
         handed: Vec::new(),
         on_fault: OnFault::Ask,
         limits: Limits::third_party(),
+        grants: Arc::default(),
         shadow: false,
     }
 }
@@ -93,6 +95,7 @@ pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> E
         handed: Vec::new(),
         on_fault: OnFault::Block,
         limits: Limits::builtin(),
+        grants: Arc::default(),
         shadow: false,
     }
 }

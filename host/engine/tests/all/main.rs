@@ -12,6 +12,6 @@ mod answers;
 mod cache;
 mod guests;
 mod hostile;
-mod inert;
 mod loading;
 mod time;
+mod wasi;

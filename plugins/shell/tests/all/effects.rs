@@ -40,7 +40,10 @@ const TABLE: &[(&str, &str)] = &[
         "create a, modify c, create d, delete e",
     ),
     ("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nEOF", "delete a"),
-    ("apply_patch '*** Begin Patch\n*** Update File: /home/dev/.zshrc\n*** End Patch'", "modify /home/dev/.zshrc, persist /home/dev/.zshrc"),
+    (
+        "apply_patch '*** Begin Patch\n*** Update File: /home/dev/.zshrc\n*** End Patch'",
+        "modify /home/dev/.zshrc, persist /home/dev/.zshrc",
+    ),
     // credentials where people and services have theirs, and in a working copy
     ("cat /var/lib/ci/.pgpass", "read /var/lib/ci/.pgpass, secret /var/lib/ci/.pgpass"),
     ("cat /repo/.pgpass", "read /repo/.pgpass"),

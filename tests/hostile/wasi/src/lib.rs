@@ -29,8 +29,55 @@ impl Guest for Plugin {
     }
 }
 
+/// The beginning of what a call came to.
+fn told<T: std::fmt::Debug>(result: std::io::Result<T>) -> String {
+    match result {
+        Ok(found) => format!("{found:?}"),
+        Err(error) => format!("{:?}", error.kind()),
+    }
+}
+
 fn attempt(what: &str) -> Result<String, Error> {
+    if let Some((verb, path)) = what.split_once(' ').filter(|(_, path)| path.starts_with('/')) {
+        return Ok(match verb {
+            "read" => told(std::fs::read_to_string(path)),
+            "length" => told(std::fs::read(path).map(|bytes| bytes.len())),
+            "size" => told(std::fs::metadata(path).map(|meta| (meta.is_dir(), meta.len()))),
+            "list" => {
+                let names = std::fs::read_dir(path).map(|entries| {
+                    entries.filter_map(|entry| Some(entry.ok()?.file_name().into_string().unwrap_or_default())).collect::<Vec<_>>()
+                });
+                told(names)
+            }
+            "follow" => told(std::fs::read_link(path)),
+            "write" => told(std::fs::write(path, "x")),
+            "append" => told(std::fs::OpenOptions::new().append(true).open(path).map(drop)),
+            "remove" => told(std::fs::remove_file(path)),
+            "make" => told(std::fs::create_dir(path)),
+            "move" => told(std::fs::rename(path, format!("{path}2"))),
+            "many" => told((0..1000).map(|_| std::fs::File::open(path)).collect::<Result<Vec<_>, _>>().map(|all| all.len())),
+            // The same file over and over, until the host has had enough.
+            "over" => {
+                let mut sum = 0;
+                while let Ok(bytes) = std::fs::read(path) {
+                    sum += bytes.len();
+                }
+                format!("{sum}")
+            }
+            other => return Err(Error::Failed(format!("`{other}` is nothing that this guest can try"))),
+        });
+    }
     Ok(match what {
+        "variables" => format!("{:?}", std::env::vars().collect::<Vec<_>>()),
+        "waited" => {
+            let start = Instant::now();
+            let mut n = 0_u64;
+            while start.elapsed() == Duration::ZERO && n < 100_000 {
+                n += 1;
+            }
+            format!("{}", start.elapsed() > Duration::ZERO)
+        }
+        "this year" => format!("{}", SystemTime::now().duration_since(UNIX_EPOCH).is_ok_and(|since| since.as_secs() > 1_750_000_000)),
         "environment" => format!("{} variables, {} arguments", std::env::vars().count(), std::env::args().count()),
         "input" => format!("{:?}", std::io::stdin().lines().next().is_some()),
         "print" => {

@@ -68,6 +68,7 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Text | Kind::Path => "[ -~]{1,12}".prop_map(Value::Text).boxed(),
         Kind::Paths | Kind::Globs => texts(PATHS).boxed(),
         Kind::Files => texts(&["rules.toml", "team/rules.toml"]).boxed(),
+        Kind::Variables => texts(&["CI", "LANG", "_a1"]).boxed(),
         Kind::Names => texts(&["a", "\"", "b c"]).boxed(),
         Kind::Setting => prop_oneof![
             any::<i64>().prop_map(Value::Integer),

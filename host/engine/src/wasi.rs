@@ -1,20 +1,31 @@
-//! WASI without effects, for guests whose language runtime imports it whether they use it or not.
+//! WASI for guests whose language runtime imports it whether they use it or not: without effects, unless a
+//! grant says otherwise (`grants`).
 //!
-//! No arguments, no variables, no input, no files; output goes to the plugin's log; the clock stands at
-//! the review's time; randomness is the same in each run; nothing waits, so nothing outlives fuel and
-//! deadline. Answers are built from each function's own type, so that every 0.2.x release of an
-//! interface is served by the same lines.
+//! Without one there are no arguments, no variables, no input, no files; output goes to the plugin's log; the
+//! clock stands at the review's time; randomness is the same in each run. A grant opens real clocks, real
+//! randomness, variables by name, folders to read (`files`), and each use of it is taken down. Nothing waits in
+//! either case, so nothing outlives fuel and deadline. Answers are built from each function's own type, so that
+//! every 0.2.x release of an interface is served by the same lines.
 //!
-//! No function here has an effect outside the store, and none is defined that a component does not import.
+//! No function here changes anything outside the store, and none is defined that a component does not import.
+//! `wasmtime-wasi` is not used: it brings an async runtime along, and its polls wait past fuel and deadline.
+
+mod files;
+mod things;
+
+pub(crate) use things::Things;
 
 use crate::faults::Ended;
+use crate::grants::Random;
 use crate::host::charge;
 use crate::state::State;
+use portcullis_core::plugins::Grant;
+use std::time::{SystemTime, UNIX_EPOCH};
 use wasmtime::StoreContextMut;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Linker, ResourceDynamic, ResourceType, Type, Val};
 
-/// All resources are of one host type: none has anything behind it.
+/// All resources are of one host type; what is behind a handle, its number tells (`things`).
 const RESOURCE: u32 = 0;
 /// Random bytes in one call.
 const RANDOM_BYTES: u64 = 64 << 10;
@@ -42,12 +53,20 @@ enum Deed {
     WallClock,
     /// Answers a time that stands.
     Monotonic,
-    /// Answers numbers that are the same in each run.
+    /// Answers numbers that are the same in each run, or what was granted.
     Random,
-    /// Remembers that files were looked for, and has none.
-    NoFolders,
-    /// Answers that it may not.
-    NoFile,
+    /// Answers the granted variables.
+    Variables,
+    /// Answers the granted folders; without any, remembers that files were looked for.
+    Folders,
+    /// Reads in a granted folder; without any, answers that it may not.
+    Files,
+    /// Says whether two handles are of one file.
+    SameFile,
+    /// Reads a stream: of a file, if one is behind it, else it is at its end.
+    Read,
+    /// The same, without handing the bytes over.
+    Skip,
     /// Ends the guest.
     Exit,
     /// Ends the guest: later releases may add functions that nobody thought about.
@@ -65,7 +84,7 @@ pub(crate) fn define(
     let mut linker = linker.instance(name)?;
     for (item, export) in instance.exports(engine) {
         match export.ty {
-            ComponentItem::Resource(_) => linker.resource(item, ResourceType::host_dynamic(RESOURCE), |_, _| Ok(()))?,
+            ComponentItem::Resource(_) => linker.resource(item, ResourceType::host_dynamic(RESOURCE), let_go)?,
             ComponentItem::ComponentFunc(_) => {
                 let deed = deed(&interface, item);
                 let called = format!("{interface}#{item}");
@@ -84,20 +103,42 @@ fn deed(interface: &str, function: &str) -> Deed {
         ("wasi:io/streams", "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush") => Deed::Print,
         ("wasi:io/streams", "[method]output-stream.splice" | "[method]output-stream.blocking-splice") => Deed::Closed,
         ("wasi:io/streams", "[method]input-stream.subscribe") => Deed::Plain,
+        ("wasi:io/streams", "[method]input-stream.read" | "[method]input-stream.blocking-read") => Deed::Read,
+        ("wasi:io/streams", "[method]input-stream.skip" | "[method]input-stream.blocking-skip") => Deed::Skip,
         ("wasi:io/streams", function) if function.starts_with("[method]input-stream.") => Deed::Closed,
         ("wasi:io/poll", "[method]pollable.ready") => Deed::Ready,
         ("wasi:io/poll", "poll") => Deed::AllReady,
         ("wasi:clocks/wall-clock", "now") => Deed::WallClock,
         ("wasi:clocks/monotonic-clock", "now" | "resolution") => Deed::Monotonic,
         ("wasi:random/random" | "wasi:random/insecure" | "wasi:random/insecure-seed", _) => Deed::Random,
-        ("wasi:filesystem/preopens", _) => Deed::NoFolders,
+        ("wasi:filesystem/preopens", _) => Deed::Folders,
         ("wasi:filesystem/types", "filesystem-error-code") => Deed::Plain,
-        ("wasi:filesystem/types", _) => Deed::NoFile,
+        ("wasi:filesystem/types", "[method]descriptor.is-same-object") => Deed::SameFile,
+        ("wasi:filesystem/types", _) => Deed::Files,
+        ("wasi:cli/environment", "get-environment") => Deed::Variables,
         ("wasi:cli/environment" | "wasi:cli/stdin" | "wasi:cli/stdout" | "wasi:cli/stderr", _) => Deed::Plain,
         ("wasi:io/streams" | "wasi:io/error" | "wasi:io/poll" | "wasi:clocks/wall-clock" | "wasi:clocks/monotonic-clock", _) => Deed::Plain,
         (interface, _) if interface.starts_with("wasi:cli/terminal-") => Deed::Plain,
         _ => Deed::NotOffered,
     }
+}
+
+/// What a function was called with. A handle is a number here: wasmtime's own form of one can be looked into once.
+struct Arguments<'a> {
+    values: &'a [Val],
+    handles: Vec<u32>,
+}
+
+impl Arguments<'_> {
+    /// The number behind the handle at this place; 0, which has nothing behind it, where there is none.
+    fn handle(&self, at: usize) -> u32 {
+        self.handles.get(at).copied().unwrap_or_default()
+    }
+}
+
+fn let_go(mut store: StoreContextMut<'_, State>, number: u32) -> wasmtime::Result<()> {
+    store.data_mut().things.drop(number);
+    Ok(())
 }
 
 fn act(
@@ -109,14 +150,15 @@ fn act(
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
     charge(&mut store, weight(params))?;
+    let handles = params.iter().map(|param| number(&mut store, param)).collect::<wasmtime::Result<_>>()?;
+    let given = Arguments { values: params, handles };
     let answer = match ty.results().next() {
-        Some(ty) => Some(answer(&mut store, deed, called, &ty, params)?),
+        Some(ty) => Some(answer(&mut store, deed, called, &ty, &given)?),
         None => {
             effect(&mut store, deed, called)?;
             None
         }
     };
-    params.iter().try_for_each(|param| release(&mut store, param))?;
     if let (Some(answer), Some(result)) = (answer, results.first_mut()) {
         *result = answer;
     }
@@ -126,7 +168,7 @@ fn act(
 fn effect(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str) -> wasmtime::Result<()> {
     match deed {
         Deed::Exit => Err(Ended::Exit.into()),
-        Deed::NoFile => {
+        Deed::Files | Deed::SameFile => {
             store.data_mut().wants.files = true;
             Err(Ended::NotOffered(called.to_owned()).into())
         }
@@ -135,31 +177,43 @@ fn effect(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str) -> w
     }
 }
 
-fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, params: &[Val]) -> wasmtime::Result<Val> {
+fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &Arguments<'_>) -> wasmtime::Result<Val> {
+    let closed = || failure(ty, &["closed"]).ok_or_else(|| Ended::NotOffered(called.to_owned()));
     Ok(match deed {
         Deed::Exit => return Err(Ended::Exit.into()),
         Deed::NotOffered => return Err(Ended::NotOffered(called.to_owned()).into()),
         Deed::Plain => plain(store, ty)?,
-        Deed::Closed => failure(ty, &["closed"]).ok_or_else(|| Ended::NotOffered(called.to_owned()))?,
+        Deed::Closed => closed()?,
+        Deed::Read | Deed::Skip => match files::from_stream(store, matches!(deed, Deed::Skip), given) {
+            Some(read) => read?,
+            None => closed()?,
+        },
         Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
         Deed::Print => {
-            store.data_mut().log.stream(&bytes(params));
+            store.data_mut().log.stream(&bytes(given.values));
             plain(store, ty)?
         }
         Deed::Ready => Val::Bool(true),
-        Deed::AllReady => all_ready(params),
-        Deed::WallClock => wall_clock(store.data().now_ms),
-        Deed::Monotonic => Val::U64(MONOTONIC),
-        Deed::Random => random(store, ty, params)?,
-        Deed::NoFolders => {
+        Deed::AllReady => all_ready(given.values),
+        Deed::WallClock => wall_clock(store.data_mut()),
+        Deed::Monotonic => Val::U64(monotonic(store.data_mut())),
+        Deed::Random => random(store, ty, given.values)?,
+        Deed::Variables => variables(store),
+        Deed::Folders if store.data().grants.directories.is_empty() => {
             let wants = &mut store.data_mut().wants;
             // Some runtimes ask once when they start, whatever the plugin does; the others when a file is opened.
             wants.files |= wants.answering;
             plain(store, ty)?
         }
-        Deed::NoFile => {
+        Deed::Folders => files::folders(store)?,
+        Deed::Files | Deed::SameFile if store.data().grants.directories.is_empty() => {
             store.data_mut().wants.files = true;
             failure(ty, &["not-permitted", "access"]).ok_or_else(|| Ended::NotOffered(called.to_owned()))?
+        }
+        Deed::SameFile => files::is_same(store, given),
+        Deed::Files => {
+            let function = called.split('#').nth(1).unwrap_or_default();
+            files::call(store, function, ty, given)?
         }
     })
 }
@@ -221,15 +275,39 @@ fn all_ready(params: &[Val]) -> Val {
     Val::List((0..count).map(Val::U32).collect())
 }
 
-fn wall_clock(now_ms: u64) -> Val {
-    let nanoseconds = u32::try_from(now_ms % 1000).unwrap_or_default() * 1_000_000;
-    Val::Record(vec![("seconds".into(), Val::U64(now_ms / 1000)), ("nanoseconds".into(), Val::U32(nanoseconds))])
+/// The review's time, or the machine's where that is granted.
+fn wall_clock(state: &mut State) -> Val {
+    let mut since = std::time::Duration::from_millis(state.now_ms);
+    if state.grants.clocks {
+        state.uses.used(Grant::Clocks, "wall-clock", 0);
+        since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(since);
+    }
+    Val::Record(vec![("seconds".into(), Val::U64(since.as_secs())), ("nanoseconds".into(), Val::U32(since.subsec_nanos()))])
+}
+
+/// Nanoseconds on a clock that stands, or that runs from the call's beginning on where that is granted.
+fn monotonic(state: &mut State) -> u64 {
+    if !state.grants.clocks {
+        return MONOTONIC;
+    }
+    state.uses.used(Grant::Clocks, "monotonic-clock", 0);
+    u64::try_from(state.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(MONOTONIC)
+}
+
+fn variables(store: &mut StoreContextMut<'_, State>) -> Val {
+    let grants = std::sync::Arc::clone(&store.data().grants);
+    let all = grants.environment.iter().take(crate::grants::MOST_VARIABLES);
+    let pairs = all.map(|(name, value)| {
+        store.data_mut().uses.used(Grant::Environment, name, value.len());
+        Val::Tuple(vec![Val::String(name.clone()), Val::String(value.clone())])
+    });
+    Val::List(pairs.collect())
 }
 
 fn random(store: &mut StoreContextMut<'_, State>, ty: &Type, params: &[Val]) -> wasmtime::Result<Val> {
     match ty {
-        Type::U64 => Ok(Val::U64(random_u64(store))),
-        Type::Tuple(_) => Ok(Val::Tuple(vec![Val::U64(random_u64(store)), Val::U64(random_u64(store))])),
+        Type::U64 => Ok(Val::U64(random_u64(store)?)),
+        Type::Tuple(_) => Ok(Val::Tuple(vec![Val::U64(random_u64(store)?), Val::U64(random_u64(store)?)])),
         _ => {
             let Some(Val::U64(wanted)) = params.first() else { return plain(store, ty) };
             let Some(length) = usize::try_from(*wanted).ok().filter(|_| *wanted <= RANDOM_BYTES) else {
@@ -237,16 +315,32 @@ fn random(store: &mut StoreContextMut<'_, State>, ty: &Type, params: &[Val]) -> 
             };
             charge(store, length)?;
             let mut bytes = vec![0; length];
-            store.data_mut().random.fill(&mut bytes);
+            fill(store, &mut bytes)?;
             Ok(Val::List(bytes.into_iter().map(Val::U8).collect()))
         }
     }
 }
 
-fn random_u64(store: &mut StoreContextMut<'_, State>) -> u64 {
+fn random_u64(store: &mut StoreContextMut<'_, State>) -> wasmtime::Result<u64> {
     let mut bytes = [0; 8];
-    store.data_mut().random.fill(&mut bytes);
-    u64::from_le_bytes(bytes)
+    fill(store, &mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn fill(store: &mut StoreContextMut<'_, State>, bytes: &mut [u8]) -> wasmtime::Result<()> {
+    let state = store.data_mut();
+    match state.grants.random {
+        Random::Fixed => state.random.fill(bytes),
+        Random::Seeded(_) => {
+            state.uses.used(Grant::Random, "seeded", bytes.len());
+            state.random.fill(bytes);
+        }
+        Random::System => {
+            state.uses.used(Grant::Random, "system", bytes.len());
+            getrandom::fill(bytes).map_err(|error| wasmtime::Error::msg(format!("the system has no random bytes: {error}")))?;
+        }
+    }
+    Ok(())
 }
 
 fn bytes(params: &[Val]) -> Vec<u8> {
@@ -267,11 +361,20 @@ fn weight(params: &[Val]) -> usize {
     params.iter().map(one).fold(0, usize::saturating_add)
 }
 
-/// The host must give back each handle that it was lent or given.
-fn release(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<()> {
+/// The number behind a handle. The host must give back each handle that it was lent or given, which looking does.
+fn number(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<u32> {
     match value {
-        Val::Resource(resource) => resource.resource_drop(&mut *store),
-        Val::List(items) => items.iter().try_for_each(|item| release(store, item)),
-        _ => Ok(()),
+        Val::Resource(handle) => {
+            let found = ResourceDynamic::try_from_resource_any(*handle, &mut *store)?;
+            if found.owned() {
+                store.data_mut().things.drop(found.rep());
+            }
+            Ok(found.rep())
+        }
+        Val::List(items) => {
+            items.iter().try_for_each(|item| number(store, item).map(drop))?;
+            Ok(0)
+        }
+        _ => Ok(0),
     }
 }
