@@ -185,7 +185,7 @@ pub(super) fn from_stream(store: &mut Store<'_>, skips: bool, given: &Arguments<
     let bytes = match some_of(store, &file, &shown, *wanted, offset) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(end)) => return Some(Err(end)),
-        Err(_code) => return Some(Ok(closed())),
+        Err(_code) => return Some(failed(store)),
     };
     if bytes.is_empty() && *wanted > 0 {
         return Some(Ok(closed()));
@@ -196,6 +196,13 @@ pub(super) fn from_stream(store: &mut Store<'_>, skips: bool, given: &Arguments<
     }
     let value = if skips { Val::U64(count) } else { listed(bytes) };
     Some(Ok(Val::Result(Ok(Some(Box::new(value))))))
+}
+
+/// A stream's failure that is not its end: a guest must not take half a file for the whole.
+fn failed(store: &mut Store<'_>) -> wasmtime::Result<Val> {
+    let error = ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?;
+    let case = Val::Variant("last-operation-failed".into(), Some(Box::new(Val::Resource(error))));
+    Ok(Val::Result(Err(Some(Box::new(case)))))
 }
 
 fn list(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {

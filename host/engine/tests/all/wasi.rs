@@ -206,13 +206,15 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
     let mut seen = std::collections::BTreeMap::new();
     for _ in 0..500 {
         let answer = set.assess(&Action { tool: "read /in/a.txt".into(), ..action() }, &context(), &no_details).remove(0);
-        let found = answer.result.unwrap().rationality.unwrap().issues.join(", ");
+        let found = answer.result.as_ref().unwrap().rationality.as_ref().unwrap().issues.join(", ");
         assert!(!found.contains(SECRET), "{found}");
-        *seen.entry(found).or_insert(0) += 1;
+        let why = answer.uses.iter().find_map(|used| used.refused.clone()).unwrap_or_default();
+        *seen.entry(format!("{found} {why}")).or_insert(0) += 1;
     }
     done.store(true, Ordering::Relaxed);
     let swaps = swapping.join().unwrap();
-    assert!(swaps > 100 && seen.len() > 1, "{swaps} swaps, {seen:?}");
+    let read = seen.keys().any(|found| found.contains("alpha"));
+    assert!(swaps > 100 && read && seen.len() > 1, "{swaps} swaps, {seen:?}");
 }
 
 #[test]
