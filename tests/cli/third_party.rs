@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         trial("third party: the example changes a decision", example),
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
+        trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
     ];
     tests.extend(HOSTILE.iter().map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))));
     common::run(tests)
@@ -100,6 +101,43 @@ const HOSTILE: &[Hostile] = &[
 /// Says nothing, but may use the standard library on its way.
 const INERT: &str = "let files = std::fs::read_dir(\"/\").is_ok(); let time = std::time::SystemTime::now(); \
     let variables = std::env::vars().count(); println!(\"{files} {time:?} {variables} {}\", action.tool); Ok(Assessment::nothing())";
+
+/// Tells what it can read of the project and of the environment.
+const CURIOUS: &str = "let file = std::fs::read_to_string(\"/project/a.txt\").unwrap_or_else(|error| error.kind().to_string()); \
+    let out = std::fs::read_to_string(\"/project/../../../../../../etc/passwd\").is_ok(); \
+    let variable = std::env::var(\"PORTCULLIS_TEST_GRANT\").unwrap_or_default(); \
+    Ok(Ruling::warn(\"curious\", &format!(\"read {file:?} {out} {variable:?}\")).into())";
+
+fn granted() -> Result<()> {
+    const NAME: &str = "curious";
+    let site = Site::new(NAME)?;
+    install(&site, &built(NAME)?, NAME)?;
+    fs::write(site.project().join("a.txt"), "of the project")?;
+    let grants = format!("[plugins.{NAME}.grants]\nproject = true\nenvironment = [\"PORTCULLIS_TEST_GRANT\", \"NOT_THERE\"]\n");
+    let ask = |id: &str| site.hook(&site.calls(NAME).bash(id, "ls"));
+    let record = || site.records()?.pop().ok_or_else(|| anyhow!("there is no record"));
+    let uses = |record: &Value| {
+        let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME).cloned());
+        plugin.map(|plugin| plugin["uses"].clone()).unwrap_or_default()
+    };
+    ask("1")?.says(&["missing-grant"])?;
+    ensure!(uses(&record()?).is_null(), "without a grant: {}", record()?);
+    // A project grants nothing, whoever trusts it.
+    fs::create_dir_all(site.project().join(".portcullis"))?;
+    fs::write(site.project().join(".portcullis/config.toml"), &grants)?;
+    ask("2")?.says(&["missing-grant"])?;
+    fs::remove_dir_all(site.project().join(".portcullis"))?;
+    site.write("config.toml", &grants)?;
+    ask("3")?.says(&["read \"of the project\" false \"\""])?;
+    let used = uses(&record()?);
+    let read = json!({ "grant": "directories", "what": "/project/a.txt", "count": 2, "bytes": 14 });
+    let out =
+        used.as_array().is_some_and(|uses| uses.iter().any(|one| one["refused"].as_str().is_some_and(|why| why.contains("leads out"))));
+    ensure!(used.to_string().contains("/project/a.txt") && out, "expected {read} and a refusal: {used}");
+    let explained = site.output(&["explain"])?;
+    ensure!(explained.contains("directories: `/project/a.txt`") && explained.contains("leads out of the folder"), "{explained}");
+    site.verify()
+}
 
 fn example() -> Result<()> {
     let site = Site::new("example")?;
@@ -242,7 +280,7 @@ fn build() -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("portcullis-plugins-").tempdir()?;
     let sdk = plugins.join("sdk").to_string_lossy().into_owned();
     lay_example(&plugins.join("examples/rust"), &scratch.path().join("example"), &sdk)?;
-    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain([("does-nothing", INERT)]) {
+    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain([("does-nothing", INERT), ("curious", CURIOUS)]) {
         lay_guest(&scratch.path().join(name), name, body, &sdk)?;
     }
     let profile =

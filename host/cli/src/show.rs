@@ -54,6 +54,7 @@ pub fn page(record: &Record, recorded: bool, restorable: Option<&Restorable>) ->
     }
     action::write(&mut page, record);
     decision::findings(&mut page, record);
+    decision::uses(&mut page, record);
     rest(&mut page, record);
     page.into_text()
 }

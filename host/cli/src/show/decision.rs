@@ -180,6 +180,19 @@ pub fn findings(page: &mut Page, record: &Record) {
     list(page, "side effects", effects);
 }
 
+/// What plugins did with what they are granted.
+pub fn uses(page: &mut Page, record: &Record) {
+    for plugin in &record.plugins {
+        let uses = plugin.uses.iter().map(|used| {
+            let times = if used.count == 1 { String::new() } else { format!(", {} times", used.count) };
+            let bytes = if used.bytes == 0 { String::new() } else { format!(", {} bytes", used.bytes) };
+            let refused = used.refused.as_deref().map(|why| format!(": refused, {why}")).unwrap_or_default();
+            format!("{}: `{}`{times}{bytes}{refused}", used.grant, used.what)
+        });
+        list(page, &format!("grants used by {}", plugin.name), uses);
+    }
+}
+
 fn evidence(evidence: &[Evidence]) -> String {
     let shown: Vec<String> = evidence.iter().take(4).map(|item| format!("{} {}", item.kind, one_line(&item.value, 80))).collect();
     if shown.is_empty() { String::new() } else { format!(" [{}]", shown.join("; ")) }
