@@ -392,7 +392,7 @@ fn is_path(path: &str) -> bool {
 }
 
 /// A glob of paths that stays in the project where it is relative to it.
-fn is_variable(item: &str) -> bool {
+pub fn is_variable(item: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     item.len() <= 128 && item.bytes().all(fits) && item.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }

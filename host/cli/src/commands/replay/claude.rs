@@ -38,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         mask_key: REPLAY_KEY,
         cache: Some(code_cache(&home)),
         person: person.clone(),
+        project: None,
     })?;
     let since = now().saturating_sub(arguments.since);
     let project = arguments.project.as_ref().map(|project| absolute(project)).transpose()?;

@@ -72,6 +72,7 @@ fn matches(pattern: &Json, text: &str) -> bool {
     match pattern.as_str().unwrap() {
         "^(/|~/)" => text.starts_with('/') || text.starts_with("~/"),
         "^[a-z0-9_-]{1,64}$" => crate::config::parse::is_name(text),
+        "^[A-Za-z_][A-Za-z0-9_]*$" => crate::config::parse::is_variable(text),
         "\\." => text.contains('.'),
         other => panic!("`{other}` is not known here"),
     }
