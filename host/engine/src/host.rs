@@ -6,7 +6,7 @@
 use crate::bindings::host::Level;
 use crate::bindings::types::StepDetail;
 use crate::imports::{Import, Tier};
-use crate::inspect::LoadError;
+use crate::load_error::LoadError;
 use crate::state::{HOST_CALL_FUEL, State};
 use crate::{to_wit, wasi};
 use wasmtime::component::types::{ComponentInstance, ComponentItem};

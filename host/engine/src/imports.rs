@@ -1,7 +1,11 @@
 //! What a component wants from the host, and what it gets: decided by the import's name alone, before
 //! any of its code is compiled or run.
 
+use crate::text;
 use serde::{Deserialize, Serialize};
+
+/// The most of an import's name that people are shown: a file that nobody validated may hold any text.
+const NAME_BYTES: usize = 200;
 
 /// How the host answers an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +22,7 @@ pub enum Tier {
 /// One import of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
-    /// Its name, with the version.
+    /// Its name, with the version: one line for people, cut and escaped. Linking goes by the component itself.
     pub name: String,
     /// How it is answered.
     pub tier: Tier,
@@ -26,7 +30,7 @@ pub struct Import {
 
 impl Import {
     pub(crate) fn of(name: &str) -> Self {
-        Self { name: name.to_owned(), tier: tier(name) }
+        Self { name: text::line(text::cut(name, NAME_BYTES)), tier: tier(name) }
     }
 
     /// What a component that imports it wants to do, in words that follow "wants to".

@@ -7,9 +7,10 @@
 use crate::imports::{Import, Tier};
 use crate::kind::Kind;
 use crate::limits::MAX_COMPONENT_BYTES;
+use crate::load_error::LoadError;
 use crate::text;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use serde_json::Value;
 use wasmparser::{Encoding, Parser, Payload};
 
 /// The custom section that holds the descriptor.
@@ -17,6 +18,15 @@ pub const DESCRIPTOR_SECTION: &str = "portcullis-descriptor";
 
 /// The descriptor is read by people and by `plugin list`; more is no description.
 const DESCRIPTOR_BYTES: usize = 64 << 10;
+
+/// Components nest in components; toolchains stay below 8. The reader keeps a frame for each.
+const MOST_NESTED: u32 = 32;
+
+/// Imports, and exports: the largest world of WASI has 60.
+const MOST_NAMES: usize = 256;
+
+/// The most of a stranger's words that a reason repeats.
+const QUOTED_BYTES: usize = 100;
 
 /// What a component says and shows of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +62,7 @@ pub struct Descriptor {
     /// The worst that it reports.
     pub severity: Option<String>,
     /// Its settings, in the SDK's schema.
-    pub settings: serde_json::Value,
+    pub settings: Value,
 }
 
 impl Descriptor {
@@ -62,78 +72,6 @@ impl Descriptor {
         let all = self.settings.as_array().into_iter().flatten();
         all.filter_map(|declared| declared.get("key")?.as_str()).any(|key| key == setting)
     }
-}
-
-/// Why a component cannot be loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LoadError {
-    /// The file cannot be read.
-    #[error("cannot read `{path}`: {reason}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        reason: String,
-    },
-    /// The file is larger than any plugin needs to be.
-    #[error("it has {size} bytes; a plugin may have at most {MAX_COMPONENT_BYTES}")]
-    TooLarge {
-        /// Its size in bytes.
-        size: u64,
-    },
-    /// It does not begin as WebAssembly does.
-    #[error(
-        "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` or `wasm-tools component new` writes it"
-    )]
-    NotWasm,
-    /// It is the text format.
-    #[error("it is WebAssembly text; only the binary format is loaded: `wasm-tools parse plugin.wat -o plugin.wasm`")]
-    Text,
-    /// It is a core module.
-    #[error("it is a core module, not a component; encode it: `wasm-tools component new module.wasm -o plugin.wasm`")]
-    CoreModule,
-    /// It begins well and then breaks off or holds what cannot be.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-    /// It exports nothing that the host calls.
-    #[error("it exports none of `portcullis:plugin/{{assessor, detector, intervener, exporter}}@0.1.0`, but {0}")]
-    NoKind(String),
-    /// It would be two plugins.
-    #[error("it is both `{0}` and `{1}`; a component is one plugin, split it")]
-    TwoKinds(Kind, Kind),
-    /// It was built for another version of the WIT package.
-    #[error("it exports `{interface}` of version `{version}`; this host loads 0.1.x")]
-    Version {
-        /// The interface.
-        interface: String,
-        /// The version that it exports.
-        version: String,
-    },
-    /// Its descriptor cannot be read.
-    #[error("its section `{DESCRIPTOR_SECTION}` cannot be used: {0}")]
-    Descriptor(String),
-    /// It wants what nobody granted.
-    #[error("it wants to {wants} (`{import}`), which is not granted")]
-    Refused {
-        /// The import's name.
-        import: String,
-        /// In words.
-        wants: &'static str,
-    },
-    /// It is of another kind than its place.
-    #[error("it is `{found}`, but its place wants `{wanted}`")]
-    WrongKind {
-        /// What it is.
-        found: Kind,
-        /// What was wanted.
-        wanted: Kind,
-    },
-    /// The compiler does not accept it.
-    #[error("it does not compile: {0}")]
-    Invalid(String),
-    /// Its imports or exports are not what the names promise.
-    #[error("its types do not fit `portcullis:plugin@0.1.0`: {0}")]
-    Types(String),
 }
 
 impl Inspection {
@@ -196,14 +134,19 @@ impl<'a> Found<'a> {
         for payload in Parser::new(0).parse_all(bytes) {
             match payload.map_err(damaged)? {
                 Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => return Err(LoadError::CoreModule),
+                Payload::Version { .. } if depth == MOST_NESTED => {
+                    return Err(LoadError::Damaged(format!("it nests more than {MOST_NESTED} components in each other")));
+                }
                 Payload::Version { .. } => depth += 1,
                 Payload::End(_) => depth = depth.saturating_sub(1),
                 Payload::ComponentImportSection(section) if depth == 1 => {
+                    room("imports", found.imports.len(), section.count())?;
                     for import in section {
                         found.imports.push(Import::of(import.map_err(damaged)?.name.name));
                     }
                 }
                 Payload::ComponentExportSection(section) if depth == 1 => {
+                    room("exports", found.exports.len(), section.count())?;
                     for export in section {
                         found.exports.push(export.map_err(damaged)?.name.name);
                     }
@@ -231,7 +174,7 @@ impl<'a> Found<'a> {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
             let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.interface() == interface) else { continue };
             if !loadable(version) {
-                return Err(LoadError::Version { interface: text::line(interface), version: text::line(version) });
+                return Err(LoadError::Version { interface: interface.to_owned(), version: quoted(version) });
             }
             match found {
                 Some((other, _)) => return Err(LoadError::TwoKinds(other, kind)),
@@ -245,29 +188,43 @@ impl<'a> Found<'a> {
         match self.exports.as_slice() {
             [] => "nothing at all".to_owned(),
             names => {
-                let names: Vec<String> = names.iter().take(8).map(|name| format!("`{}`", text::line(text::cut(name, 100)))).collect();
+                let names: Vec<String> = names.iter().take(8).map(|name| format!("`{}`", quoted(name))).collect();
                 names.join(", ")
             }
         }
     }
 }
 
-/// `0.1.` and a number.
+/// Some of a stranger's words, fit to be repeated.
+fn quoted(words: &str) -> String {
+    text::line(text::cut(words, QUOTED_BYTES))
+}
+
+/// Fails if a section holds more names than there is room for beside those of earlier ones.
+fn room(what: &str, have: usize, more: u32) -> Result<(), LoadError> {
+    let all = usize::try_from(more).unwrap_or(usize::MAX).saturating_add(have);
+    if all > MOST_NAMES {
+        return Err(LoadError::Damaged(format!("it has {all} {what}; at most {MOST_NAMES} are read")));
+    }
+    Ok(())
+}
+
+/// `0.1.` and a number of at most nine digits.
 fn loadable(version: &str) -> bool {
-    version.strip_prefix("0.1.").is_some_and(|patch| !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit()))
+    version.strip_prefix("0.1.").is_some_and(|patch| (1..=9).contains(&patch.len()) && patch.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn damaged(error: wasmparser::BinaryReaderError) -> LoadError {
-    LoadError::Damaged(format!("{} at byte {}", text::line(error.message()), error.offset()))
+    LoadError::Damaged(format!("{} at byte {}", quoted(error.message()), error.offset()))
 }
 
 fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
     if bytes.len() > DESCRIPTOR_BYTES {
         return Err(LoadError::Descriptor(format!("it has {} bytes; at most {DESCRIPTOR_BYTES} are read", bytes.len())));
     }
-    let raw: Descriptor = serde_json::from_slice(bytes).map_err(|error| LoadError::Descriptor(text::line(&error.to_string())))?;
+    let raw: Descriptor = serde_json::from_slice(bytes).map_err(|error| LoadError::Descriptor(quoted(&error.to_string())))?;
     if !raw.kind.is_empty() && raw.kind != kind.as_str() {
-        return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", text::line(&raw.kind))));
+        return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", quoted(&raw.kind))));
     }
     Ok(Descriptor {
         kind: raw.kind,
@@ -276,6 +233,16 @@ fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
         description: text::prose(&raw.description),
         reads: raw.reads.iter().map(|item| text::line(item)).collect(),
         severity: raw.severity.as_deref().map(text::line),
-        settings: raw.settings,
+        settings: harmless(raw.settings),
     })
+}
+
+/// The same JSON, its texts fit to be shown. The reader of JSON bounds its depth.
+fn harmless(value: Value) -> Value {
+    match value {
+        Value::String(words) => Value::String(text::line(&words)),
+        Value::Array(items) => items.into_iter().map(harmless).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (text::line(&key), harmless(value))).collect(),
+        other => other,
+    }
 }

@@ -5,10 +5,12 @@ use crate::cache::{Card, Stamp};
 use crate::check::{self, PREPARED_BYTES};
 use crate::engine::Engine;
 use crate::faults::Failure;
+use crate::file::{not_a_file, read};
 use crate::grants::Grants;
-use crate::inspect::{self, Inspection, LoadError};
+use crate::inspect::{self, Inspection};
 use crate::kind::Kind;
-use crate::limits::{Limits, MAX_COMPONENT_BYTES};
+use crate::limits::Limits;
+use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
 use crate::state::Seat;
 use crate::world::{self, Called, World};
@@ -16,8 +18,6 @@ use crate::{host, to_wit};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::plugins::Identity;
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -195,7 +195,6 @@ impl Known {
     fn file(engine: &Engine, entry: &Entry, path: &Path) -> Result<Self, LoadError> {
         let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
-        // Before it is opened: a pipe would wait for a writer.
         if !metadata.is_file() {
             return Err(not_a_file(path));
         }
@@ -275,22 +274,6 @@ fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
     cache.card_name(&source, &settings::digest(&all))
 }
 
-/// Reads a file and stamps the very file that was read.
-fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
-    let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
-    let file = File::open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(not_a_file(path));
-    }
-    if metadata.len() > MAX_COMPONENT_BYTES {
-        return Err(LoadError::TooLarge { size: metadata.len() });
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok((bytes, Stamp::of(&metadata)))
-}
-
 fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspection, now_ms: u64) -> Result<Vec<u8>, Failure> {
     let declared = |setting: &&Setting| {
         let said = entry.settings.iter().any(|own| own.key == setting.key);
@@ -317,10 +300,6 @@ fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspectio
         |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
     );
     called.result.map_err(|failure| failure.while_it("prepared itself"))
-}
-
-fn not_a_file(path: &Path) -> LoadError {
-    LoadError::Unreadable { path: path.to_owned(), reason: "it is not a file".into() }
 }
 
 /// Compiles. A compiler that panics on someone's bytes must not take the review down with it.

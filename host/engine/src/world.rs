@@ -5,8 +5,8 @@
 
 use crate::bindings::{audit_exporter, intervention, pattern, risk_calculator, shell_reader, types};
 use crate::faults::{self, Failure};
-use crate::inspect::LoadError;
 use crate::kind::Kind;
+use crate::load_error::LoadError;
 use crate::state::{Seat, State};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::plugins::Use;

@@ -6,11 +6,11 @@ use crate::places::Places;
 use crate::runtime::Reviewer;
 use anyhow::{Context, Result};
 use portcullis_core::text::one_line;
-use portcullis_engine::{Description, Inspection, LoadError, Source, Tier, inspect};
+use portcullis_engine::{Description, Inspection, LoadError, Source, Tier, inspect, read_component};
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -96,9 +96,9 @@ fn description_json(description: &Description) -> serde_json::Value {
     }
 }
 
-fn show(file: &PathBuf, as_json: bool) -> Result<u8> {
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    let inspection = inspect(&bytes).with_context(|| format!("`{}` is no plugin", file.display()))?;
+fn show(file: &Path, as_json: bool) -> Result<u8> {
+    let shown = one_line(&file.to_string_lossy(), 400);
+    let inspection = read_component(file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
     if as_json {
         let refused = inspection.granted().err().map(|error| error.to_string());
         paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused })));

@@ -7,7 +7,7 @@ use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Issue;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity};
-use portcullis_engine::{Engine, EngineError, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock, Tier, inspect};
+use portcullis_engine::{Engine, EngineError, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock, Tier, inspect, read_component};
 use std::collections::BTreeMap;
 
 const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
@@ -196,6 +196,84 @@ fn an_import_that_is_not_granted_can_still_be_inspected() {
     let found = inspect(&bytes).unwrap();
     let refused = LoadError::Refused { import: "wasi:sockets/tcp@0.2.0".into(), wants: "open network connections" };
     assert_eq!(found.granted(), Err(refused));
+}
+
+/// The inspection of a stranger's file goes to a terminal, so nothing in it may be more than text.
+#[test]
+fn no_word_of_a_component_reaches_people_as_it_is() {
+    let clean = |text: &str| text.chars().all(|c| c == '\n' || !portcullis_core::text::hostile(c));
+    let evil = r"acme:\1b[2J\e2\80\ae/x";
+    let table = [
+        ("an import", format!(r#"(import "{evil}" (instance)) {EXPORT}"#)),
+        ("a long import", format!(r#"(import "{}" (instance)) {EXPORT}"#, "y".repeat(90_000))),
+        ("an export", format!(r#"(instance $i) (export "{evil}" (instance $i))"#)),
+        ("a version", format!(r#"(instance $i) (export "portcullis:plugin/assessor@{evil}" (instance $i))"#)),
+        ("a long version", format!(r#"(instance $i) (export "portcullis:plugin/assessor@0.1.{}" (instance $i))"#, "1".repeat(90_000))),
+        ("a kind", format!(r#"(@custom "portcullis-descriptor" "{{\"kind\":\"\e2\80\ae{}\"}}") {EXPORT}"#, "z".repeat(50_000))),
+        ("a setting", format!(r#"(@custom "portcullis-descriptor" "{{\"settings\":[{{\"key\":\"\e2\80\ae\"}}]}}") {EXPORT}"#)),
+    ];
+    for (name, inner) in table {
+        let told = match inspect(&component_text(&format!("(component {inner})"))) {
+            Ok(found) => {
+                let settings = found.descriptor.as_ref().map(|descriptor| descriptor.settings.to_string()).unwrap_or_default();
+                let names: Vec<&str> = found.imports.iter().map(|import| import.name.as_str()).collect();
+                format!(
+                    "{names}{settings}{}",
+                    found.granted().err().map(|error| error.to_string()).unwrap_or_default(),
+                    names = names.concat()
+                )
+            }
+            Err(error) => error.to_string(),
+        };
+        assert!(clean(&told) && told.len() < 1024, "{name}: {told:?}");
+    }
+}
+
+/// A component in a component in a component: deeper than any reader of the text format goes.
+fn nest(depth: usize) -> Vec<u8> {
+    let head = b"\0asm\x0d\0\x01\0";
+    let mut inner = head.to_vec();
+    for _ in 0..depth {
+        // A section that holds a component, its length in groups of seven bits.
+        let length: Vec<u8> = (0..4).map(|group| (inner.len() >> (7 * group)) as u8 & 0x7f | if group < 3 { 0x80 } else { 0 }).collect();
+        inner = [head.as_slice(), &[4], &length, &inner].concat();
+    }
+    inner
+}
+
+/// What is read before anything is compiled costs this process itself.
+#[test]
+fn inspection_is_bounded_by_count() {
+    let many = |what: &str, count: usize| -> String { (0..count).map(|at| what.replace('#', &at.to_string())).collect() };
+    let nested = |depth: usize| format!("{}{}", "(component ".repeat(depth), ")".repeat(depth));
+    let table = [
+        (many(r#"(import "a:b/c#" (instance))"#, 257), "it has 257 imports"),
+        (many(r#"(instance $i#) (export "a:b/c#" (instance $i#))"#, 257), "exports; at most 256"),
+        (nested(32), "more than 32 components"),
+    ];
+    for (inner, says) in table {
+        let told = inspect(&component_text(&format!("(component {EXPORT} {inner})"))).unwrap_err().to_string();
+        assert!(told.starts_with("it is damaged") && told.contains(says), "{told}");
+    }
+    let told = inspect(&nest(3_000)).unwrap_err().to_string();
+    assert!(told.contains("more than 32 components"), "{told}");
+    let fits = format!("{} {}", many(r#"(import "a:b/c#" (instance))"#, 256), nested(31));
+    assert_eq!(inspect(&component_text(&format!("(component {EXPORT} {fits})"))).unwrap().imports.len(), 256);
+}
+
+/// A pipe or a device in a plugin's place is told, neither waited for nor read without an end.
+#[test]
+fn only_a_file_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, link, large) = (folder.path().join("pipe.wasm"), folder.path().join("link.wasm"), folder.path().join("large.wasm"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    std::fs::File::create(&large).unwrap().set_len(MAX_COMPONENT_BYTES + 1).unwrap();
+    let table = [(pipe, "not a file"), (link, "not a file"), ("/dev/zero".into(), "not a file"), (large, "at most 67108864")];
+    for (path, says) in table {
+        let told = read_component(&path).unwrap_err().to_string();
+        assert!(told.contains(says), "{told}");
+    }
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! Why a component cannot be loaded, each reason with its mend where there is one.
+
+use crate::inspect::DESCRIPTOR_SECTION;
+use crate::kind::Kind;
+use crate::limits::MAX_COMPONENT_BYTES;
+use std::path::PathBuf;
+
+/// Why a component cannot be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {reason}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: String,
+    },
+    /// The file is larger than any plugin needs to be.
+    #[error("it has {size} bytes; a plugin may have at most {MAX_COMPONENT_BYTES}")]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// It does not begin as WebAssembly does.
+    #[error(
+        "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` or `wasm-tools component new` writes it"
+    )]
+    NotWasm,
+    /// It is the text format.
+    #[error("it is WebAssembly text; only the binary format is loaded: `wasm-tools parse plugin.wat -o plugin.wasm`")]
+    Text,
+    /// It is a core module.
+    #[error("it is a core module, not a component; encode it: `wasm-tools component new module.wasm -o plugin.wasm`")]
+    CoreModule,
+    /// It begins well and then breaks off or holds what cannot be.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// It exports nothing that the host calls.
+    #[error("it exports none of `portcullis:plugin/{{assessor, detector, intervener, exporter}}@0.1.0`, but {0}")]
+    NoKind(String),
+    /// It would be two plugins.
+    #[error("it is both `{0}` and `{1}`; a component is one plugin, split it")]
+    TwoKinds(Kind, Kind),
+    /// It was built for another version of the WIT package.
+    #[error("it exports `{interface}` of version `{version}`; this host loads 0.1.x")]
+    Version {
+        /// The interface.
+        interface: String,
+        /// The version that it exports.
+        version: String,
+    },
+    /// Its descriptor cannot be read.
+    #[error("its section `{DESCRIPTOR_SECTION}` cannot be used: {0}")]
+    Descriptor(String),
+    /// It wants what nobody granted.
+    #[error("it wants to {wants} (`{import}`), which is not granted")]
+    Refused {
+        /// The import's name.
+        import: String,
+        /// In words.
+        wants: &'static str,
+    },
+    /// It is of another kind than its place.
+    #[error("it is `{found}`, but its place wants `{wanted}`")]
+    WrongKind {
+        /// What it is.
+        found: Kind,
+        /// What was wanted.
+        wanted: Kind,
+    },
+    /// The compiler does not accept it.
+    #[error("it does not compile: {0}")]
+    Invalid(String),
+    /// Its imports or exports are not what the names promise.
+    #[error("its types do not fit `portcullis:plugin@0.1.0`: {0}")]
+    Types(String),
+}
