@@ -34,6 +34,9 @@ pub enum EngineError {
     /// A name that cannot stand in records and settings.
     #[error("`{0}` cannot be a plugin's name; use 1 to 64 lower case letters, digits, `-` and `_`")]
     BadName(String),
+    /// Records use the name for somebody else.
+    #[error("`{0}` cannot be a plugin's name, since records name somebody else by it; rename the plugin's file")]
+    ReservedName(String),
 }
 
 impl Engine {

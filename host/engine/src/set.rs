@@ -94,6 +94,9 @@ impl PluginSet {
             if !usable_name(&entry.name) {
                 return Err(EngineError::BadName(crate::text::line(&entry.name)));
             }
+            if RESERVED.contains(&entry.name.as_str()) {
+                return Err(EngineError::ReservedName(entry.name.clone()));
+            }
             if !names.insert(entry.name.as_str()) {
                 return Err(EngineError::SameName(entry.name.clone()));
             }
@@ -382,6 +385,9 @@ fn describe(slot: &mut Slot, engine: &Engine) -> Description {
         loaded,
     }
 }
+
+/// Who else speaks in records: what a plugin of that name said would pass for theirs.
+const RESERVED: &[&str] = &["agent", "host", "person", "portcullis"];
 
 fn usable_name(name: &str) -> bool {
     let fit = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';

@@ -120,6 +120,11 @@ fn names() -> Vec<Case> {
     };
     vec![
         row("a plugin with a name that cannot be configured", |site| site.write("plugins/My Plugin.wasm", ""), &["`My Plugin`"]),
+        row(
+            "a plugin with the host's own name",
+            |site| site.write("plugins/portcullis.wasm", ""),
+            &["`portcullis`", "rename the plugin's file"],
+        ),
         row("a plugin with a builtin one's name", |site| site.write("plugins/risk.wasm", ""), &["`risk`"]),
     ]
 }
