@@ -7,6 +7,7 @@ mod bad_input;
 mod captures;
 mod commands;
 mod common;
+mod compiling;
 mod configuration;
 mod doctor;
 mod evaluation;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         bad_input::tests(),
         captures::tests(),
         commands::tests(),
+        compiling::tests(),
         configuration::tests(),
         doctor::tests(),
         evaluation::tests(),

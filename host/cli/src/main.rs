@@ -18,6 +18,7 @@ mod restorable;
 mod rules;
 mod runtime;
 mod show;
+mod workshop;
 mod workspace;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -111,6 +112,11 @@ fn main() -> ExitCode {
     {
         pins.hold();
         return ExitCode::from(commands::hook::run());
+    }
+    // Started by ourselves, for a stranger's bytes: nothing is read before it has limited itself.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == workshop::COMMAND) {
+        return ExitCode::from(commands::compile::run(arguments));
     }
     let arguments = Arguments::parse();
     arguments.pins.hold();

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use crate::places::Places;
+use crate::workshop::Processes;
 use crate::{guarded, rules, workspace};
 use anyhow::{Context, Result};
 use portcullis_builtin::Builtin;
@@ -70,7 +71,7 @@ impl Reviewer {
     /// # Errors
     /// The plugin folder cannot be read, or two plugins have one name.
     pub fn new(setup: Setup<'_>) -> Result<Self> {
-        let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?;
+        let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?.compile_in(Arc::new(Processes::patient()));
         let mut entries: Vec<Entry> = portcullis_builtin::ALL
             .iter()
             .filter(|builtin| enabled(&setup.config, builtin.name) && builtin.name != rules::PLUGIN)

@@ -32,6 +32,8 @@ named! {
         BadSettings => "bad-settings",
         /// The file is no component of a kind and version that we load, or cannot be read.
         LoadFailed => "load-failed",
+        /// Compiling it passed a limit, or ended the process that compiled it.
+        CompileLimit => "compile-limit",
         /// It was not run, because the review's time was up.
         NotRun => "not-run",
         /// What the agent's client sent cannot be read.

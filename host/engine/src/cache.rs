@@ -22,9 +22,11 @@
 //!   code does not hold that user off. Only an installation that belongs to root does.
 
 mod card;
+mod failed;
 mod files;
 
 pub(crate) use card::{Card, Facts};
+pub(crate) use failed::Failed;
 pub(crate) use files::Stamp;
 
 pub use files::Swept;
@@ -82,7 +84,7 @@ impl CodeCache {
             return None;
         }
         // SAFETY: these very bytes carry our key's code for this digest and this build of the program,
-        // so they are what `precompile_component` gave us.
+        // so they are what our compiler gave us.
         #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the signature does")]
         let component = unsafe { Component::deserialize(engine, &bytes) };
         match component {
@@ -104,25 +106,30 @@ impl CodeCache {
         }
     }
 
-    /// What was remembered under that name.
-    pub(crate) fn card(&self, name: &str) -> Option<Card> {
-        let bytes = self.read(name)?;
-        let Some((tag, body)) = bytes.split_at_checked(blake3::OUT_LEN) else {
-            self.note(name, "it is cut short");
-            return None;
-        };
-        if !self.signed(name, "card", body, tag) {
-            self.note(name, "its signature does not fit");
+    /// That a component could not be compiled, if that was found out a short while ago.
+    pub(crate) fn failed(&self, digest: &str) -> Option<Failed> {
+        let name = failed_name(digest);
+        let (file, stamp) = self.open(&name)?;
+        if stamp.settled(failed::BELIEVED) {
             return None;
         }
-        Card::decode(body)
+        let body = self.whole(&name, "failed", &self.noted(&name, files::read_all(file))?)?;
+        serde_json::from_slice(&body).ok()
+    }
+
+    /// Remembers that a component could not be compiled.
+    pub(crate) fn keep_failed(&self, digest: &str, failed: &Failed) {
+        self.keep(&failed_name(digest), "failed", &serde_json::to_vec(failed).unwrap_or_default());
+    }
+
+    /// What was remembered under that name.
+    pub(crate) fn card(&self, name: &str) -> Option<Card> {
+        Card::decode(&self.whole(name, "card", &self.read(name)?)?)
     }
 
     /// Remembers something under a name.
     pub(crate) fn keep_card(&self, name: &str, card: &Card) {
-        let body = card.encode();
-        let tag = self.sign(name, "card", &body);
-        self.write(name, &[tag.as_bytes(), &body]);
+        self.keep(name, "card", &card.encode());
     }
 
     /// The name of the card for a source and its settings under this build of the program.
@@ -145,13 +152,32 @@ impl CodeCache {
         let Some(folder) = self.folder() else {
             return Err(std::io::Error::other(format!("the cache `{}` cannot be used", self.path.display())));
         };
-        let needed = |name: &str| in_use.iter().any(|digest| name.starts_with(&code_name(digest)));
+        let needed = |name: &str| in_use.iter().any(|digest| name.starts_with(&code_name(digest)) || name == failed_name(digest));
         folder.sweep(&needed, age)
     }
 
     /// What could not be used since the last call.
     pub(crate) fn take_events(&self) -> Vec<CacheEvent> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes a body behind its signature.
+    fn keep(&self, name: &str, purpose: &str, body: &[u8]) {
+        let tag = self.sign(name, purpose, body);
+        self.write(name, &[tag.as_bytes(), body]);
+    }
+
+    /// The body behind a signature that fits.
+    fn whole(&self, name: &str, purpose: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let Some((tag, body)) = bytes.split_at_checked(blake3::OUT_LEN) else {
+            self.note(name, "it is cut short");
+            return None;
+        };
+        if !self.signed(name, purpose, body, tag) {
+            self.note(name, "its signature does not fit");
+            return None;
+        }
+        Some(body.to_vec())
     }
 
     fn sign(&self, name: &str, purpose: &str, bytes: &[u8]) -> blake3::Hash {
@@ -221,6 +247,10 @@ impl std::fmt::Debug for CodeCache {
 
 fn code_name(digest: &str) -> String {
     format!("{digest}-{BUILD}.code")
+}
+
+fn failed_name(digest: &str) -> String {
+    format!("{digest}-{BUILD}.failed")
 }
 
 /// What tells this program's compiled code from another's. Within one version of the program, wasmtime

@@ -1,6 +1,7 @@
 //! The one wasmtime engine: how guests are compiled and what no guest gets.
 
 use crate::cache::CodeCache;
+use crate::compile::{Workshop, machine_code};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Strategy};
 
@@ -19,6 +20,7 @@ const TRACE_FRAMES: usize = 4;
 pub struct Engine {
     pub(crate) inner: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CodeCache>>,
+    pub(crate) workshop: Option<Arc<dyn Workshop>>,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -40,7 +42,8 @@ pub enum EngineError {
 }
 
 impl Engine {
-    /// An engine that keeps compiled code in `cache`, or compiles anew in each process without one.
+    /// An engine that keeps compiled code in `cache`, or compiles anew in each process without one. It
+    /// compiles what comes with the program; files need `compile_in`.
     ///
     /// # Errors
     /// If wasmtime cannot run on this machine.
@@ -48,11 +51,17 @@ impl Engine {
         let mut config = common();
         config.enable_compiler(false);
         let inner = wasmtime::Engine::new(&config).map_err(|error| EngineError::Unsupported(format!("{error:#}")))?;
-        Ok(Self { inner, cache: cache.map(Arc::new), compiler: Arc::default() })
+        Ok(Self { inner, cache: cache.map(Arc::new), workshop: None, compiler: Arc::default() })
     }
 
-    /// Machine code for a component, in the form that the running engine loads.
-    pub(crate) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    /// Files are compiled there.
+    #[must_use]
+    pub fn compile_in(self, workshop: Arc<dyn Workshop>) -> Self {
+        Self { workshop: Some(workshop), ..self }
+    }
+
+    /// Machine code for a component that came with the program.
+    pub(crate) fn compile(&self, component: &[u8]) -> wasmtime::Result<Vec<u8>> {
         let compiler = match self.compiler.get() {
             Some(compiler) => compiler,
             None => {
@@ -60,7 +69,7 @@ impl Engine {
                 self.compiler.get_or_init(|| made)
             }
         };
-        compiler.precompile_component(bytes)
+        machine_code(compiler, component)
     }
 }
 
@@ -88,7 +97,8 @@ fn common() -> Config {
     config
 }
 
-fn compiling() -> wasmtime::Result<Config> {
+/// How guests are compiled.
+pub(crate) fn compiling() -> wasmtime::Result<Config> {
     let mut config = common();
     config.strategy(Strategy::Cranelift);
     // Naming the target switches off what wasmtime would find out about this machine's CPU: a cached

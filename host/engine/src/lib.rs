@@ -16,6 +16,7 @@ mod backstop;
 mod bindings;
 mod cache;
 mod check;
+mod compile;
 mod engine;
 mod faults;
 mod file;
@@ -40,6 +41,7 @@ mod wasi;
 mod world;
 
 pub use cache::{CacheEvent, CodeCache, Swept};
+pub use compile::{CompileEnd, CompileLimit, CompileLimits, Workshop, compile_here};
 pub use engine::{Engine, EngineError, STACK_BYTES};
 pub use file::read_component;
 pub use grants::{Folder, Grants, MOST_FOLDERS, MOST_VARIABLES, Random};

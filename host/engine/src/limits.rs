@@ -4,8 +4,8 @@
 //! may answer (lengths, counts, ranges) belongs to the contract, not to the operator, and is checked in
 //! `from_wit`. The stack is the same for all guests (`engine::STACK_BYTES`).
 
-/// The most bytes that a third-party component may have. Compiling is the one step that no fuel bounds;
-/// a Python guest has 18 MiB, so this leaves room without letting a file fill the memory.
+/// The most bytes that a third-party component may have. No fuel bounds reading and compiling it; a
+/// Python guest has 18 MiB, so this leaves room without letting a file fill the memory.
 pub const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 
 const MIB: usize = 1 << 20;

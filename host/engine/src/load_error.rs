@@ -1,5 +1,6 @@
 //! Why a component cannot be loaded, each reason with its mend where there is one.
 
+use crate::compile::CompileEnd;
 use crate::inspect::DESCRIPTOR_SECTION;
 use crate::kind::Kind;
 use crate::limits::MAX_COMPONENT_BYTES;
@@ -69,9 +70,9 @@ pub enum LoadError {
         /// What was wanted.
         wanted: Kind,
     },
-    /// The compiler does not accept it.
-    #[error("it does not compile: {0}")]
-    Invalid(String),
+    /// It was not compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileEnd),
     /// Its imports or exports are not what the names promise.
     #[error("its types do not fit `portcullis:plugin@0.1.0`: {0}")]
     Types(String),

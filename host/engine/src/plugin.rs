@@ -3,6 +3,7 @@
 use crate::bindings::types;
 use crate::cache::{Card, Stamp};
 use crate::check::{self, PREPARED_BYTES};
+use crate::compile::{CompileEnd, reason};
 use crate::engine::Engine;
 use crate::faults::Failure;
 use crate::file::{not_a_file, read};
@@ -211,28 +212,31 @@ impl Known {
     }
 
     /// The compiled component, and the stamp of the file it came from.
-    fn component(&mut self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
+    fn component(&self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
         let receipt = self.card.as_ref().and_then(|card| card.facts.code);
         let digest = &self.inspection.digest;
         if let Some(found) = engine.cache.as_ref().and_then(|cache| cache.code(&engine.inner, digest, receipt)) {
             return Ok(found);
         }
         let bytes = self.bytes(entry)?;
-        let code = compiling(|| engine.compile(&bytes))?;
+        let code = match entry.source {
+            Source::Builtin { .. } => engine.compile(&bytes).map_err(|error| invalid(&error))?,
+            Source::File(_) => engine.commission(digest, &bytes)?,
+        };
         if let Some(cache) = &engine.cache {
             cache.keep_code(digest, &code);
         }
-        // SAFETY: the lines above made these bytes; they were in no one else's hands.
+        // SAFETY: our own compiler made these bytes, here or in a process that we started and that nobody
+        // else could write to; they were in no one else's hands.
         #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; this is our own")]
         let component = unsafe { Component::deserialize(&engine.inner, &code) };
         component.map(|component| (component, None)).map_err(|error| invalid(&error))
     }
 
     /// The bytes, read again if a card spared reading them before.
-    fn bytes(&self, entry: &Entry) -> Result<Cow<'static, [u8]>, LoadError> {
+    fn bytes<'a>(&'a self, entry: &'a Entry) -> Result<Cow<'a, [u8]>, LoadError> {
         match (&self.bytes, &entry.source) {
-            (Some(Cow::Borrowed(bytes)), _) => Ok(Cow::Borrowed(bytes)),
-            (Some(Cow::Owned(bytes)), _) => Ok(Cow::Owned(bytes.clone())),
+            (Some(bytes), _) => Ok(Cow::Borrowed(bytes)),
             (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed(bytes)),
             (None, Source::File(path)) => {
                 let (bytes, _) = read(path)?;
@@ -302,22 +306,16 @@ fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspectio
     called.result.map_err(|failure| failure.while_it("prepared itself"))
 }
 
-/// Compiles. A compiler that panics on someone's bytes must not take the review down with it.
-fn compiling<T>(compile: impl FnOnce() -> wasmtime::Result<T>) -> Result<T, LoadError> {
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(compile)) {
-        Ok(result) => result.map_err(|error| invalid(&error)),
-        Err(_panic) => Err(LoadError::Invalid("the compiler gave up on it".into())),
-    }
-}
-
 fn invalid(error: &wasmtime::Error) -> LoadError {
-    LoadError::Invalid(crate::text::line(crate::text::cut(&error.root_cause().to_string(), 400)))
+    CompileEnd::Invalid(reason(error)).into()
 }
 
-/// A wish that was not granted is named as such; all else is a file that cannot be loaded.
+/// A wish that was not granted and what compiling used up are named as such; all else is a file that cannot be loaded.
 fn load_failure(error: &LoadError) -> Failure {
     let kind = match error {
         LoadError::Refused { .. } => FaultKind::MissingGrant,
+        LoadError::Compile(CompileEnd::Limit(_) | CompileEnd::Crashed(_)) => FaultKind::CompileLimit,
+        LoadError::Compile(CompileEnd::NoTime) => FaultKind::NotRun,
         _ => FaultKind::LoadFailed,
     };
     Failure::new(kind, error.to_string())

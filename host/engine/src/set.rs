@@ -2,6 +2,7 @@
 
 use crate::backstop::Backstop;
 use crate::check::RENDERED_BYTES;
+use crate::compile::Workshop;
 use crate::engine::{Engine, EngineError};
 use crate::faults::Failure;
 use crate::inspect::Inspection;
@@ -113,6 +114,11 @@ impl PluginSet {
             readings: None,
             strangers_told: false,
         })
+    }
+
+    /// Files that are not loaded yet are compiled there.
+    pub fn compile_in(&mut self, workshop: Arc<dyn Workshop>) {
+        self.engine = self.engine.clone().compile_in(workshop);
     }
 
     /// A new review begins at `now_ms`: the guests' time starts anew.

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// How long one of our commands may take before a test gives it up.
-const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// A user without rights, who owns nothing else.
 pub const NOBODY: u32 = 65_534;

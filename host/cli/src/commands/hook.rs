@@ -12,6 +12,7 @@ use crate::health;
 use crate::pause;
 use crate::places::{Pins, Places};
 use crate::runtime::{Circumstances, Reviewer, detail, to_store};
+use crate::workshop::Processes;
 use anyhow::Result;
 use portcullis_core::event::{Event, EventKind, Reply, Ruling};
 use portcullis_core::exceptions::Exception;
@@ -132,6 +133,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
     let durability = config.durability;
     let untrusted = config.notice();
     let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
+    reviewer.plugins.compile_in(Arc::new(Processes::of_hook()));
     match event.kind {
         EventKind::BeforeTool(_) | EventKind::SessionStart { .. } => reviewer.plugins.load_ahead(false),
         EventKind::AfterTool(..) => reviewer.plugins.load_ahead(true),

@@ -2,6 +2,7 @@
 
 pub mod allow;
 pub mod audit;
+pub mod compile;
 pub mod config;
 pub mod demo;
 pub mod doctor;

@@ -4,9 +4,10 @@
 
 use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell, StepDetail};
 use portcullis_core::fault::OnFault;
-use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
+use portcullis_engine::{CompileEnd, CompileLimits, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, Workshop, compile_here};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -110,9 +111,27 @@ pub(crate) fn reader() -> Entry {
     Entry { limits: Limits::shell_reader(), ..builtin_entry("shell", Kind::ShellReader, component(&wat, "shell-reader")) }
 }
 
+/// Compiles files in the test's own process.
+struct Here;
+
+impl Workshop for Here {
+    fn limits(&self) -> Option<CompileLimits> {
+        Some(CompileLimits { wall: Duration::MAX, cpu_seconds: u64::MAX, memory_bytes: u64::MAX, output_bytes: u64::MAX })
+    }
+
+    fn tries_again(&self) -> bool {
+        false
+    }
+
+    fn compile(&self, component: &[u8], _: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
+        compile_here(component).map_err(CompileEnd::Invalid)
+    }
+}
+
 /// A set without a wall clock.
 pub(crate) fn set(engine: &Engine, entries: Vec<Entry>) -> PluginSet {
-    PluginSet::new(engine.clone(), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None }).expect("usable names")
+    PluginSet::new(engine.clone().compile_in(Arc::new(Here)), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None })
+        .expect("usable names")
 }
 
 pub(crate) fn action() -> Action {

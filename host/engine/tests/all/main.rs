@@ -10,6 +10,7 @@
 
 mod answers;
 mod cache;
+mod compiling;
 mod guests;
 mod hostile;
 mod loading;
