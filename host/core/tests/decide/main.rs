@@ -1,62 +1,18 @@
 //! The decision: every cell of the matrix, every adjustment, and that more findings never loosen it.
 
-use portcullis_core::decide::{Decision, Settled, settle};
-use portcullis_core::fault::{Fault, FaultKind, OnFault};
-use portcullis_core::finding::{Change, Detection, Edit, Factor, FactorKind, Rationality, Rewrite, Risk, SideEffect, SideEffectKind};
+mod beyond;
+mod build;
+mod scales;
+mod words;
+
+use build::{decide, detection, effect, fault, findings, named, objection, rationality, risk};
+use portcullis_core::decide::{Settled, settle};
+use portcullis_core::fault::OnFault;
+use portcullis_core::finding::{Change, Edit, Rewrite};
 use portcullis_core::policy::{DecisionPolicy, RationalityThresholds, RiskThresholds};
-use portcullis_core::review::{Findings, Named, Objection};
+use portcullis_core::review::{Findings, Named};
 use portcullis_core::score::{Score, Severity, Verdict};
 use proptest::prelude::*;
-
-fn decide(findings: &Findings, first_time: bool) -> Decision {
-    portcullis_core::decide::decide(findings, first_time, &DecisionPolicy::default())
-}
-
-fn named<T>(finding: T) -> Named<T> {
-    Named { plugin: "p".into(), finding }
-}
-
-fn risk(score: u16) -> Named<Risk> {
-    let factor =
-        Factor { id: "base".into(), kind: FactorKind::Base, weight: Score::new(score), reason: "a reason".into(), evidence: vec![] };
-    named(Risk { score: Score::new(score), factors: vec![factor] })
-}
-
-fn rationality(score: u16) -> Named<Rationality> {
-    named(Rationality { progression: Some(Score::new(score)), issues: vec!["an issue".into()], ..Rationality::default() })
-}
-
-fn effect(severity: Severity) -> Named<SideEffect> {
-    named(SideEffect { kind: SideEffectKind::FileDeletion, target: "/x".into(), severity, reversible: false, mitigation: None })
-}
-
-fn objection(verdict: Verdict, severity: Severity) -> Objection {
-    Objection { source: "p".into(), rule: "r".into(), verdict, severity, reason: "because".into(), alternatives: vec![], rewrite: false }
-}
-
-fn fault(policy: OnFault) -> Fault {
-    Fault { source: "p".into(), kind: FaultKind::Trap, detail: "it trapped".into(), policy }
-}
-
-fn detection() -> Named<Detection> {
-    named(Detection {
-        pattern: "loop".into(),
-        severity: Severity::Medium,
-        confidence: Score::new(700),
-        impact: Score::new(500),
-        first_step: 0,
-        summary: "a loop".into(),
-        evidence: vec![],
-    })
-}
-
-fn findings(risk_score: u16, rationality_score: Option<u16>) -> Findings {
-    Findings {
-        risks: vec![risk(risk_score)],
-        rationalities: rationality_score.map(rationality).into_iter().collect(),
-        ..Findings::default()
-    }
-}
 
 #[test]
 fn every_cell_of_the_matrix() {
