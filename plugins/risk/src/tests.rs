@@ -170,6 +170,24 @@ fn deletions() {
             ("root", forced("/"), 1000, &["file_deletion", "system_or_credentials", "recursive-force-delete"]),
             ("not known", forced("x").scope(Scope::Unknown).uncertain(), 940, &["file_deletion", "recursive-force-delete"]),
             (
+                "and what is removed stands in scratch",
+                forced("node_modules").restorable().reads("/tmp/list"),
+                400,
+                &["expendable_deletion"],
+            ),
+            (
+                "and what is removed stands elsewhere",
+                forced("node_modules").restorable().reads("/srv/list"),
+                600,
+                &["expendable_deletion", "recursive-force-delete"],
+            ),
+            (
+                "a form of a program in scratch",
+                shell("x").does(EffectKind::ProcessStart, "/tmp/x").form("f", 100),
+                800,
+                &["unknown_effect", "f"],
+            ),
+            (
                 "one of two can be had back",
                 forced("node_modules").restorable().deletes("src").below(),
                 940,
