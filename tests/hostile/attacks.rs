@@ -1,0 +1,136 @@
+//! The table of attacks.
+
+use crate::made;
+use anyhow::Result;
+
+/// One attack, what becomes of it, and what it may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// The test's name, and that of the guest's text.
+    pub name: &'static str,
+    /// What it does, for a table.
+    pub does: &'static str,
+    /// The file that is put into the plugins folder.
+    pub bytes: Bytes,
+    /// The fault that is recorded, if it is one.
+    pub fault: Option<&'static str>,
+    /// What is decided: by default a person has to decide when a stranger's plugin has a fault.
+    pub verdict: &'static str,
+    /// What the agent or the person is told of it.
+    pub says: &'static str,
+    /// Milliseconds of processor time, beyond a benign guest's.
+    pub most_ms: u64,
+    /// MiB of memory at the peak, beyond a benign guest's.
+    pub most_mib: u64,
+}
+
+/// Where a guest comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Bytes {
+    /// `guests/NAME.wat`.
+    Text,
+    /// A function makes the file.
+    Made(fn() -> Result<Vec<u8>>),
+    /// A function makes many files, each of which has to end in one of several faults or in nothing.
+    Many(fn() -> Result<Vec<Vec<u8>>>),
+}
+
+/// A row about a guest's text.
+const fn text(name: &'static str, does: &'static str, fault: &'static str, says: &'static str) -> Attack {
+    Attack { name, does, bytes: Bytes::Text, fault: Some(fault), verdict: "ask", says, most_ms: 100, most_mib: 16 }
+}
+
+/// A row about a file that a function makes.
+const fn made(name: &'static str, does: &'static str, make: fn() -> Result<Vec<u8>>, fault: &'static str, says: &'static str) -> Attack {
+    Attack { bytes: Bytes::Made(make), ..text(name, does, fault, says) }
+}
+
+impl Attack {
+    /// It uses up its fuel, and that takes a while.
+    const fn spends_fuel(self) -> Self {
+        Self { most_ms: 500, ..self }
+    }
+
+    /// It uses up its memory, all of which it touches.
+    const fn fills_memory(self) -> Self {
+        Self { most_ms: 250, most_mib: 80, ..self }
+    }
+
+    /// It is no fault, and this is decided.
+    const fn is_judged(self, verdict: &'static str) -> Self {
+        Self { fault: None, verdict, ..self }
+    }
+}
+
+const FUEL: &str = "out-of-fuel";
+const MEMORY: &str = "out-of-memory";
+const LARGE: &str = "output-too-large";
+const BAD: &str = "bad-value";
+const TRAP: &str = "trap";
+const STACK: &str = "stack-overflow";
+const GRANT: &str = "missing-grant";
+const LOAD: &str = "load-failed";
+
+/// Every attack, by what it aims at.
+pub static ATTACKS: &[Attack] = &[
+    // Time.
+    text("loops", "loops in the call", FUEL, "50000000 units of fuel").spends_fuel(),
+    text("loops-at-start", "loops in the start function", FUEL, "units of fuel").spends_fuel(),
+    text("loops-in-realloc", "loops where the host asks it for room", FUEL, "units of fuel").spends_fuel(),
+    text("loops-in-post-return", "loops after its answer", FUEL, "units of fuel").spends_fuel(),
+    text("loops-in-prepare", "loops over its settings", FUEL, "units of fuel").spends_fuel(),
+    text("fills-for-ever", "fills 64 KiB in a loop", FUEL, "units of fuel").spends_fuel(),
+    text("fills-all-memory", "fills 62 MiB in one instruction", FUEL, "units of fuel"),
+    text("floods-the-log", "writes log lines in a loop", FUEL, "units of fuel").spends_fuel(),
+    text("floods-the-log-by-size", "writes log lines of 60,000 escapes in a loop", FUEL, "units of fuel").spends_fuel(),
+    text("sleeps", "asks the host to wake it in 1,000 hours", "", "").is_judged("allow"),
+    // Depth.
+    text("recurses", "calls itself without end", STACK, "recursed too deep"),
+    text("recurses-by-table", "two functions call each other through a table", STACK, "recursed too deep"),
+    made("deep-descriptor", "a descriptor of 10,000 nested lists", made::deep_descriptor, LOAD, "descriptor"),
+    // Space.
+    text("grows-memory", "grows one memory and touches all of it", MEMORY, "65536 KiB").fills_memory(),
+    text("grows-many-memories", "grows seven memories by turns", MEMORY, "65536 KiB").fills_memory(),
+    text("begins-with-4-gib", "begins with a memory of 4 GiB", MEMORY, "65536 KiB"),
+    text("has-twenty-memories", "has 21 memories", MEMORY, "memory count too high"),
+    text("grows-a-table", "grows a table", MEMORY, "table elements"),
+    text("begins-with-a-vast-table", "begins with 10,000,000 table elements", MEMORY, "table elements"),
+    text("has-twenty-tables", "has 20 tables", MEMORY, "table count too high"),
+    made("thousand-instances", "1,000 more core instances", made::thousand_instances, LOAD, "exceeds limit of 1000"),
+    made("five-hundred-instances", "500 more core instances", made::five_hundred_instances, MEMORY, "instance count too high"),
+    text("makes-handles", "makes 200,000 resources of its own", MEMORY, "handle"),
+    text("takes-handles", "takes 200,000 handles of the host's", MEMORY, "handle"),
+    // Answers.
+    text("answers-2-gib-of-empty-texts", "answers 268,435,456 empty texts that it does not have", BAD, "out of bounds"),
+    text("answers-many-empty-texts", "answers 4,000,000 empty texts that it has", LARGE, "512 KiB"),
+    text("answers-one-text-many-times", "answers one text of 1 MiB 64 times", LARGE, "512 KiB"),
+    text("answers-lists-in-lists", "answers 16 MiB of lists in lists out of 8 KiB", LARGE, "512 KiB"),
+    text("answers-no-utf-8", "answers bytes that are no text", BAD, "utf-8"),
+    text("answers-half-a-character", "answers a surrogate", BAD, "utf-8"),
+    text("answers-from-beyond-its-memory", "answers a text that ends outside its memory", BAD, "out of bounds"),
+    text("answers-around-the-end-of-memory", "answers a text past the last address", BAD, "out of bounds"),
+    text("answers-an-odd-address", "answers from an address that is not aligned", BAD, "pointer"),
+    text("answers-outside-its-memory", "answers from outside its memory", BAD, "pointer"),
+    text("answers-a-case-that-is-none", "answers neither a result nor an error", BAD, "discriminant"),
+    text("answers-into-its-own-answer", "answers a list that overlaps itself", "", "").is_judged("allow"),
+    // Doors.
+    text("wants-sockets", "imports sockets", GRANT, "open network connections"),
+    text("wants-the-web", "imports web requests", GRANT, "web requests"),
+    text("wants-another-host", "imports another host's interface", GRANT, "acme:host/secrets"),
+    text("looks-for-files", "looks for a folder to open", GRANT, "wasi:filesystem"),
+    text("looks-for-variables", "reads the environment", "", "").is_judged("allow"),
+    text("calls-back-from-realloc", "calls the host while the host calls it", TRAP, "trapped"),
+    text("traps", "gives up", TRAP, "unreachable"),
+    // Lies.
+    text("scores-too-high", "scores 65,535 out of 1,000", BAD, "65535"),
+    text("rules-that-it-is-allowed", "says that a rule allows the action", BAD, "verdict"),
+    text("rewrites-to-something-worse", "offers to run `rm -rf /` instead", "", "because I say so").is_judged("ask"),
+    text("objects-five-thousand-times", "answers 5,000 rulings", LARGE, "512 KiB"),
+    text("detects-five-thousand-times", "answers 5,000 detections", LARGE, "5000 items"),
+    // Files.
+    made("text", "WebAssembly text in place of a component", made::text, LOAD, "wasm-tools parse"),
+    made("core-module", "a core module", made::core_module, LOAD, "wasm-tools component new"),
+    made("native-code", "machine code in place of a component", made::native_code, LOAD, "not WebAssembly"),
+    Attack { bytes: Bytes::Many(made::cut), ..text("cut-short", "a good component, cut at 40 places", LOAD, "") },
+    Attack { bytes: Bytes::Many(made::flipped), ..text("flipped", "a good component, one bit flipped at 60 places", LOAD, "") },
+];

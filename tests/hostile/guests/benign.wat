@@ -1,0 +1,2 @@
+;; world: assessor
+;; Finds nothing. What its hook uses is what every other guest's is compared with.

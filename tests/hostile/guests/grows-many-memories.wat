@@ -1,0 +1,22 @@
+;; world: assessor
+;; Has seven memories, each of which stays far below the limit, and grows them by turns.
+(memory (export "memory") 1)
+(memory $a 1) (memory $b 1) (memory $c 1) (memory $d 1) (memory $e 1) (memory $f 1)
+(func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)
+    (local $at i32)
+    (block $enough (loop $more
+        (br_if $enough (i32.eq (memory.grow $a (i32.const 16)) (i32.const -1)))
+        (memory.fill $a (local.get $at) (i32.const 1) (i32.const 262144))
+        (br_if $enough (i32.eq (memory.grow $b (i32.const 16)) (i32.const -1)))
+        (memory.fill $b (local.get $at) (i32.const 1) (i32.const 262144))
+        (br_if $enough (i32.eq (memory.grow $c (i32.const 16)) (i32.const -1)))
+        (memory.fill $c (local.get $at) (i32.const 1) (i32.const 262144))
+        (br_if $enough (i32.eq (memory.grow $d (i32.const 16)) (i32.const -1)))
+        (memory.fill $d (local.get $at) (i32.const 1) (i32.const 262144))
+        (br_if $enough (i32.eq (memory.grow $e (i32.const 16)) (i32.const -1)))
+        (memory.fill $e (local.get $at) (i32.const 1) (i32.const 262144))
+        (br_if $enough (i32.eq (memory.grow $f (i32.const 16)) (i32.const -1)))
+        (memory.fill $f (local.get $at) (i32.const 1) (i32.const 262144))
+        (local.set $at (i32.add (local.get $at) (i32.const 1048576)))
+        (br $more)))
+    unreachable)

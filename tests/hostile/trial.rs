@@ -1,0 +1,131 @@
+//! Runs one attack through the built binary.
+
+use crate::attacks::{Attack, Bytes};
+use crate::common::reply::{self, Answer, Reply};
+use crate::common::site::{Site, name_of};
+use crate::guest;
+use crate::meter::{self, Used};
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The guest whose hook is what others are compared with.
+pub const BENIGN: &str = "benign";
+/// The attacking plugin's name.
+const NAME: &str = "attack";
+
+/// What each attack cost beyond the benign guest.
+pub static MEASURED: Mutex<BTreeMap<&str, Used>> = Mutex::new(BTreeMap::new());
+
+/// Puts the guest into a site of its own and has it judge an action.
+pub fn run(attack: &'static Attack) -> Result<()> {
+    let site = Site::new(attack.name)?;
+    let cost = match attack.bytes {
+        Bytes::Text => one(&site, attack, &guest::from_text(attack.name)?)?,
+        Bytes::Made(make) => one(&site, attack, &make()?)?,
+        Bytes::Many(make) => many(&site, attack, &make()?)?,
+    };
+    fs::remove_dir_all(site.state().join("plugins"))?;
+    site.ordinary("after")?;
+    site.verify()?;
+    let cost = beyond(cost, benign()?);
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner).insert(attack.name, cost);
+    let (ms, mib) = (cost.processor / 1_000, cost.memory >> 20);
+    ensure!(ms <= attack.most_ms, "it took {ms} ms of processor time more than a benign guest; at most {} are its bound", attack.most_ms);
+    ensure!(mib <= attack.most_mib, "it took {mib} MiB more than a benign guest; at most {} are its bound", attack.most_mib);
+    Ok(())
+}
+
+/// Twice: what ends at its fuel ends at the same point of it, whether it was compiled anew or not.
+fn one(site: &Site, attack: &Attack, bytes: &[u8]) -> Result<Used> {
+    site.write(&format!("plugins/{NAME}.wasm"), bytes)?;
+    let (mut cost, mut spent) = (Used::default(), Vec::new());
+    for round in ["first", "second"] {
+        let (reply, used) = asked(site, round)?;
+        let record = newest(site)?;
+        judged(attack, &reply, &record).with_context(|| format!("the {round} time: {reply:?}"))?;
+        others_answered(&record)?;
+        cost = Used { processor: cost.processor.max(used.processor), memory: cost.memory.max(used.memory) };
+        spent.push(fuel(&record));
+    }
+    ensure!(spent[0] == spent[1], "it ended at another point the second time: {spent:?}");
+    Ok(cost)
+}
+
+/// Each of them gets an answer, and those that cannot be loaded a fault.
+fn many(site: &Site, attack: &Attack, files: &[Vec<u8>]) -> Result<Used> {
+    let (mut cost, mut failed) = (Used::default(), 0);
+    for (index, bytes) in files.iter().enumerate() {
+        site.write(&format!("plugins/{NAME}.wasm"), bytes)?;
+        let (reply, used) = asked(site, &index.to_string())?;
+        let faulty = !faults(&newest(site)?)?.is_empty();
+        let expected = if faulty { Answer::Asked } else { Answer::Quiet };
+        ensure!(reply.answer == expected, "file {index} of `{}`: {reply:?}", attack.name);
+        failed += usize::from(faulty);
+        cost = Used { processor: cost.processor.max(used.processor), memory: cost.memory.max(used.memory) };
+    }
+    ensure!(failed * 2 > files.len(), "{failed} of {} files did not load: were they damaged at all?", files.len());
+    Ok(cost)
+}
+
+fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
+    let answer = if attack.verdict == "ask" { Answer::Asked } else { Answer::Quiet };
+    ensure!(reply.answer == answer && record["verdict"] == attack.verdict, "the verdict is {}", record["verdict"]);
+    let found = faults(record)?;
+    ensure!(found.iter().map(String::as_str).eq(attack.fault), "the faults are {found:?}");
+    reply.says(&[attack.says])
+}
+
+/// Names of the record's faults, all of which must be the attacker's.
+fn faults(record: &Value) -> Result<Vec<String>> {
+    let faults = record["faults"].as_array().cloned().unwrap_or_default();
+    ensure!(faults.iter().all(|fault| fault["source"] == NAME), "somebody else has a fault: {faults:?}");
+    Ok(faults.iter().filter_map(|fault| Some(fault["kind"].as_str()?.to_owned())).collect())
+}
+
+/// The plugins beside the attacker judged the action: `ls` has a risk only if somebody looked at it.
+fn others_answered(record: &Value) -> Result<()> {
+    let names: Vec<&str> = record["plugins"].as_array().into_iter().flatten().filter_map(|plugin| plugin["name"].as_str()).collect();
+    ensure!(["risk", "rules", "side-effects"].iter().all(|name| names.contains(name)), "only {names:?} were asked: {record}");
+    Ok(())
+}
+
+fn fuel(record: &Value) -> Option<u64> {
+    let mut plugins = record["plugins"].as_array()?.iter();
+    plugins.find(|plugin| plugin["name"] == NAME)?["fuel"].as_u64()
+}
+
+fn asked(site: &Site, id: &str) -> Result<(Reply, Used)> {
+    let event = site.calls("hostile").bash(id, "ls");
+    let (ended, used) = meter::run(&site.command(&["hook", "claude"]), event.to_string().as_bytes(), site.root())?;
+    Ok((reply::read(name_of(&event), &ended)?, used))
+}
+
+fn newest(site: &Site) -> Result<Value> {
+    site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))
+}
+
+/// What a benign guest's hook costs when its plugin is new: the most of a few.
+pub fn benign() -> Result<Used> {
+    static COST: OnceLock<std::result::Result<Used, String>> = OnceLock::new();
+    let cost = COST.get_or_init(|| benign_measured().map_err(|error| format!("{error:#}")));
+    cost.clone().map_err(|error| anyhow!("the benign guest: {error}"))
+}
+
+fn benign_measured() -> Result<Used> {
+    let mut most = Used::default();
+    for round in 0..5 {
+        let site = Site::new(&format!("{BENIGN}-{round}"))?;
+        site.write(&format!("plugins/{NAME}.wasm"), guest::from_text(BENIGN)?)?;
+        let (reply, used) = asked(&site, BENIGN)?;
+        ensure!(reply.answer == Answer::Quiet, "{reply:?}");
+        most = Used { processor: most.processor.max(used.processor), memory: most.memory.max(used.memory) };
+    }
+    Ok(most)
+}
+
+fn beyond(used: Used, benign: Used) -> Used {
+    Used { processor: used.processor.saturating_sub(benign.processor), memory: used.memory.saturating_sub(benign.memory) }
+}
