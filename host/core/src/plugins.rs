@@ -94,10 +94,10 @@ pub trait Plugins {
     /// The reader's fault; the caller judges the text as not understood.
     fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault>;
 
-    /// Asks every risk-calculator, in the order of their names.
+    /// Asks every risk-calculator: ours first, then files, each in the order of their names.
     fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>>;
 
-    /// Asks every pattern, in the order of their names. `states` holds each plugin's own state by name.
+    /// Asks every pattern, in the same order. `states` holds each plugin's own state by name.
     fn detect(
         &mut self,
         states: &BTreeMap<String, Vec<u8>>,

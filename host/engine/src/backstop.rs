@@ -3,6 +3,9 @@
 //! Fuel already ends every guest, at the same instruction each time. This is for what fuel cannot see:
 //! a machine that stands still, a host function that is slow. Time spent compiling is not counted, since
 //! it is ours. Off, results depend on fuel alone, as a replay needs it.
+//!
+//! Files share: each gets a bounded part, and all of them together leave a rest to the plugins that come
+//! with the program. So what a stranger wrote can use up neither their time nor that of its neighbours.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,55 +13,116 @@ use std::time::{Duration, Instant};
 /// How often a guest that is over its time is told so, until it has stopped.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Guests that together took less than this need no watch: the next one ends by its fuel long before a
-/// budget of seconds is over. So a hook, whose guests take a millisecond, starts no thread.
+/// Guests that together took less than this need no watch, if their fuel is small: the next one ends by it
+/// long before a budget of seconds is over. So a hook, whose guests take a millisecond, starts no thread.
 const CALM: Duration = Duration::from_millis(100);
+
+/// Units of fuel that a guest surely uses up in a millisecond: a tenth of what this takes on an idle machine.
+const FUEL_IN_A_MILLISECOND: u64 = 500_000;
+
+/// Of a review's time, the part that files never get: a quarter.
+const KEPT_FROM_FILES: u32 = 4;
+
+/// How many times its even part of what is left a file may take: most need next to nothing.
+const EVEN_PARTS: u32 = 4;
 
 /// What is left of a review's time.
 pub(crate) struct Backstop {
     budget: Option<Duration>,
     left: Duration,
+    left_to_files: Duration,
     watch: Option<Watch>,
 }
 
-/// The review's time is over.
+/// Whose part of a review's time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A plugin that comes with the program.
+    Ours,
+    /// A file's, which is one of so many that still wait for their turn.
+    File { waiting: usize },
+}
+
+/// One plugin's part of a review's time.
+pub(crate) struct Part<'a> {
+    backstop: Option<&'a mut Backstop>,
+    whose: Whose,
+    left: Duration,
+}
+
+/// The part is used up.
 pub(crate) struct Over;
 
 impl Backstop {
     pub(crate) fn new(budget: Option<Duration>) -> Self {
-        Self { budget, left: budget.unwrap_or_default(), watch: None }
+        let mut backstop = Self { budget, left: Duration::ZERO, left_to_files: Duration::ZERO, watch: None };
+        backstop.begin();
+        backstop
     }
 
     /// A new review begins.
     pub(crate) fn begin(&mut self) {
         self.left = self.budget.unwrap_or_default();
+        self.left_to_files = self.left.saturating_sub(self.left / KEPT_FROM_FILES);
     }
 
-    /// Runs a guest with the time that is left.
-    pub(crate) fn during<T>(&mut self, engine: &wasmtime::Engine, body: impl FnOnce(Option<Instant>) -> T) -> Result<T, Over> {
-        if self.budget.is_none() {
-            return Ok(body(None));
+    /// The part of the plugin whose turn it is.
+    pub(crate) fn part(&mut self, whose: Whose) -> Part<'_> {
+        let left = match whose {
+            Whose::Ours => self.left,
+            Whose::File { waiting } => {
+                let waiting = u32::try_from(waiting).unwrap_or(u32::MAX).max(1);
+                self.left_to_files.min(self.left_to_files / waiting * EVEN_PARTS)
+            }
+        };
+        Part { backstop: Some(self), whose, left }
+    }
+
+    fn passed(&mut self, time: Duration, whose: Whose) {
+        self.left = self.left.saturating_sub(time);
+        if whose != Whose::Ours {
+            self.left_to_files = self.left_to_files.saturating_sub(time);
         }
-        if self.left.is_zero() {
+        self.left_to_files = self.left_to_files.min(self.left);
+    }
+
+    /// A guest whose fuel could outlast its time is watched from the start.
+    fn wants_watch(&self, fuel: u64, time: Duration) -> bool {
+        let used = self.budget.unwrap_or_default().saturating_sub(self.left);
+        used >= CALM || Duration::from_millis(fuel / FUEL_IN_A_MILLISECOND) > time
+    }
+}
+
+impl Part<'_> {
+    /// No clock: what runs is no part of a review.
+    pub(crate) const fn unbounded() -> Self {
+        Self { backstop: None, whose: Whose::Ours, left: Duration::ZERO }
+    }
+
+    /// Nothing is left of it, so that loading the plugin would be for nothing.
+    pub(crate) fn is_over(&self) -> bool {
+        self.left.is_zero() && self.backstop.as_ref().is_some_and(|backstop| backstop.budget.is_some())
+    }
+
+    /// Runs a guest that has so much fuel, with the time that is left.
+    pub(crate) fn during<T>(&mut self, engine: &wasmtime::Engine, fuel: u64, body: impl FnOnce(Option<Instant>) -> T) -> Result<T, Over> {
+        if self.is_over() {
             return Err(Over);
         }
+        let Some(backstop) = self.backstop.as_deref_mut().filter(|backstop| backstop.budget.is_some()) else { return Ok(body(None)) };
         let started = Instant::now();
         let deadline = started + self.left;
-        if self.wants_watch() {
-            self.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
+        if backstop.wants_watch(fuel, self.left) {
+            backstop.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
         }
         let result = body(Some(deadline));
-        if let Some(watch) = &self.watch {
+        if let Some(watch) = &backstop.watch {
             watch.disarm();
         }
-        self.left = self.left.saturating_sub(started.elapsed());
+        let time = started.elapsed();
+        self.left = self.left.saturating_sub(time);
+        backstop.passed(time, self.whose);
         Ok(result)
-    }
-
-    /// A budget so small that one guest's fuel could outlast it is watched from the start.
-    fn wants_watch(&self) -> bool {
-        let budget = self.budget.unwrap_or_default();
-        budget < 10 * CALM || budget.saturating_sub(self.left) >= CALM
     }
 }
 
@@ -77,8 +141,8 @@ struct Shared {
 struct Watched {
     /// Set while a guest runs.
     deadline: Option<Instant>,
-    /// The thread waits for a call, not for a time.
-    idle: bool,
+    /// When the thread looks again by itself; none while it waits for a call.
+    looks: Option<Instant>,
     quit: bool,
 }
 
@@ -95,7 +159,7 @@ impl Watch {
         let mut state = self.shared.lock();
         state.deadline = Some(deadline);
         // A thread that waits for an earlier time wakes by itself and looks again.
-        if state.idle {
+        if state.looks.is_none_or(|looks| deadline < looks) {
             self.shared.wake.notify_one();
         }
     }
@@ -120,28 +184,25 @@ impl Shared {
 
     fn run(&self, engine: &wasmtime::Engine) {
         let mut state = self.lock();
-        // How long to look away; the deadline may have moved on meanwhile, which costs one look.
         while !state.quit {
             let now = Instant::now();
             state = match state.deadline {
-                None => self.idle(state),
-                Some(deadline) if now < deadline => self.sleep(state, deadline - now),
+                None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) if now < deadline => self.sleep(state, deadline),
                 Some(_) => {
                     engine.increment_epoch();
-                    self.sleep(state, TICK)
+                    self.sleep(state, now + TICK)
                 }
             };
         }
     }
 
-    fn idle<'a>(&self, mut state: MutexGuard<'a, Watched>) -> MutexGuard<'a, Watched> {
-        state.idle = true;
-        let mut state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-        state.idle = false;
+    /// Looks away until that time; the deadline may have moved on meanwhile, which costs one look.
+    fn sleep<'a>(&self, mut state: MutexGuard<'a, Watched>, until: Instant) -> MutexGuard<'a, Watched> {
+        state.looks = Some(until);
+        let time = until.saturating_duration_since(Instant::now());
+        let mut state = self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0;
+        state.looks = None;
         state
-    }
-
-    fn sleep<'a>(&self, state: MutexGuard<'a, Watched>, time: Duration) -> MutexGuard<'a, Watched> {
-        self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -1,5 +1,6 @@
 //! One configured plugin: where it comes from, what is known of it, and its way into the engine.
 
+use crate::backstop::Part;
 use crate::bindings::types;
 use crate::cache::{Card, Stamp};
 use crate::check::{self, PREPARED_BYTES};
@@ -22,7 +23,6 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 use wasmtime::component::Component;
 
 /// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
@@ -127,12 +127,28 @@ impl Slot {
         self.loaded.as_ref().map(|loaded| loaded.as_ref().map(|_| ()))
     }
 
-    /// Compiles or fetches, binds and prepares it, once.
-    pub(crate) fn load(&mut self, engine: &Engine, now_ms: u64) -> &Result<Loaded, Failure> {
-        if self.loaded.is_none() {
-            self.loaded = Some(self.try_load(engine, now_ms));
+    /// Compiles or fetches, binds and prepares it, once. A failure for want of time is no property of the
+    /// plugin: it is tried again when it is asked again.
+    pub(crate) fn load(&mut self, engine: &Engine, now_ms: u64, part: &mut Part<'_>) -> Result<(), Failure> {
+        let for_want_of_time = |failure: &Failure| matches!(failure.kind, FaultKind::Timeout | FaultKind::NotRun);
+        let known = match &self.loaded {
+            Some(Err(failure)) if for_want_of_time(failure) => None,
+            known => known.as_ref(),
+        };
+        if known.is_none() {
+            self.loaded = Some(self.try_load(engine, now_ms, part));
         }
-        self.loaded.get_or_insert_with(|| Err(Failure::new(FaultKind::Internal, "it was not loaded")))
+        self.outcome().unwrap_or(Ok(())).map_err(Failure::clone)
+    }
+
+    /// The plugin, once it is loaded.
+    pub(crate) fn loaded(&self) -> Option<&Loaded> {
+        self.loaded.as_ref().and_then(|loaded| loaded.as_ref().ok())
+    }
+
+    /// Loading it runs nothing that a stranger wrote: it is ours, or what it prepared is remembered.
+    pub(crate) fn is_at_rest(&mut self, engine: &Engine) -> bool {
+        !is_file(&self.entry) || self.known(engine).as_ref().is_ok_and(|known| known.card.is_some())
     }
 
     /// Its descriptor says that it looks at ended actions only.
@@ -146,7 +162,7 @@ impl Slot {
         self.known.get_or_insert_with(|| Known::of(engine, entry))
     }
 
-    fn try_load(&mut self, engine: &Engine, now_ms: u64) -> Result<Loaded, Failure> {
+    fn try_load(&mut self, engine: &Engine, now_ms: u64, part: &mut Part<'_>) -> Result<Loaded, Failure> {
         self.known(engine);
         let Some(Ok(known)) = &mut self.known else {
             let reason = match &self.known {
@@ -168,7 +184,7 @@ impl Slot {
         let remembered = known.card.take();
         let prepared = match &remembered {
             Some(card) => card.prepared.clone(),
-            None => prepare(engine, &world, entry, &known.inspection, now_ms)?,
+            None => prepare(engine, &world, entry, &known.inspection, now_ms, part)?,
         };
         known.remember(engine, entry, remembered.as_ref(), code, &prepared);
         known.bytes = None;
@@ -278,7 +294,15 @@ fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
     cache.card_name(&source, &settings::digest(&all))
 }
 
-fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspection, now_ms: u64) -> Result<Vec<u8>, Failure> {
+/// Lets a plugin prepare itself; a file within its part of the review's time, ours by their fuel alone.
+fn prepare(
+    engine: &Engine,
+    world: &World,
+    entry: &Entry,
+    inspection: &Inspection,
+    now_ms: u64,
+    part: &mut Part<'_>,
+) -> Result<Vec<u8>, Failure> {
     let declared = |setting: &&Setting| {
         let said = entry.settings.iter().any(|own| own.key == setting.key);
         !said
@@ -287,23 +311,34 @@ fn prepare(engine: &Engine, world: &World, entry: &Entry, inspection: &Inspectio
     };
     let all: Vec<Setting> = entry.settings.iter().chain(entry.handed.iter().filter(declared)).cloned().collect();
     let settings: Vec<types::Setting> = to_wit::settings(&all);
-    let seat = Seat {
-        limits: &entry.limits,
-        answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
-        now_ms,
-        // Loading is not part of a review's time; fuel ends it.
-        deadline: None::<Instant>,
-        seed: &inspection.digest,
-        grants: &Arc::default(),
-        details: &|_| None,
+    let run = |deadline| {
+        let seat = Seat {
+            limits: &entry.limits,
+            answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
+            now_ms,
+            deadline,
+            seed: &inspection.digest,
+            grants: &Arc::default(),
+            details: &|_| None,
+        };
+        world::call(
+            &engine.inner,
+            &seat,
+            |store| world.prepare(store, &settings),
+            |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
+        )
     };
-    let called: Called<Vec<u8>> = world::call(
-        &engine.inner,
-        &seat,
-        |store| world.prepare(store, &settings),
-        |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
-    );
+    let called: Called<Vec<u8>> = if is_file(entry) {
+        part.during(&engine.inner, entry.limits.fuel, run).unwrap_or_else(|_over| Called::not_run())
+    } else {
+        run(None)
+    };
     called.result.map_err(|failure| failure.while_it("prepared itself"))
+}
+
+/// Someone else wrote it.
+pub(crate) const fn is_file(entry: &Entry) -> bool {
+    matches!(entry.source, Source::File(_))
 }
 
 fn invalid(error: &wasmtime::Error) -> LoadError {

@@ -1,6 +1,6 @@
-//! The plugins of a review: asked in the order of their names, each answer checked, each failure named.
+//! The plugins of a review: ours first, then files, each by name; each answer checked, each failure named.
 
-use crate::backstop::Backstop;
+use crate::backstop::{Backstop, Part, Whose};
 use crate::check::RENDERED_BYTES;
 use crate::compile::Workshop;
 use crate::engine::{Engine, EngineError};
@@ -8,7 +8,7 @@ use crate::faults::Failure;
 use crate::inspect::Inspection;
 use crate::kind::Kind;
 use crate::load_error::LoadError;
-use crate::plugin::{Entry, Loaded, Slot, Source};
+use crate::plugin::{Entry, Loaded, Slot, Source, is_file};
 use crate::readings::{self, Memory, Readings, Remembered};
 use crate::slots::Slots;
 use crate::state::{Seat, State};
@@ -103,7 +103,8 @@ impl PluginSet {
             }
         }
         drop(names);
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        // What a stranger wrote comes after what comes with the program, whatever its name is.
+        entries.sort_by(|a, b| (is_file(a), &a.name).cmp(&(is_file(b), &b.name)));
         Ok(Self {
             engine,
             backstop: Backstop::new(clock.backstop),
@@ -178,7 +179,7 @@ impl PluginSet {
         let slot = self.slots.all().get_mut(at)?;
         Some(Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None }.take(
             slot,
-            &mut self.backstop,
+            self.backstop.part(Whose::Ours),
             ask,
             from_wit::rendered,
         ))
@@ -189,7 +190,7 @@ impl PluginSet {
         let slots = self.slots.all();
         let total = slots.len() + 1;
         for (before, slot) in std::iter::once(&mut self.reader).chain(slots).enumerate() {
-            let result = slot.load(&self.engine, self.now_ms).as_ref().map(|_| ()).map_err(Failure::clone);
+            let result = slot.load(&self.engine, self.now_ms, &mut Part::unbounded());
             let identity = slot.identity();
             let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
             progress(Progress { name: &slot.entry.name, done: before + 1, total, result });
@@ -217,18 +218,23 @@ impl PluginSet {
         accept: impl Fn(W) -> Result<T, Failure>,
     ) -> Vec<Answer<T>> {
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details };
+        let (engine, patterns) = (&self.engine, &self.patterns);
+        let asked = |slot: &mut Slot| match slot.kind(engine) {
+            Some(Kind::Pattern) if patterns.as_ref().is_some_and(|names| !names.contains(&slot.entry.name)) => false,
+            Some(found) => found == kind && (ended || !slot.waits_for_outcome(engine)),
+            None => false,
+        };
+        let mut waiting = self.slots.all().iter_mut().filter_map(|slot| (is_file(&slot.entry) && asked(slot)).then_some(())).count();
         let mut answers = Vec::new();
         for slot in self.slots.all() {
             let name = slot.entry.name.clone();
-            match slot.kind(&self.engine) {
-                Some(Kind::Pattern) if self.patterns.as_ref().is_some_and(|names| !names.contains(&name)) => {}
-                Some(found) if found == kind && !ended && slot.waits_for_outcome(&self.engine) => {}
-                Some(found) if found == kind => {
-                    answers.push(turn.take(slot, &mut self.backstop, |loaded, store| ask(&name, loaded, store), &accept));
-                }
+            if asked(slot) {
+                let whose = if is_file(&slot.entry) { Whose::File { waiting } } else { Whose::Ours };
+                waiting = waiting.saturating_sub(usize::from(whose != Whose::Ours));
+                answers.push(turn.take(slot, self.backstop.part(whose), |loaded, store| ask(&name, loaded, store), &accept));
+            } else if slot.kind(engine).is_none() && !self.strangers_told {
                 // A file that is no plugin might have been one of these: its fault is told once a review.
-                None if !self.strangers_told => answers.push(turn.take(slot, &mut self.backstop, |_, _| Err(wrong_world()), &accept)),
-                _ => {}
+                answers.push(turn.take(slot, Part::unbounded(), |_, _| Err(wrong_world()), &accept));
             }
         }
         self.strangers_told = true;
@@ -246,7 +252,7 @@ impl PluginSet {
             _ => Err(wrong_world()),
         };
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
-        turn.take(&mut self.reader, &mut self.backstop, ask, reading::reading).result
+        turn.take(&mut self.reader, self.backstop.part(Whose::Ours), ask, reading::reading).result
     }
 
     fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
@@ -316,7 +322,8 @@ impl Plugins for PluginSet {
         let at = self.position(name, Kind::Intervention)?;
         let slot = self.slots.all().get_mut(at)?;
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
-        Some(turn.take(slot, &mut self.backstop, ask, from_wit::response))
+        let whose = if is_file(&slot.entry) { Whose::File { waiting: 1 } } else { Whose::Ours };
+        Some(turn.take(slot, self.backstop.part(whose), ask, from_wit::response))
     }
 }
 
@@ -332,11 +339,11 @@ impl Turn<'_> {
     fn take<W, T>(
         &self,
         slot: &mut Slot,
-        backstop: &mut Backstop,
+        part: Part<'_>,
         ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
         accept: impl FnOnce(W) -> Result<T, Failure>,
     ) -> Answer<T> {
-        let called = self.call(slot, backstop, ask, accept);
+        let called = self.call(slot, part, ask, accept);
         let plugin = slot.identity();
         let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
         Answer { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
@@ -345,36 +352,32 @@ impl Turn<'_> {
     fn call<W, T>(
         &self,
         slot: &mut Slot,
-        backstop: &mut Backstop,
+        mut part: Part<'_>,
         ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
         accept: impl FnOnce(W) -> Result<T, Failure>,
     ) -> Called<T> {
-        if let Err(failure) = slot.load(self.engine, self.now_ms) {
-            return Called::failed(failure.clone());
+        if part.is_over() {
+            return Called::not_run();
         }
-        let digest = slot.identity().digest;
-        let limits = slot.entry.limits.clone();
+        if let Err(failure) = slot.load(self.engine, self.now_ms, &mut part) {
+            return Called::failed(failure);
+        }
         let grants = Arc::clone(&slot.entry.grants);
-        let loaded = match slot.load(self.engine, self.now_ms) {
-            Ok(loaded) => loaded,
-            Err(failure) => return Called::failed(failure.clone()),
-        };
+        let (identity, limits) = (slot.identity(), slot.entry.limits.clone());
+        let Some(loaded) = slot.loaded() else { return Called::failed(Failure::new(FaultKind::Internal, "it was not loaded")) };
         let run = |deadline| {
             let seat = Seat {
                 limits: &limits,
                 answer_bytes: self.answer_bytes,
                 now_ms: self.now_ms,
                 deadline,
-                seed: &digest,
+                seed: &identity.digest,
                 grants: &grants,
                 details: self.details,
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
         };
-        match backstop.during(&self.engine.inner, run) {
-            Ok(called) => called,
-            Err(_over) => Called::failed(Failure::new(FaultKind::NotRun, "the review's time was up before its turn")),
-        }
+        part.during(&self.engine.inner, limits.fuel, run).unwrap_or_else(|_over| Called::not_run())
     }
 }
 

@@ -3,6 +3,7 @@
 //! A hook opens its journal and reads its shell text while its risk-calculators are mapped. Which thread
 //! loads a plugin changes nothing about the plugin.
 
+use crate::backstop::Part;
 use crate::engine::Engine;
 use crate::kind::Kind;
 use crate::plugin::Slot;
@@ -35,15 +36,17 @@ impl Slots {
         &mut self.here
     }
 
-    /// Loads the plugins of a kind on a thread of its own; `ended` as in the question that will come.
+    /// Loads the plugins of a kind on a thread of its own, but for files that must prepare themselves first;
+    /// `ended` as in the question that will come.
     pub(crate) fn load_ahead(&mut self, engine: &Engine, now_ms: u64, kind: Kind, ended: bool) {
         let slots = Arc::new(Mutex::new(std::mem::take(self.all())));
         let (theirs, engine) = (Arc::clone(&slots), engine.clone());
         let load = move || {
             let mut slots = theirs.lock().unwrap_or_else(PoisonError::into_inner);
             for slot in slots.iter_mut() {
-                if slot.kind(&engine) == Some(kind) && (ended || !slot.waits_for_outcome(&engine)) {
-                    let _loaded = slot.load(&engine, now_ms);
+                // Here no clock runs: a file whose code has something to do first waits for its turn.
+                if slot.is_at_rest(&engine) && slot.kind(&engine) == Some(kind) && (ended || !slot.waits_for_outcome(&engine)) {
+                    drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
                 }
             }
         };

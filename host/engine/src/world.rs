@@ -36,6 +36,11 @@ impl<T> Called<T> {
     pub(crate) const fn failed(failure: Failure) -> Self {
         Self { result: Err(failure), log: Vec::new(), fuel: 0, uses: Vec::new() }
     }
+
+    /// Its part of the review's time was over before it began.
+    pub(crate) fn not_run() -> Self {
+        Self::failed(Failure::new(FaultKind::NotRun, "the review's time was up before its turn"))
+    }
 }
 
 /// A guest's own answer: what it found, or why it could not.
