@@ -6,6 +6,8 @@
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 mod common;
+#[path = "third_party/voice.rs"]
+mod voice;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::reply::Answer;
@@ -29,6 +31,8 @@ fn main() -> ExitCode {
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
         trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
+        trial("third party: what it says is quoted wherever it is shown", voice::quoted),
+        trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
     ];
     tests.extend(HOSTILE.iter().map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))));
     common::run(tests)
@@ -199,7 +203,7 @@ fn settings() -> Result<()> {
     for (id, settings, answer, says) in [
         ("1", "", Answer::Quiet, ""),
         ("2", "folders = [\"schema\"]", Answer::Asked, "an applied migration"),
-        ("3", "folder = \"schema\"", Answer::Asked, "did you mean `folders`?"),
+        ("3", "folder = \"schema\"", Answer::Asked, "did you mean 'folders'?"),
         ("4", "folders = 3", Answer::Asked, "folders"),
     ] {
         site.write("config.toml", format!("[plugins.{EXAMPLE}.settings]\n{settings}\n"))?;
@@ -280,9 +284,12 @@ fn build() -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("portcullis-plugins-").tempdir()?;
     let sdk = plugins.join("sdk").to_string_lossy().into_owned();
     lay_example(&plugins.join("examples/rust"), &scratch.path().join("example"), &sdk)?;
-    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain([("does-nothing", INERT), ("curious", CURIOUS)]) {
-        lay_guest(&scratch.path().join(name), name, body, &sdk)?;
+    let (stranger, complainer) = (voice::stranger(), voice::complainer());
+    let spoken = [("does-nothing", INERT), ("stranger", stranger.as_str()), ("complainer", complainer.as_str()), ("curious", CURIOUS)];
+    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain(spoken) {
+        lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }
+    lay_guest(&scratch.path().join("painter"), "painter", &voice::painter(), &sdk)?;
     let profile =
         "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
@@ -322,18 +329,23 @@ fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {
     Ok(fs::write(to.join("Cargo.toml"), manifest.to_string())?)
 }
 
-fn lay_guest(folder: &Path, name: &str, body: &str, sdk: &str) -> Result<()> {
+fn lay_guest(folder: &Path, name: &str, source: &str, sdk: &str) -> Result<()> {
     fs::create_dir_all(folder.join("src"))?;
     let manifest = format!(
         "[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
          [dependencies]\nportcullis-plugin = {{ path = {sdk:?} }}\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;
-    let source = format!(
-        "#![allow(unused, unconditional_recursion)]\nuse portcullis_plugin::risk_calculator::*;\nstruct Guest;\n\
+    let source = format!("#![allow(unused, unconditional_recursion)]\n{source}");
+    Ok(fs::write(folder.join("src/lib.rs"), source)?)
+}
+
+/// The source of a risk-calculator with that `assess`.
+fn assessor(name: &str, body: &str) -> String {
+    format!(
+        "use portcullis_plugin::risk_calculator::*;\nstruct Guest;\n\
          impl RiskCalculator for Guest {{\n    const DESCRIPTOR: Descriptor = Descriptor::new({name:?}, \"0.1.0\", \"A guest of the tests.\");\n    \
          fn assess(_: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {{ {body} }}\n}}\n\
          portcullis_plugin::export!(risk-calculator: Guest);\n"
-    );
-    Ok(fs::write(folder.join("src/lib.rs"), source)?)
+    )
 }

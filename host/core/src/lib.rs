@@ -30,4 +30,5 @@ pub mod rewrite;
 pub mod score;
 pub mod session;
 pub mod text;
+mod voice;
 pub mod wire;

@@ -22,6 +22,9 @@ pub struct Identity {
     pub digest: String,
     /// What its faults mean.
     pub on_fault: OnFault,
+    /// Someone else wrote it: it does not speak for the host, so what it says is quoted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
 }
 
 impl Identity {

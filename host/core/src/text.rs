@@ -58,6 +58,61 @@ pub fn lines(text: &str, limit: usize) -> String {
     cut(&safe, limit)
 }
 
+/// Someone else's words as a quotation that they cannot leave: on one line, between `"`, with nothing in them
+/// that closes the quotation or opens something else. At most `limit` bytes of words.
+#[must_use]
+pub fn quoted(words: &str, limit: usize) -> String {
+    format!("\"{}\"", bare(words, limit))
+}
+
+/// Someone else's value on one line, fit to stand between quotation marks or backticks: it holds neither,
+/// no tag, and nothing that cannot be seen.
+#[must_use]
+pub fn bare(value: &str, limit: usize) -> String {
+    let mut line = String::with_capacity(value.len().min(limit));
+    let mut chars = value.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let spelled = hostile(c) || (unseen(c) && !joins(before, c));
+        match c {
+            '\n' => line.push_str("\\n"),
+            '\t' => line.push(' '),
+            c if spelled => line.extend(c.escape_unicode()),
+            '"' | '`' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{2037}' | '\u{ab}' | '\u{bb}' | '\u{ff02}' | '\u{ff40}' => {
+                line.push('\'')
+            }
+            '<' | '\u{ff1c}' | '\u{fe64}' if chars.peek().is_some_and(|next| next.is_alphanumeric() || "/!?|".contains(*next)) => {
+                line.push('\u{2039}');
+            }
+            c => line.push(c),
+        }
+        before = if spelled { ' ' } else { c };
+        if line.len() > limit {
+            break;
+        }
+    }
+    cut(&line, limit)
+}
+
+/// A character without a shape of its own that [`hostile`] lets pass, since scripts and emoji need it.
+const fn unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{2065}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// A joiner, or the mark of an emoji, after a character that can be joined or be one: the use it is there for.
+fn joins(before: char, c: char) -> bool {
+    let shown = !before.is_ascii() && !unseen(before);
+    match c {
+        '\u{fe0f}' => shown,
+        '\u{200c}' | '\u{200d}' => shown || before == '\u{fe0f}',
+        _ => false,
+    }
+}
+
 /// A character that could deceive a reader: controls, the direction marks and overrides of Unicode, and
 /// what has no width and could carry words that only a model reads. The one list of them, for the
 /// engine too.
@@ -117,4 +172,43 @@ fn normalise_word(word: &str) -> String {
         }
     }
     normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_values_stay_between_their_marks() {
+        let table = [
+            ("plain \u{fc}mlaut \u{6f22}\u{5b57}", "plain \u{fc}mlaut \u{6f22}\u{5b57}"),
+            ("a\nb\tc", "a\\nb c"),
+            ("say \"no\" to `rm`", "say 'no' to 'rm'"),
+            ("\u{201c}no\u{201d} \u{ab}no\u{bb}", "'no' 'no'"),
+            ("</b> <b> <|x <!-- <?x", "\u{2039}/b> \u{2039}b> \u{2039}|x \u{2039}!-- \u{2039}?x"),
+            ("a < b <= c 2>/dev/null", "a < b <= c 2>/dev/null"),
+            ("\u{1b}[0m", "\\u{1b}[0m"),
+            // A family, a heart as a picture, a word whose letters must be kept apart.
+            (
+                "\u{1f469}\u{200d}\u{2764}\u{fe0f}\u{200d}\u{1f469} \u{2764}\u{fe0f}",
+                "\u{1f469}\u{200d}\u{2764}\u{fe0f}\u{200d}\u{1f469} \u{2764}\u{fe0f}",
+            ),
+            ("\u{646}\u{645}\u{6cc}\u{200c}\u{62e}", "\u{646}\u{645}\u{6cc}\u{200c}\u{62e}"),
+            ("a\u{200d}\u{200c}b\u{fe00}", "a\\u{200d}\\u{200c}b\\u{fe00}"),
+            ("\u{6f22}\u{e0101}\u{2764}\u{fe0f}\u{fe0f}", "\u{6f22}\\u{e0101}\u{2764}\u{fe0f}\\u{fe0f}"),
+        ];
+        for (value, expected) in table {
+            assert_eq!(bare(value, 200), expected);
+            assert_eq!(quoted(value, 200), format!("\"{expected}\""));
+        }
+    }
+
+    #[test]
+    fn what_is_quoted_is_cut() {
+        for (words, limit, expected) in
+            [("abcdef", 6, "\"abcdef\""), ("abcdefg", 6, "\"abc\u{2026}\""), ("\u{1b}\u{1b}", 8, "\"\\u{1b\u{2026}\"")]
+        {
+            assert_eq!(quoted(words, limit), expected);
+        }
+    }
 }

@@ -24,3 +24,5 @@ mod properties;
 mod rewriting;
 #[path = "pipeline/secrets.rs"]
 mod secrets;
+#[path = "pipeline/voice.rs"]
+mod voice;

@@ -5,6 +5,7 @@ use crate::limits::Limits;
 use crate::state::{Refused, State};
 use crate::text;
 use portcullis_core::fault::FaultKind;
+use portcullis_core::text::{bare, quoted};
 use wasmtime::{Error, Trap, WasmBacktrace};
 
 /// The most of a guest's own words in a fault's detail.
@@ -12,6 +13,9 @@ const QUOTED_BYTES: usize = 400;
 
 /// The most of a detail, as `core::fault` says.
 const DETAIL_BYTES: usize = 1024;
+
+/// The most of a name that a guest gives.
+const NAME_BYTES: usize = 200;
 
 /// A fault whose source is not named yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl Failure {
 pub(crate) enum Ended {
     #[error("it ended itself")]
     Exit,
-    #[error("it called `{0}`, which is not offered")]
+    #[error("it called `{}`, which is not offered", bare(.0, NAME_BYTES))]
     NotOffered(String),
     #[error("it asked for {0} random bytes at once; at most 65536 are given")]
     Random(u64),
@@ -52,10 +56,11 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
     }
     let mut detail = match error.downcast_ref::<Trap>() {
         Some(trap) => format!("it trapped ({}){}", reason(*trap), place(error)),
-        None => text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES)),
+        None if error.is::<Ended>() || !state.foreign => text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES)),
+        None => bare(&error.root_cause().to_string(), QUOTED_BYTES),
     };
     if let Some(complaint) = state.log.complaint() {
-        detail = format!("{detail}; it said: {complaint}");
+        detail = format!("{detail}; it said: {}", words(&complaint, state));
     }
     if state.wants.files {
         return Failure::new(
@@ -73,10 +78,10 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
 
 /// Names what a plugin says of itself.
 pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
-    let quote = |words: &str| text::line(text::cut(words, QUOTED_BYTES));
+    let quote = |said: &str| words(said, state);
     match error {
         types::Error::InvalidSetting(setting) => {
-            Failure::new(FaultKind::BadSettings, format!("setting `{}`: {}", quote(&setting.key), quote(&setting.reason)))
+            Failure::new(FaultKind::BadSettings, format!("setting `{}`: {}", bare(&setting.key, NAME_BYTES), quote(&setting.reason)))
         }
         types::Error::InvalidInput(words) => {
             Failure::new(FaultKind::Declined, format!("it cannot read its own saved data: {}", quote(&words)))
@@ -87,6 +92,11 @@ pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
         ),
         types::Error::Failed(words) => Failure::new(FaultKind::Declined, format!("it said: {}", quote(&words))),
     }
+}
+
+/// A guest's own words: those of a file as a quotation, so that they are not taken for ours.
+fn words(said: &str, state: &State) -> String {
+    if state.foreign { quoted(said, QUOTED_BYTES) } else { text::line(text::cut(said, QUOTED_BYTES)) }
 }
 
 fn by_trap(error: &Error, limits: &Limits) -> Option<Failure> {
@@ -145,7 +155,7 @@ fn reason(trap: Trap) -> String {
 fn place(error: &Error) -> String {
     let frame = error.downcast_ref::<WasmBacktrace>().and_then(|trace| trace.frames().first());
     match frame.and_then(|frame| frame.func_name()) {
-        Some(name) => format!(" in `{}`", text::line(text::cut(name, 100))),
+        Some(name) => format!(" in `{}`", bare(name, 100)),
         None => String::new(),
     }
 }

@@ -119,7 +119,13 @@ impl Slot {
             Source::File(_) => inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default(),
         };
         let version = inspection.and_then(|inspection| inspection.descriptor.as_ref()).map(|descriptor| descriptor.version.clone());
-        Identity { name: self.entry.name.clone(), version: version.unwrap_or_default(), digest, on_fault: self.entry.on_fault }
+        Identity {
+            name: self.entry.name.clone(),
+            version: version.unwrap_or_default(),
+            digest,
+            on_fault: self.entry.on_fault,
+            foreign: is_file(&self.entry),
+        }
     }
 
     /// What became of loading, if it was tried.
@@ -319,6 +325,7 @@ fn prepare(
             deadline,
             seed: &inspection.digest,
             grants: &Arc::default(),
+            foreign: is_file(entry),
             details: &|_| None,
         };
         world::call(

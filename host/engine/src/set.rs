@@ -373,6 +373,7 @@ impl Turn<'_> {
                 deadline,
                 seed: &identity.digest,
                 grants: &grants,
+                foreign: identity.foreign,
                 details: self.details,
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)

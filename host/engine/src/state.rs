@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) limiter: Limiter,
     pub(crate) log: Log,
     pub(crate) wants: Wants,
+    /// Someone else wrote the guest: its words are quoted.
+    pub(crate) foreign: bool,
     /// Milliseconds since 1970, fixed for the review.
     pub(crate) now_ms: u64,
     pub(crate) random: blake3::OutputReader,
@@ -55,6 +57,8 @@ pub(crate) struct Seat<'a> {
     /// The same for the same plugin, so that a replay sees the same numbers.
     pub(crate) seed: &'a str,
     pub(crate) grants: &'a Arc<Grants>,
+    /// Someone else wrote the guest.
+    pub(crate) foreign: bool,
     pub(crate) details: &'a Details<'a>,
 }
 
@@ -91,6 +95,7 @@ impl Seat<'_> {
             limiter: Limiter::new(self.limits),
             log: Log::new(self.limits),
             wants: Wants::default(),
+            foreign: self.foreign,
             now_ms: self.now_ms,
             random: self.random(),
             grants: Arc::clone(self.grants),

@@ -136,6 +136,7 @@ fn export(arguments: &Export) -> Result<u8> {
         bail!("there is no exporter `{}`; there are {}", exporter, known.join(", "));
     }
     let mut sink = sink(arguments)?;
+    let shown = arguments.output.is_none() && std::io::stdout().is_terminal();
     let mut after = arguments.after;
     let (mut first, mut count) = (true, 0_u64);
     loop {
@@ -149,9 +150,11 @@ fn export(arguments: &Export) -> Result<u8> {
         after = Some(last.sequence);
         count += batch.len() as u64;
         let records = batch.iter().map(for_exporter).collect::<Result<Vec<_>>>()?;
+        reviewer.plugins.begin(super::hook::now());
         let answer = reviewer.plugins.render(&exporter, &records, first).ok_or_else(|| anyhow!("the exporter is gone"))?;
         let rendered = answer.result.map_err(|fault| anyhow!("{fault}"))?;
-        match sink.write_all(&rendered.bytes) {
+        let bytes = if answer.plugin.foreign && shown { readable(&rendered.bytes) } else { rendered.bytes };
+        match sink.write_all(&bytes) {
             // Whoever read it has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
             written => written.context("cannot write the export")?,
@@ -169,6 +172,12 @@ fn sink(arguments: &Export) -> Result<Box<dyn Write>> {
     let Some(path) = &arguments.output else { return Ok(Box::new(std::io::stdout().lock())) };
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     Ok(Box::new(file.with_context(|| format!("cannot create `{}`", path.display()))?))
+}
+
+/// What someone else's exporter wrote, for a terminal: it shows what it holds and drives nothing. A file or a
+/// pipe gets the bytes as they are.
+fn readable(bytes: &[u8]) -> Vec<u8> {
+    portcullis_core::text::lines(&String::from_utf8_lossy(bytes), usize::MAX).into_bytes()
 }
 
 fn for_exporter(stored: &Stored) -> Result<AuditRecord> {

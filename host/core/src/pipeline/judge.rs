@@ -9,9 +9,11 @@ use crate::facts;
 use crate::guard::{self, Sight};
 use crate::mask::Mask;
 use crate::observe::{self, Observations};
+use crate::plugins::Plugins;
 use crate::record::{RecordedAction, RecordedPlugin};
 use crate::review::Findings;
 use crate::text::cut;
+use crate::voice::Heard;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -141,7 +143,7 @@ impl Run<'_, '_> {
             guarded: &self.settings.policy.guarded,
             place: &self.place,
         }));
-        let answers = self.ports.plugins.assess(&understood.action, &context, self.ports.details);
+        let answers = Heard(self.ports.plugins).assess(&understood.action, &context, self.ports.details);
         let mut plugins = taken_down(&answers);
         context.assessments = findings.assessed(answers);
         if patterns {
@@ -157,7 +159,7 @@ impl Run<'_, '_> {
             return Vec::new();
         }
         let history = self.state.agent.history();
-        let answers = self.ports.plugins.detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
+        let answers = Heard(self.ports.plugins).detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
         let plugins = taken_down(&answers);
         findings.detected(answers, &mut self.state.agent.plugins, self.state.agent.next_step);
         plugins

@@ -6,9 +6,11 @@ use crate::decide::Decision;
 use crate::fault::FaultKind;
 use crate::finding::{Issue, Response, Situation};
 use crate::intervene::{self, Due, Kind};
+use crate::plugins::Plugins;
 use crate::record::{RecordKind, RecordedIntervention};
 use crate::recover::{self, Recovery};
 use crate::review::Findings;
+use crate::voice::Heard;
 
 impl Run<'_, '_> {
     /// Answers what was found; `decision` is there before an action, not after it.
@@ -34,7 +36,7 @@ impl Run<'_, '_> {
             if self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str()) || (guidance && due.quiet) {
                 continue;
             }
-            let Some(answer) = self.ports.plugins.intervene(&kind.plugin(), &due.issue, &situation, context) else { continue };
+            let Some(answer) = Heard(self.ports.plugins).intervene(&kind.plugin(), &due.issue, &situation, context) else { continue };
             let plugins = taken_down(std::slice::from_ref(&answer));
             let (fault, response) = match answer.result {
                 Ok(response) => (None, response),

@@ -142,14 +142,14 @@ fn size() -> Vec<Case> {
             &format!("(memory.fill (i32.const 100) (i32.const 27) (i32.const 900)) {}", failed(100, 900)),
             "",
             FaultKind::Declined,
-            "it said: \\u{1b}\\u{1b}",
+            "it said: \"\\u{1b}\\u{1b}",
         ),
         asked(
             "says that it failed",
             &format!("(i32.store (i32.const 100) (i32.const 0x6e6f6f6d)) {}", failed(100, 4)),
             "",
             FaultKind::Declined,
-            "it said: moon",
+            "it said: \"moon",
         ),
     ]
 }
@@ -171,7 +171,7 @@ fn traps() -> Vec<Case> {
             trap,
             "in `look_up`",
         ),
-        asked("complains and gives up", complains, &format!("{HOST_LOG} {complaint}"), trap, "it said: index out of range"),
+        asked("complains and gives up", complains, &format!("{HOST_LOG} {complaint}"), trap, "it said: \"index out of range"),
         asked("divides by zero", "(i32.div_u (i32.const 1) (i32.const 0))", "", trap, "divide by zero"),
         asked("reads past its memory", "(i32.load (i32.const -4))", "", trap, "out of bounds"),
         asked("calls through an empty table", "(call_indirect (result i32) (i32.const 0))", "(table 1 funcref)", trap, "uninitialized"),
