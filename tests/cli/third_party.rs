@@ -6,6 +6,8 @@
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 mod common;
+#[path = "third_party/shadow.rs"]
+mod shadow;
 #[path = "third_party/voice.rs"]
 mod voice;
 
@@ -33,6 +35,8 @@ fn main() -> ExitCode {
         trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
+        trial("third party: a plugin that looks on is compared and does not count", shadow::looks_on),
+        trial("third party: only what judges can look on", shadow::refused),
     ];
     tests.extend(HOSTILE.iter().map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))));
     common::run(tests)

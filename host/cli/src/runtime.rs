@@ -94,6 +94,7 @@ impl Reviewer {
         let patterns = setup.config.patterns.enabled.clone();
         let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
         let mut plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
+        only_what_judges_looks_on(&mut plugins, &setup.config)?;
         if let Some(names) = patterns {
             plugins.ask_patterns(names);
         }
@@ -210,7 +211,7 @@ pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
         limits: Limits::builtin(),
         // Ours ask for nothing.
         grants: Arc::default(),
-        shadow: false,
+        shadow: said.is_some_and(|plugin| plugin.shadow),
     }
 }
 
@@ -259,7 +260,7 @@ fn file_entry(path: &Path, config: &Config) -> Entry {
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Ask),
         limits: Limits::third_party(),
         grants: Arc::default(),
-        shadow: false,
+        shadow: said.is_some_and(|plugin| plugin.shadow),
         name,
     }
 }
@@ -312,6 +313,22 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>> {
 pub fn plugins_are_there(config: &Config) -> Result<()> {
     let files = components(&config.plugins_dir)?;
     unknown_plugins(config, |name| files.iter().any(|path| path.file_stem().is_some_and(|stem| stem == name)))
+}
+
+/// An intervention that does not count would leave a session without its answer, an exporter without its text.
+fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result<()> {
+    let reader = portcullis_builtin::SHELL_READER.name;
+    let mut looking_on: Vec<String> = plugins.shadows().map(str::to_owned).collect();
+    looking_on.extend(config.plugins.get(reader).filter(|said| said.shadow).map(|_| reader.to_owned()));
+    if looking_on.is_empty() {
+        return Ok(());
+    }
+    let others = [Kind::Intervention, Kind::AuditExporter].into_iter().flat_map(|kind| plugins.names(kind));
+    let others: Vec<String> = others.chain([reader.to_owned()]).collect();
+    if let Some(name) = looking_on.iter().find(|name| others.contains(name)) {
+        anyhow::bail!("`plugins.{name}.shadow` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can look on");
+    }
+    Ok(())
 }
 
 /// A setting for a plugin that is not there is a mistake: its owner thinks that a check runs.

@@ -9,7 +9,7 @@ pub use decision::explanation;
 use crate::paint;
 use crate::restorable::Restorable;
 use layout::{Page, list};
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::{Record, RecordKind, RecordedShadow};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 
@@ -91,6 +91,7 @@ fn rest(page: &mut Page, record: &Record) {
     list(page, "faults", record.faults.iter().map(ToString::to_string));
     let asked = record.plugins.iter().map(|plugin| format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel));
     list(page, "plugins asked", asked);
+    list(page, "looking on", record.shadow.iter().map(looking_on));
     let logs = record.plugins.iter().flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name)));
     list(page, "plugin logs", logs);
     list(page, "masked", record.masked.iter().cloned());
@@ -99,4 +100,22 @@ fn rest(page: &mut Page, record: &Record) {
         value => format!("{name}: {value}"),
     });
     list(page, "details", details);
+}
+
+/// What a plugin that did not count would have done.
+fn looking_on(shadow: &RecordedShadow) -> String {
+    let plugin = &shadow.plugin;
+    let would = shadow.would.map(|would| format!(" would have it {would}")).unwrap_or_default();
+    let why = shadow.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let detected: Vec<String> = shadow.detections.iter().map(|pattern| format!("; detected {pattern}")).collect();
+    let faults: Vec<String> = shadow.faults.iter().map(|fault| format!("; {fault}")).collect();
+    format!(
+        "{} {} ({}) fuel {}{would}{why}{}{}",
+        plugin.name,
+        plugin.version,
+        plugin.digest,
+        plugin.fuel,
+        detected.concat(),
+        faults.concat()
+    )
 }

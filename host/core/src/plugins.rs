@@ -25,6 +25,9 @@ pub struct Identity {
     /// Someone else wrote it: it does not speak for the host, so what it says is quoted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
+    /// It looks on: its answers are recorded and do not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
 }
 
 impl Identity {

@@ -96,6 +96,9 @@ pub struct Record {
     /// The plugins that were asked, with what each cost.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub plugins: Vec<RecordedPlugin>,
+    /// The plugins that look on, with what each would have made of it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shadow: Vec<RecordedShadow>,
     /// Placeholders of what was masked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub masked: Vec<String>,
@@ -177,6 +180,28 @@ pub struct RecordedPlugin {
     pub uses: Vec<Use>,
 }
 
+/// What a plugin that looks on would have made of an event. It did not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedShadow {
+    /// Which.
+    pub plugin: RecordedPlugin,
+    /// The verdict that was decided without it, before any exception or rewrite; none where nothing was decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub actual: Option<Verdict>,
+    /// The verdict that would have been decided with it: never looser.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub would: Option<Verdict>,
+    /// Why that is stricter, if it is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The patterns that it detected.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub detections: Vec<String>,
+    /// What went wrong with it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub faults: Vec<Fault>,
+}
+
 impl Record {
     /// A record of something outside any client's event. `seed` makes its id unique among those of the
     /// same time.
@@ -205,6 +230,7 @@ impl Record {
             intervention: None,
             faults: Vec::new(),
             plugins: Vec::new(),
+            shadow: Vec::new(),
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }
@@ -214,7 +240,8 @@ impl Record {
     /// decided and why, and can be replayed.
     pub fn reduce(&mut self, detail: Detail) {
         if detail > Detail::Debug {
-            self.plugins.iter_mut().for_each(|plugin| plugin.log.retain(|line| !line.starts_with("debug: ")));
+            let looking_on = self.shadow.iter_mut().map(|shadow| &mut shadow.plugin);
+            self.plugins.iter_mut().chain(looking_on).for_each(|plugin| plugin.log.retain(|line| !line.starts_with("debug: ")));
         }
         let spoken = self.verdict().unwrap_or(Verdict::Allow);
         let least = match detail {

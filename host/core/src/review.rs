@@ -110,6 +110,28 @@ impl Findings {
         Self { forms: facts.forms.iter().map(|form| form.label.clone()).collect(), gaps, ..Self::default() }
     }
 
+    /// Adds what was found elsewhere on the same action.
+    pub fn join(&mut self, other: Self) {
+        let Self { risks, rationalities, side_effects, objections, offers, forms, gaps, detections, faults } = other;
+        self.risks.extend(risks);
+        self.rationalities.extend(rationalities);
+        for effect in side_effects {
+            if !self.side_effects.iter().any(|known| known.finding == effect.finding) {
+                self.side_effects.push(effect);
+            }
+        }
+        self.objections.extend(objections);
+        self.offers.extend(offers);
+        for form in forms {
+            if !self.forms.contains(&form) {
+                self.forms.push(form);
+            }
+        }
+        self.gaps.extend(gaps);
+        self.detections.extend(detections);
+        self.faults.extend(faults);
+    }
+
     /// Adds what the risk-calculators said; returns it in brief for the stages after them. Answers of
     /// plugins that run in shadow are recorded elsewhere and do not come here.
     pub fn assessed(&mut self, answers: Vec<Answer<Assessment>>) -> Vec<Assessed> {

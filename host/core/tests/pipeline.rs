@@ -24,5 +24,7 @@ mod properties;
 mod rewriting;
 #[path = "pipeline/secrets.rs"]
 mod secrets;
+#[path = "pipeline/shadow.rs"]
+mod shadow;
 #[path = "pipeline/voice.rs"]
 mod voice;

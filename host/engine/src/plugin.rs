@@ -64,7 +64,7 @@ pub struct Entry {
     pub limits: Limits,
     /// What it may have of the machine while it answers; not while it prepares itself, since that answer is kept.
     pub grants: Arc<Grants>,
-    /// It runs and is recorded, but does not count. The engine only carries this; the caller applies it.
+    /// It runs and is recorded, but does not count. The engine only carries this; the pipeline applies it.
     pub shadow: bool,
 }
 
@@ -125,6 +125,7 @@ impl Slot {
             digest,
             on_fault: self.entry.on_fault,
             foreign: is_file(&self.entry),
+            shadow: self.entry.shadow,
         }
     }
 

@@ -103,8 +103,9 @@ impl PluginSet {
             }
         }
         drop(names);
-        // What a stranger wrote comes after what comes with the program, whatever its name is.
-        entries.sort_by(|a, b| (is_file(a), &a.name).cmp(&(is_file(b), &b.name)));
+        // What a stranger wrote comes after what comes with the program, whatever its name is; what does not
+        // count comes after what does.
+        entries.sort_by(|a, b| (is_file(a), a.shadow, &a.name).cmp(&(is_file(b), b.shadow, &b.name)));
         Ok(Self {
             engine,
             backstop: Backstop::new(clock.backstop),

@@ -1,5 +1,7 @@
 //! `portcullis plugin`: what is loaded, and what a component is and wants, without running it.
 
+pub mod compare;
+
 use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
@@ -20,6 +22,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show what plugins that look on would have done
+    Compare(compare::Arguments),
     /// Show what a component is and what it asks for; runs none of it
     Inspect {
         /// The component
@@ -33,6 +37,7 @@ pub enum Command {
 pub fn run(command: &Command) -> Result<u8> {
     match command {
         Command::List { json } => list(*json),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Inspect { file, json } => show(file, *json),
     }
 }
@@ -61,6 +66,7 @@ fn description_line(description: &Description) -> String {
         Source::Builtin { .. } => "builtin".to_owned(),
         Source::File(path) => path.display().to_string(),
     };
+    let origin = if description.shadow { format!("{origin}, looks on and does not count") } else { origin };
     match &description.inspection {
         Ok(inspection) => {
             let version = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.version, 16)).unwrap_or_default();
@@ -91,8 +97,12 @@ fn description_json(description: &Description) -> serde_json::Value {
         Source::File(path) => json!(path),
     };
     match &description.inspection {
-        Ok(inspection) => json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "inspection": inspection }),
-        Err(error) => json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "error": error.to_string() }),
+        Ok(inspection) => {
+            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "inspection": inspection })
+        }
+        Err(error) => {
+            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "error": error.to_string() })
+        }
     }
 }
 

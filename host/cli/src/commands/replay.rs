@@ -6,6 +6,7 @@
 mod claude;
 mod tally;
 
+use super::plugin::compare::Comparison;
 use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
+    /// What --plugin loads looks on: it is recorded what it would have done, and nothing else is any different
+    #[arg(long, requires = "plugin", conflicts_with = "claude")]
+    shadow: bool,
     /// Use this configuration in place of your own
     #[arg(long, value_name = "FILE")]
     config_file: Option<PathBuf>,
@@ -55,7 +59,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.claude {
         return claude::run(arguments);
     }
-    let mut reviewer = reviewer(arguments.config_file.as_deref(), &arguments.plugin)?;
+    let mut reviewer = with(arguments.config_file.as_deref(), &arguments.plugin, arguments.shadow)?;
+    reviewer.remember();
     let mut sum = Sum::default();
     for path in &arguments.files {
         for recording in recording::read(path)? {
@@ -86,13 +91,21 @@ pub fn reviewer(config_file: Option<&Path>, plugins: &[PathBuf]) -> Result<Revie
 /// # Errors
 /// Configuration or plugins cannot be used.
 pub fn apart(config_file: Option<&Path>, plugins: &[PathBuf]) -> Result<Reviewer> {
+    with(config_file, plugins, false)
+}
+
+/// `shadow`: those plugins look on.
+fn with(config_file: Option<&Path>, plugins: &[PathBuf], shadow: bool) -> Result<Reviewer> {
     let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
-    let config = match config_file {
+    let mut config = match config_file {
         Some(path) => Config::read_file(path, &places)?,
         None => Config::load(&places, Some(&home))?,
     };
     crate::rules::prove(&config, &home)?;
+    for name in plugins.iter().filter_map(|path| path.file_stem()).filter(|_| shadow) {
+        config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
+    }
     Reviewer::new(Setup {
         config,
         extra: plugins,
@@ -200,10 +213,13 @@ struct Sum {
     patterns: BTreeMap<String, u64>,
     interventions: BTreeMap<String, u64>,
     faults: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Comparison::is_empty")]
+    shadow: Comparison,
 }
 
 impl Sum {
     fn count(&mut self, record: &Record) {
+        self.shadow.add(record, None);
         let add = |map: &mut BTreeMap<String, u64>, key: &str| *map.entry(key.to_owned()).or_default() += 1;
         match record.kind {
             RecordKind::Review => self.reviews += 1,
@@ -224,12 +240,14 @@ impl Sum {
             if parts.is_empty() { String::new() } else { format!("{name}: {}\n", parts.join(", ")) }
         };
         format!(
-            "\n{}\n{}{}{}{}",
+            "\n{}\n{}{}{}{}{}{}",
             paint::bold(format!("{} sessions, {} reviews, {} outcomes", self.sessions, self.reviews, self.outcomes)),
             row("verdicts", &self.verdicts),
             row("patterns", &self.patterns),
             row("interventions", &self.interventions),
-            row("faults", &self.faults)
+            row("faults", &self.faults),
+            if self.shadow.is_empty() { "" } else { "\n" },
+            self.shadow.text()
         )
     }
 }

@@ -69,6 +69,8 @@ pub struct PluginConfig {
     pub on_fault: Option<OnFault>,
     /// What it may have of the machine.
     pub grants: GrantConfig,
+    /// It looks on, and does not count.
+    pub shadow: bool,
     /// Its own settings, flattened, by name.
     pub settings: Vec<Setting>,
 }
@@ -380,6 +382,7 @@ impl Holds<'_> {
             let plugin = plugins.entry(said.name.clone()).or_default();
             match (said.key.path, value) {
                 ("plugins.*.enabled", Value::Flag(flag)) => plugin.enabled = Some(*flag),
+                ("plugins.*.shadow", Value::Flag(flag)) => plugin.shadow = *flag,
                 ("plugins.*.on_fault", Value::Text(word)) => {
                     plugin.on_fault = OnFault::ALL.iter().copied().find(|known| known.as_str() == word);
                 }

@@ -2,7 +2,7 @@
 //! together still refuses what it must.
 
 use super::finding::{Check, Finding, or_ok};
-use crate::config::Config;
+use crate::config::{Config, PluginConfig};
 use crate::paint;
 use crate::pause;
 use crate::runtime::{Circumstances, Reviewer};
@@ -32,7 +32,7 @@ pub fn configuration(config: &Result<Config, String>) -> Vec<Finding> {
             return error.lines().filter(|line| !line.trim().is_empty()).map(tell).collect();
         }
     };
-    let mut findings: Vec<Finding> = config.plugins.iter().filter_map(|(name, said)| weakened(name, said.enabled, said.on_fault)).collect();
+    let mut findings: Vec<Finding> = config.plugins.iter().filter_map(|(name, said)| weakened(name, said)).collect();
     if !config.policy.hold_settings {
         let what = "`hold_settings` is false: an agent that changes the client's settings can switch the hooks off in its own session";
         findings.push(Finding::warning(Check::Configuration, what, "set `hold_settings = true`, or remove the line"));
@@ -46,14 +46,24 @@ pub fn configuration(config: &Result<Config, String>) -> Vec<Finding> {
     or_ok(findings, Check::Configuration, "valid")
 }
 
-fn weakened(name: &str, enabled: Option<bool>, on_fault: Option<OnFault>) -> Option<Finding> {
+fn weakened(name: &str, said: &PluginConfig) -> Option<Finding> {
     let builtin = portcullis_builtin::find(name).is_some() || name == portcullis_builtin::SHELL_READER.name;
     let key = |key: &str| format!("remove `{key}` from `[plugins.{name}]`");
-    match (enabled, on_fault) {
+    match (said.enabled, said.on_fault) {
         (Some(false), _) if builtin => {
             Some(Finding::warning(Check::Configuration, format!("the builtin plugin `{name}` is switched off"), key("enabled")))
         }
         (Some(false), _) => Some(Finding::note(Check::Configuration, format!("the plugin `{name}` is switched off"), "")),
+        _ if said.shadow && builtin => {
+            let what = format!("the builtin plugin `{name}` looks on: what it finds does not count");
+            Some(Finding::warning(Check::Configuration, what, key("shadow")))
+        }
+        _ if said.shadow => {
+            let what = format!(
+                "the plugin `{name}` looks on and does not count: `portcullis plugin compare {name}` shows what it would have done"
+            );
+            Some(Finding::note(Check::Configuration, what, ""))
+        }
         (_, Some(OnFault::Warn)) => {
             let what = format!("an action runs although the plugin `{name}` failed on it: its `on_fault` is `warn`");
             Some(Finding::warning(Check::Configuration, what, key("on_fault")))
@@ -168,6 +178,7 @@ fn unloadable(name: &str, why: &str, descriptions: &[Description]) -> Finding {
         _ => (String::new(), "its settings stand in the configuration; if those are right, reinstall this program".to_owned()),
     };
     let meaning = description.map_or_else(String::new, |description| match description.on_fault {
+        _ if description.shadow => ": it looks on, so actions are reviewed as without it".to_owned(),
         OnFault::Block => ": each action is refused".to_owned(),
         OnFault::Ask => ": a person is asked about each action".to_owned(),
         OnFault::Warn => ": actions run without it".to_owned(),

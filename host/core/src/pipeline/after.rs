@@ -3,6 +3,7 @@
 use super::Run;
 use super::before::{stopped, summary};
 use super::judge::{Moment, Understood};
+use super::shadow::Onlooker;
 use crate::action::{Outcome, Status};
 use crate::event::{Call, CallResult, Ruling};
 use crate::facts;
@@ -159,7 +160,7 @@ impl Run<'_, '_> {
         understood.action.step = step;
         let context = self.context(&understood.action);
         let mut findings = Findings::default();
-        let plugins = self.detect(&understood.action, &context, &mut findings);
+        let (plugins, onlookers) = self.detect(&understood.action, &context, &mut findings);
         let mut record = self.record(kind, &understood.action.tool, summary(&understood.action));
         record.step = Some(step);
         record.call.clone_from(&call.id);
@@ -168,6 +169,7 @@ impl Run<'_, '_> {
         record.faults.extend(understood.fault.clone());
         record.faults.extend(findings.faults.iter().cloned());
         record.plugins = plugins;
+        record.shadow = onlookers.into_iter().filter_map(Onlooker::alone).collect();
         record.masked = understood.mask.placeholders();
         if review.is_none() || kind == RecordKind::Unreviewed {
             record.action = Some(self.recorded(&understood, None));

@@ -76,6 +76,7 @@ impl<'s> Run<'s, '_> {
         record.detections.clone_from(&judged.findings.detections);
         record.faults.clone_from(&judged.findings.faults);
         record.plugins.clone_from(&judged.plugins);
+        record.shadow.clone_from(&judged.shadow);
         record.masked = judged.understood.mask.placeholders();
         record.findings = Some(RecordedFindings {
             risks: judged.findings.risks.clone(),

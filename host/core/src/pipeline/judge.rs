@@ -1,6 +1,7 @@
 //! Judging one call: facts, mask, observe, review, decide. Used for the call as received and once more
 //! for a rewrite.
 
+use super::shadow::{Onlooker, apart};
 use super::{Run, after, taken_down};
 use crate::action::{Action, Attributes, Command, Context, Coverage, Operation};
 use crate::decide::{Decision, decide};
@@ -10,7 +11,7 @@ use crate::guard::{self, Sight};
 use crate::mask::Mask;
 use crate::observe::{self, Observations};
 use crate::plugins::Plugins;
-use crate::record::{RecordedAction, RecordedPlugin};
+use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
 use crate::text::cut;
 use crate::voice::Heard;
@@ -40,6 +41,8 @@ pub(super) struct Judged {
     pub decision: Decision,
     pub context: Context,
     pub plugins: Vec<RecordedPlugin>,
+    /// What plugins that look on would have made of it.
+    pub shadow: Vec<RecordedShadow>,
     /// What is said beside the reason.
     pub note: String,
     /// It runs before its review is done: what the review objects can only be told afterwards.
@@ -144,25 +147,35 @@ impl Run<'_, '_> {
             place: &self.place,
         }));
         let answers = Heard(self.ports.plugins).assess(&understood.action, &context, self.ports.details);
+        let (answers, aside) = apart(answers);
         let mut plugins = taken_down(&answers);
+        let mut onlookers: Vec<Onlooker> = aside.into_iter().map(Onlooker::assessed).collect();
         context.assessments = findings.assessed(answers);
         if patterns {
-            plugins.extend(self.detect(&understood.action, &context, &mut findings));
+            let (asked, looking_on) = self.detect(&understood.action, &context, &mut findings);
+            plugins.extend(asked);
+            onlookers.extend(looking_on);
         }
-        let decision = decide(&findings, context.repetition.seen == 0, &self.settings.policy.decision);
-        Judged { understood, findings, decision, context, plugins, note: String::new(), provisional: false }
+        let (first_time, policy) = (context.repetition.seen == 0, &self.settings.policy.decision);
+        let decision = decide(&findings, first_time, policy);
+        let shadow = onlookers.into_iter().filter_map(|onlooker| onlooker.beside(&findings, &decision, first_time, policy)).collect();
+        Judged { understood, findings, decision, context, plugins, shadow, note: String::new(), provisional: false }
     }
 
-    /// Runs the patterns over the history as it is and keeps their states.
-    pub(super) fn detect(&mut self, action: &Action, context: &Context, findings: &mut Findings) -> Vec<RecordedPlugin> {
+    /// Runs the patterns over the history as it is and keeps their states; gives those that were asked, and
+    /// those that look on.
+    pub(super) fn detect(&mut self, action: &Action, context: &Context, findings: &mut Findings) -> (Vec<RecordedPlugin>, Vec<Onlooker>) {
         if self.off() {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         let history = self.state.agent.history();
         let answers = Heard(self.ports.plugins).detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
+        let (answers, aside) = apart(answers);
         let plugins = taken_down(&answers);
-        findings.detected(answers, &mut self.state.agent.plugins, self.state.agent.next_step);
-        plugins
+        let agent = &mut self.state.agent;
+        findings.detected(answers, &mut agent.plugins, agent.next_step);
+        let onlookers = aside.into_iter().map(|answer| Onlooker::detected(answer, &mut agent.plugins, agent.next_step)).collect();
+        (plugins, onlookers)
     }
 
     /// A rewrite's parameters for the record, masked as what they came from and by themselves.

@@ -9,6 +9,7 @@ mod judge;
 mod missed;
 mod respond;
 mod session_events;
+mod shadow;
 
 use crate::action::Timestamp;
 use crate::event::{Event, EventKind, Reply, Ruling};
@@ -174,6 +175,7 @@ impl Run<'_, '_> {
             intervention: None,
             faults: Vec::new(),
             plugins: Vec::new(),
+            shadow: Vec::new(),
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }

@@ -36,7 +36,9 @@ impl Run<'_, '_> {
             if self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str()) || (guidance && due.quiet) {
                 continue;
             }
-            let Some(answer) = Heard(self.ports.plugins).intervene(&kind.plugin(), &due.issue, &situation, context) else { continue };
+            let answer = Heard(self.ports.plugins).intervene(&kind.plugin(), &due.issue, &situation, context);
+            // One that looks on answers nothing; the configuration refuses it anyway.
+            let Some(answer) = answer.filter(|answer| !answer.plugin.shadow) else { continue };
             let plugins = taken_down(std::slice::from_ref(&answer));
             let (fault, response) = match answer.result {
                 Ok(response) => (None, response),

@@ -25,13 +25,13 @@ fn strictness(out: &Value) -> u8 {
 
 /// What the plugins say of one action.
 #[derive(Clone, Debug)]
-struct Said {
-    assessment: Assessment,
-    detections: Vec<Detection>,
-    fault: Option<(FaultKind, OnFault)>,
+pub(crate) struct Said {
+    pub(crate) assessment: Assessment,
+    pub(crate) detections: Vec<Detection>,
+    pub(crate) fault: Option<(FaultKind, OnFault)>,
 }
 
-fn plugins(said: &[Said]) -> Scripted {
+pub(crate) fn plugins(said: &[Said]) -> Scripted {
     let (mut assess, mut detect) = (said.to_vec(), said.to_vec());
     Scripted {
         assess: Box::new(move |_, _| {
@@ -70,7 +70,7 @@ fn ruling() -> impl Strategy<Value = Ruling> {
     })
 }
 
-fn said() -> impl Strategy<Value = Said> {
+pub(crate) fn said() -> impl Strategy<Value = Said> {
     let score = || 0_u16..=1000;
     let found = (
         prop::sample::select(&["loop", "scope_creep", "secret_egress", "rule:x", ""][..]),

@@ -137,8 +137,14 @@ fn a_fault_of_the_shell_reader_does_not_tell_what_it_read() {
     let token = token();
     let mut world = World::default();
     world.plugins.read = Box::new(|text| {
-        let reader =
-            Identity { name: "shell".into(), version: "1".into(), digest: String::new(), on_fault: OnFault::Block, foreign: false };
+        let reader = Identity {
+            name: "shell".into(),
+            version: "1".into(),
+            digest: String::new(),
+            on_fault: OnFault::Block,
+            foreign: false,
+            shadow: false,
+        };
         Err(reader.fault(FaultKind::Trap, format!("it panicked at `{text}`")))
     });
     world.bash(&format!("push {token}"), "t1");

@@ -28,6 +28,8 @@ pub struct Metrics {
     pub cache: Remembered,
     /// Objections by rule.
     pub rules: BTreeMap<String, Rule>,
+    /// Reviews on which a plugin looked on, by its name, the verdict, and what it would have been with it.
+    pub shadow: BTreeMap<(String, Verdict, Verdict), u64>,
     /// What people said, by review: the last word counts.
     words: BTreeMap<String, &'static str>,
     /// The rules that objected, by review.
@@ -81,6 +83,11 @@ impl Metrics {
         *self.verdicts.entry(verdict).or_default() += 1;
         if let Some(took) = record.details.get(REVIEW_US).and_then(Value::as_u64) {
             self.times.add(took);
+        }
+        for shadow in &record.shadow {
+            if let (Some(actual), Some(would)) = (shadow.actual, shadow.would) {
+                *self.shadow.entry((shadow.plugin.name.clone(), actual, would)).or_default() += 1;
+            }
         }
         if verdict == Verdict::Allow {
             return;
@@ -141,6 +148,11 @@ impl Metrics {
     /// As JSON.
     pub fn json(&self) -> Value {
         let rules: serde_json::Map<String, Value> = self.rules.iter().map(|(name, rule)| (name.clone(), rule.json())).collect();
+        let shadow: Vec<Value> = self
+            .shadow
+            .iter()
+            .map(|((plugin, actual, would), count)| json!({ "plugin": plugin, "actual": actual, "would": would, "count": count }))
+            .collect();
         let times = &self.times;
         let buckets: Vec<Value> = BUCKETS.iter().zip(times.buckets).map(|(end, count)| json!({ "le_us": end, "count": count })).collect();
         json!({
@@ -165,6 +177,7 @@ impl Metrics {
             "feedback": WORDS.iter().map(|word| ((*word).to_owned(), json!(self.said_so(word)))).collect::<serde_json::Map<_, _>>(),
             "false_positive_rate": self.false_positive_rate(),
             "rules": rules,
+            "shadow": shadow,
         })
     }
 

@@ -30,6 +30,11 @@ pub fn prometheus(metrics: &Metrics) -> String {
     cache(&mut text, metrics);
     feedback(&mut text, metrics);
     rules(&mut text, metrics);
+    family(&mut text, "portcullis_shadow_total", "counter", "Reviews on which a plugin looked on, by what it would have been with it.");
+    for ((plugin, actual, would), count) in &metrics.shadow {
+        let labels = [("plugin", plugin.as_str()), ("actual", actual.as_str()), ("would", would.as_str())];
+        sample(&mut text, "portcullis_shadow_total", &labels, count);
+    }
     if let Some(since) = metrics.since {
         family(&mut text, "portcullis_since_timestamp_seconds", "gauge", "When the oldest record that is counted was made.");
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);

@@ -440,6 +440,14 @@ pub static KEYS: &[Key] = &[
         doc: "what an action gets at least when the plugin fails on it",
     },
     Key {
+        path: "plugins.*.shadow",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(false)),
+        default_told: "",
+        project: Project::Owner,
+        doc: "whether the plugin only looks on: it runs and is recorded, and does not count",
+    },
+    Key {
         path: "plugins.*.grants.clocks",
         kind: Kind::Flag,
         default: || Some(Value::Flag(false)),

@@ -182,7 +182,7 @@ fn everything_can_be_said() {
          [mask]\npersonal = [\"email\"]\n[patterns]\nenabled = [\"scope-creep\"]\nsensitivity = \"high\"\n\
          [performance]\nmax_review_time_ms = 20\nasync_threshold = 0.2\n[cache]\nenabled = false\nttl_minutes = 1\nmax_size = 2\n\
          [audit]\nlevel = \"warn\"\nexport_format = \"csv\"\nretention_days = 0\nanchors = [\"~/head\", \"/mnt/head\"]\n\
-         [plugins.mine]\non_fault = \"ask\"\n[plugins.mine.settings.scope]\nweight = 0xc8\nnames = [\"a\"]\nshare = -1.5e-1\n",
+         [plugins.mine]\non_fault = \"ask\"\nshadow = true\n[plugins.mine.settings.scope]\nweight = 0xc8\nnames = [\"a\"]\nshare = -1.5e-1\n",
     );
     assert_eq!(config.policy.mode, Mode::Observe);
     assert_eq!(config.durability, portcullis_store::Durability::Full);
@@ -209,7 +209,7 @@ fn everything_can_be_said() {
     assert_eq!(config.policy.personal_data.len(), 1);
     assert_eq!((config.audit.retention_days, config.audit.anchors[0].as_path()), (0, Path::new("/home/me/head")));
     let mine = &config.plugins["mine"];
-    assert_eq!(mine.on_fault, Some(OnFault::Ask));
+    assert_eq!((mine.on_fault, mine.shadow), (Some(OnFault::Ask), true));
     let settings: Vec<String> = mine.settings.iter().map(|setting| format!("{} {:?}", setting.key, setting.value)).collect();
     assert_eq!(settings, ["scope.names Texts([\"a\"])", "scope.share Decimal(-0.15)", "scope.weight Integer(200)"]);
 }

@@ -102,6 +102,8 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         (["", "", "reviewer.enabled = false"], false, "reviewer.enabled", "true default Owner"),
         (["", "", "reviewer.enabled = false"], true, "reviewer.enabled", "true default Owner"),
         (["reviewer.enabled = true", "reviewer.enabled = false", ""], false, "reviewer.enabled", "true managed Overridden(Managed)"),
+        (["", "", "[plugins.risk]\nshadow = true"], true, "plugins.risk.shadow", " default Owner"),
+        (["", "[plugins.risk]\nshadow = true", "[plugins.risk]\nshadow = false"], true, "plugins.risk.shadow", "true user Owner"),
         (["", "", "cache.enabled = false"], true, "cache.enabled", "true default Global"),
         (["", "", "audit.level = \"error\""], true, "audit.level", "\"info\" default Global"),
         // A project narrows itself, and nothing that somebody else said.
@@ -248,7 +250,9 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
     let names = || with.plugins.keys().chain(without.plugins.keys());
     let same_but_enabled = |name: &String| {
         let of = |config: &Config| config.plugins.get(name).cloned().unwrap_or_default();
-        of(with).on_fault == of(without).on_fault && (name == "rules" || of(with).settings == of(without).settings)
+        of(with).on_fault == of(without).on_fault
+            && of(with).shadow == of(without).shadow
+            && (name == "rules" || of(with).settings == of(without).settings)
     };
     let checks = [
         ("mode", a.mode == b.mode),

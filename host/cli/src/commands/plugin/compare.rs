@@ -1,0 +1,195 @@
+//! `portcullis plugin compare`: what plugins that look on would have made of past actions, beside what was
+//! decided without them. It reads the journal and reviews nothing anew: `replay --plugin FILE --shadow` does.
+
+use crate::commands::{audit, hook};
+use crate::{health, paint};
+use anyhow::{Context, Result};
+use portcullis_core::record::{Record, RecordedShadow};
+use portcullis_core::score::Verdict;
+use portcullis_core::text::one_line;
+use portcullis_store::Filter;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+/// How many actions are shown on which it would have been stricter.
+const EXAMPLES: usize = 5;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Of this plugin alone
+    name: Option<String>,
+    /// How far back, for example 30d
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = crate::duration::milliseconds)]
+    since: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let mut comparison = Comparison::default();
+    let mut problem = None;
+    let filter = Filter { since: Some(hook::now().saturating_sub(arguments.since)), newest_first: true, ..Filter::default() };
+    audit::open()?.query(&filter, |stored| {
+        match serde_json::from_str::<Record>(&stored.record.document) {
+            Ok(record) if record.session.starts_with(health::CANARY) => {}
+            Ok(record) => comparison.add(&record, arguments.name.as_deref()),
+            Err(error) => {
+                problem = Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    problem.map_or(Ok(()), Err)?;
+    if arguments.json {
+        paint::print(&format!("{}\n", serde_json::to_string(&comparison).context("cannot write the comparison")?));
+    } else if comparison.is_empty() {
+        let who = arguments.name.as_deref().map_or_else(|| "no plugin".to_owned(), |name| format!("`{}` never", one_line(name, 64)));
+        paint::print(&format!("{who} looked on in that time; `[plugins.NAME]` with `shadow = true` makes one look on\n"));
+    } else {
+        paint::print(&comparison.text());
+    }
+    Ok(0)
+}
+
+/// What each plugin that looked on would have done. A plugin whose bytes changed is another one.
+#[derive(Debug, Default, Serialize)]
+pub struct Comparison {
+    plugins: Vec<Onlooker>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Onlooker {
+    name: String,
+    digest: String,
+    /// Actions that were decided while it looked on.
+    actions: u64,
+    /// Of these, how many it would have been stricter on.
+    stricter: u64,
+    /// How often the one verdict would have been the other.
+    verdicts: BTreeMap<Verdict, BTreeMap<Verdict, u64>>,
+    detections: BTreeMap<String, u64>,
+    faults: BTreeMap<String, u64>,
+    fuel: Fuel,
+    examples: Vec<Example>,
+}
+
+/// How many calls used so much.
+#[derive(Debug, Default)]
+struct Fuel(BTreeMap<u64, u64>);
+
+#[derive(Debug, Serialize)]
+struct Example {
+    review: String,
+    at: u64,
+    actual: Verdict,
+    would: Verdict,
+    summary: String,
+    reason: String,
+}
+
+impl Comparison {
+    /// Adds what a record holds of them, or of the one of that name.
+    pub fn add(&mut self, record: &Record, name: Option<&str>) {
+        for shadow in record.shadow.iter().filter(|shadow| name.is_none_or(|name| shadow.plugin.name == name)) {
+            let (name, digest) = (&shadow.plugin.name, &shadow.plugin.digest);
+            let known = self.plugins.iter().position(|known| (&known.name, &known.digest) == (name, digest));
+            let at = known.unwrap_or_else(|| {
+                self.plugins.push(Onlooker { name: name.clone(), digest: digest.clone(), ..Onlooker::default() });
+                self.plugins.len() - 1
+            });
+            if let Some(onlooker) = self.plugins.get_mut(at) {
+                onlooker.add(record, shadow);
+            }
+        }
+    }
+
+    /// Nobody looked on.
+    pub fn is_empty(&self) -> bool {
+        self.plugins.is_empty()
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        self.plugins.iter().map(Onlooker::text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Onlooker {
+    fn add(&mut self, record: &Record, shadow: &RecordedShadow) {
+        shadow.detections.iter().for_each(|pattern| *self.detections.entry(pattern.clone()).or_default() += 1);
+        shadow.faults.iter().for_each(|fault| *self.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1);
+        *self.fuel.0.entry(shadow.plugin.fuel).or_default() += 1;
+        let (Some(actual), Some(would)) = (shadow.actual, shadow.would) else { return };
+        self.actions += 1;
+        *self.verdicts.entry(actual).or_default().entry(would).or_default() += 1;
+        if would <= actual {
+            return;
+        }
+        self.stricter += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(Example {
+                review: record.id.clone(),
+                at: record.at,
+                actual,
+                would,
+                summary: record.summary.clone(),
+                reason: shadow.reason.clone().unwrap_or_default(),
+            });
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{} {}\n", paint::bold(one_line(&self.name, 64)), paint::dim(one_line(&self.digest, 16)));
+        let same = self.actions.saturating_sub(self.stricter);
+        let _ =
+            writeln!(text, "  {} actions: it would have been stricter on {}, and changed nothing on {same}", self.actions, self.stricter);
+        if !self.verdicts.is_empty() {
+            let columns: String = Verdict::ALL.iter().map(|verdict| format!("{:>8}", verdict.as_str())).collect();
+            let _ = writeln!(text, "  {}", paint::dim(format!("{:<14}{columns}", "was")));
+        }
+        for (actual, would) in &self.verdicts {
+            let counts = Verdict::ALL.iter().map(|verdict| format!("{:>8}", would.get(verdict).copied().unwrap_or_default()));
+            let _ = writeln!(text, "  {:<14}{}", actual.as_str(), counts.collect::<String>());
+        }
+        for (what, counts) in [("detected", &self.detections), ("faults", &self.faults)] {
+            let parts: Vec<String> = counts.iter().map(|(name, count)| format!("{} {count}", one_line(name, 64))).collect();
+            if !parts.is_empty() {
+                let _ = writeln!(text, "  {what}: {}", parts.join(", "));
+            }
+        }
+        let _ = writeln!(text, "  fuel of a call: median {}, most {}", self.fuel.median(), self.fuel.most());
+        for example in &self.examples {
+            let (when, summary) = (paint::dim(paint::time(example.at)), one_line(&example.summary, 96));
+            let _ = writeln!(text, "  {when} {}  {} -> {}  {summary}", paint::dim(&example.review), example.actual, example.would);
+            let _ = writeln!(text, "      {}", paint::dim(one_line(&example.reason, 160)));
+        }
+        let _ = writeln!(text, "  to let it count: `shadow = false` in `[plugins.{}]`", one_line(&self.name, 64));
+        text
+    }
+}
+
+impl Fuel {
+    fn median(&self) -> u64 {
+        let calls: u64 = self.0.values().sum();
+        let mut before = 0;
+        let reached = self.0.iter().find(|(_, count)| {
+            before += **count;
+            before * 2 >= calls
+        });
+        reached.map(|(fuel, _)| *fuel).unwrap_or_default()
+    }
+
+    fn most(&self) -> u64 {
+        self.0.keys().next_back().copied().unwrap_or_default()
+    }
+}
+
+impl Serialize for Fuel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        BTreeMap::from([("median", self.median()), ("most", self.most())]).serialize(serializer)
+    }
+}

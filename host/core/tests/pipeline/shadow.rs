@@ -1,0 +1,156 @@
+//! Plugins that look on: what they say is recorded, and nothing else is any different.
+
+use super::harness::{Scripted, World, answer, detection, detects, fault, post, prompt, risk, rules, says};
+use super::properties::{Said, said};
+use portcullis_core::action::Action;
+use portcullis_core::fault::{FaultKind, OnFault};
+use portcullis_core::finding::{Assessment, Report};
+use portcullis_core::plugins::Answer;
+use portcullis_core::policy::Detail;
+use portcullis_core::record::{Record, RecordedShadow};
+use portcullis_core::score::{Severity, Verdict};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn looks_on<T>(mut answer: Answer<T>, name: &str) -> Answer<T> {
+    answer.plugin.name = name.into();
+    answer.plugin.shadow = true;
+    answer
+}
+
+/// Beside `counting`, whoever is in `aside` looks on, once as a risk-calculator and once as a pattern.
+fn beside(mut counting: Scripted, aside: &[Said]) -> Scripted {
+    let (assessors, patterns) = (aside.to_vec(), aside.to_vec());
+    let (mut assess, mut detect) = (counting.assess, counting.detect);
+    counting.assess = Box::new(move |action, context| {
+        let asked = assessors.iter().map(|said| match said.fault {
+            Some((kind, policy)) => answer("aside", Err(fault(kind, policy))),
+            None => answer("aside", Ok(said.assessment.clone())),
+        });
+        assess(action, context).into_iter().chain(asked.map(|answer| looks_on(answer, "aside"))).collect()
+    });
+    counting.detect = Box::new(move |history, action, state| {
+        let asked = patterns.iter().map(|said| match said.fault {
+            Some((kind, policy)) => answer("watcher", Err(fault(kind, policy))),
+            None => answer("watcher", Ok(Report { detections: said.detections.clone(), state: Some(vec![7]) })),
+        });
+        detect(history, action, state).into_iter().chain(asked.map(|answer| looks_on(answer, "watcher"))).collect()
+    });
+    counting
+}
+
+/// All that came of a session: replies, records but for what looked on, the state but for its own.
+fn session(counting: &[Said], aside: &[Said]) -> (String, Vec<String>, Vec<u8>, Vec<u8>, String) {
+    let mut world = World::with(beside(super::properties::plugins(counting), aside));
+    world.bash("make it", "t1");
+    world.send(&post("Bash", json!({"command": "make it"}), "t1", json!({"stdout": "done", "stderr": ""})));
+    world.runs("make it", "t2");
+    world.send(&prompt("go on"));
+    let mut state = world.state();
+    state.agent.plugins.remove("watcher");
+    let (session, agent) = state.encode().unwrap();
+    let records = world.journal.iter().map(|record| Record { shadow: Vec::new(), ..record.clone() }.document()).collect();
+    (world.replies, records, session, agent, world.plugins.shown)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn who_looks_on_changes_nothing(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
+        prop_assert_eq!(session(&counting, &aside), session(&counting, &[]));
+    }
+
+    #[test]
+    fn what_would_have_been_is_never_looser(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
+        let mut world = World::with(beside(super::properties::plugins(&counting), &aside));
+        for record in world.bash("make it", "t1").records.iter().filter(|record| record.decision.is_some()) {
+            prop_assert_eq!(record.shadow.len(), 2 * aside.len());
+            for shadow in &record.shadow {
+                prop_assert!(shadow.would >= shadow.actual && shadow.actual.is_some(), "{shadow:?}");
+                prop_assert_eq!(shadow.reason.is_some(), shadow.would > shadow.actual);
+            }
+        }
+    }
+}
+
+fn shadows(assess: impl Fn(&Action) -> Answer<Assessment> + 'static) -> (Verdict, RecordedShadow) {
+    let mut world = World::default();
+    let mut counting = says(risk(100));
+    world.plugins.assess = Box::new(move |action, context| {
+        let mut answers = counting(action, context);
+        answers.push(looks_on(assess(action), "aside"));
+        answers
+    });
+    let sent = world.bash("make it", "t1");
+    (sent.verdict(), sent.records[0].shadow[0].clone())
+}
+
+/// What it would have done stands in the record: the verdict, why, its faults; each by itself.
+#[test]
+fn the_record_says_what_it_would_have_done() {
+    for (name, answered, would, reason, faults) in [
+        ("nothing", answer("a", Ok(Assessment::default())), Verdict::Allow, None, 0),
+        ("an objection", answer("a", Ok(rules(Verdict::Block, Severity::Medium))), Verdict::Block, Some("the rule says so"), 0),
+        (
+            "a fault",
+            answer("a", Err(fault(FaultKind::OutOfFuel, OnFault::Ask))),
+            Verdict::Ask,
+            Some("judge: out-of-fuel: it did not answer"),
+            1,
+        ),
+        (
+            "a fault that warns",
+            answer("a", Err(fault(FaultKind::Trap, OnFault::Warn))),
+            Verdict::Warn,
+            Some("judge: trap: it did not answer"),
+            1,
+        ),
+    ] {
+        let (verdict, shadow) = shadows(move |_| answered.clone());
+        assert_eq!((verdict, shadow.actual, shadow.would), (Verdict::Allow, Some(Verdict::Allow), Some(would)), "{name}");
+        assert_eq!((shadow.reason.as_deref(), shadow.faults.len()), (reason, faults), "{name}");
+        assert_eq!((shadow.plugin.name.as_str(), shadow.plugin.fuel), ("aside", 1000), "{name}");
+    }
+}
+
+/// A pattern that looks on is asked after an action too, keeps its own state, and answers nothing.
+#[test]
+fn a_pattern_looks_on_with_a_state_of_its_own() {
+    let mut world = World::default();
+    let mut detect = detects("make", vec![detection("loop", Severity::Critical, 1000, 1000)]);
+    world.plugins.detect = Box::new(move |history, action, state| {
+        let mut answers = detect(history, action, state);
+        for answer in &mut answers {
+            answer.plugin.name = "pattern".into();
+            answer.plugin.shadow = true;
+            answer.result = answer.result.clone().map(|report| Report { state: Some([state, &[1]].concat()), ..report });
+        }
+        answers
+    });
+    let before = world.bash("make it", "t1");
+    assert_eq!(before.records[0].shadow[0].detections, ["loop"]);
+    assert!(before.records[0].detections.is_empty() && before.records.len() == 1, "no intervention answers it");
+    let after = world.send(&post("Bash", json!({"command": "make it"}), "t1", json!({"stdout": "", "stderr": ""})));
+    let shadow = &after.records[0].shadow[0];
+    assert_eq!((shadow.actual, shadow.would, &shadow.plugin.name), (None, None, &"pattern".to_owned()));
+    assert_eq!(world.agent().plugins["pattern"], [1, 1]);
+}
+
+/// However little a journal is to hold, it keeps what looking on is for.
+#[test]
+fn a_short_journal_keeps_it() {
+    let mut world = World::default();
+    world.policy.detail = Detail::Error;
+    let mut counting = says(risk(100));
+    world.plugins.assess = Box::new(move |action, context| {
+        let mut answers = counting(action, context);
+        let mut aside = looks_on(answer("a", Ok(rules(Verdict::Block, Severity::Low))), "aside");
+        aside.log = vec!["debug: a".into(), "info: b".into()];
+        answers.push(aside);
+        answers
+    });
+    let record = world.bash("make it", "t1").records.remove(0);
+    assert!(record.plugins.is_empty());
+    assert_eq!((record.shadow[0].would, &record.shadow[0].plugin.log), (Some(Verdict::Block), &vec!["info: b".to_owned()]));
+}
