@@ -90,13 +90,15 @@ fn failures(site: &Site) -> Result<Vec<PathBuf>> {
     files.filter(|path: &Result<PathBuf>| path.as_ref().is_ok_and(|path| path.extension().is_some_and(|end| end == "failed"))).collect()
 }
 
+/// Seconds, bytes of memory, component, exit code, signal, what it complains.
+type Row = (&'static str, &'static str, Vec<u8>, Option<i32>, Option<i32>, &'static str);
+
 /// The process by itself: which limit ends it can be told by how it ends.
 fn limited() -> Result<()> {
     const GIB: &str = "1073741824";
     let site = Site::new("limited")?;
     let small = around(&large_data(0));
-    // Arguments, component, exit code, signal, what it complains.
-    let table: [(&str, &str, Vec<u8>, Option<i32>, Option<i32>, &str); 7] = [
+    let table: [Row; 7] = [
         ("20", GIB, small.clone(), Some(0), None, ""),
         ("1", GIB, around(&many_locals(400)), None, Some(24), ""),
         ("20", "100000000", around(&huge_function(1_000_000)), None, Some(6), "memory allocation of"),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+type Change = fn(&Place);
 type Work = fn(&[u8]) -> Result<Vec<u8>, CompileEnd>;
 
 const LIMITS: CompileLimits =
@@ -121,13 +122,13 @@ fn what_failed_is_tried_again_where_that_may_help() {
     let failing: Work = |_| Err(CompileEnd::Limit(CompileLimit::Wall(LIMITS.wall)));
     let more = CompileLimits { wall: Duration::from_secs(16), ..LIMITS };
     let less = CompileLimits { wall: Duration::from_secs(3), ..LIMITS };
-    let harm: fn(&Place) = |place| {
+    let harm: Change = |place| {
         let file = place.failures().remove(0);
         let mut bytes = fs::read(&file).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(file, bytes).unwrap();
     };
-    let table: [(&str, Option<CompileLimits>, bool, fn(&Place), usize); 6] = [
+    let table: [(&str, Option<CompileLimits>, bool, Change, usize); 6] = [
         ("as before", Some(LIMITS), false, |_| {}, 0),
         ("with less", Some(less), false, |_| {}, 0),
         ("with no time", None, false, |_| {}, 0),
