@@ -5,8 +5,10 @@ use portcullis_core::plugins::Plugins;
 use portcullis_core::score::Score;
 use portcullis_engine::{CodeCache, Engine, Kind};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -39,6 +41,15 @@ impl Place {
         let answer = set.assess(&action(), &context(), &no_details).remove(0);
         let score = answer.result.unwrap().risk.map(|risk| risk.score);
         (score, set.take_cache_events().into_iter().map(|event| event.reason).collect())
+    }
+
+    /// What the plugin's fault says when something happens between the look at its file and its turn.
+    fn fault(&self, happens: impl Fn(&Self)) -> String {
+        let engine = Engine::new(Some(CodeCache::new(&self.cache(), KEY))).unwrap();
+        let mut set = set(&engine, vec![file_entry("plugin", self.plugin())]);
+        drop(set.describe());
+        happens(self);
+        set.assess(&action(), &context(), &no_details).remove(0).result.unwrap_err().detail
     }
 
     /// Long enough for receipts, and twice, so that the second run wrote one and a third would use it.
@@ -115,6 +126,7 @@ fn a_receipt_holds_until_the_file_is_touched() {
 }
 
 type Harm = fn(&Place);
+type Which = fn(&Place) -> PathBuf;
 
 /// What is done to the cache, and what the complaint says of it.
 const HARMS: &[(&str, Harm, &str)] = &[
@@ -164,6 +176,15 @@ const HARMS: &[(&str, Harm, &str)] = &[
         },
         "not a file",
     ),
+    (
+        "code written to through another name",
+        |place| {
+            let away = place.folder.path().join("away");
+            fs::hard_link(place.file(".code"), &away).unwrap();
+            flip(&away, in_text);
+        },
+        "signature does not fit",
+    ),
     ("folder open to others", |place| fs::set_permissions(place.cache(), Permissions::from_mode(0o755)).unwrap(), "mode is 755"),
 ];
 
@@ -176,6 +197,75 @@ fn harm_is_noticed_told_and_mended() {
         let (score, complaints) = place.ask(KEY);
         assert_eq!(score, Some(Score::new(420)), "{name}");
         assert!(complaints.iter().any(|complaint| complaint.contains(says)), "{name}: {complaints:?}");
+    }
+}
+
+/// Only the superuser can give files away: for others there is nothing to find.
+#[test]
+fn what_belongs_to_another_user_is_not_used() {
+    const NOBODY: u32 = 65_534;
+    let table: [(&str, Which); 4] = [
+        ("code", |place| place.file(".code")),
+        ("tag", |place| place.file(".tag")),
+        ("card", |place| place.file(".card")),
+        ("folder", Place::cache),
+    ];
+    for (name, of) in table {
+        let place = Place::new();
+        place.settle();
+        // A receipt spares reading the tag.
+        if name == "tag" {
+            fs::remove_file(place.file(".card")).unwrap();
+        }
+        if let Err(error) = chown(of(&place), Some(NOBODY), None) {
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{name}");
+            return;
+        }
+        let (score, complaints) = place.ask(KEY);
+        assert_eq!(score, Some(Score::new(420)), "{name}");
+        assert!(complaints.iter().any(|complaint| complaint.contains("it belongs to user 65534")), "{name}: {complaints:?}");
+    }
+}
+
+/// Machine code comes from the cache alone, whatever its name is elsewhere.
+#[test]
+fn compiled_code_is_no_plugin() {
+    let place = Place::new();
+    place.settle();
+    fs::copy(place.file(".code"), place.plugin()).unwrap();
+    let told = place.fault(|_| {});
+    assert!(told.contains("it is not WebAssembly"), "{told}");
+}
+
+/// What was looked at is what is loaded: a file that takes its place in between is a fault, and is neither
+/// compiled nor waited for.
+#[test]
+fn a_file_that_is_swapped_after_it_was_looked_at_is_not_loaded() {
+    let table: [(Harm, &str); 4] = [
+        (|place| fs::write(place.plugin(), good(900)).unwrap(), "it changed while it was being loaded"),
+        (
+            |place| {
+                let other = place.folder.path().join("other.wasm");
+                fs::write(&other, good(900)).unwrap();
+                fs::rename(other, place.plugin()).unwrap();
+            },
+            "it changed while it was being loaded",
+        ),
+        (
+            |place| {
+                fs::remove_file(place.plugin()).unwrap();
+                assert!(Command::new("mkfifo").arg(place.plugin()).status().unwrap().success());
+            },
+            "it is not a file",
+        ),
+        (|place| fs::remove_file(place.plugin()).unwrap(), "No such file"),
+    ];
+    for (swap, says) in table {
+        let place = Place::new();
+        place.settle();
+        fs::remove_file(place.file(".code")).unwrap();
+        let told = place.fault(swap);
+        assert!(told.contains(says), "{told}");
     }
 }
 
