@@ -138,6 +138,7 @@ const NAMES: &[(&str, &str)] = &[
     ("portcullis_rule_false_positive_ratio", "gauge"),
     ("portcullis_rule_feedback_total", "counter"),
     ("portcullis_rule_objections_total", "counter"),
+    ("portcullis_shadow_total", "counter"),
     ("portcullis_since_timestamp_seconds", "gauge"),
     ("portcullis_unreviewed_total", "counter"),
 ];
