@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Longest input, in bytes.
-const LENGTH: usize = 96 * 1024;
+pub(crate) const LENGTH: usize = 96 * 1024;
 
 /// Signs of shells and of JSON, words that readers know, and odd characters.
 #[rustfmt::skip]

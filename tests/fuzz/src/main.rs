@@ -1,5 +1,5 @@
-//! Changed and spliced inputs for what reads hostile text: the shell reader, and the reading of a client's
-//! events with the facts that follow. A run takes a given time; it ends with 1 where an input makes a target
+//! Changed and spliced inputs for what reads hostile bytes: the shell reader, the reading of a client's
+//! events with the facts that follow, and what is read of a plugin's file before it is compiled. A run takes a given time; it ends with 1 where an input makes a target
 //! panic, take more steps than its length allows, or answer past its bounds. The input is then printed, as
 //! small as it could be made.
 //!
@@ -7,10 +7,11 @@
 //! given start of the random numbers (default: the time), which is printed so that a run can be had again.
 //!
 //! It looks for no coverage: the seeds in `seeds/`, one file each, hold every construct that the targets
-//! know, and changes recombine them.
+//! know, and changes recombine them. A component's seeds are the builtin plugins.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
 
 mod change;
+mod component;
 mod shell;
 mod wire;
 
@@ -25,8 +26,15 @@ use std::time::{Duration, Instant, SystemTime};
 /// Something that must hold for every input.
 type Check = fn(&[u8]) -> Result<(), String>;
 
+/// What inputs are made of.
+type Seeds = fn() -> Vec<&'static [u8]>;
+
 /// A target's name, its seeds and its check.
-const TARGETS: &[(&str, &[&[u8]], Check)] = &[("shell", shell::SEEDS, shell::check), ("wire", wire::SEEDS, wire::check)];
+const TARGETS: &[(&str, Seeds, Check)] = &[
+    ("shell", || shell::SEEDS.to_vec(), shell::check),
+    ("wire", || wire::SEEDS.to_vec(), wire::check),
+    ("component", component::seeds, component::check),
+];
 
 /// How often a failing input is made smaller.
 const SHRINKS: usize = 2000;
@@ -55,7 +63,7 @@ fn main() -> ExitCode {
     for (name, seeds, check) in
         TARGETS.iter().filter(|(name, ..)| wanted.targets.is_empty() || wanted.targets.iter().any(|want| want == name))
     {
-        failed |= !fuzz(name, seeds, *check, &wanted);
+        failed |= !fuzz(name, seeds().leak(), *check, &wanted);
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -70,7 +78,7 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
             "--seconds" => wanted.seconds = number("--seconds")?,
             "--start" => wanted.start = number("--start")?,
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
-            other => return Err(format!("there is no target `{other}`: the targets are `shell` and `wire`")),
+            other => return Err(format!("there is no target `{other}`: the targets are `shell`, `wire` and `component`")),
         }
     }
     Ok(wanted)

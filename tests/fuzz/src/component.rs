@@ -1,0 +1,43 @@
+//! What is read of a stranger's component before a process of its own compiles it: kind, imports, descriptor.
+//! All of it is shown to people, so none of it may hold what a terminal would obey.
+
+use portcullis_engine::{Inspection, Tier, inspect};
+
+/// What the inputs are made of: the builtin plugins, but for the few that are larger than any input.
+pub(crate) fn seeds() -> Vec<&'static [u8]> {
+    portcullis_builtin::ALL.iter().map(|builtin| builtin.bytes).filter(|bytes| bytes.len() <= crate::change::LENGTH).collect()
+}
+
+/// Longest of a text that is shown.
+const SHOWN: usize = 4096;
+
+/// What must hold for every file.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
+    match inspect(bytes) {
+        Err(error) => one_line("the error", &error.to_string()),
+        Ok(found) => holds(&found, bytes.len()),
+    }
+}
+
+fn holds(found: &Inspection, length: usize) -> Result<(), String> {
+    if u64::try_from(length) != Ok(found.size) {
+        return Err(format!("{length} bytes are told as {}", found.size));
+    }
+    if let Some(told) = &found.descriptor {
+        let texts = [("name", &told.name), ("version", &told.version), ("kind", &told.kind)];
+        texts.into_iter().filter(|(_, text)| !text.is_empty()).try_for_each(|(what, text)| one_line(what, text))?;
+    }
+    let refused = found.imports.iter().any(|import| import.tier == Tier::Refused);
+    match found.granted() {
+        Ok(()) if refused => Err("an import is refused, yet all of them are granted".to_owned()),
+        Err(error) => one_line("the refusal", &error.to_string()),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn one_line(what: &str, text: &str) -> Result<(), String> {
+    if text.is_empty() || text.len() > SHOWN || text.chars().any(char::is_control) {
+        return Err(format!("{what} is no line of at most {SHOWN} bytes: {text:?}"));
+    }
+    Ok(())
+}
