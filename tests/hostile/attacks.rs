@@ -66,6 +66,7 @@ const FUEL: &str = "out-of-fuel";
 const MEMORY: &str = "out-of-memory";
 const LARGE: &str = "output-too-large";
 const BAD: &str = "bad-value";
+const DECLINED: &str = "declined";
 const TRAP: &str = "trap";
 const STACK: &str = "stack-overflow";
 const GRANT: &str = "missing-grant";
@@ -83,6 +84,7 @@ pub static ATTACKS: &[Attack] = &[
     text("fills-all-memory", "fills 62 MiB in one instruction", FUEL, "units of fuel"),
     text("floods-the-log", "writes log lines in a loop", FUEL, "units of fuel").spends_fuel(),
     text("floods-the-log-by-size", "writes log lines of 60,000 escapes in a loop", FUEL, "units of fuel").spends_fuel(),
+    text("asks-for-past-steps", "asks the host for past steps in a loop", FUEL, "units of fuel").spends_fuel(),
     text("sleeps", "asks the host to wake it in 1,000 hours", "", "").is_judged("allow"),
     // Depth.
     text("recurses", "calls itself without end", STACK, "recursed too deep"),
@@ -110,9 +112,12 @@ pub static ATTACKS: &[Attack] = &[
     text("answers-from-beyond-its-memory", "answers a text that ends outside its memory", BAD, "out of bounds"),
     text("answers-around-the-end-of-memory", "answers a text past the last address", BAD, "out of bounds"),
     text("answers-an-odd-address", "answers from an address that is not aligned", BAD, "pointer"),
+    text("answers-a-list-at-an-odd-address", "answers a list at an address that is not aligned", BAD, "pointer"),
     text("answers-outside-its-memory", "answers from outside its memory", BAD, "pointer"),
     text("answers-a-case-that-is-none", "answers neither a result nor an error", BAD, "discriminant"),
     text("answers-into-its-own-answer", "answers a list that overlaps itself", "", "").is_judged("allow"),
+    text("prepares-too-much", "prepares 1 MiB and a byte", LARGE, "at most 1048576"),
+    text("says-nothing-but-escapes", "says that it failed, in 900 escapes", DECLINED, "\\u{1b}"),
     // Doors.
     text("wants-sockets", "imports sockets", GRANT, "open network connections"),
     text("wants-the-web", "imports web requests", GRANT, "web requests"),
