@@ -19,10 +19,10 @@ pub const DESCRIPTOR_SECTION: &str = "portcullis-descriptor";
 /// The descriptor is read by people and by `plugin list`; more is no description.
 const DESCRIPTOR_BYTES: usize = 64 << 10;
 
-/// Components nest in components; toolchains stay below 8. The reader keeps a frame for each.
+/// Components nest in components; toolchains nest a few. The reader keeps a frame for each.
 const MOST_NESTED: u32 = 32;
 
-/// Imports, and exports: the largest world of WASI has 60.
+/// Imports, and exports: all interfaces of WASI 0.2 are some 30.
 const MOST_NAMES: usize = 256;
 
 /// The most of a stranger's words that a reason repeats.
