@@ -30,7 +30,7 @@ const COMPLAINT_BYTES: u64 = 4096;
 const CHECK_BYTES: u64 = 32;
 const MIB: u64 = 1 << 20;
 
-/// For a person who waits, and for what is done in advance: CPython as a component takes 10 s on two cores.
+/// For a person who waits, and for what is done in advance.
 const PATIENT: CompileLimits =
     CompileLimits { wall: Duration::from_secs(60), cpu_seconds: 120, memory_bytes: 2048 * MIB, output_bytes: 256 * MIB };
 /// All files that one hook compiles have so much time together: half of what a client waits.
@@ -62,8 +62,6 @@ impl Processes {
         let deadline = Instant::now() + limits.wall;
         let mut child = self.start(limits).map_err(|error| CompileEnd::Unavailable(unavailable(&error)))?;
         let said = talk(&mut child, component, limits, deadline);
-        // It has ended, mostly. What it may have started ends here too.
-        let _gone = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let status = child.wait().map_err(|error| CompileEnd::Unavailable(unavailable(&error)))?;
         let (answer, complaint) = said?;
         if status.success() { Ok(answer) } else { Err(ended(status, &complaint, limits)) }
@@ -138,7 +136,7 @@ fn talk(child: &mut Child, component: &[u8], limits: &CompileLimits, deadline: I
             Ok((answer, complaint.join().unwrap_or_default()))
         });
         if talked.is_err() {
-            // Its pipes close with it, and so the threads here end.
+            // It was not waited for yet, so the group is still its own. Its pipes close with it, and so the threads here end.
             let _gone = kill_process_group(group, Signal::KILL);
         }
         talked
