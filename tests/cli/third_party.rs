@@ -186,9 +186,15 @@ fn shown(site: &Site, plugin: &Path) -> Result<()> {
         "{line}"
     );
     let inspected = site.output(&["plugin", "inspect", &path])?;
-    for part in
-        ["risk-calculator", "built for portcullis:plugin@0.1.0", "protect-migrations 0.1.0: Asks before", "blake3", "it can be loaded"]
-    {
+    for part in [
+        "[plugins.protect_migrations.grants]\n",
+        "  clocks = true\n",
+        "risk-calculator",
+        "built for portcullis:plugin@0.1.0",
+        "protect-migrations 0.1.0: Asks before",
+        "blake3",
+        "it can be loaded",
+    ] {
         ensure!(inspected.contains(part), "`plugin inspect` does not say {part:?}: {inspected}");
     }
     let inspection: Value = serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;

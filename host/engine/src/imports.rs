@@ -42,7 +42,24 @@ impl Import {
             .find(|(prefix, _)| interface.starts_with(prefix))
             .map_or("use an interface of a host other than this one", |(_, words)| words)
     }
+
+    /// The line of a plugin's table of grants that would give it more than an answer without effect; none where
+    /// nothing can be granted.
+    #[must_use]
+    pub fn grant(&self) -> Option<&'static str> {
+        if self.tier != Tier::Inert {
+            return None;
+        }
+        GRANTS.iter().find(|(prefix, _)| self.name.starts_with(prefix)).map(|(_, line)| *line)
+    }
 }
+
+const GRANTS: &[(&str, &str)] = &[
+    ("wasi:cli/environment@", "environment = [\"VARIABLE\"]"),
+    ("wasi:filesystem/", "directories = [\"~/FOLDER\"]"),
+    ("wasi:clocks/", "clocks = true"),
+    ("wasi:random/", "random = \"system\""),
+];
 
 const WISHES: &[(&str, &str)] = &[
     ("portcullis:plugin/host", "write to its log and look up past steps"),
@@ -102,6 +119,22 @@ mod tests {
             assert_eq!(import.tier, tier, "{name}");
             let told = import.wants().contains(words) || (words == "another host" && import.wants().contains("other than this one"));
             assert!(told, "{name}: {}", import.wants());
+        }
+    }
+
+    #[test]
+    fn tells_what_could_be_granted() {
+        let table = [
+            ("wasi:cli/environment@0.2.6", Some("environment = [\"VARIABLE\"]")),
+            ("wasi:cli/exit@0.2.6", None),
+            ("wasi:clocks/wall-clock@0.2.0", Some("clocks = true")),
+            ("wasi:filesystem/preopens@0.2.3", Some("directories = [\"~/FOLDER\"]")),
+            ("wasi:random/random@0.3.0", None),
+            ("wasi:sockets/tcp@0.2.0", None),
+            ("portcullis:plugin/host@0.1.0", None),
+        ];
+        for (name, line) in table {
+            assert_eq!(Import::of(name).grant(), line, "{name}");
         }
     }
 }

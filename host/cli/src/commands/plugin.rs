@@ -8,7 +8,7 @@ use crate::places::Places;
 use crate::runtime::Reviewer;
 use anyhow::{Context, Result};
 use portcullis_core::text::one_line;
-use portcullis_engine::{Description, Inspection, LoadError, Source, Tier, inspect, read_component};
+use portcullis_engine::{Description, Import, Inspection, LoadError, Source, Tier, inspect, read_component};
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
@@ -111,11 +111,38 @@ fn show(file: &Path, as_json: bool) -> Result<u8> {
     let inspection = read_component(file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
     if as_json {
         let refused = inspection.granted().err().map(|error| error.to_string());
-        paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused })));
+        paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })));
         return Ok(0);
     }
     paint::print(&inspected(&inspection, inspection.granted()));
+    paint::print(&grantable(&inspection, file));
     Ok(0)
+}
+
+/// The lines that would grant what a component asks for, each once.
+fn grants(inspection: &Inspection) -> Vec<&'static str> {
+    let mut lines: Vec<&str> = inspection.imports.iter().filter_map(Import::grant).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// What its owner would write to give it more than answers without effect.
+fn grantable(inspection: &Inspection, file: &Path) -> String {
+    let lines = grants(inspection);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let stem = file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
+    let mut text =
+        "what it imports may be all that its language brings along; to give it more than answers without effect, write of these\n\
+                    what it needs into config.toml:\n"
+            .to_owned();
+    let _ = writeln!(text, "  [plugins.{stem}.grants]");
+    for line in lines {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
 }
 
 fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String {

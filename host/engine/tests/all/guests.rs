@@ -128,10 +128,14 @@ impl Workshop for Here {
     }
 }
 
+/// An engine that compiles files in the test's own process.
+pub(crate) fn compiling(engine: &Engine) -> Engine {
+    engine.clone().compile_in(Arc::new(Here))
+}
+
 /// A set without a wall clock.
 pub(crate) fn set(engine: &Engine, entries: Vec<Entry>) -> PluginSet {
-    PluginSet::new(engine.clone().compile_in(Arc::new(Here)), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None })
-        .expect("usable names")
+    PluginSet::new(compiling(engine), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None }).expect("usable names")
 }
 
 pub(crate) fn action() -> Action {

@@ -1,6 +1,6 @@
 //! Fuel and the wall clock.
 
-use crate::guests::{NOTHING, action, assessor, builtin_entry, component, context, file_entry, good, no_details, reader, risk};
+use crate::guests::{NOTHING, action, assessor, builtin_entry, compiling, component, context, file_entry, good, no_details, reader, risk};
 use portcullis_core::action::Facts;
 use portcullis_core::decide::decide;
 use portcullis_core::fault::FaultKind;
@@ -24,7 +24,7 @@ fn entry(name: &'static str, wat: &str, fuel: u64) -> Entry {
 }
 
 fn set(entries: Vec<Entry>, backstop: Option<Duration>) -> PluginSet {
-    PluginSet::new(Engine::new(None).unwrap(), reader(), entries, ReviewClock { now_ms: 1, backstop }).unwrap()
+    PluginSet::new(compiling(&Engine::new(None).unwrap()), reader(), entries, ReviewClock { now_ms: 1, backstop }).unwrap()
 }
 
 #[test]
