@@ -128,15 +128,15 @@ fn granted() -> Result<()> {
         let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME).cloned());
         plugin.map(|plugin| plugin["uses"].clone()).unwrap_or_default()
     };
-    ask("1")?.says(&["missing-grant"])?;
+    ask("1")?.says(&["read 'entity not found' false"])?;
     ensure!(uses(&record()?).is_null(), "without a grant: {}", record()?);
     // A project grants nothing, whoever trusts it.
     fs::create_dir_all(site.project().join(".portcullis"))?;
     fs::write(site.project().join(".portcullis/config.toml"), &grants)?;
-    ask("2")?.says(&["missing-grant"])?;
+    ask("2")?.says(&["read 'entity not found' false"])?;
     fs::remove_dir_all(site.project().join(".portcullis"))?;
     site.write("config.toml", &grants)?;
-    ask("3")?.says(&["read \"of the project\" false \"\""])?;
+    ask("3")?.says(&["read 'of the project' false ''"])?;
     let used = uses(&record()?);
     let read = json!({ "grant": "directories", "what": "/project/a.txt", "count": 2, "bytes": 14 });
     let out =
@@ -188,7 +188,7 @@ fn shown(site: &Site, plugin: &Path) -> Result<()> {
     let inspected = site.output(&["plugin", "inspect", &path])?;
     for part in [
         "[plugins.protect_migrations.grants]\n",
-        "  clocks = true\n",
+        "  environment = [\"VARIABLE\"]\n",
         "risk-calculator",
         "built for portcullis:plugin@0.1.0",
         "protect-migrations 0.1.0: Asks before",

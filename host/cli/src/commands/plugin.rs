@@ -134,10 +134,9 @@ fn grantable(inspection: &Inspection, file: &Path) -> String {
         return String::new();
     }
     let stem = file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
-    let mut text =
-        "what it imports may be all that its language brings along; to give it more than answers without effect, write of these\n\
-                    what it needs into config.toml:\n"
-            .to_owned();
+    let mut text = "what it imports may be all that its language brings along; if it needs more than answers without effect, write the\n\
+                    lines that it needs into config.toml:\n"
+        .to_owned();
     let _ = writeln!(text, "  [plugins.{stem}.grants]");
     for line in lines {
         let _ = writeln!(text, "  {line}");

@@ -164,8 +164,8 @@ fn needed(pattern: &str) -> String {
             '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' => None,
             c => Some(c),
         };
-        // What may be left out is not needed.
-        let optional = matches!(rest.peek(), Some('*' | '?' | '{'));
+        // What may be left out is not needed, however many signs say so: `a+*`.
+        let optional = rest.clone().take_while(|c| "*+?{".contains(*c)).any(|c| c != '+');
         run.extend(literal.filter(|_| !optional));
         if literal.is_none() || optional || rest.peek() == Some(&'+') {
             keep_longer(&mut longest, &mut run);

@@ -70,6 +70,16 @@ fn words() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
 }
 
+/// Found by the property below.
+#[test]
+fn what_may_be_left_out_is_not_looked_for() {
+    for (pattern, text) in [("a+*", ""), ("ba+?", "ba"), ("a+{0}", ""), ("a++*b", "b")] {
+        let Ok(code) = compile(&format!("{text:?}.matches(r'''{pattern}''')")) else { continue };
+        let wanted = crate::evaluate::regex(pattern).expect("it was checked").is_match(text);
+        assert_eq!(ask(code).0, Ok(wanted), "{pattern} in {text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
