@@ -137,13 +137,14 @@ fn granted() -> Result<()> {
     fs::remove_dir_all(site.project().join(".portcullis"))?;
     site.write("config.toml", &grants)?;
     ask("3")?.says(&["read 'of the project' false ''"])?;
-    let used = uses(&record()?);
+    let newest = record()?;
+    let used = uses(&newest);
     let read = json!({ "grant": "directories", "what": "/project/a.txt", "count": 2, "bytes": 14 });
     let out =
         used.as_array().is_some_and(|uses| uses.iter().any(|one| one["refused"].as_str().is_some_and(|why| why.contains("leads out"))));
     ensure!(used.to_string().contains("/project/a.txt") && out, "expected {read} and a refusal: {used}");
-    let explained = site.output(&["explain"])?;
-    ensure!(explained.contains("directories: `/project/a.txt`") && explained.contains("leads out of the folder"), "{explained}");
+    let explained = site.output(&["explain", newest["id"].as_str().unwrap_or_default()])?;
+    ensure!(explained.contains("directories: `/project/a.txt`") && explained.contains("refused, it leads out"), "{explained}");
     site.verify()
 }
 

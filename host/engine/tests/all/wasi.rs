@@ -194,6 +194,8 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
                 std::fs::rename(&spare, &file).unwrap();
                 // Renaming one name of a file to another name of it does nothing.
                 let _ = std::fs::remove_file(&spare);
+                // Without a pause the file system lets the reader in after the same one of the three each time.
+                std::thread::sleep(std::time::Duration::from_millis(1));
                 swaps += 1;
             }
             swaps
@@ -214,7 +216,7 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
     done.store(true, Ordering::Relaxed);
     let swaps = swapping.join().unwrap();
     let read = seen.keys().any(|found| found.contains("alpha"));
-    assert!(swaps > 100 && read && seen.len() > 1, "{swaps} swaps, {seen:?}");
+    assert!(swaps > 50 && read && seen.len() > 1, "{swaps} swaps, {seen:?}");
 }
 
 #[test]
