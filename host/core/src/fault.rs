@@ -36,6 +36,8 @@ named! {
         CompileLimit => "compile-limit",
         /// It was not run, because the review's time was up.
         NotRun => "not-run",
+        /// It failed too often, so it was not run.
+        Held => "held",
         /// What the agent's client sent cannot be read.
         BadInput => "bad-input",
         /// The journal or the session's state cannot be read or written.
@@ -44,6 +46,17 @@ named! {
         Configuration => "configuration",
         /// A defect of ours.
         Internal => "internal",
+    }
+}
+
+impl FaultKind {
+    /// The mildest that it may mean, whatever its source's policy: a plugin that is held must not be out of the way.
+    #[must_use]
+    pub const fn least(self) -> OnFault {
+        match self {
+            Self::Held => OnFault::Ask,
+            _ => OnFault::Warn,
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! the same input always gives the same bytes.
 
 pub mod action;
+pub mod breaker;
 pub mod counterfactual;
 pub mod decide;
 pub mod event;

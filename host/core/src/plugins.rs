@@ -34,7 +34,7 @@ impl Identity {
     /// A fault of this plugin.
     #[must_use]
     pub fn fault(&self, kind: FaultKind, detail: impl Into<String>) -> Fault {
-        Fault { source: self.name.clone(), kind, detail: detail.into(), policy: self.on_fault }
+        Fault { source: self.name.clone(), kind, detail: detail.into(), policy: self.on_fault.max(kind.least()) }
     }
 }
 

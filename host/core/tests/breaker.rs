@@ -1,0 +1,181 @@
+//! The circuit breaker by table: a letter a review, and what is known after it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use portcullis_core::breaker::{Breaker, BreakerPolicy, Change, Waits, counts};
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::plugins::Identity;
+use proptest::prelude::*;
+
+const DIGEST: &str = "d1";
+const SECOND: u64 = 1000;
+const BEGIN: u64 = 1_700_000_000_000;
+
+fn fault(kind: FaultKind) -> Fault {
+    Fault { source: "slow".into(), kind, detail: "words".into(), policy: OnFault::Ask }
+}
+
+/// One review a letter, a second apart: `f` fails, `.` answers, `m` misses a grant, `n` does not come to its turn;
+/// a digit waits that many minutes. What holds it is not asked: it runs whenever a letter says so.
+fn told(letters: &str, policy: &BreakerPolicy) -> String {
+    let (mut known, mut now, mut told): (Option<Breaker>, u64, Vec<String>) = (None, BEGIN, Vec::new());
+    for letter in letters.chars() {
+        if let Some(minutes) = letter.to_digit(10) {
+            now += u64::from(minutes) * 60 * SECOND;
+            continue;
+        }
+        now += SECOND;
+        if let Some(waits) = known.as_ref().and_then(|known| known.holds(DIGEST, now)) {
+            told.push(if waits == Waits::ForAPerson { "Q" } else { "h" }.to_owned());
+            continue;
+        }
+        let fault = match letter {
+            'f' => Some(fault(FaultKind::Trap)),
+            'm' => Some(fault(FaultKind::MissingGrant)),
+            'n' => Some(fault(FaultKind::NotRun)),
+            _ => None,
+        };
+        let (after, change) = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, policy);
+        known = after;
+        told.push(match (change, &known) {
+            (Some(change), Some(Breaker { waits: Some(Waits::Until(time)), .. })) => {
+                format!("{}{}", change.as_str(), (time - now) / SECOND)
+            }
+            (Some(change), _) => change.as_str().to_owned(),
+            (None, Some(known)) => known.faults.to_string(),
+            (None, None) => "-".to_owned(),
+        });
+    }
+    told.join(" ")
+}
+
+#[test]
+fn reviews_in_a_row() {
+    let usual = BreakerPolicy::default();
+    let quick = BreakerPolicy { faults: 1, back_off_ms: 60 * SECOND, quarantine_after: 2 };
+    let never = BreakerPolicy { faults: 0, ..usual };
+    let patient = BreakerPolicy { quarantine_after: 0, ..usual };
+    let table: [(&str, &BreakerPolicy, &str); 13] = [
+        ("...", &usual, "- - -"),
+        ("ff.", &usual, "1 2 -"),
+        ("ff.ff.", &usual, "1 2 - 1 2 -"),
+        ("fff", &usual, "1 2 held60"),
+        ("fff..", &usual, "1 2 held60 h h"),
+        ("ffnfn", &usual, "1 2 2 held60 h"),
+        ("mmmm", &usual, "- - - -"),
+        ("fff1.ff", &usual, "1 2 held60 resumed 1 2"),
+        ("fff1.fff", &usual, "1 2 held60 resumed 1 2 held120"),
+        ("fff1f2f4f8f", &usual, "1 2 held60 held120 held240 held480 quarantined"),
+        ("fff1f2f4f8f9.", &usual, "1 2 held60 held120 held240 held480 quarantined Q"),
+        ("f1f9", &quick, "held60 quarantined"),
+        ("ffffff", &never, "- - - - - -"),
+    ];
+    for (letters, policy, expected) in table {
+        assert_eq!(told(letters, policy), expected, "{letters}");
+    }
+    let long = ["fff1f2f4f8f", &"99".repeat(2), "f", &"9".repeat(4), "f"].concat();
+    assert!(!told(&long, &patient).contains("quarantined"), "{}", told(&long, &patient));
+    let forgiven = ["fff1", &".".repeat(20), "fff"].concat();
+    assert!(told(&forgiven, &usual).ends_with("- 1 2 held60"), "{}", told(&forgiven, &usual));
+    let remembered = ["fff1", &".".repeat(19), "fff"].concat();
+    assert!(told(&remembered, &usual).ends_with("held120"), "{}", told(&remembered, &usual));
+}
+
+#[test]
+fn it_waits_at_most_a_day_whatever_the_clock_did() {
+    let policy = BreakerPolicy { faults: 1, back_off_ms: u64::MAX, quarantine_after: 0 };
+    let (known, change) = Breaker::after(None, DIGEST, Some(&fault(FaultKind::Timeout)), BEGIN, &policy);
+    let known = known.unwrap();
+    assert_eq!((change, known.waits), (Some(Change::Held), Some(Waits::Until(BEGIN + 24 * 60 * 60 * SECOND))));
+    let table =
+        [(DIGEST, BEGIN, true), (DIGEST, BEGIN + 24 * 60 * 60 * SECOND, false), (DIGEST, BEGIN - 60 * SECOND, false), ("d2", BEGIN, false)];
+    for (digest, now, held) in table {
+        assert_eq!(known.holds(digest, now).is_some(), held, "{digest} {now}");
+    }
+}
+
+#[test]
+fn another_file_begins_anew() {
+    let policy = BreakerPolicy { faults: 2, ..BreakerPolicy::default() };
+    let (known, _) = Breaker::after(None, DIGEST, Some(&fault(FaultKind::Trap)), BEGIN, &policy);
+    let (other, change) = Breaker::after(known.as_ref(), "d2", Some(&fault(FaultKind::Trap)), BEGIN, &policy);
+    assert_eq!((other.map(|other| (other.digest, other.faults)), change), (Some(("d2".to_owned(), 1)), None));
+}
+
+#[test]
+fn words() {
+    let policy = BreakerPolicy { quarantine_after: 3, ..BreakerPolicy::default() };
+    let mut known = None;
+    let mut words = Vec::new();
+    for turn in 0..5 {
+        let now = BEGIN + turn * 3600 * SECOND;
+        (known, _) = Breaker::after(known.as_ref(), DIGEST, Some(&fault(FaultKind::OutOfFuel)), now, &policy);
+        let breaker = known.as_ref().unwrap();
+        words.extend(breaker.waits.map(|waits| breaker.why("slow", waits)));
+    }
+    assert_eq!(
+        words,
+        [
+            "it is not run, since it failed 3 times in a row (at last `out-of-fuel`: words); it is tried again by itself, and at once after \
+             `portcullis plugin release slow`",
+            "it is not run, since it went on failing after it had been held once (at last `out-of-fuel`: words); it is tried again by itself, \
+             and at once after `portcullis plugin release slow`",
+            "it is not run, since it went on failing after it had been held twice (at last `out-of-fuel`: words); it is in quarantine until \
+             its file changes, or until a person runs `portcullis plugin release slow`",
+        ]
+    );
+}
+
+#[test]
+fn a_held_plugin_is_never_a_mild_fault() {
+    for on_fault in OnFault::ALL {
+        let plugin =
+            Identity { name: "slow".into(), version: "1".into(), digest: DIGEST.into(), on_fault: *on_fault, foreign: true, shadow: false };
+        assert_eq!(plugin.fault(FaultKind::Held, "why").policy, (*on_fault).max(OnFault::Ask), "{on_fault}");
+        assert_eq!(plugin.fault(FaultKind::Trap, "why").policy, *on_fault, "{on_fault}");
+    }
+}
+
+#[test]
+fn only_what_went_wrong_while_it_ran_counts() {
+    let not: Vec<&str> = FaultKind::ALL.iter().filter(|kind| !counts(**kind)).map(|kind| kind.as_str()).collect();
+    let rest = [
+        "missing-grant",
+        "bad-settings",
+        "load-failed",
+        "compile-limit",
+        "not-run",
+        "held",
+        "bad-input",
+        "store",
+        "configuration",
+        "internal",
+    ];
+    assert_eq!(not, rest);
+}
+
+proptest! {
+    /// Whatever comes, and whatever the clock does, it is held for a time that ends or for a person, and one that
+    /// answers from now on is free again in the end.
+    #[test]
+    fn it_comes_free(letters in "[f.nm]{0,60}", steps in proptest::collection::vec(0_u64..1 << 40, 60), faults in 0_u32..6, after in 0_u32..6) {
+        let policy = BreakerPolicy { faults, back_off_ms: 60 * SECOND, quarantine_after: after };
+        let (mut known, mut now) = (None::<Breaker>, 0_u64);
+        for (letter, step) in letters.chars().zip(steps) {
+            now = if step % 7 == 0 { now / 2 } else { now.saturating_add(step) };
+            if known.as_ref().is_some_and(|known| known.holds(DIGEST, now).is_some()) { continue }
+            let fault = (letter == 'f').then(|| fault(FaultKind::Trap));
+            known = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, &policy).0;
+        }
+        let waits = known.as_ref().and_then(|known| known.holds(DIGEST, now));
+        prop_assert!(faults > 0 || waits.is_none());
+        prop_assert!(after > 0 || waits != Some(Waits::ForAPerson));
+        if waits != Some(Waits::ForAPerson) {
+            now = now.saturating_add(25 * 60 * 60 * SECOND);
+            for _ in 0..20 {
+                prop_assert!(known.as_ref().is_none_or(|known| known.holds(DIGEST, now).is_none()));
+                known = Breaker::after(known.as_ref(), DIGEST, None, now, &policy).0;
+            }
+            prop_assert_eq!(known, None);
+        }
+    }
+}
