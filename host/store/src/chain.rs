@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn no_two_sets_of_columns_have_one_seal() {
-        let keys = Keys { seal: [1; 32], anchor: [2; 32], start: [3; 32], grant: [4; 32], work: [5; 32] };
+        let keys = Keys { seal: [1; 32], anchor: [2; 32], start: [3; 32], grant: [4; 32], work: [5; 32], breaker: [6; 32] };
         let with = |at, step, first: Option<&'static str>, second: Option<&'static str>| {
             let mut texts = [None; 7];
             (texts[0], texts[1]) = (first.map(str::as_bytes), second.map(str::as_bytes));

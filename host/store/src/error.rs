@@ -127,6 +127,22 @@ pub enum StoreError {
         /// Which exception, if that can be told, and what was seen.
         reason: String,
     },
+    /// What is known of a plugin that failed was changed or added by something that does not hold the key.
+    #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from outside: run `portcullis plugin release {}`", Shown(.path), Line(.plugin), Line(.plugin))]
+    ForgedBreaker {
+        /// The database.
+        path: PathBuf,
+        /// The plugin.
+        plugin: String,
+    },
+    /// What is known of a plugin that failed cannot be kept.
+    #[error("the failures of the plugin `{}` cannot be kept: {reason}", Line(.plugin))]
+    BadBreaker {
+        /// Its name.
+        plugin: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// An exception that cannot be kept or spent.
     #[error("the exception `{}` cannot be used: {reason}", Line(.id))]
     BadGrant {
@@ -193,6 +209,12 @@ pub enum CommitError {
     Spent {
         /// Its id.
         id: String,
+    },
+    /// Something else is known by now of a plugin that failed; take a new snapshot.
+    #[error("more is known by now of the failures of the plugin `{}`: review again on a new snapshot", Line(.plugin))]
+    Learned {
+        /// The plugin.
+        plugin: String,
     },
     /// The store failed.
     #[error(transparent)]

@@ -14,7 +14,7 @@ use crate::error::{Line, StoreError};
 use crate::record::{NewRecord, Stored};
 use crate::seal::{Keys, Seal};
 use crate::store::{Commit, Store};
-use crate::writer::Writer;
+use crate::writer::{Overtaken, Writer};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use std::path::Path;
@@ -56,9 +56,6 @@ pub struct Granted {
     /// have expired.
     pub ended: Option<(GrantEnd, u64)>,
 }
-
-/// The id of an exception that is not live any more.
-pub(crate) struct Ended(pub(crate) String);
 
 const MOST_LIVE: usize = 64;
 const MOST_DOCUMENT: usize = 64 << 10;
@@ -142,7 +139,7 @@ impl Store {
 
 impl Writer<'_> {
     /// Ends the exceptions that count once; the others only have to be live still.
-    pub(crate) fn spend(&self, session: &str, commit: &Commit) -> Result<Result<(), Ended>, StoreError> {
+    pub(crate) fn spend(&self, session: &str, commit: &Commit) -> Result<Result<(), Overtaken>, StoreError> {
         let Some(first) = commit.spend.first() else { return Ok(Ok(())) };
         let Some(at) = commit.records.iter().map(|record| record.at).max() else {
             return Err(StoreError::BadGrant { id: first.clone(), reason: "it is spent without a record: commit one with it" });
@@ -151,7 +148,7 @@ impl Writer<'_> {
         for id in &commit.spend {
             let fits = |grant: &&Grant| grant.id == *id && grant.session.as_deref().is_none_or(|only| only == session);
             match live.iter().find(fits) {
-                None => return Ok(Err(Ended(id.clone()))),
+                None => return Ok(Err(Overtaken::Grant(id.clone()))),
                 Some(grant) if grant.once => self.end_grant(grant, GrantEnd::Spent, at)?,
                 Some(_) => {}
             }

@@ -26,6 +26,7 @@
 
 mod anchors;
 mod aside;
+mod breakers;
 mod chain;
 mod error;
 mod grants;
@@ -45,6 +46,7 @@ mod writer;
 
 pub use anchors::{Anchor, Standing};
 pub use aside::set_aside;
+pub use breakers::{BreakerChange, Breakers};
 pub use chain::{Hash, Start, hex};
 pub use error::{CommitError, StoreError};
 pub use grants::{Grant, GrantEnd, Granted};

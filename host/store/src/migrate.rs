@@ -4,8 +4,8 @@
 //! whoever is killed leaves the old format or the new one, each whole. A new database goes the same way,
 //! from format 1 up, so that there is one description of each table.
 //!
-//! Format 2 only adds: a process of the version before, that had the database open while it was migrated,
-//! still commits what a reader of format 2 takes.
+//! Formats 2 and 3 only add: a process of a version before, that had the database open while it was migrated,
+//! still commits what a reader of ours takes.
 
 use crate::error::StoreError;
 use crate::home::Home;
@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 
 /// The newest format that this version reads and the only one it writes.
-pub(crate) const FORMAT: i64 = 2;
+pub(crate) const FORMAT: i64 = 3;
 
 /// In `states`, the part '' holds a session's head, 's' its state, 'a' and a name an agent's; they are
 /// one table so that a commit touches one leaf.
@@ -56,11 +56,20 @@ CREATE TABLE work (
 CREATE INDEX work_due ON work (due_at);
 ";
 
+/// What is known of plugins that failed.
+const FORMAT_3: &str = "
+CREATE TABLE breakers (
+    plugin TEXT NOT NULL PRIMARY KEY, document TEXT NOT NULL, seal BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
+/// What each format adds to the one before it.
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
+
 /// Brings an empty database to our format.
 pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
-    transaction.execute_batch(FORMAT_1)?;
-    transaction.execute_batch(FORMAT_2)?;
+    STEPS.iter().try_for_each(|step| transaction.execute_batch(step))?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }
@@ -88,9 +97,9 @@ pub(crate) fn migrate(home: &Home, connection: &mut Connection) -> Result<(), St
 fn step(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
-    if format(&transaction, path)? == 1 {
-        transaction.execute_batch(FORMAT_2).map_err(named)?;
-        transaction.pragma_update(None, "user_version", FORMAT).map_err(named)?;
-    }
+    // Another process may have been faster.
+    let done = usize::try_from(format(&transaction, path)?).unwrap_or_default();
+    STEPS.iter().skip(done).try_for_each(|step| transaction.execute_batch(step)).map_err(named)?;
+    transaction.pragma_update(None, "user_version", FORMAT).map_err(named)?;
     transaction.commit().map_err(named)
 }

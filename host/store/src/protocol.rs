@@ -1,8 +1,8 @@
 //! How parallel hooks of one session come to one history without waiting for each other's reviews.
 //!
-//! Review on a snapshot; if the session moved meanwhile, or an exception that the review relied on
-//! ended, review once more; if it moved again, review
-//! under the write lock. So a review runs at most three times, and the third cannot be overtaken.
+//! Review on a snapshot; if the session moved meanwhile, an exception that the review relied on ended, or
+//! more is known of a plugin that failed, review once more; if that happened again, review under the write
+//! lock. So a review runs at most three times, and the third cannot be overtaken.
 
 use crate::error::{CommitError, StoreError};
 use crate::record::Stored;
@@ -45,7 +45,7 @@ impl Store {
             let Draft { commit, value } = review(&snapshot)?;
             match self.commit(&snapshot, commit) {
                 Ok(stored) => return Ok(Committed { value, stored, attempts }),
-                Err(CommitError::Moved { .. } | CommitError::Spent { .. }) => {}
+                Err(CommitError::Moved { .. } | CommitError::Spent { .. } | CommitError::Learned { .. }) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }

@@ -16,6 +16,7 @@ pub(crate) struct Keys {
     pub(crate) start: Hash,
     pub(crate) grant: Hash,
     pub(crate) work: Hash,
+    pub(crate) breaker: Hash,
 }
 
 impl Keys {
@@ -26,6 +27,7 @@ impl Keys {
             start: home.derive_key("portcullis 2026 journal start"),
             grant: home.derive_key("portcullis 2026 grant seal"),
             work: home.derive_key("portcullis 2026 work seal"),
+            breaker: home.derive_key("portcullis 2026 breaker seal"),
         }
     }
 }

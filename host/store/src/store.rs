@@ -3,14 +3,15 @@
 //! All writes of a commit (states, records, anchor, spent exceptions, work, the session's head) are one
 //! transaction.
 
+use crate::breakers::{self, BreakerChange, Breakers};
 use crate::error::{CommitError, StoreError};
-use crate::grants::{self, Ended, Grant};
+use crate::grants::{self, Grant};
 use crate::home::{Home, PATIENCE};
 use crate::outbox::NewWork;
 use crate::record::{NewRecord, Stored};
 use crate::schema::{self, Missing};
 use crate::seal::Keys;
-use crate::writer::Writer;
+use crate::writer::{Overtaken, Writer};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ pub struct Snapshot {
     pub agent: Option<Vec<u8>>,
     /// The exceptions that are live and hold for this session. Their time is the reviewer's to check.
     pub grants: Vec<Grant>,
+    /// What is known of plugins that failed.
+    pub breakers: Breakers,
 }
 
 /// What a review leaves behind.
@@ -56,6 +59,8 @@ pub struct Commit {
     pub spend: Vec<String>,
     /// Work to be kept with it.
     pub work: Vec<NewWork>,
+    /// What is known from now on of plugins that failed, at most one change for each.
+    pub breakers: Vec<BreakerChange>,
 }
 
 /// The database of a home.
@@ -114,14 +119,17 @@ impl Store {
     ///
     /// # Errors
     /// [`CommitError::Moved`] when it moved, [`CommitError::Spent`] when an exception that the review relied
-    /// on is no longer live: nothing was written. Otherwise as for [`Store::append`].
+    /// on is no longer live, [`CommitError::Learned`] when more is known of a plugin: nothing was written. Otherwise as for [`Store::append`].
     pub fn commit(&mut self, snapshot: &Snapshot, commit: Commit) -> Result<Vec<Stored>, CommitError> {
         self.write(|writer| {
             let found = head(&writer.transaction, &snapshot.session_id).map_err(|error| writer.named(&error))?;
             if found != snapshot.head {
                 return Err(CommitError::Moved { session: snapshot.session_id.clone(), expected: snapshot.head, found });
             }
-            writer.commit(snapshot, commit)?.map_err(|Ended(id)| CommitError::Spent { id })
+            writer.commit(snapshot, commit)?.map_err(|overtaken| match overtaken {
+                Overtaken::Grant(id) => CommitError::Spent { id },
+                Overtaken::Breaker(plugin) => CommitError::Learned { plugin },
+            })
         })
     }
 
@@ -140,7 +148,10 @@ impl Store {
             let snapshot = snapshot(&writer.transaction, writer.keys, writer.path, session, agent)?;
             let (commit, value) = review(&snapshot)?;
             // Nobody else can have ended it, so it never was in the snapshot.
-            let foreign = |Ended(id)| StoreError::BadGrant { id, reason: "it is not live in this session" };
+            let foreign = |overtaken| match overtaken {
+                Overtaken::Grant(id) => StoreError::BadGrant { id, reason: "it is not live in this session" },
+                Overtaken::Breaker(plugin) => StoreError::BadBreaker { plugin, reason: "they are not as the snapshot says" },
+            };
             Ok((writer.commit(&snapshot, commit)?.map_err(foreign)?, value))
         })
     }
@@ -254,6 +265,7 @@ pub(crate) fn agent_part(agent: Option<&str>) -> String {
 fn snapshot(connection: &Connection, keys: &Keys, path: &Path, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
     let mut snapshot = states(connection, session, agent).map_err(|error| StoreError::database(path, &error))?;
     snapshot.grants = grants::live(connection, keys, path)?;
+    snapshot.breakers = breakers::all(connection, keys, path)?;
     snapshot.grants.retain(|grant| grant.session.as_deref().is_none_or(|only| only == session));
     Ok(snapshot)
 }
@@ -261,7 +273,8 @@ fn snapshot(connection: &Connection, keys: &Keys, path: &Path, session: &str, ag
 fn states(connection: &Connection, session: &str, agent: Option<&str>) -> rusqlite::Result<Snapshot> {
     let agent = agent.filter(|name| !name.is_empty());
     let (session_id, agent_id) = (session.to_owned(), agent.map(str::to_owned));
-    let mut snapshot = Snapshot { session_id, agent_id, head: 0, session: None, agent: None, grants: Vec::new() };
+    let mut snapshot =
+        Snapshot { session_id, agent_id, head: 0, session: None, agent: None, grants: Vec::new(), breakers: Breakers::new() };
     let mut parts = connection.prepare("SELECT part, head, state FROM states WHERE session = ?1 AND part IN ('', 's', ?2)")?;
     let mut rows = parts.query(params![session, agent_part(agent)])?;
     while let Some(row) = rows.next()? {

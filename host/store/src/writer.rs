@@ -2,7 +2,6 @@
 
 use crate::chain::{self, Anchored, Columns, Head};
 use crate::error::StoreError;
-use crate::grants::Ended;
 use crate::record::{NewRecord, Stored};
 use crate::seal::Keys;
 use crate::store::{Commit, HEAD, SESSION, Snapshot, agent_part};
@@ -16,16 +15,25 @@ pub(crate) struct Writer<'a> {
     pub(crate) keys: &'a Keys,
 }
 
+/// What a review relied on and is no longer so, by its id or name.
+pub(crate) enum Overtaken {
+    Grant(String),
+    Breaker(String),
+}
+
 impl Writer<'_> {
     pub(crate) fn named(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::database(self.path, error)
     }
 
     /// What an error of either kind leaves is for the caller to roll back.
-    pub(crate) fn commit(&self, snapshot: &Snapshot, commit: Commit) -> Result<Result<Vec<Stored>, Ended>, StoreError> {
+    pub(crate) fn commit(&self, snapshot: &Snapshot, commit: Commit) -> Result<Result<Vec<Stored>, Overtaken>, StoreError> {
         let agent = snapshot.agent_id.as_deref();
-        if let Err(ended) = self.spend(&snapshot.session_id, &commit)? {
-            return Ok(Err(ended));
+        if let Err(overtaken) = self.spend(&snapshot.session_id, &commit)? {
+            return Ok(Err(overtaken));
+        }
+        if let Err(overtaken) = self.put_breakers(&commit)? {
+            return Ok(Err(overtaken));
         }
         self.put_states(snapshot, &commit).map_err(|error| self.named(&error))?;
         for work in &commit.work {

@@ -149,7 +149,7 @@ fn databases_that_are_refused() {
         (
             "newer",
             |path| sqlite(path, "PRAGMA user_version = 7"),
-            "was written by a newer portcullis (format 7, this one reads up to 2): upgrade",
+            "was written by a newer portcullis (format 7, this one reads up to 3): upgrade",
         ),
         ("no such format", |path| sqlite(path, "PRAGMA user_version = -3"), "is damaged (there is no format -3)"),
         ("without its tables", |path| renew(path, "PRAGMA user_version = 2; CREATE TABLE t (x)"), "is damaged (no such table: states"),

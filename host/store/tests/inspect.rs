@@ -81,9 +81,9 @@ type Case = (&'static str, fn(&Path), &'static str);
 #[test]
 fn whatever_stands_there_stays_as_it_is() {
     let table: [Case; 16] = [
-        ("whole", |_| {}, "format 2, 5 records, 5 left"),
-        ("without a log", without_log, "format 2, 5 records, 5 left"),
-        ("without shared memory", |home| fs::remove_file(home.join("journal.db-shm")).unwrap(), "format 2, 5 records, 5 left"),
+        ("whole", |_| {}, "format 3, 5 records, 5 left"),
+        ("without a log", without_log, "format 3, 5 records, 5 left"),
+        ("without shared memory", |home| fs::remove_file(home.join("journal.db-shm")).unwrap(), "format 3, 5 records, 5 left"),
         ("format 1", old, "format 1, 9 records, 9 left"),
         (
             "format 1, other key",
@@ -99,7 +99,7 @@ fn whatever_stands_there_stays_as_it_is() {
                 without_log(home);
                 overwrite(home, 36, &[0, 0, 0, 9]);
             },
-            "format 2, 5 records, damaged",
+            "format 3, 5 records, damaged",
         ),
         ("newer", |home| sql(home, "PRAGMA user_version = 9"), "was written by a newer portcullis (format 9, this one reads up to 2)"),
         ("something else", |home| sql(home, "PRAGMA user_version = 0"), "it is a database of something else"),

@@ -1,11 +1,12 @@
-//! From format 1, as the version before wrote it, to ours. `format-1` is the home of a process that was
-//! killed: six records in the database, three more in its log.
+//! From older formats, as the versions before wrote them, to ours. `format-1` is the home of a process that was
+//! killed: six records in the database, three more in its log. `format-2` is another: three records in the
+//! database; three more, an exception with its record and waiting work in its log.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use common::{answer, answers, orders, record, spawn};
-use portcullis_store::{Commit, Durability, Flaw, Home, Store, StoreError};
+use portcullis_store::{BreakerChange, Commit, Durability, Flaw, Home, Store, StoreError};
 use rusqlite::{Connection, params};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,12 +15,16 @@ use std::time::Duration;
 
 const RECORDS: u64 = 9;
 
-/// A copy of the old home; `log` says whether its log comes along.
+/// A copy of the home of format 1; `log` says whether its log comes along.
 fn old_home(folder: &Path, name: &str, log: bool) -> PathBuf {
+    home_of(1, folder, name, log)
+}
+
+fn home_of(format: i64, folder: &Path, name: &str, log: bool) -> PathBuf {
     let root = folder.join(name);
     fs::create_dir(&root).unwrap();
     fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).unwrap();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format-1");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/format-{format}"));
     for file in ["key", "journal.db", "journal.db-wal"] {
         if log || !file.ends_with("-wal") {
             fs::write(root.join(file), fs::read(from.join(file)).unwrap()).unwrap();
@@ -62,8 +67,28 @@ fn all_is_there_and_goes_on() {
         assert_eq!(store.snapshot("first", None).unwrap().grants, [grant]);
         assert!(store.enqueue(&common::work("k")).unwrap());
         drop(store);
-        assert_eq!(format(&root), 2);
+        assert_eq!(format(&root), 3);
         assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 2);
+    }
+}
+
+#[test]
+fn exceptions_and_work_of_format_2_are_there() {
+    for (log, records, exceptions) in [(true, 7, vec![common::grant("g")]), (false, 3, Vec::new())] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = home_of(2, folder.path(), "home", log);
+        let mut store = open(&root).unwrap();
+        let found = store.verify(|_| {}).unwrap();
+        assert_eq!((found.records, found.first_bad, found.pruned, found.beside), (records, None, None, None));
+        let first = store.snapshot("first", None).unwrap();
+        assert_eq!((first.head, first.grants.clone(), first.breakers.len()), (if log { 3 } else { 2 }, exceptions, 0));
+        assert_eq!(store.work_due(100).unwrap(), log);
+        let learned = BreakerChange { plugin: "slow".into(), before: None, after: Some("1".into()) };
+        store.commit(&first, Commit { breakers: vec![learned], ..common::commit("next") }).unwrap();
+        assert_eq!(store.breakers().unwrap().len(), 1);
+        drop(store);
+        assert_eq!(format(&root), 3);
+        assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 1);
     }
 }
 
@@ -71,7 +96,6 @@ fn all_is_there_and_goes_on() {
 #[test]
 fn a_migrated_database_has_the_tables_of_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
-    let old = old_home(folder.path(), "old", true);
     let new = folder.path().join("new");
     let tables = |root: &Path| -> Vec<(String, String)> {
         open(root).unwrap();
@@ -79,7 +103,10 @@ fn a_migrated_database_has_the_tables_of_a_new_one() {
         let mut statement = db.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name").unwrap();
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
     };
-    assert_eq!(tables(&old), tables(&new));
+    for format in [1, 2] {
+        let old = home_of(format, folder.path(), &format.to_string(), true);
+        assert_eq!(tables(&old), tables(&new), "{format}");
+    }
 }
 
 #[test]
@@ -155,7 +182,7 @@ fn migrator() {
 #[test]
 fn killed_while_migrating() {
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut formats = [0; 2];
+    let mut formats = [0; 3];
     for round in 0..12_u64 {
         let folder = tempfile::tempdir().unwrap();
         let homes: Vec<_> = (0..HOMES).map(|n| old_home(folder.path(), &n.to_string(), round.is_multiple_of(2))).collect();
@@ -172,12 +199,13 @@ fn killed_while_migrating() {
             let mut store = open(root).unwrap();
             assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
             if acknowledged.contains(&n.to_string()) {
-                assert_eq!(found, 2, "home {n}");
+                assert_eq!(found, 3, "home {n}");
                 assert!(store.record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
             }
         }
     }
-    assert!(formats[0] > 0 && formats[1] > 0, "the processes were killed too early or too late to test anything: {formats:?}");
+    assert_eq!(formats[1], 0, "a migration stopped half-way");
+    assert!(formats[0] > 0 && formats[2] > 0, "the processes were killed too early or too late to test anything: {formats:?}");
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl Model {
             session: self.sessions.get(session).cloned(),
             agent: self.agents.get(&(session.into(), agent.map(Into::into))).cloned(),
             grants: Vec::new(),
+            breakers: std::collections::BTreeMap::new(),
         }
     }
 

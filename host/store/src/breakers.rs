@@ -1,0 +1,117 @@
+//! What is known of plugins that failed: a row each, whose document is the caller's.
+//!
+//! A review gets the rows with its snapshot and changes them with its commit, if they are still as it found
+//! them: so hooks of different sessions that run the same plugin all count. A row is sealed with the home's key;
+//! one that we did not write is an error until a person releases the plugin. That a row was removed does not
+//! show: the plugin is run again then, which is what it is there for.
+
+use crate::error::StoreError;
+use crate::record::{NewRecord, Stored};
+use crate::seal::{Keys, Seal};
+use crate::store::{Commit, Store};
+use crate::writer::{Overtaken, Writer};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is known of plugins that failed: documents by the plugin's name.
+pub type Breakers = BTreeMap<String, String>;
+
+/// What a review makes of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BreakerChange {
+    /// The plugin's name, not empty.
+    pub plugin: String,
+    /// The document that the review found, if there was one.
+    pub before: Option<String>,
+    /// What takes its place, at most 4 KiB; none removes it.
+    pub after: Option<String>,
+}
+
+const MOST_DOCUMENT: usize = 4096;
+
+impl Store {
+    /// What is known of plugins that failed.
+    ///
+    /// # Errors
+    /// It was changed from outside, or the database cannot be read.
+    pub fn breakers(&self) -> Result<Breakers, StoreError> {
+        all(&self.connection, &self.keys, &self.path)
+    }
+
+    /// Forgets what is known of a plugin, whoever wrote it, and appends the records that say so. None when
+    /// nothing is known of it: nothing is written then.
+    ///
+    /// # Errors
+    /// As for [`Store::append`].
+    pub fn release(&mut self, plugin: &str, records: Vec<NewRecord>) -> Result<Option<Vec<Stored>>, StoreError> {
+        self.write(|writer| {
+            let removed = writer.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]);
+            match removed.map_err(|error| writer.named(&error))? {
+                0 => Ok(None),
+                _ => writer.append(None, None, records).map(Some),
+            }
+        })
+    }
+}
+
+impl Writer<'_> {
+    /// Makes the changes of a commit, unless one of them was overtaken.
+    pub(crate) fn put_breakers(&self, commit: &Commit) -> Result<Result<(), Overtaken>, StoreError> {
+        for change in &commit.breakers {
+            let BreakerChange { plugin, before, after } = change;
+            let select = "SELECT document, seal FROM breakers WHERE plugin = ?1";
+            let found = self.transaction.query_row(select, [plugin], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)));
+            let found = found.optional().map_err(|error| self.named(&error))?;
+            if let Some((document, code)) = &found
+                && !seal(self.keys, plugin, document).is(code)
+            {
+                return Err(forged(self.path, plugin));
+            }
+            if found.map(|(document, _)| document) != *before {
+                return Ok(Err(Overtaken::Breaker(plugin.clone())));
+            }
+            self.put_breaker(plugin, after.as_deref())?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn put_breaker(&self, plugin: &str, document: Option<&str>) -> Result<(), StoreError> {
+        let bad = |reason| Err(StoreError::BadBreaker { plugin: plugin.to_owned(), reason });
+        let done = match document {
+            _ if plugin.is_empty() => return bad("it needs a name"),
+            Some(document) if document.len() > MOST_DOCUMENT => return bad("what is known of it is longer than 4 KiB"),
+            Some(document) => {
+                let code = seal(self.keys, plugin, document).finish();
+                self.transaction.execute("INSERT OR REPLACE INTO breakers VALUES (?1, ?2, ?3)", params![plugin, document, code])
+            }
+            None => self.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]),
+        };
+        done.map(drop).map_err(|error| self.named(&error))
+    }
+}
+
+/// All of them, each checked. Mostly there are none.
+pub(crate) fn all(connection: &Connection, keys: &Keys, path: &Path) -> Result<Breakers, StoreError> {
+    let named = |error: rusqlite::Error| StoreError::database(path, &error);
+    let mut statement = connection.prepare("SELECT plugin, document, seal FROM breakers").map_err(named)?;
+    let mut rows = statement.query([]).map_err(named)?;
+    let mut all = Breakers::new();
+    while let Some(row) = rows.next().map_err(named)? {
+        let (plugin, document): (String, String) = (row.get(0).map_err(named)?, row.get(1).map_err(named)?);
+        let code: Vec<u8> = row.get(2).map_err(named)?;
+        if !seal(keys, &plugin, &document).is(&code) {
+            return Err(forged(path, &plugin));
+        }
+        all.insert(plugin, document);
+    }
+    Ok(all)
+}
+
+fn seal(keys: &Keys, plugin: &str, document: &str) -> Seal {
+    Seal::new(&keys.breaker).bytes(Some(plugin.as_bytes())).bytes(Some(document.as_bytes()))
+}
+
+fn forged(path: &Path, plugin: &str) -> StoreError {
+    StoreError::ForgedBreaker { path: path.to_owned(), plugin: plugin.to_owned() }
+}
