@@ -14,6 +14,7 @@
 
 mod backstop;
 mod bindings;
+mod breakers;
 mod cache;
 mod check;
 mod compile;
@@ -40,6 +41,7 @@ mod to_wit;
 mod wasi;
 mod world;
 
+pub use breakers::{Asked, Hold};
 pub use cache::{CacheEvent, CodeCache, Swept};
 pub use compile::{CompileEnd, CompileLimit, CompileLimits, Workshop, compile_here};
 pub use engine::{Engine, EngineError, STACK_BYTES};

@@ -1,6 +1,7 @@
 //! The plugins of a review: ours first, then files, each by name; each answer checked, each failure named.
 
 use crate::backstop::{Backstop, Part, Whose};
+use crate::breakers::{Asked, Breakers, Hold};
 use crate::check::RENDERED_BYTES;
 use crate::compile::Workshop;
 use crate::engine::{Engine, EngineError};
@@ -52,6 +53,8 @@ pub struct PluginSet {
     readings: Option<Readings>,
     /// Files that are no plugin were reported in this review.
     strangers_told: bool,
+    /// Which files are not run in this review, and what became of the others.
+    breakers: Breakers,
 }
 
 /// A plugin, for people.
@@ -115,6 +118,7 @@ impl PluginSet {
             patterns: None,
             readings: None,
             strangers_told: false,
+            breakers: Breakers::default(),
         })
     }
 
@@ -123,11 +127,23 @@ impl PluginSet {
         self.engine = self.engine.clone().compile_in(workshop);
     }
 
-    /// A new review begins at `now_ms`: the guests' time starts anew.
+    /// A new review begins at `now_ms`: the guests' time starts anew, and nothing is held.
     pub fn begin(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.backstop.begin();
         self.strangers_told = false;
+        self.breakers.begin();
+    }
+
+    /// In this review these files are not run; each is a fault.
+    pub fn hold(&mut self, held: Vec<Hold>) {
+        self.breakers.hold(held);
+    }
+
+    /// What became of the files that were run in this review.
+    #[must_use]
+    pub fn asked(&self) -> &[Asked] {
+        self.breakers.asked()
     }
 
     /// Asks these pattern plugins alone.
@@ -178,12 +194,8 @@ impl PluginSet {
         let at = self.position(name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
         let slot = self.slots.all().get_mut(at)?;
-        Some(Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None }.take(
-            slot,
-            self.backstop.part(Whose::Ours),
-            ask,
-            from_wit::rendered,
-        ))
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None, breakers: &self.breakers };
+        Some(turn.take(slot, self.backstop.part(Whose::Ours), ask, from_wit::rendered))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
@@ -218,7 +230,7 @@ impl PluginSet {
         ask: impl Fn(&str, &Loaded, &mut Store<State>) -> Said<W>,
         accept: impl Fn(W) -> Result<T, Failure>,
     ) -> Vec<Answer<T>> {
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details };
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details, breakers: &self.breakers };
         let (engine, patterns) = (&self.engine, &self.patterns);
         let asked = |slot: &mut Slot| match slot.kind(engine) {
             Some(Kind::Pattern) if patterns.as_ref().is_some_and(|names| !names.contains(&slot.entry.name)) => false,
@@ -239,6 +251,7 @@ impl PluginSet {
             }
         }
         self.strangers_told = true;
+        answers.iter().for_each(|answer| self.breakers.note(answer));
         answers
     }
 
@@ -252,7 +265,7 @@ impl PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
         turn.take(&mut self.reader, self.backstop.part(Whose::Ours), ask, reading::reading).result
     }
 
@@ -322,9 +335,11 @@ impl Plugins for PluginSet {
         };
         let at = self.position(name, Kind::Intervention)?;
         let slot = self.slots.all().get_mut(at)?;
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None };
+        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
         let whose = if is_file(&slot.entry) { Whose::File { waiting: 1 } } else { Whose::Ours };
-        Some(turn.take(slot, self.backstop.part(whose), ask, from_wit::response))
+        let answer = turn.take(slot, self.backstop.part(whose), ask, from_wit::response);
+        self.breakers.note(&answer);
+        Some(answer)
     }
 }
 
@@ -334,6 +349,7 @@ struct Turn<'a> {
     now_ms: u64,
     answer_bytes: usize,
     details: &'a Details<'a>,
+    breakers: &'a Breakers,
 }
 
 impl Turn<'_> {
@@ -357,6 +373,9 @@ impl Turn<'_> {
         ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
         accept: impl FnOnce(W) -> Result<T, Failure>,
     ) -> Called<T> {
+        if let Some(held) = self.breakers.held(&slot.identity()) {
+            return Called::failed(held);
+        }
         if part.is_over() {
             return Called::not_run();
         }

@@ -9,6 +9,7 @@
 )]
 
 mod answers;
+mod breakers;
 mod cache;
 mod compiling;
 mod guests;
