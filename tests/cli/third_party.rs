@@ -5,6 +5,8 @@
 
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
+#[path = "third_party/breaker.rs"]
+mod breaker;
 mod common;
 #[path = "third_party/shadow.rs"]
 mod shadow;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
+        trial("third party: one that keeps failing is held, tried again, left to a person", breaker::breaker),
+        trial("third party: no fault of hooks that run at once is lost", breaker::parallel),
         trial("third party: a plugin that looks on is compared and does not count", shadow::looks_on),
         trial("third party: only what judges can look on", shadow::refused),
     ];
@@ -239,7 +243,7 @@ fn inert() -> Result<()> {
     Ok(())
 }
 
-/// The default asks a person; what is configured counts; beside it and after it all is as it was.
+/// The default asks a person; what is configured counts, where no breaker holds it; beside it and after it all is as it was.
 fn hostile(guest: &Hostile) -> Result<()> {
     let site = Site::new(guest.name)?;
     install(&site, &built(guest.name)?, guest.name)?;
@@ -250,7 +254,7 @@ fn hostile(guest: &Hostile) -> Result<()> {
         (Some("warn"), Answer::Told, "warn"),
     ] {
         if let Some(policy) = policy {
-            site.write("config.toml", format!("[plugins.{}]\non_fault = \"{policy}\"\n", guest.name))?;
+            site.write("config.toml", format!("[breaker]\nfaults = 0\n[plugins.{}]\non_fault = \"{policy}\"\n", guest.name))?;
         }
         let reply = site.hook(&site.calls("hostile").bash(verdict, "ls"))?;
         ensure!(reply.answer == answer, "on_fault {policy:?}: {reply:?}");
@@ -296,7 +300,13 @@ fn build() -> Result<PathBuf> {
     let sdk = plugins.join("sdk").to_string_lossy().into_owned();
     lay_example(&plugins.join("examples/rust"), &scratch.path().join("example"), &sdk)?;
     let (stranger, complainer) = (voice::stranger(), voice::complainer());
-    let spoken = [("does-nothing", INERT), ("stranger", stranger.as_str()), ("complainer", complainer.as_str()), ("curious", CURIOUS)];
+    let spoken = [
+        ("does-nothing", INERT),
+        ("stranger", stranger.as_str()),
+        ("complainer", complainer.as_str()),
+        ("curious", CURIOUS),
+        (breaker::NAME, breaker::BODY),
+    ];
     for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain(spoken) {
         lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }

@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
+mod breakers;
 mod client;
 mod commands;
 mod completeness;

@@ -17,8 +17,8 @@ use portcullis_core::policy::Mode;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_engine::{
-    CodeCache, Engine, Entry, Folder, Grants, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting, SettingValue,
-    Source,
+    CodeCache, Engine, Entry, Folder, Grants, Hold, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting,
+    SettingValue, Source,
 };
 use portcullis_store::{Home, NewRecord};
 use std::num::NonZeroUsize;
@@ -151,6 +151,7 @@ impl Reviewer {
         details: &dyn Fn(u64) -> Option<StepDetail>,
     ) -> Reviewed {
         self.plugins.begin(now);
+        self.plugins.hold(around.held.to_vec());
         let home = around.home.unwrap_or(&self.person);
         let before = matches!(event.kind, EventKind::BeforeTool(_));
         self.config.policy.guarded = match &self.places {
@@ -183,6 +184,8 @@ pub struct Circumstances<'a> {
     pub home: Option<&'a str>,
     /// What a person allowed.
     pub exceptions: &'a [Exception],
+    /// Plugin files that are not run.
+    pub held: &'a [Hold],
     /// What of the protection is not whole, a sentence each.
     pub unwhole: &'a [String],
     /// Calls that only the client's transcript shows.

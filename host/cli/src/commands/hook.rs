@@ -4,6 +4,7 @@
 //! where one can be. The answer leaves only when its record is durable, with one write.
 
 use super::metrics;
+use crate::breakers;
 use crate::client::claude::handlers::Invocation;
 use crate::client::claude::put_back;
 use crate::completeness;
@@ -142,8 +143,8 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
     let mut store = Store::open(&home, durability).map_err(|error| store_fault(&error))?;
     let mut unwhole = Vec::new();
     if matches!(event.kind, EventKind::SessionStart { .. }) {
-        let newest = store.newest_at().map_err(|error| store_fault(&error))?;
-        unwhole = health::unwhole(places, &home, &mut reviewer, Path::new(&event.cwd), newest, now);
+        let journal = health::Journal::read(&store).map_err(|error| store_fault(&error))?;
+        unwhole = health::unwhole(places, &home, &mut reviewer, Path::new(&event.cwd), &journal, now);
     }
     let lookup = OnceCell::new();
     let agent = event.agent.as_deref();
@@ -157,16 +158,18 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
-        let around = Circumstances { exceptions: &exceptions, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
+        let held = breakers::holds(&snapshot.breakers, now);
+        let around = Circumstances { exceptions: &exceptions, held: &held, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
         let mut reviewed = reviewer.review(event, state, now, &around, &details);
         if let Some(record) = reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review) {
             // Beside what a replay gives again: how long the agent waited, up to the commit.
             record.details.insert(metrics::REVIEW_US.into(), micros(begun).into());
         }
+        let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
-        let records = reviewed.records.iter().map(to_store).collect();
+        let records = reviewed.records.iter().chain(&learned.records).map(to_store).collect();
         let (session_state, agent_state) = (Some(session_state), Some(agent_state));
-        let commit = Commit { session_state, agent_state, records, spend: reviewed.spent, work: Vec::new() };
+        let commit = Commit { session_state, agent_state, records, spend: reviewed.spent, work: Vec::new(), breakers: learned.changes };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
     let waits = store.checkpoint_due() || store.work_due(now).unwrap_or(false);

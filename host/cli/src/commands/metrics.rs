@@ -7,7 +7,9 @@
 mod count;
 mod text;
 
+use super::hook::now;
 use super::replay;
+use crate::breakers;
 use crate::config::Config;
 use crate::health;
 use crate::paint;
@@ -15,6 +17,7 @@ use crate::places::Places;
 use crate::recording;
 use anyhow::{Context, Result};
 use count::Metrics;
+use portcullis_core::breaker::Waits;
 use portcullis_core::event::EventKind;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_store::{Filter, Home};
@@ -48,7 +51,10 @@ fn of_journal() -> Result<Metrics> {
     let home = Home::open(&places.state)?;
     let mut metrics = Metrics::new(Config::load(&places, Some(&home))?.max_review_time_ms);
     let mut problem = None;
-    super::audit::open()?.query(&Filter::default(), |stored| {
+    let store = super::audit::open()?;
+    let state = |waits| if waits == Waits::ForAPerson { "quarantined" } else { "held" };
+    metrics.held = breakers::held(&store.breakers()?, now()).into_iter().map(|held| (held.name, state(held.waits))).collect();
+    store.query(&Filter::default(), |stored| {
         match serde_json::from_str::<Record>(&stored.record.document) {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => metrics.add(&record),

@@ -1,12 +1,15 @@
 //! `portcullis plugin`: what is loaded, and what a component is and wants, without running it.
 
 pub mod compare;
+mod release;
 
+use crate::breakers::{self, Held};
 use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::runtime::Reviewer;
 use anyhow::{Context, Result};
+use portcullis_core::breaker::Waits;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Description, Import, Inspection, LoadError, Source, Tier, inspect, read_component};
 use portcullis_store::Home;
@@ -24,6 +27,8 @@ pub enum Command {
     },
     /// Show what plugins that look on would have done
     Compare(compare::Arguments),
+    /// Have a plugin run again that is held for its failures; a person has to confirm it
+    Release(release::Arguments),
     /// Show what a component is and what it asks for; runs none of it
     Inspect {
         /// The component
@@ -38,6 +43,7 @@ pub fn run(command: &Command) -> Result<u8> {
     match command {
         Command::List { json } => list(*json),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Release(arguments) => release::run(arguments),
         Command::Inspect { file, json } => show(file, *json),
     }
 }
@@ -49,19 +55,26 @@ fn list(as_json: bool) -> Result<u8> {
     let folder = config.plugins_dir.display().to_string();
     let mut reviewer = Reviewer::installed(&places, &home, config, &[], super::hook::now())?;
     let descriptions = reviewer.plugins.describe();
+    let held = breakers::held(&super::audit::open()?.breakers()?, super::hook::now());
     if as_json {
-        let plugins: Vec<_> = descriptions.iter().map(description_json).collect();
+        let plugins: Vec<_> = descriptions.iter().map(|description| description_json(description, of(description, &held))).collect();
         paint::print(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
         return Ok(0);
     }
     for description in &descriptions {
-        paint::print(&description_line(description));
+        paint::print(&description_line(description, of(description, &held)));
     }
     paint::print(&format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too"))));
     Ok(0)
 }
 
-fn description_line(description: &Description) -> String {
+/// What holds the plugin, if its file is still the one that failed.
+fn of<'a>(description: &Description, held: &'a [Held]) -> Option<&'a Held> {
+    let digest = description.inspection.as_ref().ok().map(|inspection| inspection.digest.as_str());
+    held.iter().find(|held| held.name == description.name && Some(held.breaker.digest.as_str()) == digest)
+}
+
+fn description_line(description: &Description, held: Option<&Held>) -> String {
     let origin = match &description.source {
         Source::Builtin { .. } => "builtin".to_owned(),
         Source::File(path) => path.display().to_string(),
@@ -72,7 +85,7 @@ fn description_line(description: &Description) -> String {
             let version = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.version, 16)).unwrap_or_default();
             let about = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.description, 120)).unwrap_or_default();
             format!(
-                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n",
+                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n{}",
                 paint::bold(format!("{:<20}", one_line(&description.name, 40))),
                 inspection.kind,
                 version,
@@ -80,7 +93,8 @@ fn description_line(description: &Description) -> String {
                 description.on_fault,
                 paint::dim(origin),
                 "",
-                paint::dim(about)
+                paint::dim(about),
+                held.map(held_line).unwrap_or_default()
             )
         }
         Err(error) => format!(
@@ -91,14 +105,23 @@ fn description_line(description: &Description) -> String {
     }
 }
 
-fn description_json(description: &Description) -> serde_json::Value {
+fn held_line(held: &Held) -> String {
+    let state = match held.waits {
+        Waits::Until(time) => format!("held until {} UTC", paint::time(time)),
+        Waits::ForAPerson => "in quarantine".to_owned(),
+    };
+    format!("{:20} {}\n", "", paint::bad(format!("{state}: {}", one_line(&held.breaker.why(&held.name, held.waits), 400))))
+}
+
+fn description_json(description: &Description, held: Option<&Held>) -> serde_json::Value {
     let source = match &description.source {
         Source::Builtin { .. } => json!("builtin"),
         Source::File(path) => json!(path),
     };
+    let held = held.map(|held| json!({ "waits": held.waits, "breaker": held.breaker }));
     match &description.inspection {
         Ok(inspection) => {
-            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "inspection": inspection })
+            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "inspection": inspection, "held": held })
         }
         Err(error) => {
             json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "error": error.to_string() })

@@ -2,6 +2,7 @@
 //!
 //! It is asked again and again while a person works: it looks at files, makes nothing, and never fails.
 
+use crate::breakers;
 use crate::commands::hook::now;
 use crate::config::Config;
 use crate::health::{self, Glance};
@@ -9,6 +10,7 @@ use crate::paint;
 use crate::pause;
 use crate::places::Places;
 use portcullis_core::action::Totals;
+use portcullis_core::breaker::Waits;
 use portcullis_core::policy::Mode;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
@@ -91,12 +93,21 @@ fn stand(folder: &Path) -> Stand {
         Glance::Weak(why) => return Stand::Weak(why),
         Glance::Well => {}
     }
+    if let Some(name) = quarantined(&home) {
+        return Stand::Weak(format!("the plugin `{name}` is in quarantine: run `portcullis doctor`"));
+    }
     match pause::current(&home, now()) {
         Ok(Some(pause)) => Stand::Paused(pause.until),
         _ if config.policy.mode == Mode::Off => Stand::Off("`reviewer.enabled` is false: nothing is reviewed".to_owned()),
         _ if config.policy.mode == Mode::Observe => Stand::Observing,
         _ => Stand::Guarding,
     }
+}
+
+/// A plugin that is left to a person.
+fn quarantined(home: &Home) -> Option<String> {
+    let known = Store::open_existing(home, Durability::Process).ok()?.breakers().ok()?;
+    breakers::held(&known, now()).into_iter().find(|held| held.waits == Waits::ForAPerson).map(|held| one_line(&held.name, 64))
 }
 
 fn totals(session: &str) -> Option<Totals> {

@@ -19,6 +19,7 @@ pub mod trust;
 use crate::places::{PROJECT_FILE, Places};
 use anyhow::Result;
 use layers::{Entry, Ignored, Layer, Read, Scene, Settled, Why};
+use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene::Kind as Intervention;
 use portcullis_core::policy::{
@@ -48,6 +49,8 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Which patterns look, and how closely.
     pub patterns: Patterns,
+    /// When a plugin that keeps failing is held.
+    pub breaker: BreakerPolicy,
     /// What long-lived commands remember.
     pub cache: Cache,
     /// The target for the time of a review, in milliseconds.
@@ -193,6 +196,7 @@ impl Config {
             plugins_dir: holds.plugins_dir(places),
             plugins: holds.plugins(),
             patterns: holds.patterns(),
+            breaker: holds.breaker(),
             cache: Cache {
                 enabled: holds.flag("cache.enabled"),
                 ttl_minutes: holds.number("cache.ttl_minutes"),
@@ -323,6 +327,15 @@ impl Holds<'_> {
             guarded: default.guarded,
             personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
             hold_settings: self.flag("hold_settings"),
+        }
+    }
+
+    fn breaker(&self) -> BreakerPolicy {
+        let count = |path: &str| u32::try_from(self.number(path)).unwrap_or(u32::MAX);
+        BreakerPolicy {
+            faults: count("breaker.faults"),
+            back_off_ms: self.number("breaker.back_off_seconds").saturating_mul(1000),
+            quarantine_after: count("breaker.quarantine_after"),
         }
     }
 

@@ -2,18 +2,20 @@
 //! together still refuses what it must.
 
 use super::finding::{Check, Finding, or_ok};
+use crate::breakers::{self, Held};
 use crate::config::{Config, PluginConfig};
 use crate::paint;
 use crate::pause;
 use crate::runtime::{Circumstances, Reviewer};
-use portcullis_core::fault::OnFault;
+use portcullis_core::breaker::Waits;
+use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::wire::claude;
 use portcullis_engine::{Description, Source};
-use portcullis_store::Home;
+use portcullis_store::{Breakers, Home};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -186,8 +188,42 @@ fn unloadable(name: &str, why: &str, descriptions: &[Description]) -> Finding {
     Finding::problem(Check::Plugins, format!("the plugin `{name}`{file} cannot be loaded: {why}{meaning}"), mend)
 }
 
+/// The plugins that are held for their failures.
+pub fn held(known: &Breakers, reviewer: &mut Reviewer, now: u64) -> Vec<Finding> {
+    let held = breakers::held(known, now);
+    if held.is_empty() {
+        return Vec::new();
+    }
+    let descriptions = reviewer.plugins.describe();
+    let is_there = |held: &Held| {
+        let digest = |description: &Description| description.inspection.as_ref().ok().map(|inspection| inspection.digest.clone());
+        descriptions.iter().any(|there| there.name == held.name && digest(there).as_deref() == Some(held.breaker.digest.as_str()))
+    };
+    let tell = |held: Held| {
+        let Held { name, breaker, waits } = held;
+        let told = breaker.told();
+        match waits {
+            Waits::Until(time) => Finding::warning(
+                Check::Plugins,
+                format!("the plugin `{name}` is held until {} UTC, and a person is asked about each action: {told}", paint::time(time)),
+                format!(
+                    "mend or replace its file, or look on: it is tried again by itself, and at once after `portcullis plugin release {name}`"
+                ),
+            ),
+            Waits::ForAPerson => Finding::problem(
+                Check::Plugins,
+                format!("the plugin `{name}` is in quarantine, and a person is asked about each action: {told}"),
+                format!(
+                    "mend or replace its file, run `portcullis plugin release {name}`, or switch it off: `[plugins.{name}]` with `enabled = false`"
+                ),
+            ),
+        }
+    };
+    held.into_iter().filter(is_there).map(tell).collect()
+}
+
 /// Puts a known-bad action to the loaded plugins. Nothing of it is recorded.
-pub fn judgement(reviewer: &mut Reviewer, now: u64) -> Finding {
+pub fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> Finding {
     let event = json!({
         "session_id": "portcullis-doctor",
         "transcript_path": "/dev/null",
@@ -209,10 +245,14 @@ pub fn judgement(reviewer: &mut Reviewer, now: u64) -> Finding {
         Ok(event) => event,
         Err(error) => return wrong(format!("a known-bad action could not be read: {}", error.problem)),
     };
-    let reviewed = reviewer.review(&event, State::default(), now, &Circumstances::default(), &|_| None);
+    let held = breakers::holds(known, now);
+    let around = Circumstances { held: &held, ..Circumstances::default() };
+    let reviewed = reviewer.review(&event, State::default(), now, &around, &|_| None);
     let review = reviewed.records.iter().find(|record| record.kind == RecordKind::Review);
     let decision = review.and_then(|record| record.decision.as_ref());
-    let faults: Vec<String> = review.into_iter().flat_map(|record| &record.faults).map(ToString::to_string).collect();
+    // That a plugin is held is told by itself.
+    let faults = review.into_iter().flat_map(|record| &record.faults).filter(|fault| fault.kind != FaultKind::Held);
+    let faults: Vec<String> = faults.map(ToString::to_string).collect();
     match decision.map(|decision| decision.verdict) {
         _ if !faults.is_empty() => wrong(format!("a known-bad action could not be judged by all plugins: {}", faults.join("; "))),
         Some(Verdict::Block) => Finding::ok(Check::Judgement, format!("`{BAD}` is to be refused, say the loaded plugins")),

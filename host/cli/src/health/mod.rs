@@ -20,7 +20,7 @@ mod upkeep;
 
 pub use canary::SESSION as CANARY;
 pub use finding::{Check, Finding, Group, Level, worst};
-pub use start::{Glance, glance, unwhole};
+pub use start::{Glance, Journal, glance, unwhole};
 
 use crate::client::claude::find;
 use crate::client::claude::handlers::Invocation;
@@ -108,6 +108,9 @@ impl Scene {
             Err(error) => return findings.push(Finding::problem(Check::Plugins, format!("{error:#}"), "mend what it names")),
         };
         let descriptions = reviewer.plugins.describe();
+        // A journal that cannot be read is told of by its own check.
+        let known = Store::open_existing(home, Durability::Process).and_then(|store| store.breakers()).unwrap_or_default();
+        findings.extend(guard::held(&known, &mut reviewer, self.now));
         let uncompiled = guard::uncompiled(&descriptions, &home.cache());
         if self.quick {
             findings.extend(guard::described(&descriptions));
@@ -116,7 +119,7 @@ impl Scene {
         }
         // What is not compiled yet would be now, and that takes seconds.
         if !self.quick || uncompiled.is_empty() {
-            findings.push(guard::judgement(&mut reviewer, self.now));
+            findings.push(guard::judgement(&mut reviewer, &known, self.now));
         }
         findings.extend(guard::code(&uncompiled, &reviewer, !self.quick));
     }

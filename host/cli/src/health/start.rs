@@ -5,12 +5,28 @@ use super::finding::{Check, Finding, Level};
 use super::{Registration, access, guard, machine, program};
 use crate::places::Places;
 use crate::runtime::Reviewer;
-use portcullis_store::Home;
+use portcullis_store::{Breakers, Home, Store, StoreError};
 use std::path::{Path, PathBuf};
+
+/// What the journal says of the time before.
+pub struct Journal {
+    newest_at: Option<u64>,
+    breakers: Breakers,
+}
+
+impl Journal {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It cannot be read, or was changed from outside.
+    pub fn read(store: &Store) -> Result<Self, StoreError> {
+        Ok(Self { newest_at: store.newest_at()?, breakers: store.breakers()? })
+    }
+}
 
 /// What of the protection is not whole as a session starts, a sentence each; none when all is well. Puts a
 /// known-bad action to the reviewer's plugins, which are loaded for that.
-pub fn unwhole(places: &Places, home: &Home, reviewer: &mut Reviewer, cwd: &Path, newest: Option<u64>, now: u64) -> Vec<String> {
+pub fn unwhole(places: &Places, home: &Home, reviewer: &mut Reviewer, cwd: &Path, journal: &Journal, now: u64) -> Vec<String> {
     let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let registration = Registration::read(places, &named.unwrap_or_else(|| cwd.to_owned()));
     let mut findings = looked_over(&registration, places);
@@ -22,8 +38,9 @@ pub fn unwhole(places: &Places, home: &Home, reviewer: &mut Reviewer, cwd: &Path
     findings.extend(guard::configuration(&Ok(reviewer.config().clone())));
     findings.extend(access::check(&places.state, &places.config, &reviewer.config().plugins_dir));
     findings.push(machine::disk(&places.state, machine::room(&places.state)));
-    findings.push(machine::clock(now, newest, None));
-    findings.push(guard::judgement(reviewer, now));
+    findings.push(machine::clock(now, journal.newest_at, None));
+    findings.extend(guard::held(&journal.breakers, reviewer, now));
+    findings.push(guard::judgement(reviewer, &journal.breakers, now));
     findings.into_iter().filter(tells).map(|finding| sentence(&finding)).collect()
 }
 

@@ -3,7 +3,7 @@
 //! stopped.
 
 use super::Sight;
-use crate::action::{Command, EffectKind};
+use crate::action::{Command, EffectKind, Word};
 
 /// The client's program, and the names of its package.
 const CLIENT: &[&str] = &["claude", "claude.exe", "claude-code"];
@@ -36,6 +36,9 @@ const RUNNERS: &[&str] = &[
 const OWN: &str = "portcullis";
 /// What only a person may ask of it.
 const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
+/// And this of its subcommands for plugins.
+const PLUGIN: &str = "plugin";
+const RELEASE: &str = "release";
 /// With one of these they only look.
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// What only the client may ask of it.
@@ -100,14 +103,21 @@ fn own(sight: &Sight<'_>, command: &Command) -> Option<String> {
         return None;
     }
     let mut words = command.words.iter();
+    let word = verb(&mut words)?;
+    if !word.known {
+        return Some(format!("what this asks of `{OWN}` is known only when it runs: `{}`", crate::text::one_line(&word.text, 64)));
+    }
+    let releases = word.text == PLUGIN && verb(&mut words).is_some_and(|word| word.text == RELEASE || !word.known);
+    if releases { Some(for_a_person(&[PLUGIN, RELEASE].join(" "))) } else { own_verb(&word.text) }
+}
+
+/// The next word that is neither an option nor an option's value.
+fn verb<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<&'a Word> {
     while let Some(word) = words.next() {
         match word.text.as_str() {
             text if OWN_VALUES.contains(&text) => drop(words.next()),
             text if text.starts_with('-') => {}
-            text if !word.known => {
-                return Some(format!("what this asks of `{OWN}` is known only when it runs: `{}`", crate::text::one_line(text, 64)));
-            }
-            text => return own_verb(text),
+            _ => return Some(word),
         }
     }
     None

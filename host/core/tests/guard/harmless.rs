@@ -86,6 +86,8 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis review --command 'rm ~/.claude/settings.json'",
     "portcullis --help",
     "portcullis plugin list",
+    "portcullis plugin inspect release.wasm",
+    "portcullis plugin inspect \"$FILE\"",
     "which portcullis && portcullis --version",
     "cargo run -- doctor",
     "claude -p 'summarise this repository'",

@@ -1,7 +1,9 @@
 //! Records counted. Rates are computed when they are asked for.
 
 use super::REVIEW_US;
+use crate::breakers::SUBJECT;
 use crate::commands::feedback::WORDS;
+use portcullis_core::fault::FaultKind;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_engine::Remembered;
@@ -26,6 +28,10 @@ pub struct Metrics {
     pub times: Times,
     /// How often the cache answered.
     pub cache: Remembered,
+    /// What went wrong, by whose fault it was and its kind.
+    pub faults: BTreeMap<(String, FaultKind), u64>,
+    /// Plugins that are held for their failures, with `held` or `quarantined`; what is now, not a count.
+    pub held: Vec<(String, &'static str)>,
     /// Objections by rule.
     pub rules: BTreeMap<String, Rule>,
     /// Reviews on which a plugin looked on, by its name, the verdict, and what it would have been with it.
@@ -71,6 +77,10 @@ impl Metrics {
     /// Counts one record.
     pub fn add(&mut self, record: &Record) {
         self.since = Some(self.since.map_or(record.at, |since| since.min(record.at)));
+        // A record of the breaker repeats the fault that the review's own record holds.
+        for fault in record.faults.iter().filter(|_| record.subject != SUBJECT) {
+            *self.faults.entry((fault.source.clone(), fault.kind)).or_default() += 1;
+        }
         match (record.kind, record.verdict()) {
             (RecordKind::Review, Some(verdict)) => self.review(record, verdict),
             (RecordKind::Unreviewed, _) => self.unreviewed += 1,
@@ -153,6 +163,8 @@ impl Metrics {
             .iter()
             .map(|((plugin, actual, would), count)| json!({ "plugin": plugin, "actual": actual, "would": would, "count": count }))
             .collect();
+        let fault = |((source, kind), count): (&(String, FaultKind), &u64)| json!({ "source": source, "kind": kind, "count": count });
+        let held: Vec<Value> = self.held.iter().map(|(plugin, state)| json!({ "plugin": plugin, "state": state })).collect();
         let times = &self.times;
         let buckets: Vec<Value> = BUCKETS.iter().zip(times.buckets).map(|(end, count)| json!({ "le_us": end, "count": count })).collect();
         json!({
@@ -178,6 +190,8 @@ impl Metrics {
             "false_positive_rate": self.false_positive_rate(),
             "rules": rules,
             "shadow": shadow,
+            "faults": self.faults.iter().map(fault).collect::<Vec<_>>(),
+            "held": held,
         })
     }
 

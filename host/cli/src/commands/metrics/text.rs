@@ -35,6 +35,14 @@ pub fn prometheus(metrics: &Metrics) -> String {
         let labels = [("plugin", plugin.as_str()), ("actual", actual.as_str()), ("would", would.as_str())];
         sample(&mut text, "portcullis_shadow_total", &labels, count);
     }
+    family(&mut text, "portcullis_faults_total", "counter", "What went wrong, by whose fault it was and its kind.");
+    for ((source, kind), count) in &metrics.faults {
+        sample(&mut text, "portcullis_faults_total", &[("source", source), ("kind", kind.as_str())], count);
+    }
+    family(&mut text, "portcullis_plugin_held", "gauge", "Plugins that are not run now, since they failed too often.");
+    for (plugin, state) in &metrics.held {
+        sample(&mut text, "portcullis_plugin_held", &[("plugin", plugin), ("state", state)], 1);
+    }
     if let Some(since) = metrics.since {
         family(&mut text, "portcullis_since_timestamp_seconds", "gauge", "When the oldest record that is counted was made.");
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);

@@ -1,6 +1,7 @@
 //! The table of all keys. What a key is, and how one is found, is the parent module's business.
 
 use super::{Key, Kind, Project, Value};
+use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::policy::Policy;
 use portcullis_core::score::Score;
 use std::sync::LazyLock;
@@ -424,6 +425,30 @@ pub static KEYS: &[Key] = &[
         doc: "how many they remember; what was used least recently goes first",
     },
     Key {
+        path: "breaker.faults",
+        kind: Kind::Integer(0, MOST_COUNT),
+        default: || number(BREAKER.faults.into()),
+        default_told: "",
+        project: Project::Never,
+        doc: "a plugin file that failed in so many reviews in a row is held: it is not run, and a person is asked; 0 for never",
+    },
+    Key {
+        path: "breaker.back_off_seconds",
+        kind: Kind::Integer(1, 86_400),
+        default: || number(BREAKER.back_off_ms / 1000),
+        default_told: "",
+        project: Project::Never,
+        doc: "how long it is held the first time; each further time twice as long, at most a day",
+    },
+    Key {
+        path: "breaker.quarantine_after",
+        kind: Kind::Integer(0, MOST_COUNT),
+        default: || number(BREAKER.quarantine_after.into()),
+        default_told: "",
+        project: Project::Never,
+        doc: "the so manieth time it is held for good: until its file changes, or a person runs `portcullis plugin release`; 0 for never",
+    },
+    Key {
         path: "plugins.*.enabled",
         kind: Kind::Flag,
         default: || Some(Value::Flag(true)),
@@ -515,6 +540,7 @@ pub static KEYS: &[Key] = &[
 
 /// What holds when nobody says anything, made once: each of the closures above is called in each hook.
 static DEFAULT: LazyLock<Policy> = LazyLock::new(Policy::default);
+static BREAKER: LazyLock<BreakerPolicy> = LazyLock::new(BreakerPolicy::default);
 
 /// More of anything is a slip of the pen.
 const MOST_COUNT: i64 = 1_000_000_000;
