@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::home::Home;
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{grants, migrate, schema};
+use crate::{breakers, grants, migrate, schema};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::fmt::Write;
 use std::fs;
@@ -41,6 +41,8 @@ pub struct Facts {
     pub grants: u64,
     /// Work that waits.
     pub work: u64,
+    /// Plugins of whose failures something is known.
+    pub failed: u64,
     /// What SQLite's quick check has to say against the database.
     pub damage: Option<String>,
 }
@@ -113,6 +115,7 @@ fn look(connection: &Connection, path: &Path, keys: &Keys, log_size: u64) -> Res
         start: None,
         grants: 0,
         work: 0,
+        failed: 0,
         damage: (verdict != "ok").then(|| verdict.replace(['\n', '\r'], " ")),
     };
     let anchored = if format == 1 { Anchored::read_format_1(&view) } else { Anchored::read(&view) };
@@ -122,6 +125,9 @@ fn look(connection: &Connection, path: &Path, keys: &Keys, log_size: u64) -> Res
         facts.start = SealedStart::read(&view).map_err(named)?.map(|sealed| sealed.genuine(keys, path)).transpose()?;
         facts.grants = grants::live(&view, keys, path)?.len() as u64;
         facts.work = number("SELECT count(*) FROM work")?;
+    }
+    if format > 2 {
+        facts.failed = breakers::all(&view, keys, path)?.len() as u64;
     }
     Ok(facts)
 }

@@ -37,8 +37,8 @@ fn facts() {
     let place = filled();
     let before = contents(place.home.path());
     let facts = Store::inspect(&place.home).unwrap();
-    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (2, 5, 1, 6));
-    assert_eq!((facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work), (Some(6), 1, 1, 1));
+    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (3, 5, 1, 6));
+    assert_eq!((facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed), (Some(6), 1, 1, 1, 0));
     assert_eq!(facts.damage, None);
     let size = |name: &str| before[&place.home.path().join(name)].len() as u64;
     assert_eq!((facts.size, facts.log_size), (size("journal.db"), size("journal.db-wal")));
@@ -80,7 +80,7 @@ type Case = (&'static str, fn(&Path), &'static str);
 
 #[test]
 fn whatever_stands_there_stays_as_it_is() {
-    let table: [Case; 16] = [
+    let table: [Case; 17] = [
         ("whole", |_| {}, "format 3, 5 records, 5 left"),
         ("without a log", without_log, "format 3, 5 records, 5 left"),
         ("without shared memory", |home| fs::remove_file(home.join("journal.db-shm")).unwrap(), "format 3, 5 records, 5 left"),
@@ -101,7 +101,7 @@ fn whatever_stands_there_stays_as_it_is() {
             },
             "format 3, 5 records, damaged",
         ),
-        ("newer", |home| sql(home, "PRAGMA user_version = 9"), "was written by a newer portcullis (format 9, this one reads up to 2)"),
+        ("newer", |home| sql(home, "PRAGMA user_version = 9"), "was written by a newer portcullis (format 9, this one reads up to 3)"),
         ("something else", |home| sql(home, "PRAGMA user_version = 0"), "it is a database of something else"),
         (
             "noise",
@@ -121,6 +121,11 @@ fn whatever_stands_there_stays_as_it_is() {
         ("forged anchor", |home| sql(home, "UPDATE anchor SET sequence = 3"), "its anchor does not match the home's key"),
         ("no anchor", |home| sql(home, "DELETE FROM anchor"), "its anchor is missing"),
         ("forged start", |home| sql(home, "UPDATE start SET at = 9"), "its start does not match the home's key"),
+        (
+            "forged failures",
+            |home| sql(home, "INSERT INTO breakers VALUES ('slow', '{}', zeroblob(32))"),
+            "the failures of the plugin `slow`",
+        ),
         ("forged exception", |home| sql(home, "UPDATE grants SET once = 1"), "`g` is not as it was granted"),
     ];
     for (name, spoil, message) in table {
