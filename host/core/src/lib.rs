@@ -31,5 +31,6 @@ pub mod rewrite;
 pub mod score;
 pub mod session;
 pub mod text;
+pub mod throttle;
 mod voice;
 pub mod wire;

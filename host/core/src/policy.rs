@@ -2,6 +2,7 @@
 //!
 //! No defaults hide elsewhere: every number of the pipeline that can be configured stands here.
 
+use crate::action::Quantity;
 use crate::mask::Kind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use serde::{Deserialize, Serialize};
@@ -278,6 +279,20 @@ pub struct LimitPolicy {
 impl Default for LimitPolicy {
     fn default() -> Self {
         Self { file_operations: 100, memory_mb: 512, execution_time_seconds: 300, token_usage: 100_000 }
+    }
+}
+
+impl LimitPolicy {
+    /// The most of a quantity that a session begins with, in the quantity's unit; none for what is not configured.
+    #[must_use]
+    pub const fn of(&self, quantity: &Quantity) -> Option<u64> {
+        match quantity {
+            Quantity::FileOperations => Some(self.file_operations),
+            Quantity::Memory => Some(self.memory_mb.saturating_mul(1 << 20)),
+            Quantity::Time => Some(self.execution_time_seconds.saturating_mul(1000)),
+            Quantity::Tokens => Some(self.token_usage),
+            Quantity::BatchSize | Quantity::Other(_) => None,
+        }
     }
 }
 

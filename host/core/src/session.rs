@@ -247,13 +247,9 @@ impl Session {
 
 /// The limits that a session begins with.
 fn first_limits(policy: &LimitPolicy) -> Vec<Limit> {
-    let limit = |quantity, maximum| Limit { quantity, maximum, used: 0 };
-    vec![
-        limit(Quantity::FileOperations, policy.file_operations),
-        limit(Quantity::Memory, policy.memory_mb.saturating_mul(1 << 20)),
-        limit(Quantity::Time, policy.execution_time_seconds.saturating_mul(1000)),
-        limit(Quantity::Tokens, policy.token_usage),
-    ]
+    let quantities = [Quantity::FileOperations, Quantity::Memory, Quantity::Time, Quantity::Tokens];
+    let limit = |quantity| Some(Limit { maximum: policy.of(&quantity)?, quantity, used: 0 });
+    quantities.into_iter().filter_map(limit).collect()
 }
 
 /// What a step looks like when its review ends.

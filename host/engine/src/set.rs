@@ -417,7 +417,7 @@ fn describe(slot: &mut Slot, engine: &Engine) -> Description {
 }
 
 /// Who else speaks in records: what a plugin of that name said would pass for theirs.
-const RESERVED: &[&str] = &["agent", "host", "person", "portcullis"];
+const RESERVED: &[&str] = &["agent", "host", "limits", "person", "portcullis"];
 
 fn usable_name(name: &str) -> bool {
     let fit = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';

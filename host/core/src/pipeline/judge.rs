@@ -14,6 +14,7 @@ use crate::plugins::Plugins;
 use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
 use crate::text::cut;
+use crate::throttle;
 use crate::voice::Heard;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -146,6 +147,8 @@ impl Run<'_, '_> {
             guarded: &self.settings.policy.guarded,
             place: &self.place,
         }));
+        let configured = &self.settings.policy.limits;
+        findings.objections.extend(throttle::objections(&context.limits, configured, &understood.action.facts));
         let answers = Heard(self.ports.plugins).assess(&understood.action, &context, self.ports.details);
         let (answers, aside) = apart(answers);
         let mut plugins = taken_down(&answers);

@@ -285,7 +285,7 @@ fn names_are_names_and_unique() {
     for bad in ["", "Upper", "a b", "ü", "../x", &"x".repeat(65)] {
         assert!(matches!(make(&[bad]), Err(EngineError::BadName(_))), "{bad}");
     }
-    for reserved in ["agent", "host", "person", "portcullis"] {
+    for reserved in ["agent", "host", "limits", "person", "portcullis"] {
         assert!(matches!(make(&[reserved]), Err(EngineError::ReservedName(_))), "{reserved}");
     }
     for same in [&["a", "a"][..], &["shell"]] {

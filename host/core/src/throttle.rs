@@ -1,0 +1,89 @@
+//! Limits that an intervention has set, held against an action: a warning when little is left, a refusal when
+//! nothing is.
+//!
+//! A limit that is still as the operator configured it is for rules and patterns to judge. One that is tighter was
+//! set because the session went wrong, so the host itself holds it, whichever plugin set it. Memory and what has a
+//! name of its own cannot be measured here: those limits are shown to plugins, and that is all.
+
+use crate::action::{Facts, Limit, Quantity};
+use crate::policy::LimitPolicy;
+use crate::review::Objection;
+use crate::score::{Severity, Verdict};
+
+/// The source of these objections; a person's exception lifts them as any other's.
+pub const SOURCE: &str = "limits";
+/// From this share of a limit on there is a warning, in thousandths.
+const WARN_AT: u64 = 800;
+
+/// What the tightened limits have against an action with these facts.
+#[must_use]
+pub fn objections(limits: &[Limit], policy: &LimitPolicy, facts: &Facts) -> Vec<Objection> {
+    let files = facts.effects.iter().filter(|effect| effect.kind.changes_files()).count() as u64;
+    limits.iter().filter(|limit| is_tightened(limit, policy)).filter_map(|limit| objection(limit, files)).collect()
+}
+
+/// Whether a limit is tighter than the operator's.
+#[must_use]
+pub fn is_tightened(limit: &Limit, policy: &LimitPolicy) -> bool {
+    policy.of(&limit.quantity).is_none_or(|configured| limit.maximum < configured)
+}
+
+fn objection(limit: &Limit, files: u64) -> Option<Objection> {
+    let (rule, own, unit) = match limit.quantity {
+        Quantity::FileOperations if files > 0 => ("limit_file_operations", files, Unit::Count("writes and deletions")),
+        Quantity::BatchSize if files > 0 => return batch(limit.maximum, files),
+        // What an action will take shows when it has ended; whoever has used up all may begin nothing more.
+        Quantity::Tokens => ("limit_tokens", 1, Unit::Count("tokens")),
+        Quantity::Time => ("limit_time", 1, Unit::Milliseconds),
+        _ => return None,
+    };
+    let after = limit.used.saturating_add(own);
+    let counted = !matches!(limit.quantity, Quantity::FileOperations);
+    let (used, most) = (unit.told(if counted { limit.used } else { after }), unit.told(limit.maximum));
+    if after > limit.maximum {
+        let reason = if counted {
+            format!("{used} of the {most} are used that this prompt may take since its use grew too fast")
+        } else {
+            format!("this would make {used} of the {most} that this prompt may do since its use grew too fast")
+        };
+        return Some(object(rule, Verdict::Block, Severity::High, reason, REST));
+    }
+    let near = after.saturating_mul(1000) >= limit.maximum.saturating_mul(WARN_AT);
+    near.then(|| object(rule, Verdict::Warn, Severity::Medium, format!("with this, {used} of {most} are used"), SPARE))
+}
+
+fn batch(maximum: u64, files: u64) -> Option<Objection> {
+    let reason = format!("it changes {files} files at once; {maximum} is the most since use grew too fast");
+    (files > maximum).then(|| {
+        object(
+            "limit_batch_size",
+            Verdict::Block,
+            Severity::High,
+            reason,
+            "do it in smaller parts, and look at the first one before the next",
+        )
+    })
+}
+
+const REST: &str = "stop here and tell the person what is done and what is left; with their next prompt the count begins anew";
+const SPARE: &str = "do only what the task needs, and leave the rest to the person's next prompt";
+
+fn object(rule: &str, verdict: Verdict, severity: Severity, reason: String, instead: &str) -> Objection {
+    Objection { source: SOURCE.into(), rule: rule.into(), verdict, severity, reason, alternatives: vec![instead.into()], rewrite: false }
+}
+
+/// How a quantity is told.
+#[derive(Clone, Copy)]
+enum Unit {
+    Count(&'static str),
+    Milliseconds,
+}
+
+impl Unit {
+    fn told(self, number: u64) -> String {
+        match self {
+            Self::Count(what) => format!("{number} {what}"),
+            Self::Milliseconds => format!("{} s", number / 1000),
+        }
+    }
+}

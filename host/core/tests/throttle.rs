@@ -1,0 +1,147 @@
+//! Limits that an intervention has set are held against what comes after, in any agent of the session.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[path = "pipeline/harness.rs"]
+mod harness;
+
+use harness::{World, answer, by, detection, detects, post, pre, prompt};
+use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Limit, Quantity};
+use portcullis_core::finding::{Guidance, Response};
+use portcullis_core::policy::LimitPolicy;
+use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::throttle::{is_tightened, objections};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A session in which an intervention sets these limits, once.
+fn throttled(limits: &[(Quantity, u64)]) -> World {
+    let mut world = World::default();
+    world.plugins.detect = detects("noisy", vec![detection("resource_spiral", Severity::Medium, 900, 500)]);
+    let limits: Vec<Limit> =
+        limits.iter().map(|(quantity, maximum)| Limit { quantity: quantity.clone(), maximum: *maximum, used: 0 }).collect();
+    let response = Response::Guide(Guidance { messages: vec!["less".into()], limits, ..Guidance::default() });
+    world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(response.clone()))));
+    world.bash("noisy", "first");
+    world
+}
+
+fn write(id: &str) -> Value {
+    pre("Write", json!({ "file_path": format!("/home/me/shop/{id}.txt"), "content": "x" }), id)
+}
+
+/// A letter a call: `w` writes a file, `W` does so in a subagent, `r` reads one, `b` runs for 12 ms; `p` is a prompt.
+fn verdicts(world: &mut World, letters: &str) -> String {
+    let mut told = String::new();
+    for (index, letter) in letters.chars().enumerate() {
+        let id = format!("c{index}");
+        let sent = match letter {
+            'w' => world.send(&write(&id)),
+            'W' => world.send(&by("scout", write(&id))),
+            'r' => world.send(&pre("Read", json!({ "file_path": "/home/me/shop/a.txt" }), &id)),
+            'b' => world.bash("make", &id),
+            _ => {
+                world.send(&prompt("go on"));
+                told.push('|');
+                continue;
+            }
+        };
+        let verdict = sent.verdict();
+        if letter == 'b' && verdict < Verdict::Ask {
+            world.send(&post("Bash", json!({ "command": "make" }), &id, json!({ "stdout": "done", "stderr": "" })));
+        }
+        told.push(match verdict {
+            Verdict::Allow => '.',
+            Verdict::Warn => '!',
+            Verdict::Block => 'X',
+            other => panic!("{other}: {:?}", sent.decision()),
+        });
+        if verdict == Verdict::Block {
+            let text = sent.out.to_string();
+            assert!(text.contains("since its use grew too fast") && text.contains("tell the person"), "{text}");
+        }
+    }
+    told
+}
+
+#[test]
+fn what_comes_after_is_held_to_them() {
+    use Quantity::{FileOperations, Memory, Time};
+    let cases: [(&[(Quantity, u64)], &str, &str); 8] = [
+        (&[], "wwwwwwrb", "........"),
+        (&[(FileOperations, 5)], "wwwwwwr", "...!!X."),
+        (&[(FileOperations, 5)], "wwWWWWb", "...!!X."),
+        (&[(FileOperations, 5)], "wwwwwwpwwwwww", "...!!X|...!!X"),
+        (&[(FileOperations, 0)], "rwr", ".X."),
+        (&[(FileOperations, 500)], "wwwwww", "......"),
+        (&[(Time, 30)], "bbbbrpb", "..!XX|."),
+        (&[(Memory, 1)], "wwb", "..."),
+    ];
+    for (limits, letters, expected) in cases {
+        assert_eq!(verdicts(&mut throttled(limits), letters), expected, "{limits:?} {letters}");
+    }
+}
+
+#[test]
+fn an_observer_refuses_nothing() {
+    let mut world = throttled(&[(Quantity::FileOperations, 1)]);
+    world.policy.mode = portcullis_core::policy::Mode::Observe;
+    let sent = [world.send(&write("a")), world.send(&write("b"))];
+    assert_eq!(sent.map(|sent| (sent.verdict(), sent.effect())), [(Verdict::Warn, "none"), (Verdict::Block, "none")]);
+}
+
+fn facts(files: usize) -> Facts {
+    let effect = Effect { kind: EffectKind::FileModify, target: "a".into(), path: None, command: None, recursive: false, certain: true };
+    Facts {
+        effects: vec![effect; files],
+        paths: Vec::new(),
+        hosts: Vec::new(),
+        programs: Vec::new(),
+        forms: Vec::new(),
+        shape: 1,
+        identity: 1,
+        coverage: Coverage::Full,
+        gaps: Vec::new(),
+    }
+}
+
+#[test]
+fn limits_one_by_one() {
+    use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
+    let cases: [(Quantity, u64, u64, usize, Option<(&str, Verdict, &str)>); 12] = [
+        (FileOperations, 10, 9, 1, Some(("limit_file_operations", Verdict::Warn, "with this, 10 writes and deletions of 10"))),
+        (FileOperations, 10, 9, 2, Some(("limit_file_operations", Verdict::Block, "this would make 11 writes and deletions of the 10"))),
+        (FileOperations, 10, 6, 1, None),
+        (FileOperations, 10, 99, 0, None),
+        (FileOperations, 100, 99, 5, None),
+        (Tokens, 1000, 1000, 0, Some(("limit_tokens", Verdict::Block, "1000 tokens of the 1000 tokens are used"))),
+        (Tokens, 1000, 700, 0, None),
+        (Time, 20_000, 17_000, 0, Some(("limit_time", Verdict::Warn, "with this, 17 s of 20 s are used"))),
+        (BatchSize, 2, 0, 3, Some(("limit_batch_size", Verdict::Block, "it changes 3 files at once; 2 is the most"))),
+        (BatchSize, 2, 0, 2, None),
+        (Memory, 1, u64::MAX, 9, None),
+        (Other("cups".into()), 1, 5, 9, None),
+    ];
+    for (quantity, maximum, used, files, expected) in cases {
+        let limit = Limit { quantity, maximum, used };
+        let found = objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
+        let brief = found.first().map(|one| (one.rule.as_str(), one.verdict));
+        assert_eq!(brief, expected.map(|(rule, verdict, _)| (rule, verdict)), "{limit:?}");
+        assert!(found.len() < 2 && found.iter().all(|one| one.reason.contains(expected.unwrap().2)), "{limit:?}: {found:?}");
+    }
+}
+
+proptest! {
+    /// A tighter limit, or more that is used, never objects less; a limit that is not tightened objects to nothing.
+    #[test]
+    fn tighter_is_never_milder(maximum in 0_u64..2000, less in 0_u64..2000, used in 0_u64..3000, more in 0_u64..3000, files in 0_usize..40, which in 0_usize..4) {
+        use Quantity::{BatchSize, FileOperations, Time, Tokens};
+        let quantity = [FileOperations, Tokens, Time, BatchSize][which].clone();
+        let strictest = |maximum: u64, used: u64| {
+            let limit = Limit { quantity: quantity.clone(), maximum, used };
+            let found = objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
+            assert!(found.is_empty() || is_tightened(&limit, &LimitPolicy::default()));
+            found.iter().map(|one| one.verdict).max()
+        };
+        prop_assert!(strictest(maximum.saturating_sub(less), used.saturating_add(more)) >= strictest(maximum, used));
+    }
+}
