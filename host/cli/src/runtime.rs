@@ -13,7 +13,7 @@ use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
-use portcullis_core::policy::Mode;
+use portcullis_core::policy::{Mode, Strategy};
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_engine::{
@@ -95,6 +95,7 @@ impl Reviewer {
         let reader = Entry { limits: Limits::shell_reader(), ..builtin_entry(&portcullis_builtin::SHELL_READER, &setup.config) };
         let mut plugins = PluginSet::new(engine, reader, entries, setup.clock).context("cannot set up the plugins")?;
         only_what_judges_looks_on(&mut plugins, &setup.config)?;
+        interventions_are_there(&mut plugins, &setup.config)?;
         if let Some(names) = patterns {
             plugins.ask_patterns(names);
         }
@@ -332,6 +333,26 @@ fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result
         anyhow::bail!("`plugins.{name}.shadow` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can look on");
     }
     Ok(())
+}
+
+/// An intervention that nobody words would be one that is missed.
+fn interventions_are_there(plugins: &mut PluginSet, config: &Config) -> Result<()> {
+    let policy = &config.policy.interventions;
+    if policy.strategy == Strategy::Custom && policy.decider.is_none() {
+        anyhow::bail!("`interventions.strategy` is `custom`, but `interventions.decider` names no plugin that decides");
+    }
+    let decider = policy.decider.iter().map(|name| ("interventions.decider".to_owned(), name));
+    let named: Vec<_> = policy.plugins.iter().map(|(kind, name)| (format!("interventions.plugins.{kind}"), name)).chain(decider).collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let there = plugins.names(Kind::Intervention);
+    match named.iter().find(|(_, name)| !there.contains(name)) {
+        Some((key, name)) => {
+            anyhow::bail!("`{key}` names `{name}`, but there is no intervention plugin of that name; there are {}", there.join(", "))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A setting for a plugin that is not there is a mistake: its owner thinks that a check runs.

@@ -4,7 +4,7 @@
 //! delays. Wording and shaping are the intervention plugins' work; carrying it out is `recover`'s.
 
 use crate::decide::Decision;
-use crate::finding::{Detection, Issue, PastIntervention};
+use crate::finding::{Detection, Issue, PastIntervention, Response};
 use crate::policy::{InterventionPolicy, Strategy};
 use crate::review::{Findings, Named, RULE};
 use crate::score::{Score, Severity};
@@ -30,10 +30,28 @@ crate::score::named! {
 }
 
 impl Kind {
-    /// The plugin that does it: the same name with hyphens.
+    /// The builtin plugin that does it: the same name with hyphens.
     #[must_use]
     pub fn plugin(self) -> String {
         self.as_str().replace('_', "-")
+    }
+
+    /// What a response amounts to, whoever gave it.
+    #[must_use]
+    pub const fn of(response: &Response) -> Self {
+        match response {
+            Response::Guide(guidance) if !guidance.limits.is_empty() => Self::ResourceThrottling,
+            Response::Guide(guidance) if !guidance.background.is_empty() => Self::ContextReinforcement,
+            Response::Guide(_) => Self::SoftCorrection,
+            Response::Rollback { .. } | Response::RecoveryNeeded { .. } => Self::CheckpointRollback,
+            Response::Stop { .. } => Self::EmergencyStop,
+        }
+    }
+
+    /// It is words alone, which the cooldown and the number of interventions silence.
+    #[must_use]
+    pub fn is_guidance(self) -> bool {
+        self < Self::ResourceThrottling
     }
 
     /// This kind and all milder ones, sternest first.
@@ -67,6 +85,14 @@ pub struct Due {
     pub score: u32,
     /// The cooldown or the session's number of interventions silences guidance.
     pub quiet: bool,
+}
+
+impl Due {
+    /// A rule was violated, and nobody decides otherwise than the host.
+    #[must_use]
+    pub fn is_of_a_rule(&self) -> bool {
+        self.issue.name.starts_with(RULE)
+    }
 }
 
 /// What came up: detections, and a rule whose violation is critical.
@@ -171,12 +197,21 @@ fn choose(issue: &Issue, score: u32, strategy: Strategy) -> Kind {
     }
     match strategy {
         Strategy::PatternSpecific => column(issue.severity as usize),
-        Strategy::Progressive if issue.severity == Severity::Critical => column(3),
-        Strategy::Progressive => {
+        Strategy::Progressive | Strategy::Custom if issue.severity == Severity::Critical => column(3),
+        Strategy::Progressive | Strategy::Custom => {
             let wanted = column(issue.recurrences as usize);
             wanted.min(allowed(score)).max(column(0))
         }
     }
+}
+
+/// Whether an issue was answered so often by starting over that a person has to look.
+#[must_use]
+pub fn is_beyond_retries(issue: &Issue, session: &Session, policy: &InterventionPolicy) -> bool {
+    let again = [Kind::ContextReinforcement, Kind::CheckpointRollback];
+    let retried = |past: &&PastIntervention| past.issue == issue.name && again.iter().any(|kind| past.kind == kind.as_str());
+    let times = session.interventions.iter().filter(retried).count();
+    u32::try_from(times).unwrap_or(u32::MAX) >= policy.most_retries
 }
 
 /// Remembers what was done.

@@ -30,6 +30,8 @@ named! {
         Progressive => "progressive",
         /// Straight to the answer for the severity.
         PatternSpecific => "pattern_specific",
+        /// As a plugin decides; where it fails, as with `progressive`.
+        Custom => "custom",
     }
 }
 
@@ -313,6 +315,13 @@ pub struct InterventionPolicy {
     pub escalation_delay_steps: u64,
     /// Message templates: an issue's name, then text.
     pub templates: BTreeMap<String, String>,
+    /// Plugins that take the place of the builtin ones: an intervention's name, then the plugin's.
+    pub plugins: BTreeMap<String, String>,
+    /// The plugin that decides, with the strategy `custom`.
+    pub decider: Option<String>,
+    /// How often an issue is answered by building the context up anew or going back to a checkpoint; after that the
+    /// session is held for a person.
+    pub most_retries: u32,
 }
 
 impl Default for InterventionPolicy {
@@ -325,6 +334,9 @@ impl Default for InterventionPolicy {
             escalation_delay_ms: 120_000,
             escalation_delay_steps: 3,
             templates: BTreeMap::new(),
+            plugins: BTreeMap::new(),
+            decider: None,
+            most_retries: 3,
         }
     }
 }

@@ -40,15 +40,18 @@ pub struct Recovery {
     pub person: Vec<String>,
     /// Why the session ends, if it does.
     pub stop: Option<String>,
+    /// Why the agent waits for a person, if it does.
+    pub hold: Option<String>,
 }
 
-/// Carries a response out.
+/// Carries a response out. `beyond`: the issue came back after as many new beginnings as it gets, so another one is
+/// for a person to begin.
 ///
 /// # Errors
 /// In words: the response names a checkpoint that does not exist.
-pub fn carry_out(response: &Response, situation: &Situation, session: &mut Session) -> Result<Recovery, String> {
-    match response {
-        Response::Guide(guidance) => Ok(guide(guidance, session)),
+pub fn carry_out(response: &Response, situation: &Situation, beyond: bool, session: &mut Session) -> Result<Recovery, String> {
+    let recovery = match response {
+        Response::Guide(guidance) => guide(guidance, session),
         Response::Rollback { checkpoint, guidance } => {
             if !situation.checkpoints.iter().any(|known| &known.id == checkpoint) {
                 return Err(format!("it wants to return to the checkpoint `{}`, which does not exist", lines(checkpoint, 64)));
@@ -56,19 +59,35 @@ pub fn carry_out(response: &Response, situation: &Situation, session: &mut Sessi
             let mut recovery = guide(guidance, session);
             recovery.outcome = Outcome::Restore;
             recovery.person.push(format!("the files can be put back to the checkpoint {checkpoint}"));
-            Ok(recovery)
+            recovery.hold = Some(format!("a person has to decide whether files go back to the checkpoint {checkpoint}"));
+            recovery
         }
         Response::Stop { message, report } => {
             let reason = lines(message, MOST);
-            let mut person = Vec::new();
-            person.extend(report.immediate.iter().map(|step| format!("- {}", lines(step, 512))));
-            Ok(Recovery { outcome: Outcome::Stop, agent: Vec::new(), person, stop: Some(reason) })
+            let person = report.immediate.iter().map(|step| format!("- {}", lines(step, 512))).collect();
+            Recovery { outcome: Outcome::Stop, agent: Vec::new(), person, stop: Some(reason), hold: None }
         }
         Response::RecoveryNeeded { reason, steps } => {
-            let mut person = vec![lines(reason, MOST)];
+            let reason = lines(reason, MOST);
+            let mut person = vec![reason.clone()];
             person.extend(steps.iter().map(|step| format!("- {}", lines(step, 512))));
-            Ok(Recovery { outcome: Outcome::Wait, agent: vec![lines(reason, MOST)], person, stop: None })
+            Recovery { outcome: Outcome::Wait, agent: vec![reason.clone()], person, stop: None, hold: Some(reason) }
         }
+    };
+    Ok(if beyond { recovery.given_up() } else { recovery })
+}
+
+impl Recovery {
+    /// Another new beginning would be one too many.
+    fn given_up(mut self) -> Self {
+        if matches!(self.outcome, Outcome::Rebuild | Outcome::Restore) {
+            self.outcome = Outcome::Wait;
+            let why = "this came back after each new beginning: say what you tried and what you need, and wait for the person";
+            self.agent.push(why.to_owned());
+            self.person.push("the agent began anew as often as it may, and the same thing came back: it waits for you".to_owned());
+            self.hold.get_or_insert_with(|| "the same thing came back after each new beginning".to_owned());
+        }
+        self
     }
 }
 
@@ -83,5 +102,5 @@ fn guide(guidance: &Guidance, session: &mut Session) -> Recovery {
         (true, false) => Outcome::Rebuild,
         (true, true) => Outcome::Continue,
     };
-    Recovery { outcome, agent, person: Vec::new(), stop: None }
+    Recovery { outcome, agent, person: Vec::new(), stop: None, hold: None }
 }

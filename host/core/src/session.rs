@@ -33,7 +33,9 @@ const INTERVENTIONS: usize = 32;
 const RECENT: usize = 50;
 
 /// First byte of an encoded state: the version of its layout.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
+/// What layout 2 added to a session, as it stands in one of layout 1: nothing holds it.
+const ADDED: &[u8] = &[0];
 
 /// State that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +74,8 @@ pub struct Session {
     pub issues: BTreeMap<String, IssueState>,
     /// Interventions, newest last.
     pub interventions: VecDeque<PastIntervention>,
+    /// Why the agent has to wait for a person's next prompt before it changes anything, if it has to.
+    pub held: Option<String>,
 }
 
 /// Where the answer to one issue stands.
@@ -138,7 +142,7 @@ impl State {
     /// # Errors
     /// Bytes that this version did not write.
     pub fn decode(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
-        Ok(Self { session: decode(session)?, agent: decode(agent)? })
+        Ok(Self { session: decode(session, ADDED)?, agent: decode(agent, &[])? })
     }
 
     /// Both parts as bytes, session first.
@@ -150,10 +154,13 @@ impl State {
     }
 }
 
-fn decode<T: DeserializeOwned + Default>(bytes: Option<&[u8]>) -> Result<T, StateError> {
+/// Reads a part; `added` is what layout 2 has at the end of it and layout 1 has not.
+fn decode<T: DeserializeOwned + Default>(bytes: Option<&[u8]>, added: &[u8]) -> Result<T, StateError> {
+    let read = |body: &[u8]| postcard::from_bytes(body).map_err(|error| StateError::Damaged(error.to_string()));
     match bytes {
         None | Some([]) => Ok(T::default()),
-        Some([LAYOUT, body @ ..]) => postcard::from_bytes(body).map_err(|error| StateError::Damaged(error.to_string())),
+        Some([LAYOUT, body @ ..]) => read(body),
+        Some([1, body @ ..]) => read(&[body, added].concat()),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }
 }
@@ -175,11 +182,12 @@ impl Session {
         }
     }
 
-    /// A new prompt: its goal, if it is one, and fresh counters.
+    /// A new prompt: its goal, if it is one, and fresh counters. Who was held for a person goes on.
     pub fn prompt(&mut self, goal: Option<String>, now: Timestamp) {
         self.prompts = self.prompts.saturating_add(1);
         self.totals.prompts = self.prompts;
         self.limits.iter_mut().for_each(|limit| limit.used = 0);
+        self.held = None;
         if let Some(goal) = goal {
             self.goals.push((goal, now));
             let excess = self.goals.len().saturating_sub(GOALS);

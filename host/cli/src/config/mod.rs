@@ -276,6 +276,7 @@ pub fn one(path: &Path) -> Result<Read, BadConfiguration> {
 fn parsed(layer: Layer, path: &Path, text: &str) -> Result<Read, Problems> {
     let (mut document, mut problems, more) = parse::parse(text);
     problems.extend(plugins::wrong_settings(document.all()));
+    problems.extend(plugins::wrong_interventions(document.all()));
     problems.extend(order::out_of_order(&document));
     problems.extend(rules::settle(&mut document, layer, path));
     if problems.is_empty() {
@@ -322,7 +323,10 @@ impl Holds<'_> {
                 cooldown_ms: millis("interventions.cooldown_seconds"),
                 escalation_delay_ms: millis("interventions.escalation_delay_seconds"),
                 escalation_delay_steps: self.number("interventions.escalation_delay_steps"),
-                templates: self.templates(),
+                templates: self.named_texts("interventions.templates.*"),
+                plugins: self.named_texts("interventions.plugins.*"),
+                decider: Some(self.text("interventions.decider")).filter(|name| !name.is_empty()),
+                most_retries: u32::try_from(self.number("interventions.most_retries")).unwrap_or(u32::MAX),
             },
             guarded: default.guarded,
             personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
@@ -383,9 +387,9 @@ impl Holds<'_> {
         base.unwrap_or(&places.config).join(at_home(&folder, &places.person))
     }
 
-    fn templates(&self) -> BTreeMap<String, String> {
-        let templates = self.of_key("interventions.templates.*");
-        templates.filter_map(|entry| Some((entry.said.name.clone(), text_of(&entry.said.value)?))).collect()
+    /// What a key says whose last part is any name, by that name.
+    fn named_texts(&self, path: &'static str) -> BTreeMap<String, String> {
+        self.of_key(path).filter_map(|entry| Some((entry.said.name.clone(), text_of(&entry.said.value)?))).collect()
     }
 
     fn plugins(&self) -> BTreeMap<String, PluginConfig> {

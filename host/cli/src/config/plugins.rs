@@ -6,6 +6,7 @@
 use super::keys::toml_text;
 use super::parse::{Said, nearest};
 use super::problem::{MOST, Problem};
+use portcullis_core::intervene::Kind as Intervention;
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
 use serde::Deserialize;
@@ -69,6 +70,20 @@ pub fn wrong_settings<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Problem> 
         }
     }
     problems
+}
+
+/// Names under `interventions.plugins` that are no interventions.
+pub fn wrong_interventions<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Problem> {
+    let names = || Intervention::ALL.iter().map(|kind| kind.as_str());
+    let wrong = |said: &&Said| said.key.path == "interventions.plugins.*" && !names().any(|name| name == said.name);
+    let problem = |said: &Said| {
+        let mend = match nearest(names(), &said.name) {
+            Some(name) => format!("did you mean `interventions.plugins.{name}`?"),
+            None => format!("the interventions are {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        Problem { place: Some(said.place), what: format!("`{}` is unknown; {mend}", one_line(&said.path, 128)) }
+    };
+    said.filter(wrong).take(MOST).map(problem).collect()
 }
 
 fn wrong(said: &Said, declared: &[Declared]) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::judge::Judged;
-use crate::action::{Action, Operation};
+use crate::action::{Action, Coverage, EffectKind, Operation};
 use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::exceptions::Exception;
@@ -22,6 +22,7 @@ impl<'s> Run<'s, '_> {
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
         let stopped = self.refuse_if_stopped(&mut judged);
+        self.wait_if_held(&mut judged);
         judged.provisional = !stopped && self.comes_first(judged.decision.risk);
         let mut rewritten = self.settle(call, &mut judged);
         let exception = self.except(&mut judged);
@@ -115,6 +116,19 @@ impl<'s> Run<'s, '_> {
         let words = one_line(&exception.reason, 256);
         judged.decision.lift(&exception.id, format!("a person allowed exactly this (exception `{}`: {words}){spite}", exception.id));
         Some(exception)
+    }
+
+    /// In a session that is held for a person nothing is changed without one; what only looks goes on.
+    fn wait_if_held(&self, judged: &mut Judged) {
+        let facts = &judged.understood.action.facts;
+        let looks = facts.coverage == Coverage::Full && facts.effects.iter().all(|effect| effect.kind == EffectKind::FileRead);
+        let Some(reason) = self.state.session.held.as_ref().filter(|_| !looks) else { return };
+        let reason = format!("this session is held until the person's next prompt: {reason}");
+        judged.decision.reasons.insert(0, reason.clone());
+        if judged.decision.verdict < Verdict::Ask {
+            judged.decision.primary_reason = reason;
+        }
+        judged.decision.tighten(Verdict::Ask, "the session is held for a person");
     }
 
     /// In a stopped session nothing runs any more; says whether it was stopped.

@@ -3,10 +3,11 @@
 use super::{Run, taken_down};
 use crate::action::Context;
 use crate::decide::Decision;
-use crate::fault::FaultKind;
+use crate::fault::{Fault, FaultKind};
 use crate::finding::{Issue, Response, Situation};
 use crate::intervene::{self, Due, Kind};
-use crate::plugins::Plugins;
+use crate::plugins::{Answer, Plugins};
+use crate::policy::Strategy;
 use crate::record::{RecordKind, RecordedIntervention};
 use crate::recover::{self, Recovery};
 use crate::review::Findings;
@@ -28,48 +29,76 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Asks for the sternest intervention that is due and there; milder ones stand in for missing ones.
+    /// Asks the plugin that decides, if there is one; else for the sternest intervention that is due and there.
+    /// Milder ones stand in for missing ones.
     fn answer(&mut self, due: &Due, context: &Context, step: u64) {
         let situation = self.situation(due, step);
+        let policy = &self.settings.policy.interventions;
+        let mut faults = Vec::new();
+        if let Some(decider) = policy.decider.as_deref().filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule()) {
+            match self.ask(decider, due, &situation, context) {
+                Some(answer) => match &answer.result {
+                    Ok(response) if self.is_open(Kind::of(response)) => {
+                        let kind = Kind::of(response);
+                        return if kind.is_guidance() && due.quiet { () } else { self.carry_out(kind, answer, due, &situation, faults) };
+                    }
+                    Ok(_) => {}
+                    Err(fault) => faults.push(fault.clone()),
+                },
+                None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
+            }
+        }
         for kind in due.kind.and_milder() {
-            let guidance = kind < Kind::ResourceThrottling;
-            if self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str()) || (guidance && due.quiet) {
+            if !self.is_open(kind) || (kind.is_guidance() && due.quiet) {
                 continue;
             }
-            let answer = Heard(self.ports.plugins).intervene(&kind.plugin(), &due.issue, &situation, context);
-            // One that looks on answers nothing; the configuration refuses it anyway.
-            let Some(answer) = answer.filter(|answer| !answer.plugin.shadow) else { continue };
-            let plugins = taken_down(std::slice::from_ref(&answer));
-            let (fault, response) = match answer.result {
-                Ok(response) => (None, response),
-                Err(fault) => (Some(fault), self.stand_in(kind, &due.issue)),
-            };
-            let (recovery, response, fault) = match recover::carry_out(&response, &situation, &mut self.state.session) {
-                Ok(recovery) => (recovery, response, fault),
-                Err(problem) => {
-                    let stand_in = self.stand_in(kind, &due.issue);
-                    let fault = Some(answer.plugin.fault(FaultKind::BadValue, problem));
-                    let recovery = recover::carry_out(&stand_in, &situation, &mut self.state.session);
-                    (recovery.unwrap_or_else(|_| nothing()), stand_in, fault)
-                }
-            };
-            self.take_over(&recovery, &due.issue);
-            self.state.session.intervened(intervene::past(due, kind, step, self.now));
-            let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
-            record.step = Some(step);
-            record.plugins = plugins;
-            record.faults.extend(fault);
-            record.intervention = Some(RecordedIntervention {
-                kind: kind.as_str().into(),
-                issue: due.issue.name.clone(),
-                level: due.level,
-                score: due.score,
-                outcome: recovery.outcome,
-                response,
-            });
-            self.records.push(record);
-            return;
+            let name = policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin());
+            if let Some(answer) = self.ask(&name, due, &situation, context) {
+                return self.carry_out(kind, answer, due, &situation, faults);
+            }
         }
+    }
+
+    /// One that looks on answers nothing; the configuration refuses it anyway.
+    fn ask(&mut self, plugin: &str, due: &Due, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
+        Heard(self.ports.plugins).intervene(plugin, &due.issue, situation, context).filter(|answer| !answer.plugin.shadow)
+    }
+
+    fn is_open(&self, kind: Kind) -> bool {
+        !self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str())
+    }
+
+    fn carry_out(&mut self, kind: Kind, answer: Answer<Response>, due: &Due, situation: &Situation, mut faults: Vec<Fault>) {
+        let plugins = taken_down(std::slice::from_ref(&answer));
+        let beyond = intervene::is_beyond_retries(&due.issue, &self.state.session, &self.settings.policy.interventions);
+        let response = answer.result.unwrap_or_else(|fault| {
+            faults.push(fault);
+            self.stand_in(kind, &due.issue)
+        });
+        let (recovery, response) = match recover::carry_out(&response, situation, beyond, &mut self.state.session) {
+            Ok(recovery) => (recovery, response),
+            Err(problem) => {
+                let stand_in = self.stand_in(kind, &due.issue);
+                faults.push(answer.plugin.fault(FaultKind::BadValue, problem));
+                let recovery = recover::carry_out(&stand_in, situation, beyond, &mut self.state.session);
+                (recovery.unwrap_or_else(|_| nothing()), stand_in)
+            }
+        };
+        self.take_over(&recovery, &due.issue);
+        self.state.session.intervened(intervene::past(due, kind, situation.step, self.now));
+        let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
+        record.step = Some(situation.step);
+        record.plugins = plugins;
+        record.faults = faults;
+        record.intervention = Some(RecordedIntervention {
+            kind: kind.as_str().into(),
+            issue: due.issue.name.clone(),
+            level: due.level,
+            score: due.score,
+            outcome: recovery.outcome,
+            response,
+        });
+        self.records.push(record);
     }
 
     /// What is said when an intervention's plugin failed: a fault of wording must not cost the answer.
@@ -100,6 +129,9 @@ impl Run<'_, '_> {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
+        if let Some(why) = &recovery.hold {
+            self.state.session.held = Some(crate::text::one_line(why, 512));
+        }
         if recovery.stop.is_some() {
             self.state.session.stopped = Some(crate::text::one_line(&issue.summary, 512));
         }
@@ -107,5 +139,5 @@ impl Run<'_, '_> {
 }
 
 const fn nothing() -> Recovery {
-    Recovery { outcome: recover::Outcome::Wait, agent: Vec::new(), person: Vec::new(), stop: None }
+    Recovery { outcome: recover::Outcome::Wait, agent: Vec::new(), person: Vec::new(), stop: None, hold: None }
 }

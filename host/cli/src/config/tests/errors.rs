@@ -28,6 +28,7 @@ const ROWS: &[Row] = &[
     ("\"mo de\" = 1", &[(1, 1, "`\"mo de\"` is unknown")]),
     ("\"a\\u202eb\\n\" = 1", &[(1, 1, "is unknown")]),
     ("[plugins.risk]\nenabeld = true", &[(2, 1, "did you mean `plugins.risk.enabled`?")]),
+    ("[interventions.plugins]\nsoft_corection = \"x\"", &[(2, 1, "did you mean `interventions.plugins.soft_correction`?")]),
     ("[interventions]\ntemplate.loop = \"x\"", &[(2, 1, "did you mean `interventions.templates`?")]),
     // Types.
     ("mode = 1", &[(1, 8, "`mode` is a whole number; it must be one of `blocking`, `async`, `observe`")]),

@@ -79,5 +79,9 @@ fn the_documentation_has_every_key_as_it_is() {
 
 /// A key as people write of it.
 fn shown(key: &Key) -> String {
-    key.path.replace("templates.*", "templates.ISSUE").replace(".**", ".KEY").replace('*', "NAME")
+    key.path
+        .replace("templates.*", "templates.ISSUE")
+        .replace("interventions.plugins.*", "interventions.plugins.INTERVENTION")
+        .replace(".**", ".KEY")
+        .replace('*', "NAME")
 }
