@@ -9,6 +9,10 @@
 )]
 
 mod answers;
+#[path = "../../../../tests/hostile/binary.rs"]
+mod binary;
+#[path = "../../../../tests/hostile/bombs.rs"]
+mod bombs;
 mod cache;
 mod compiling;
 mod guests;
