@@ -18,5 +18,6 @@ mod compiling;
 mod guests;
 mod hostile;
 mod loading;
+mod strictness;
 mod time;
 mod wasi;
