@@ -2,7 +2,8 @@
 //!
 //! The text names the canonical ABI by hand on purpose: a hostile guest does what no toolchain would.
 
-use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell, StepDetail};
+pub(crate) use crate::sample::{action, context};
+use portcullis_core::action::StepDetail;
 use portcullis_core::fault::OnFault;
 use portcullis_engine::{CompileEnd, CompileLimits, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, Workshop, compile_here};
 use std::path::{Path, PathBuf};
@@ -123,46 +124,6 @@ pub(crate) fn compiling(engine: &Engine) -> Engine {
 /// A set without a wall clock.
 pub(crate) fn set(engine: &Engine, entries: Vec<Entry>) -> PluginSet {
     PluginSet::new(compiling(engine), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None }).expect("usable names")
-}
-
-pub(crate) fn action() -> Action {
-    Action {
-        id: "review-1".into(),
-        step: 7,
-        client: "claude".into(),
-        agent: None,
-        tool: "Bash".into(),
-        intent: Intent::SystemCommand,
-        operation: Operation::Shell(Shell { text: "ls -l".into(), ..Shell::default() }),
-        facts: Facts {
-            effects: vec![],
-            paths: vec![],
-            hosts: vec![],
-            programs: vec!["ls".into()],
-            forms: vec![],
-            shape: 1,
-            identity: 2,
-            coverage: Coverage::Full,
-            gaps: vec![],
-        },
-        parameters: r#"{"command":"ls -l"}"#.into(),
-        outcome: None,
-        attributes: vec![],
-    }
-}
-
-pub(crate) fn context() -> Context {
-    Context {
-        session: "session-1".into(),
-        now: 1_700_000_000_000,
-        cwd: "/work".into(),
-        roots: vec!["/work".into()],
-        goals: vec![],
-        limits: vec![],
-        repetition: Repetition::default(),
-        assessments: vec![],
-        attributes: vec![],
-    }
 }
 
 pub(crate) fn no_details(_: u64) -> Option<StepDetail> {

@@ -18,6 +18,7 @@ mod compiling;
 mod guests;
 mod hostile;
 mod loading;
+mod sample;
 mod strictness;
 mod time;
 mod wasi;
