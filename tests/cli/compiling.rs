@@ -6,6 +6,7 @@ use crate::common::site::{LIMIT, Site};
 use crate::common::{process, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -19,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         trial("compiling: the process needs its arguments", misused),
         trial("compiling: a process that is killed is a fault", killed),
         trial("compiling: the process does not outlive its hook", orphaned),
+        trial("compiling: two hooks that meet the same bomb have it compiled once", once),
         trial("compiling: nothing of a stranger's file is printed as it is", inspected),
     ]
 }
@@ -92,6 +94,27 @@ fn orphaned() -> Result<()> {
     site.ordinary("after")
 }
 
+/// Whoever comes second waits for what the first finds out.
+fn once() -> Result<()> {
+    let site = Site::new("once")?;
+    site.write("plugins/bomb.wasm", around(&many_locals(400)))?;
+    let mut hooks = vec![begun(&site)?, begun(&site)?];
+    let ids: Vec<u32> = hooks.iter().map(Child::id).collect();
+    let mut seen = BTreeSet::new();
+    while !hooks.iter_mut().all(|hook| matches!(hook.try_wait(), Ok(Some(_)))) {
+        seen.extend(compilers()?.into_iter().filter(|(_, parent)| ids.contains(parent)));
+        sleep(Duration::from_millis(5));
+    }
+    for hook in hooks {
+        let said = String::from_utf8_lossy(&hook.wait_with_output()?.stdout).into_owned();
+        // The second has waited as long as it may where the machine is slow.
+        ensure!(said.contains("compile-limit") || said.contains("not-run"), "{said}");
+    }
+    ensure!(seen.len() == 1, "it was compiled by {seen:?}");
+    fs::remove_dir_all(site.state().join("plugins"))?;
+    site.ordinary("after")
+}
+
 /// A hook that has its event.
 fn begun(site: &Site) -> Result<Child> {
     let mut hook = start(site.command(&["hook", "claude"]))?;
@@ -108,18 +131,25 @@ fn start(mut command: Command) -> Result<Child> {
 fn compiler_of(hook: u32) -> Result<u32> {
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
-        for entry in fs::read_dir("/proc")? {
-            let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-            let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
-            let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)).and_then(|parent| parent.parse::<u32>().ok());
-            let arguments = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
-            if parent == Some(hook) && arguments.starts_with("portcullis\0compile\0") {
-                return Ok(id);
-            }
+        if let Some((id, _)) = compilers()?.into_iter().find(|(_, parent)| *parent == hook) {
+            return Ok(id);
         }
         sleep(Duration::from_millis(5));
     }
     Err(anyhow!("the hook has nothing compiled"))
+}
+
+/// All processes that compile, and whose they are.
+fn compilers() -> Result<Vec<(u32, u32)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
+        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)).and_then(|parent| parent.parse::<u32>().ok());
+        let arguments = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        found.extend(parent.filter(|_| arguments.starts_with("portcullis\0compile\0")).map(|parent| (id, parent)));
+    }
+    Ok(found)
 }
 
 /// It runs, and is not only waited for.

@@ -111,6 +111,8 @@ impl Workshop for Here {
         false
     }
 
+    fn waited(&self, _: Duration) {}
+
     fn compile(&self, component: &[u8], _: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
         compile_here(component).map_err(CompileEnd::Invalid)
     }
