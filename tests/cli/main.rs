@@ -4,6 +4,10 @@
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 mod bad_input;
+#[path = "../hostile/binary.rs"]
+mod binary;
+#[path = "../hostile/bombs.rs"]
+mod bombs;
 mod captures;
 mod commands;
 mod common;

@@ -1,6 +1,9 @@
 //! The table of attacks.
 
-use crate::made;
+use crate::bombs::{around, doubling, huge_function, large_data, many_locals, many_types, nested};
+use crate::common::site::Site;
+use crate::meter::Used;
+use crate::{made, played};
 use anyhow::Result;
 
 /// One attack, what becomes of it, and what it may cost.
@@ -14,6 +17,8 @@ pub struct Attack {
     pub bytes: Bytes,
     /// The fault that is recorded, if it is one.
     pub fault: Option<&'static str>,
+    /// The fault that it may be instead, and what is said then: how far a compiler gets depends on the machine.
+    pub or: Option<(&'static str, &'static str)>,
     /// What is decided: by default a person has to decide when a stranger's plugin has a fault.
     pub verdict: &'static str,
     /// What the agent or the person is told of it.
@@ -33,11 +38,13 @@ pub enum Bytes {
     Made(fn() -> Result<Vec<u8>>),
     /// A function makes many files, each of which has to end in one of several faults or in nothing.
     Many(fn() -> Result<Vec<Vec<u8>>>),
+    /// A function plays the attack, with these texts of `guests/`.
+    Played(&'static [&'static str], fn(&Site, &Attack) -> Result<Used>),
 }
 
 /// A row about a guest's text.
 const fn text(name: &'static str, does: &'static str, fault: &'static str, says: &'static str) -> Attack {
-    Attack { name, does, bytes: Bytes::Text, fault: Some(fault), verdict: "ask", says, most_ms: 100, most_mib: 16 }
+    Attack { name, does, bytes: Bytes::Text, fault: Some(fault), or: None, verdict: "ask", says, most_ms: 100, most_mib: 16 }
 }
 
 /// A row about a file that a function makes.
@@ -45,7 +52,28 @@ const fn made(name: &'static str, does: &'static str, make: fn() -> Result<Vec<u
     Attack { bytes: Bytes::Made(make), ..text(name, does, fault, says) }
 }
 
+/// A row about a component that is hard to compile: it passes a limit, or is compiled and found to be no plugin.
+const fn bomb(name: &'static str, does: &'static str, make: fn() -> Result<Vec<u8>>) -> Attack {
+    let or = Some((LOAD, "its types do not fit"));
+    Attack { or, most_ms: 60_000, most_mib: 2_100, ..made(name, does, make, COMPILE, "compiling it takes") }
+}
+
+/// A row about more than a file and an action.
+const fn played(
+    name: &'static str,
+    does: &'static str,
+    guests: &'static [&'static str],
+    play: fn(&Site, &Attack) -> Result<Used>,
+) -> Attack {
+    Attack { bytes: Bytes::Played(guests, play), ..text(name, does, "", "").is_judged("allow") }
+}
+
 impl Attack {
+    /// It ends in this fault.
+    const fn ends_in(self, fault: &'static str, says: &'static str) -> Self {
+        Self { fault: Some(fault), verdict: "ask", says, ..self }
+    }
+
     /// It uses up its fuel, and that takes a while.
     const fn spends_fuel(self) -> Self {
         Self { most_ms: 500, ..self }
@@ -71,6 +99,8 @@ const TRAP: &str = "trap";
 const STACK: &str = "stack-overflow";
 const GRANT: &str = "missing-grant";
 const LOAD: &str = "load-failed";
+const SETTINGS: &str = "bad-settings";
+const COMPILE: &str = "compile-limit";
 
 /// Every attack, by what it aims at.
 pub static ATTACKS: &[Attack] = &[
@@ -85,7 +115,14 @@ pub static ATTACKS: &[Attack] = &[
     text("floods-the-log", "writes log lines in a loop", FUEL, "units of fuel").spends_fuel(),
     text("floods-the-log-by-size", "writes log lines of 60,000 escapes in a loop", FUEL, "units of fuel").spends_fuel(),
     text("asks-for-past-steps", "asks the host for past steps in a loop", FUEL, "units of fuel").spends_fuel(),
+    text("floods-stdio", "writes 4 KiB in a loop and never ends the line", FUEL, "units of fuel").spends_fuel(),
     text("sleeps", "asks the host to wake it in 1,000 hours", "", "").is_judged("allow"),
+    text("polls-ten-thousand", "waits for 10,000 things at once", MEMORY, "256 handles"),
+    Attack {
+        or: Some(("not-run", "")),
+        most_ms: 4_000,
+        ..played("hundred-spin", "100 plugins that all loop", &["loops"], played::hundred_spin).ends_in("timeout", "")
+    },
     // Depth.
     text("recurses", "calls itself without end", STACK, "recursed too deep"),
     text("recurses-by-table", "two functions call each other through a table", STACK, "recursed too deep"),
@@ -117,6 +154,8 @@ pub static ATTACKS: &[Attack] = &[
     text("answers-a-case-that-is-none", "answers neither a result nor an error", BAD, "discriminant"),
     text("answers-into-its-own-answer", "answers a list that overlaps itself", "", "").is_judged("allow"),
     text("prepares-too-much", "prepares 1 MiB and a byte", LARGE, "at most 1048576"),
+    text("prepares-from-beyond-its-memory", "prepares bytes that it does not have", BAD, "out of bounds"),
+    text("blames-the-settings", "says that a setting is wrong, and what a person should run", SETTINGS, "setting `mode': fine\\n"),
     text("says-nothing-but-escapes", "says that it failed, in 900 escapes", DECLINED, "\\u{1b}"),
     // Doors.
     text("wants-sockets", "imports sockets", GRANT, "open network connections"),
@@ -126,16 +165,59 @@ pub static ATTACKS: &[Attack] = &[
     text("looks-for-variables", "reads the environment", "", "").is_judged("allow"),
     text("calls-back-from-realloc", "calls the host while the host calls it", TRAP, "trapped"),
     text("traps", "gives up", TRAP, "unreachable"),
+    text("traps-and-would-loop", "gives up, and would loop if it were entered again", TRAP, "unreachable"),
+    made("names-with-escapes", "imports a name of escapes and of text from right to left", made::names_with_escapes, GRANT, "\\u{1b}"),
+    made("ten-thousand-imports", "10,000 imports", made::ten_thousand_imports, LOAD, "imports"),
+    played(
+        "leaves-its-folder",
+        "leaves a folder that it may read by `..`, by links and through a pipe",
+        &["leaves-its-folder"],
+        played::leaves_its_folder,
+    ),
+    Attack {
+        most_ms: 1_000,
+        ..played("races-for-a-file", "reads a file that is swapped for links to another", &["races-for-a-file"], played::races_for_a_file)
+    },
+    played(
+        "asks-the-clock-and-chance",
+        "asks the clock and random numbers for another answer each time",
+        &["asks-the-clock-and-chance"],
+        played::asks_the_clock_and_chance,
+    )
+    .is_judged("warn"),
     // Lies.
     text("scores-too-high", "scores 65,535 out of 1,000", BAD, "65535"),
     text("rules-that-it-is-allowed", "says that a rule allows the action", BAD, "verdict"),
     text("rewrites-to-something-worse", "offers to run `rm -rf /` instead", "", "because I say so").is_judged("ask"),
+    text("speaks-as-the-host", "asks in words that look like the host's own", "", "the plugin `attack` says: \"fine").is_judged("ask"),
+    played("takes-our-name", "calls itself `portcullis`", &[], played::takes_our_name).is_judged("block"),
     text("objects-five-thousand-times", "answers 5,000 rulings", LARGE, "512 KiB"),
     text("detects-five-thousand-times", "answers 5,000 detections", LARGE, "5000 items"),
     // Files.
     made("text", "WebAssembly text in place of a component", made::text, LOAD, "wasm-tools parse"),
     made("core-module", "a core module", made::core_module, LOAD, "wasm-tools component new"),
     made("native-code", "machine code in place of a component", made::native_code, LOAD, "not WebAssembly"),
+    played("becomes-a-pipe", "a good file that is a pipe when it is loaded", &[], played::becomes_a_pipe).ends_in(LOAD, "not a file"),
+    played("is-swapped", "a good file that is swapped for one that loops, again and again", &["loops"], played::is_swapped)
+        .ends_in(FUEL, "units of fuel")
+        .spends_fuel(),
+    played(
+        "forged-code",
+        "compiled code of another plugin, or with a flipped bit, in its compiled code's place",
+        &["loops"],
+        played::forged_code,
+    ),
     Attack { bytes: Bytes::Many(made::cut), ..text("cut-short", "a good component, cut at 40 places", LOAD, "") },
     Attack { bytes: Bytes::Many(made::flipped), ..text("flipped", "a good component, one bit flipped at 60 places", LOAD, "") },
+    // Compiling.
+    bomb("one-huge-function", "one function of 1,000,000 multiplications", || Ok(around(&huge_function(1_000_000)))),
+    bomb("many-locals", "400 functions of 49,000 locals", || Ok(around(&many_locals(400)))),
+    bomb("million-types", "1,000,000 types", || Ok(around(&many_types(1_000_000)))),
+    bomb("fifty-megabytes", "50 MiB of data", || Ok(around(&large_data(50 << 20)))),
+    bomb("parts-that-double", "24 components in each other, each twice in the next", || Ok(doubling(24))),
+    Attack {
+        most_mib: 64,
+        ..made("too-many-types", "1,000,001 types", || Ok(around(&many_types(1_000_001))), LOAD, "it does not compile")
+    },
+    made("thousand-components", "1,000 components in each other", || Ok(nested(1_000)), LOAD, "more than 32 components"),
 ];

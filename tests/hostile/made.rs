@@ -1,5 +1,6 @@
 //! Guests that no text would show better.
 
+use crate::binary::{CORE_INSTANCES, CORE_MODULE, HEAD_OF_COMPONENT, HEAD_OF_MODULE, number, section};
 use crate::guest::{component, from_text};
 use crate::trial::BENIGN;
 use anyhow::Result;
@@ -27,6 +28,19 @@ fn instances(count: usize) -> Result<Vec<u8>> {
     let instances = [number(count), [0, added, 0].repeat(count)].concat();
     Ok([whole, section(CORE_MODULE, HEAD_OF_MODULE), section(CORE_INSTANCES, &instances)].concat())
 }
+
+/// An import whose name would clear a terminal and turn its text round.
+pub fn names_with_escapes() -> Result<Vec<u8>> {
+    Ok(wat::parse_str(format!(r#"(component (import "a:\1b[2Jb\e2\80\ae/c" (instance)) {EXPORT})"#))?)
+}
+
+/// More imports than a component may have.
+pub fn ten_thousand_imports() -> Result<Vec<u8>> {
+    let imports: String = (0..10_000).map(|at| format!(r#"(import "a:b/c{at}" (instance))"#)).collect();
+    Ok(wat::parse_str(format!("(component {imports} {EXPORT})"))?)
+}
+
+const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
 
 /// What a person might write.
 pub fn text() -> Result<Vec<u8>> {
@@ -64,29 +78,6 @@ pub fn flipped() -> Result<Vec<Vec<u8>>> {
 
 fn sampled(length: usize, places: usize) -> impl Iterator<Item = usize> {
     (0..places).map(move |place| place * length / places)
-}
-
-const HEAD_OF_MODULE: &[u8] = b"\0asm\x01\0\0\0";
-const HEAD_OF_COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
-const CORE_MODULE: u8 = 1;
-const CORE_INSTANCES: u8 = 2;
-
-fn section(kind: u8, content: &[u8]) -> Vec<u8> {
-    [vec![kind], number(content.len()), content.to_vec()].concat()
-}
-
-/// In the variable length of the binary format.
-fn number(mut value: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    loop {
-        let low = u8::try_from(value & 0x7f).unwrap_or_default();
-        value >>= 7;
-        if value == 0 {
-            bytes.push(low);
-            return bytes;
-        }
-        bytes.push(low | 0x80);
-    }
 }
 
 /// How many core modules a component holds: the index of the next one.

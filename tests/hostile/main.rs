@@ -1,7 +1,7 @@
 //! Attacks on the host, one guest each: what it is told, what is recorded, what it costs, and that the next
 //! action is answered as if nothing had been.
 //!
-//! The table is [`attacks::ATTACKS`]; a guest's text lies in `guests/`, or a function of [`made`] makes it. A
+//! The table is [`attacks::ATTACKS`]; a guest's text lies in `guests/`, a function of [`made`] makes it, or one of [`played`] plays the attack. A
 //! text without a row and a row without a text fail the run, and so does a page `host/docs/attacks.md` that
 //! does not show the table. `PORTCULLIS_BLESS=1` writes the page, with what was measured.
 //!
@@ -11,12 +11,15 @@
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 mod attacks;
+mod binary;
+mod bombs;
 #[path = "../cli/common/mod.rs"]
 mod common;
 mod guest;
 mod made;
 mod meter;
 mod page;
+mod played;
 mod trial;
 
 use anyhow::{Context, Result, ensure};
@@ -42,8 +45,12 @@ fn every_guest_has_a_row() -> Result<()> {
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
         texts.insert(entry?.file_name().to_string_lossy().into_owned());
     }
-    let rows = ATTACKS.iter().filter(|attack| matches!(attack.bytes, Bytes::Text)).map(|attack| attack.name);
-    let named: BTreeSet<String> = rows.chain([trial::BENIGN]).map(|name| format!("{name}.wat")).collect();
+    let used = ATTACKS.iter().flat_map(|attack| match attack.bytes {
+        Bytes::Text => vec![attack.name],
+        Bytes::Played(guests, _) => guests.to_vec(),
+        Bytes::Made(_) | Bytes::Many(_) => Vec::new(),
+    });
+    let named: BTreeSet<String> = used.chain([trial::BENIGN]).map(|name| format!("{name}.wat")).collect();
     let all: BTreeSet<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
     ensure!(all.len() == ATTACKS.len(), "two rows have the same name");
     let (without_row, without_text): (Vec<_>, Vec<_>) = (texts.difference(&named).collect(), named.difference(&texts).collect());

@@ -17,16 +17,23 @@ use wait4::Wait4;
 
 /// The first argument of the small one.
 const WORD: &str = "--meter";
-/// How long a hook may be there. Every guest ends far before it; who sleeps does not.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a hook may be there: longer than it compiles. Every guest ends far before it; who sleeps does not.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a process used up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
-    /// Microseconds of processor time, the system's for it included.
+    /// Microseconds of processor time, the system's for it and that of the process that compiles included.
     pub processor: u64,
-    /// Bytes of memory at its peak.
+    /// Bytes of memory at the peak of the process that used most: the one that compiles may be it.
     pub memory: u64,
+}
+
+impl Used {
+    /// The worse of both, in each respect.
+    pub fn worse(self, other: Self) -> Self {
+        Self { processor: self.processor.max(other.processor), memory: self.memory.max(other.memory) }
+    }
 }
 
 /// Runs a command with this input; what it said and what it used.

@@ -33,7 +33,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-const MEND: &str = "run `PORTCULLIS_BLESS=1 cargo test --release -p portcullis-tests --test hostile`";
+const MEND: &str = "run `PORTCULLIS_BLESS=1 cargo test --release --workspace --test hostile`";
 
 fn written() -> Result<String> {
     let measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,8 +47,9 @@ fn written() -> Result<String> {
 
 /// A row without its last cell.
 fn known(attack: &Attack) -> String {
-    let Attack { name, does, fault, verdict, most_ms, most_mib, .. } = attack;
-    format!("| {name} | {does} | {} | {verdict} | {most_ms} ms, {most_mib} MiB ", fault.unwrap_or("none"))
+    let Attack { name, does, fault, or, verdict, most_ms, most_mib, .. } = attack;
+    let or = or.map(|(fault, _)| format!(" or {fault}")).unwrap_or_default();
+    format!("| {name} | {does} | {}{or} | {verdict} | {most_ms} ms, {most_mib} MiB ", fault.unwrap_or("none"))
 }
 
 fn shown(cost: Used) -> String {

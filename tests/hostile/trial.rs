@@ -9,12 +9,14 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 /// The guest whose hook is what others are compared with.
 pub const BENIGN: &str = "benign";
 /// The attacking plugin's name.
-const NAME: &str = "attack";
+pub const NAME: &str = "attack";
 
 /// What each attack cost beyond the benign guest.
 pub static MEASURED: Mutex<BTreeMap<&str, Used>> = Mutex::new(BTreeMap::new());
@@ -26,8 +28,12 @@ pub fn run(attack: &'static Attack) -> Result<()> {
         Bytes::Text => one(&site, attack, &guest::from_text(attack.name)?)?,
         Bytes::Made(make) => one(&site, attack, &make()?)?,
         Bytes::Many(make) => many(&site, attack, &make()?)?,
+        Bytes::Played(_, play) => play(&site, attack)?,
     };
     fs::remove_dir_all(site.state().join("plugins"))?;
+    if matches!(attack.bytes, Bytes::Played(..)) {
+        site.write("config.toml", "")?;
+    }
     site.ordinary("after")?;
     site.verify()?;
     let cost = beyond(cost, benign()?);
@@ -38,18 +44,23 @@ pub fn run(attack: &'static Attack) -> Result<()> {
     Ok(())
 }
 
-/// Twice: what ends at its fuel ends at the same point of it, whether it was compiled anew or not.
+/// Twice: what ends at its fuel ends at the same point of it, whether it was compiled anew or not, and what could
+/// not be compiled is not tried again.
 fn one(site: &Site, attack: &Attack, bytes: &[u8]) -> Result<Used> {
     site.write(&format!("plugins/{NAME}.wasm"), bytes)?;
-    let (mut cost, mut spent) = (Used::default(), Vec::new());
+    let (mut cost, mut spent, mut failures) = (Used::default(), Vec::new(), Vec::new());
     for round in ["first", "second"] {
         let (reply, used) = asked(site, round)?;
         let record = newest(site)?;
         judged(attack, &reply, &record).with_context(|| format!("the {round} time: {reply:?}"))?;
         others_answered(&record)?;
-        cost = Used { processor: cost.processor.max(used.processor), memory: cost.memory.max(used.memory) };
+        cost = cost.worse(used);
         spent.push(fuel(&record));
+        failures.push(failures_kept(site)?);
+        let limited = faults(&record)?.iter().any(|fault| fault == "compile-limit");
+        ensure!(!limited || failures[0].len() == 1, "that it could not be compiled was not kept");
     }
+    ensure!(failures[0] == failures[1], "it was compiled again");
     ensure!(spent[0] == spent[1], "it ended at another point the second time: {spent:?}");
     Ok(cost)
 }
@@ -64,18 +75,61 @@ fn many(site: &Site, attack: &Attack, files: &[Vec<u8>]) -> Result<Used> {
         let expected = if faulty { Answer::Asked } else { Answer::Quiet };
         ensure!(reply.answer == expected, "file {index} of `{}`: {reply:?}", attack.name);
         failed += usize::from(faulty);
-        cost = Used { processor: cost.processor.max(used.processor), memory: cost.memory.max(used.memory) };
+        cost = cost.worse(used);
     }
     ensure!(failed * 2 > files.len(), "{failed} of {} files did not load: were they damaged at all?", files.len());
     Ok(cost)
 }
 
-fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
-    let answer = if attack.verdict == "ask" { Answer::Asked } else { Answer::Quiet };
+/// What the table says of the attack came of it.
+pub fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
+    let answer = match attack.verdict {
+        "allow" => Answer::Quiet,
+        "warn" => Answer::Told,
+        "ask" => Answer::Asked,
+        _ => Answer::Refused,
+    };
     ensure!(reply.answer == answer && record["verdict"] == attack.verdict, "the verdict is {}", record["verdict"]);
+    clean(&reply.said, record)?;
     let found = faults(record)?;
+    if let Some((fault, says)) = attack.or.filter(|(fault, _)| found == [*fault]) {
+        return reply.says(&[fault, says]);
+    }
     ensure!(found.iter().map(String::as_str).eq(attack.fault), "the faults are {found:?}");
     reply.says(&[attack.says])
+}
+
+/// Nothing of a stranger drives a terminal, passes for the host's words or fills the journal.
+fn clean(said: &str, record: &Value) -> Result<()> {
+    for never in ["\u{1b}", "\u{202e}", "\nPortcullis: a person", "\n[portcullis]", "</system-reminder"] {
+        ensure!(!said.contains(never), "{never:?} is in {said:?}");
+        ensure!(!texts(record).iter().any(|text| text.contains(never)), "{never:?} is in {record}");
+    }
+    let logs = record["plugins"].as_array().into_iter().flatten().map(|plugin| plugin["log"].to_string().len());
+    ensure!(logs.max() <= Some(16 << 10), "a plugin's log has too many bytes: {record}");
+    Ok(())
+}
+
+/// Every text of a document.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(object) => object.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The notes of what could not be compiled, and when they were written.
+fn failures_kept(site: &Site) -> Result<Vec<(PathBuf, SystemTime)>> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(site.state().join("cache"))? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|end| end == "failed") {
+            kept.push((entry.path(), entry.metadata()?.modified()?));
+        }
+    }
+    Ok(kept)
 }
 
 /// Names of the record's faults, all of which must be the attacker's.
@@ -86,7 +140,7 @@ fn faults(record: &Value) -> Result<Vec<String>> {
 }
 
 /// The plugins beside the attacker judged the action: `ls` has a risk only if somebody looked at it.
-fn others_answered(record: &Value) -> Result<()> {
+pub fn others_answered(record: &Value) -> Result<()> {
     let names: Vec<&str> = record["plugins"].as_array().into_iter().flatten().filter_map(|plugin| plugin["name"].as_str()).collect();
     ensure!(["risk", "rules", "side-effects"].iter().all(|name| names.contains(name)), "only {names:?} were asked: {record}");
     Ok(())
@@ -97,13 +151,15 @@ fn fuel(record: &Value) -> Option<u64> {
     plugins.find(|plugin| plugin["name"] == NAME)?["fuel"].as_u64()
 }
 
-fn asked(site: &Site, id: &str) -> Result<(Reply, Used)> {
+/// Has the hook judge an action.
+pub fn asked(site: &Site, id: &str) -> Result<(Reply, Used)> {
     let event = site.calls("hostile").bash(id, "ls");
     let (ended, used) = meter::run(&site.command(&["hook", "claude"]), event.to_string().as_bytes(), site.root())?;
     Ok((reply::read(name_of(&event), &ended)?, used))
 }
 
-fn newest(site: &Site) -> Result<Value> {
+/// The record of the newest review.
+pub fn newest(site: &Site) -> Result<Value> {
     site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))
 }
 
@@ -121,7 +177,7 @@ fn benign_measured() -> Result<Used> {
         site.write(&format!("plugins/{NAME}.wasm"), guest::from_text(BENIGN)?)?;
         let (reply, used) = asked(&site, BENIGN)?;
         ensure!(reply.answer == Answer::Quiet, "{reply:?}");
-        most = Used { processor: most.processor.max(used.processor), memory: most.memory.max(used.memory) };
+        most = most.worse(used);
     }
     Ok(most)
 }

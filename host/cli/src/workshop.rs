@@ -88,13 +88,17 @@ impl Workshop for Processes {
         self.left.is_none()
     }
 
+    fn waited(&self, time: Duration) {
+        if let Some(left) = &self.left {
+            let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+            *left = left.saturating_sub(time);
+        }
+    }
+
     fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
         let begun = Instant::now();
         let answer = self.run(component, limits);
-        if let Some(left) = &self.left {
-            let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
-            *left = left.saturating_sub(begun.elapsed());
-        }
+        self.waited(begun.elapsed());
         answer
     }
 }

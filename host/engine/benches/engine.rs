@@ -8,7 +8,10 @@
 //! The variants of a table take turns, so that a busy machine slows all of them alike; read the ratios.
 #![allow(clippy::print_stdout, clippy::expect_used, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
 
-use portcullis_core::action::{Action, Context, Coverage, Facts, History, Intent, Operation, Repetition, Shell, Status, Step, Totals};
+#[path = "../tests/all/sample.rs"]
+mod sample;
+
+use portcullis_core::action::{Action, History, Intent, Operation, Shell, Status, Step, Totals};
 use portcullis_core::fault::OnFault;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Verdict};
@@ -110,7 +113,7 @@ fn cold(folder: &Folder, cache: &Path) {
 fn processes(folder: &Folder, cache: &Path) {
     let limits = Limits::builtin();
     let first_kinds = |set: &mut PluginSet| {
-        let (action, context) = (action(), context());
+        let (action, context) = (action(), sample::context());
         set.assess(&action, &context, &|_| None);
         set.detect(&BTreeMap::new(), &history(0), &action, &context, &|_| None);
     };
@@ -147,7 +150,7 @@ fn calls(folder: &Folder, cache: &Path) {
         let ask = |backstop, steps| {
             let mut set = one.builtin(Some(cache), backstop, &Limits::builtin());
             set.warm(|_| {});
-            let (action, context, history) = (action(), context(), history(steps));
+            let (action, context, history) = (action(), sample::context(), history(steps));
             let fuel = std::cell::Cell::new(0);
             let set = std::cell::RefCell::new(set);
             move || {
@@ -232,43 +235,8 @@ fn micros(time: Duration) -> f64 {
 }
 
 fn action() -> Action {
-    Action {
-        id: "review-1".into(),
-        step: 7,
-        client: "claude".into(),
-        agent: None,
-        tool: "Bash".into(),
-        intent: Intent::SystemCommand,
-        operation: Operation::Shell(Shell { text: LINE.into(), ..Shell::default() }),
-        facts: Facts {
-            effects: vec![],
-            paths: vec![],
-            hosts: vec![],
-            programs: vec!["rm".into()],
-            forms: vec![],
-            shape: 1,
-            identity: 2,
-            coverage: Coverage::Full,
-            gaps: vec![],
-        },
-        parameters: format!("{{\"command\":{LINE:?}}}"),
-        outcome: None,
-        attributes: vec![],
-    }
-}
-
-fn context() -> Context {
-    Context {
-        session: "session-1".into(),
-        now: 1,
-        cwd: "/work".into(),
-        roots: vec!["/work".into()],
-        goals: vec![],
-        limits: vec![],
-        repetition: Repetition::default(),
-        assessments: vec![],
-        attributes: vec![],
-    }
+    let operation = Operation::Shell(Shell { text: LINE.into(), ..Shell::default() });
+    Action { operation, parameters: format!("{{\"command\":{LINE:?}}}"), ..sample::action() }
 }
 
 fn history(steps: u64) -> History {

@@ -24,10 +24,12 @@
 mod card;
 mod failed;
 mod files;
+mod turn;
 
 pub(crate) use card::{Card, Facts};
-pub(crate) use failed::Failed;
+pub(crate) use failed::{BELIEVED, Failed};
 pub(crate) use files::Stamp;
+pub(crate) use turn::Turn;
 
 pub use files::Swept;
 
@@ -106,11 +108,19 @@ impl CodeCache {
         }
     }
 
-    /// That a component could not be compiled, if that was found out a short while ago.
-    pub(crate) fn failed(&self, digest: &str) -> Option<Failed> {
+    /// Keeps other processes from compiling this component; waits for one that does, but no longer than `most`.
+    /// None where no file can be made for it, which is no reason not to compile.
+    pub(crate) fn turn(&self, digest: &str, most: Duration) -> Result<Option<Turn>, turn::Late> {
+        let name = format!("{digest}-{BUILD}.turn");
+        let file = self.folder().and_then(|folder| self.noted(&name, folder.own(&name)));
+        file.map(|file| Turn::take(file, self.path.join(&name), most)).transpose()
+    }
+
+    /// That a component could not be compiled, if that was found out less than `believed` ago.
+    pub(crate) fn failed(&self, digest: &str, believed: Duration) -> Option<Failed> {
         let name = failed_name(digest);
         let (file, stamp) = self.open(&name)?;
-        if stamp.settled(failed::BELIEVED) {
+        if stamp.settled(believed) {
             return None;
         }
         let body = self.whole(&name, "failed", &self.noted(&name, files::read_all(file))?)?;
@@ -279,3 +289,6 @@ fn map(_: &wasmtime::Engine, _: &File) -> Option<Component> {
 fn short(hash: &blake3::Hash) -> String {
     hash.to_hex().chars().take(32).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,11 +5,11 @@
 //! This bounds what compiling costs and what a compiler that crashes takes with it. It does not help
 //! against a compiler that makes wrong code of right input: what it delivers is run.
 
-use crate::cache::Failed;
+use crate::cache::{BELIEVED, Failed, Turn};
 use crate::engine::{Engine, compiling};
 use crate::text;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmtime::CodeBuilder;
 
 /// The most that is said of why the compiler does not accept something.
@@ -57,8 +57,10 @@ pub enum CompileEnd {
     /// The process that compiled ended otherwise than by an answer.
     #[error("the process that compiled it ended without machine code: {0}; `portcullis doctor` tries again")]
     Crashed(String),
-    /// Other plugins used up the time.
-    #[error("the time for compiling was used up by other plugins; `portcullis doctor` compiles all")]
+    /// Other plugins used up the time, or another process that compiles this one.
+    #[error(
+        "the time for compiling was used up by other plugins, or by another process that compiles this one; `portcullis doctor` compiles all"
+    )]
     NoTime,
     /// The process could not be started. Nothing is compiled without it.
     #[error("the process that compiles plugins cannot be started: {0}")]
@@ -72,6 +74,9 @@ pub trait Workshop: Send + Sync {
 
     /// Tries again what is known to have failed.
     fn tries_again(&self) -> bool;
+
+    /// So much time went by while another process compiled what this one wants too.
+    fn waited(&self, time: Duration);
 
     /// What `compile_here` answers in that process.
     ///
@@ -105,6 +110,17 @@ pub(crate) fn reason(error: &wasmtime::Error) -> String {
 }
 
 impl Engine {
+    /// Waits while another process compiles this component, and keeps others waiting as long as the turn is held.
+    /// None where nothing is kept that one could find for another.
+    pub(crate) fn turn(&self, digest: &str) -> Result<Option<Turn>, CompileEnd> {
+        let (Some(workshop), Some(cache)) = (&self.workshop, &self.cache) else { return Ok(None) };
+        let most = workshop.limits().ok_or(CompileEnd::NoTime)?.wall;
+        let begun = Instant::now();
+        let turn = cache.turn(digest, most);
+        workshop.waited(begun.elapsed());
+        turn.map_err(|_| CompileEnd::NoTime)
+    }
+
     /// Has a stranger's component compiled. A failure is kept for an hour, so that not each process pays
     /// for it again.
     pub(crate) fn commission(&self, digest: &str, component: &[u8]) -> Result<Vec<u8>, CompileEnd> {
@@ -112,7 +128,7 @@ impl Engine {
             return Err(CompileEnd::Unavailable("none is set up".to_owned()));
         };
         let limits = workshop.limits().ok_or(CompileEnd::NoTime)?;
-        let kept = self.cache.as_ref().filter(|_| !workshop.tries_again()).and_then(|cache| cache.failed(digest));
+        let kept = self.cache.as_ref().filter(|_| !workshop.tries_again()).and_then(|cache| cache.failed(digest, BELIEVED));
         if let Some(kept) = kept.filter(|kept| kept.limits.cover(&limits)) {
             return Err(kept.end);
         }

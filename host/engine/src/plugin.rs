@@ -242,6 +242,14 @@ impl Known {
             return Ok(found);
         }
         let bytes = self.bytes(entry)?;
+        // Many hooks may meet a new file at the same time; one of them compiles it, the others take what it found.
+        let turn = match entry.source {
+            Source::Builtin { .. } => None,
+            Source::File(_) => engine.turn(digest)?,
+        };
+        if let Some(found) = engine.cache.as_ref().filter(|_| turn.is_some()).and_then(|cache| cache.code(&engine.inner, digest, None)) {
+            return Ok(found);
+        }
         let code = match entry.source {
             Source::Builtin { .. } => engine.compile(&bytes).map_err(|error| invalid(&error))?,
             Source::File(_) => engine.commission(digest, &bytes)?,

@@ -11,6 +11,7 @@
 //! `wasmtime-wasi` is not used: it brings an async runtime along, and its polls wait past fuel and deadline.
 
 mod files;
+mod opening;
 mod things;
 
 pub(crate) use things::Things;

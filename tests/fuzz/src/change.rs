@@ -18,6 +18,36 @@ const SIGNS: &[&str] = &[
     "\"tool_input\":", "\"command\":", "\"hook_event_name\":\"PreToolUse\"", "\"session_id\":\"s\"",
 ];
 
+/// Numbers that mean something in a guest's memory: small ones, addresses, and what is just too much.
+const WORDS: &[u32] = &[
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    16,
+    17,
+    64,
+    65,
+    255,
+    1000,
+    1001,
+    4096,
+    4097,
+    0xffff,
+    0x1_0000,
+    0x10_0000,
+    0x10_00a0,
+    0x10_00b0,
+    0x1f_fff0,
+    0x20_0000,
+    0x0fff_ffff,
+    0x7fff_ffff,
+    0xffff_fff0,
+    0xffff_ffff,
+];
+
 /// One change of an input. Places are shares of its length.
 #[derive(Clone, Debug)]
 enum Change {
@@ -26,6 +56,7 @@ enum Change {
     Repeat { from: f64, length: usize, times: usize },
     Splice { at: f64, seed: usize, from: f64, length: usize },
     Byte { at: f64, byte: u8 },
+    Word { at: f64, word: usize },
     Cut { at: f64 },
 }
 
@@ -48,6 +79,7 @@ pub(crate) fn inputs(seeds: &'static [&'static [u8]]) -> impl Strategy<Value = I
         3 => (place(), 0..count, place(), 1..200_usize)
             .prop_map(|(at, seed, from, length)| Change::Splice { at, seed, from, length }),
         1 => (place(), any::<u8>()).prop_map(|(at, byte)| Change::Byte { at, byte }),
+        2 => (place(), 0..WORDS.len()).prop_map(|(at, word)| Change::Word { at, word }),
         1 => place().prop_map(|at| Change::Cut { at }),
     ];
     (0..count, vec(change, 0..16)).prop_map(move |(seed, changes)| Input { seeds, seed, changes })
@@ -90,6 +122,11 @@ impl Input {
                 if let Some(old) = bytes.get_mut(at) {
                     *old = byte;
                 }
+            }
+            Change::Word { at, word } => {
+                let at = place(bytes.len(), at) / 4 * 4;
+                let word = WORDS.get(word).copied().unwrap_or_default().to_le_bytes();
+                bytes.iter_mut().skip(at).zip(word).for_each(|(old, byte)| *old = byte);
             }
             Change::Cut { at } => bytes.truncate(place(bytes.len(), at)),
         }

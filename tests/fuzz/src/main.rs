@@ -1,17 +1,18 @@
 //! Changed and spliced inputs for what reads hostile bytes: the shell reader, the reading of a client's
-//! events with the facts that follow, and what is read of a plugin's file before it is compiled. A run takes a given time; it ends with 1 where an input makes a target
-//! panic, take more steps than its length allows, or answer past its bounds. The input is then printed, as
-//! small as it could be made.
+//! events with the facts that follow, what is read of a plugin's file before it is compiled, and what a plugin
+//! answers. A run takes a given time; it ends with 1 where an input makes a target panic, take more steps than
+//! its length allows, or answer past its bounds. The input is then printed, as small as it could be made.
 //!
 //! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10) from the
 //! given start of the random numbers (default: the time), which is printed so that a run can be had again.
 //!
 //! It looks for no coverage: the seeds in `seeds/`, one file each, hold every construct that the targets
-//! know, and changes recombine them. A component's seeds are the builtin plugins.
+//! know, and changes recombine them. A component's seeds are the builtin plugins, an answer's the words that make one.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
 
 mod change;
 mod component;
+mod results;
 mod shell;
 mod wire;
 
@@ -34,6 +35,7 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
     ("shell", || shell::SEEDS.to_vec(), shell::check),
     ("wire", || wire::SEEDS.to_vec(), wire::check),
     ("component", component::seeds, component::check),
+    ("results", results::seeds, results::check),
 ];
 
 /// How often a failing input is made smaller.
@@ -78,7 +80,7 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
             "--seconds" => wanted.seconds = number("--seconds")?,
             "--start" => wanted.start = number("--start")?,
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
-            other => return Err(format!("there is no target `{other}`: the targets are `shell`, `wire` and `component`")),
+            other => return Err(format!("there is no target `{other}`: the targets are `shell`, `wire`, `component` and `results`")),
         }
     }
     Ok(wanted)

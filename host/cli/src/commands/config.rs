@@ -67,7 +67,7 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
     }
     for row in rows(&settled) {
         let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
-        let path = one_line(&row.path, MOST_SHOWN);
+        let path = one_line(&row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()), MOST_SHOWN);
         paint::print(&format!("{path:<40} {}  {}\n", paint::bold(format!("{value:<16}")), paint::dim(row.origin(&settled))));
     }
     for note in notes(&settled) {

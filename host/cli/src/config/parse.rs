@@ -45,6 +45,19 @@ pub struct Said {
     pub place: (usize, usize),
 }
 
+impl Said {
+    /// Its path as a file writes it: a setting whose name has odd signs in it is quoted.
+    pub fn written(&self) -> String {
+        let bare = self.path.split('.').all(is_bare);
+        match self.path.strip_suffix(&self.setting) {
+            Some(above) if self.key.kind == Kind::Setting && !bare => {
+                format!("{above}{}", keys::toml_text(&Value::Text(self.setting.clone())))
+            }
+            _ => self.path.clone(),
+        }
+    }
+}
+
 /// Keys that replace the others for some projects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
@@ -337,26 +350,16 @@ impl Path {
     }
 
     fn said(&self, key: &'static Key, value: Value, place: (usize, usize)) -> Said {
-        let mut path = String::new();
-        let (mut name, mut setting) = (String::new(), String::new());
+        let (mut name, mut setting) = (String::new(), Vec::new());
         let mut wanted = key.path.split('.');
         for part in &self.parts {
             match wanted.next() {
                 Some("*") => name.clone_from(part),
-                Some("**") | None => {
-                    if !setting.is_empty() {
-                        setting.push('.');
-                    }
-                    setting.push_str(part);
-                }
+                Some("**") | None => setting.push(part.as_str()),
                 Some(_) => {}
             }
-            if !path.is_empty() {
-                path.push('.');
-            }
-            path.push_str(part);
         }
-        Said { key, path, name, setting, value, place }
+        Said { key, path: self.parts.join("."), name, setting: setting.join("."), value, place }
     }
 }
 
@@ -372,9 +375,13 @@ impl std::fmt::Display for Path {
 
 /// A part of a path as TOML would have it, within bounds.
 fn quoted_part(part: &str) -> String {
-    let bare = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    let part = shown(part);
+    let (bare, part) = (is_bare(part), shown(part));
     if bare { part } else { format!("\"{part}\"") }
+}
+
+/// Whether a part of a path needs no quotes.
+fn is_bare(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 const NAMES: &str = "has 1 to 64 lower case letters, digits, `-` and `_`";

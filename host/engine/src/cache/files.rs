@@ -100,6 +100,14 @@ impl Folder {
         Ok((file, Stamp::of(&metadata)))
     }
 
+    /// A file to hold on to, made where it is not there.
+    pub(crate) fn own(&self, name: &str) -> Result<File, Unusable> {
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(careful()).open(self.0.join(name))?;
+        ours(&file.metadata()?, 0o600)?;
+        Ok(file)
+    }
+
     /// Puts a whole new file in the place of an old one, so that a mapped one never changes.
     pub(crate) fn replace(&self, name: &str, parts: &[&[u8]]) -> Result<(), Unusable> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);

@@ -5,6 +5,7 @@
 //! is refused, and so is a file that has another name, since that is the one way in which a file from
 //! elsewhere can lie in the folder. Nothing is written, made, moved or deleted, whatever a guest asks.
 
+use super::opening::{Opened, open};
 use super::things::Thing;
 use super::{Arguments, RESOURCE, plain};
 use crate::host::charge;
@@ -112,20 +113,19 @@ fn open_at(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
     // Without waiting: a pipe would wait for whoever writes to it.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-    let file = dir.open_with(path, &options).map_err(|error| refused(store, &what, error))?;
-    let meta = file.metadata()?;
-    let why = if meta.is_dir() {
-        let dir = dir.open_dir(path).map_err(|error| refused(store, &what, error))?;
-        return kept(store, Thing::Folder(Arc::new(dir), what));
-    } else if !meta.is_file() {
-        "it is neither a file nor a folder"
-    } else if meta.nlink() > 1 {
-        "it has another name elsewhere"
-    } else if asked(given.values.get(3), &["directory"]) {
-        return Err(Code("not-directory"));
-    } else {
-        store.data_mut().uses.used(Grant::Directories, &what, 0);
-        return kept(store, Thing::File(Arc::new(file.into_std()), what));
+    let why = match open(&dir, path, &options).map_err(|error| refused(store, &what, error))? {
+        Opened::Whole(_, meta) if meta.is_dir() => {
+            let dir = dir.open_dir(path).map_err(|error| refused(store, &what, error))?;
+            return kept(store, Thing::Folder(Arc::new(dir), what));
+        }
+        Opened::Whole(_, meta) if !meta.is_file() => "it is neither a file nor a folder",
+        Opened::Whole(..) if asked(given.values.get(3), &["directory"]) => return Err(Code("not-directory")),
+        Opened::Whole(file, _) => {
+            store.data_mut().uses.used(Grant::Directories, &what, 0);
+            return kept(store, Thing::File(Arc::new(file.into_std()), what));
+        }
+        Opened::Linked => "it has another name elsewhere",
+        Opened::Changing => "it changes while it is opened",
     };
     store.data_mut().uses.refused(Grant::Directories, &what, why);
     Err(Code("not-permitted"))

@@ -33,6 +33,8 @@ impl Workshop for Told {
         self.again
     }
 
+    fn waited(&self, _: Duration) {}
+
     fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
         assert_eq!(Some(*limits), self.limits);
         self.calls.fetch_add(1, Ordering::Relaxed);
@@ -154,4 +156,35 @@ fn without_time_or_a_workshop_nothing_is_compiled() {
     let fault = asked(&Engine::new(None).unwrap(), place.0.path().join("plugin.wasm")).unwrap();
     assert!(fault.kind == FaultKind::LoadFailed && fault.detail.contains("cannot be started"), "{fault}");
     assert_eq!(place.ask(GOOD, Some(LIMITS), false), (None, 1));
+}
+
+/// Two processes that meet a new file at once: one compiles it, the other takes what was found, or gives up in time.
+#[test]
+fn what_two_want_at_once_is_compiled_once() {
+    let slow: Work = |component| {
+        std::thread::sleep(Duration::from_millis(300));
+        GOOD(component)
+    };
+    let failing: Work = |_| {
+        std::thread::sleep(Duration::from_millis(300));
+        Err(CompileEnd::Crashed("signal 9".into()))
+    };
+    let hasty = CompileLimits { wall: Duration::from_millis(50), ..LIMITS };
+    let table: [(Work, CompileLimits, Option<FaultKind>, Option<FaultKind>); 3] = [
+        (slow, LIMITS, None, None),
+        (failing, LIMITS, Some(FaultKind::CompileLimit), Some(FaultKind::CompileLimit)),
+        (slow, hasty, None, Some(FaultKind::NotRun)),
+    ];
+    for (work, limits, first, second) in table {
+        let place = Place::new();
+        let (one, other) = std::thread::scope(|scope| {
+            let one = scope.spawn(|| place.ask(work, Some(LIMITS), false));
+            std::thread::sleep(Duration::from_millis(100));
+            let other = place.ask(work, Some(limits), false);
+            (one.join().unwrap(), other)
+        });
+        let kind = |answer: &(Option<Fault>, usize)| answer.0.as_ref().map(|fault| fault.kind);
+        assert_eq!((kind(&one), kind(&other)), (first, second), "{one:?} {other:?}");
+        assert_eq!((one.1, other.1), (1, 0), "{one:?} {other:?}");
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! The text names the canonical ABI by hand on purpose: a hostile guest does what no toolchain would.
 
-use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell, StepDetail};
+pub(crate) use crate::sample::{action, context};
+use portcullis_core::action::StepDetail;
 use portcullis_core::fault::OnFault;
 use portcullis_engine::{CompileEnd, CompileLimits, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, Workshop, compile_here};
 use std::path::{Path, PathBuf};
@@ -24,21 +25,8 @@ pub(crate) fn assessor(assess: &str, prepare: &str, more: &str) -> String {
     )
 }
 
-/// Never gives memory back, which suits a guest that lives for one call. Pages are added as needed.
-pub(crate) const ALLOCATOR: &str = r#"
-    (memory (export "memory") 1)
-    (global $next (mut i32) (i32.const 4096))
-    (func (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
-        (local $at i32)
-        (local.set $at (i32.and (i32.add (global.get $next) (i32.const 15)) (i32.const -16)))
-        (global.set $next (i32.add (local.get $at) (local.get $size)))
-        (block $fits
-            (loop $grow
-                (br_if $fits (i32.le_u (global.get $next) (i32.mul (memory.size) (i32.const 65536))))
-                (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))
-                unreachable))
-        (local.get $at))
-"#;
+/// A memory of one page, and an allocator in it.
+pub(crate) const ALLOCATOR: &str = concat!("(memory (export \"memory\") 1)", include_str!("../../../../tests/hostile/allocator.wat"));
 
 /// An answer of zeros: `ok` with nothing found, or `ok` with nothing prepared.
 pub(crate) const NOTHING: &str = "(i32.const 1024)";
@@ -123,6 +111,8 @@ impl Workshop for Here {
         false
     }
 
+    fn waited(&self, _: Duration) {}
+
     fn compile(&self, component: &[u8], _: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
         compile_here(component).map_err(CompileEnd::Invalid)
     }
@@ -136,46 +126,6 @@ pub(crate) fn compiling(engine: &Engine) -> Engine {
 /// A set without a wall clock.
 pub(crate) fn set(engine: &Engine, entries: Vec<Entry>) -> PluginSet {
     PluginSet::new(compiling(engine), reader(), entries, ReviewClock { now_ms: 1_700_000_000_000, backstop: None }).expect("usable names")
-}
-
-pub(crate) fn action() -> Action {
-    Action {
-        id: "review-1".into(),
-        step: 7,
-        client: "claude".into(),
-        agent: None,
-        tool: "Bash".into(),
-        intent: Intent::SystemCommand,
-        operation: Operation::Shell(Shell { text: "ls -l".into(), ..Shell::default() }),
-        facts: Facts {
-            effects: vec![],
-            paths: vec![],
-            hosts: vec![],
-            programs: vec!["ls".into()],
-            forms: vec![],
-            shape: 1,
-            identity: 2,
-            coverage: Coverage::Full,
-            gaps: vec![],
-        },
-        parameters: r#"{"command":"ls -l"}"#.into(),
-        outcome: None,
-        attributes: vec![],
-    }
-}
-
-pub(crate) fn context() -> Context {
-    Context {
-        session: "session-1".into(),
-        now: 1_700_000_000_000,
-        cwd: "/work".into(),
-        roots: vec!["/work".into()],
-        goals: vec![],
-        limits: vec![],
-        repetition: Repetition::default(),
-        assessments: vec![],
-        attributes: vec![],
-    }
 }
 
 pub(crate) fn no_details(_: u64) -> Option<StepDetail> {

@@ -229,18 +229,6 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
     }
 }
 
-/// A component in a component in a component: deeper than any reader of the text format goes.
-fn nest(depth: usize) -> Vec<u8> {
-    let head = b"\0asm\x0d\0\x01\0";
-    let mut inner = head.to_vec();
-    for _ in 0..depth {
-        // A section that holds a component, its length in groups of seven bits.
-        let length: Vec<u8> = (0..4).map(|group| (inner.len() >> (7 * group)) as u8 & 0x7f | if group < 3 { 0x80 } else { 0 }).collect();
-        inner = [head.as_slice(), &[4], &length, &inner].concat();
-    }
-    inner
-}
-
 /// What is read before anything is compiled costs this process itself.
 #[test]
 fn inspection_is_bounded_by_count() {
@@ -255,7 +243,7 @@ fn inspection_is_bounded_by_count() {
         let told = inspect(&component_text(&format!("(component {EXPORT} {inner})"))).unwrap_err().to_string();
         assert!(told.starts_with("it is damaged") && told.contains(says), "{told}");
     }
-    let told = inspect(&nest(3_000)).unwrap_err().to_string();
+    let told = inspect(&crate::bombs::nested(3_000)).unwrap_err().to_string();
     assert!(told.contains("more than 32 components"), "{told}");
     let fits = format!("{} {}", many(r#"(import "a:b/c#" (instance))"#, 256), nested(31));
     assert_eq!(inspect(&component_text(&format!("(component {EXPORT} {fits})"))).unwrap().imports.len(), 256);

@@ -9,11 +9,17 @@
 )]
 
 mod answers;
+#[path = "../../../../tests/hostile/binary.rs"]
+mod binary;
+#[path = "../../../../tests/hostile/bombs.rs"]
+mod bombs;
 mod breakers;
 mod cache;
 mod compiling;
 mod guests;
 mod hostile;
 mod loading;
+mod sample;
+mod strictness;
 mod time;
 mod wasi;

@@ -1,6 +1,7 @@
 //! The configuration as its owners write it: what is refused, what holds, what a project may say.
 
 mod arbitrary;
+mod changed;
 mod errors;
 mod layered;
 mod schemas;

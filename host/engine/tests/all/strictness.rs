@@ -1,0 +1,200 @@
+//! What faults do to a verdict, from the files of the plugins to the answer: real guests, the real pipeline.
+//! Whoever has a fault never makes an action easier, whatever the others say; who only looks on changes nothing.
+
+use crate::guests::{NOTHING, assessor, component, component_text, file_entry, reader, risk};
+use portcullis_core::event::Reply;
+use portcullis_core::fault::{FaultKind, OnFault};
+use portcullis_core::mask::Masker;
+use portcullis_core::observe::Observations;
+use portcullis_core::pipeline::{self, Ports, Settings};
+use portcullis_core::policy::Policy;
+use portcullis_core::record::Record;
+use portcullis_core::score::Verdict;
+use portcullis_core::session::State;
+use portcullis_core::wire::claude;
+use portcullis_engine::{
+    CodeCache, CompileEnd, CompileLimit, CompileLimits, Engine, Entry, Limits, PluginSet, ReviewClock, Workshop, compile_here,
+};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A component of one of these lengths more is one that the workshop does not compile.
+const TOO_LARGE: &[u8] = b"too large to compile";
+const NO_TIME: &[u8] = b"no time to compile";
+
+/// Compiles in this process, but for what says that it cannot be compiled.
+struct Fussy;
+
+impl Workshop for Fussy {
+    fn limits(&self) -> Option<CompileLimits> {
+        Some(CompileLimits { wall: Duration::MAX, cpu_seconds: u64::MAX, memory_bytes: u64::MAX, output_bytes: u64::MAX })
+    }
+
+    fn tries_again(&self) -> bool {
+        false
+    }
+
+    fn waited(&self, _: Duration) {}
+
+    fn compile(&self, component: &[u8], _: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {
+        let says = |words: &[u8]| component.windows(words.len()).any(|window| window == words);
+        if says(TOO_LARGE) {
+            return Err(CompileEnd::Limit(CompileLimit::Memory(1)));
+        }
+        if says(NO_TIME) {
+            return Err(CompileEnd::NoTime);
+        }
+        compile_here(component).map_err(CompileEnd::Invalid)
+    }
+}
+
+/// One ruling with that verdict, which sets the command to `ls` where it is to be rewritten.
+fn rules(verdict: Verdict) -> String {
+    let number = Verdict::ALL.iter().position(|one| *one == verdict).unwrap();
+    let rewrite = if verdict == Verdict::Modify {
+        "(i32.store8 (i32.const 3108) (i32.const 1)) (i32.store (i32.const 3112) (i32.const 3200)) (i32.store (i32.const 3116) (i32.const 1))
+         (i32.store (i32.const 3120) (i32.const 2056)) (i32.store (i32.const 3124) (i32.const 2))
+         (i32.store (i32.const 3200) (i32.const 2080)) (i32.store (i32.const 3204) (i32.const 7))
+         (i32.store (i32.const 3216) (i32.const 2096)) (i32.store (i32.const 3220) (i32.const 2))"
+    } else {
+        ""
+    };
+    format!(
+        "(i32.store (i32.const 1092) (i32.const 3072)) (i32.store (i32.const 1096) (i32.const 1))
+         (i32.store (i32.const 3072) (i32.const 2048)) (i32.store (i32.const 3076) (i32.const 4))
+         (i32.store8 (i32.const 3080) (i32.const {number})) (i32.store8 (i32.const 3081) (i32.const 1))
+         (i32.store (i32.const 3084) (i32.const 2056)) (i32.store (i32.const 3088) (i32.const 2)) {rewrite} (i32.const 1024)"
+    )
+}
+
+/// Guests that answer.
+fn answering() -> Vec<Vec<u8>> {
+    let texts =
+        r#"(data (i32.const 2048) "rule") (data (i32.const 2056) "no") (data (i32.const 2080) "command") (data (i32.const 2096) "ls")"#;
+    let bodies = [risk(700), rules(Verdict::Warn), rules(Verdict::Modify), rules(Verdict::Ask), rules(Verdict::Block)];
+    bodies.iter().map(|body| component(&assessor(body, NOTHING, texts), "risk-calculator")).collect()
+}
+
+/// A guest for each fault that a plugin can have. The wall clock's is left out: when it comes is not for a test to say.
+fn failing() -> Vec<(FaultKind, Vec<u8>)> {
+    use FaultKind as Kind;
+    let asked = |body: &str| component(&assessor(body, NOTHING, ""), "risk-calculator");
+    let told =
+        |case: u8| format!("(i32.store8 (i32.const 1024) (i32.const 1)) (i32.store8 (i32.const 1028) (i32.const {case})) (i32.const 1024)");
+    let marked = |words: &[u8]| {
+        let words = String::from_utf8_lossy(words);
+        component(&assessor(NOTHING, NOTHING, &format!("(data (i32.const 3000) \"{words}\")")), "risk-calculator")
+    };
+    let export = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
+    vec![
+        (Kind::Trap, asked("unreachable")),
+        (Kind::OutOfFuel, asked("(loop (br 0)) unreachable")),
+        (Kind::OutOfMemory, asked("(loop (br_if 0 (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable")),
+        (
+            Kind::StackOverflow,
+            component(&assessor("(call $r)", NOTHING, "(func $r (result i32) (i32.add (call $r) (call $r)))"), "risk-calculator"),
+        ),
+        (
+            Kind::OutputTooLarge,
+            asked("(i32.store8 (i32.const 1044) (i32.const 1)) (i32.store (i32.const 1068) (i32.const 65)) (i32.const 1024)"),
+        ),
+        (Kind::BadValue, asked(&risk(1001))),
+        (Kind::MissingGrant, component_text(&format!(r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {export})"#))),
+        (Kind::Declined, asked(&told(2))),
+        (Kind::BadSettings, component(&assessor(NOTHING, &told(0), ""), "risk-calculator")),
+        (Kind::LoadFailed, b"nothing".to_vec()),
+        (Kind::CompileLimit, marked(TOO_LARGE)),
+        (Kind::NotRun, marked(NO_TIME)),
+    ]
+}
+
+/// A folder of plugins, with what was compiled of them.
+struct Place {
+    folder: tempfile::TempDir,
+    engine: Engine,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::new(Some(CodeCache::new(&folder.path().join("cache"), [7; 32]))).unwrap().compile_in(Arc::new(Fussy));
+        Self { folder, engine }
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// What is decided with these plugins: the answer and its record.
+    fn reviewed(&self, entries: Vec<Entry>) -> (Reply, Record) {
+        let clock = ReviewClock { now_ms: 1_700_000_000_000, backstop: None };
+        let mut plugins = PluginSet::new(self.engine.clone(), reader(), entries, clock).unwrap();
+        let (policy, payload) = (Policy::default(), include_str!("strictness.json"));
+        let masker = Masker::new([7; 32], &policy.personal_data);
+        let settings = Settings { policy: &policy, masker: &masker, home: "/home/me", exceptions: &[], unwhole: &[] };
+        let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Observations::new(), details: &|_| None };
+        let event = claude::parse(payload.as_bytes()).unwrap();
+        let mut reviewed = pipeline::run(&event, State::decode(None, None).unwrap(), clock.now_ms, &settings, &mut ports);
+        (reviewed.reply, reviewed.records.remove(0))
+    }
+}
+
+/// A plugin whose faults mean that. Little fuel, since some use it up.
+fn entry(name: String, path: PathBuf, on_fault: OnFault, shadow: bool) -> Entry {
+    Entry { on_fault, shadow, limits: Limits { fuel: 1_000_000, ..Limits::third_party() }, ..file_entry(&name, path) }
+}
+
+fn verdict(record: &Record) -> Verdict {
+    record.decision.as_ref().unwrap().verdict
+}
+
+const POLICIES: [OnFault; 3] = [OnFault::Warn, OnFault::Ask, OnFault::Block];
+
+/// Each subset of those that answer, beside each of those that fail, beside two of them and beside all.
+#[test]
+fn no_fault_makes_a_verdict_looser() {
+    let place = Place::new();
+    let answering: Vec<PathBuf> = answering().iter().enumerate().map(|(at, bytes)| place.put(&format!("good{at}.wasm"), bytes)).collect();
+    let failing: Vec<(FaultKind, PathBuf)> =
+        failing().into_iter().map(|(kind, bytes)| (kind, place.put(&format!("{kind}.wasm"), &bytes))).collect();
+    let mut sets: Vec<Vec<&(FaultKind, PathBuf)>> = failing.iter().map(|one| vec![one]).collect();
+    sets.push(failing.iter().collect());
+    sets.extend(failing.windows(2).map(|pair| pair.iter().collect()));
+    let pairs = failing.len() - 1;
+    let mut stricter = 0;
+    for subset in 0..1_u32 << answering.len() {
+        let good = || {
+            let chosen = answering.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1);
+            chosen.map(|(at, path)| entry(format!("good{at}"), path.clone(), OnFault::Ask, false))
+        };
+        let (reply, record) = place.reviewed(good().collect());
+        assert!(record.faults.is_empty(), "{subset:b}: {:?}", record.faults);
+        // Two at a time only beside few: it is the number of reviews that takes its time.
+        let tried = if subset.count_ones() > 1 { sets.len() - pairs } else { sets.len() };
+        for (turn, set) in sets.iter().take(tried).enumerate() {
+            let policy = POLICIES[(turn + subset as usize) % POLICIES.len()];
+            let with =
+                |shadow| good().chain(set.iter().map(|(kind, path)| entry(kind.to_string(), path.clone(), policy, shadow))).collect();
+            let name = format!("{subset:b} beside {set:?} under {policy:?}");
+
+            let (_, faulty) = place.reviewed(with(false));
+            let mut kinds: Vec<FaultKind> = faulty.faults.iter().map(|fault| fault.kind).collect();
+            let mut expected: Vec<FaultKind> = set.iter().map(|(kind, _)| *kind).collect();
+            kinds.sort();
+            kinds.dedup();
+            expected.sort();
+            assert_eq!(kinds, expected, "{name}");
+            assert!(verdict(&faulty) >= verdict(&record), "{name}: {} after {}", verdict(&faulty), verdict(&record));
+            stricter += usize::from(verdict(&faulty) > verdict(&record));
+
+            let (same, looked_on) = place.reviewed(with(true));
+            assert_eq!((&same, looked_on.shadow.len()), (&reply, set.len()), "{name}");
+            assert_eq!(Record { shadow: Vec::new(), ..looked_on }, record, "{name}");
+        }
+    }
+    assert!(stricter > 100, "faults made {stricter} verdicts stricter");
+}

@@ -1,0 +1,26 @@
+;; world: assessor
+;; Warns with what the clock and the random numbers give it, and so says something else each time, if it can.
+(import "wasi:clocks/wall-clock@0.2.0" "now" (func $now (param i32)))
+(import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))
+(data (i32.const 2048) "lucky")
+;; Sixteen letters of a number, at an address.
+(func $spell (param $number i64) (param $at i32)
+    (local $i i32)
+    (loop $more
+        (i32.store8 (i32.add (local.get $at) (local.get $i))
+            (i32.add (i32.const 97) (i32.wrap_i64 (i64.and (i64.shr_u (local.get $number) (i64.extend_i32_u (i32.mul (local.get $i) (i32.const 4)))) (i64.const 15)))))
+        (local.set $i (i32.add (local.get $i) (i32.const 1)))
+        (br_if $more (i32.lt_u (local.get $i) (i32.const 16)))))
+(func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)
+    (call $now (i32.const 2560))
+    (call $spell (i64.load (i32.const 2560)) (i32.const 2056))
+    (call $spell (i64.load32_u (i32.const 2568)) (i32.const 2072))
+    (call $spell (call $random) (i32.const 2088))
+    (i32.store (i32.const 1092) (i32.const 3072))
+    (i32.store (i32.const 1096) (i32.const 1))
+    (i32.store (i32.const 3072) (i32.const 2048))
+    (i32.store (i32.const 3076) (i32.const 5))
+    (i32.store8 (i32.const 3080) (i32.const 1))
+    (i32.store (i32.const 3084) (i32.const 2056))
+    (i32.store (i32.const 3088) (i32.const 48))
+    (i32.const 1024))

@@ -1,0 +1,282 @@
+//! Attacks that are more than a file and an action.
+
+use crate::attacks::Attack;
+use crate::common::process;
+use crate::common::reply::Answer;
+use crate::common::site::{LIMIT, Site};
+use crate::guest::from_text;
+use crate::meter::Used;
+use crate::trial::{BENIGN, NAME, asked, judged, newest, others_answered};
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a file outside the granted folder holds.
+const CANARY: &str = "canary";
+
+/// What came of a hundred plugins.
+struct Hundred {
+    /// Each one's fault.
+    faults: Vec<Option<String>>,
+    /// What the hook used up.
+    used: Used,
+    /// How long it took.
+    took: Duration,
+}
+
+/// The answer comes when the wall clock's backstop says so, and who had no turn has a fault.
+pub fn hundred_spin(site: &Site, attack: &Attack) -> Result<Used> {
+    let (benign, looping) = (hundred(site, BENIGN)?, hundred(site, "loops")?);
+    ensure!(benign.faults.iter().all(Option::is_none), "benign guests have faults: {:?}", benign.faults);
+    let most = Duration::from_millis(2_300) + benign.took * 3;
+    ensure!(looping.took <= most, "it took {:?}: at most {most:?}", looping.took);
+    let named = |kind: &str| looping.faults.iter().flatten().filter(|fault| **fault == kind).count();
+    let (ended, late, waiting) = (named("out-of-fuel"), named("timeout"), named("not-run"));
+    ensure!(ended + late + waiting == 100, "{ended} ended, {late} were ended, {waiting} had no turn");
+    ensure!(newest(site)?["verdict"] == attack.verdict, "{}", newest(site)?);
+    Ok(looping.used)
+}
+
+/// One guest under a hundred names.
+fn hundred(site: &Site, guest: &str) -> Result<Hundred> {
+    let (bytes, names) = (from_text(guest)?, (0..100).map(|number| format!("{guest}-{number:02}")));
+    let _ = fs::remove_dir_all(site.state().join("plugins"));
+    for name in names.clone() {
+        site.write(&format!("plugins/{name}.wasm"), &bytes)?;
+    }
+    let begun = Instant::now();
+    let (_, used) = asked(site, guest)?;
+    let (took, record) = (begun.elapsed(), newest(site)?);
+    others_answered(&record)?;
+    let faults = record["faults"].as_array().into_iter().flatten();
+    let faults: BTreeMap<&str, &str> = faults.filter_map(|fault| Some((fault["source"].as_str()?, fault["kind"].as_str()?))).collect();
+    Ok(Hundred { faults: names.map(|name| faults.get(name.as_str()).map(|kind| (*kind).to_owned())).collect(), used, took })
+}
+
+/// Only the file that it may read is opened; each way out is refused, and most are taken down as tries.
+pub fn leaves_its_folder(site: &Site, attack: &Attack) -> Result<Used> {
+    let (inside, outside) = folders(site)?;
+    symlink("../canary", inside.join("up"))?;
+    symlink(&outside, inside.join("absolute"))?;
+    symlink("..", inside.join("around"))?;
+    fs::hard_link(&outside, inside.join("linked"))?;
+    pipe(&inside.join("pipe"))?;
+    install(site, &from_text(attack.name)?)?;
+    let (reply, cost) = asked(site, "folder")?;
+    let record = newest(site)?;
+    judged(attack, &reply, &record).with_context(|| record.to_string())?;
+    let uses = uses(&record);
+    let (refused, used): (Vec<&Value>, Vec<&Value>) = uses.iter().partition(|one| !one["refused"].is_null());
+    ensure!(refused.len() >= 6 && used.len() == 1, "{uses:?}");
+    Ok(cost)
+}
+
+/// Whichever of both a name leads to while it is opened: what is read is never what lies outside.
+pub fn races_for_a_file(site: &Site, attack: &Attack) -> Result<Used> {
+    let (inside, outside) = folders(site)?;
+    let (file, spare) = (inside.join("mine.txt"), site.root().join("spare"));
+    install(site, &from_text(attack.name)?)?;
+    let swap = |turn: u32| -> Result<()> {
+        match turn % 3 {
+            0 => symlink(&outside, &spare)?,
+            1 => fs::hard_link(&outside, &spare)?,
+            _ => fs::write(&spare, "mine")?,
+        }
+        fs::rename(&spare, &file)?;
+        // Renaming one name of a file to another name of it does nothing.
+        let _ = fs::remove_file(&spare);
+        Ok(())
+    };
+    let (mut cost, mut read, mut refused) = (Used::default(), 0, 0);
+    meanwhile(swap, || {
+        for round in 0..15 {
+            let (reply, used) = asked(site, &round.to_string())?;
+            let record = newest(site)?;
+            judged(attack, &reply, &record).with_context(|| record.to_string())?;
+            cost = cost.worse(used);
+            read += uses(&record).iter().filter(|one| one["refused"].is_null()).count();
+            refused += uses(&record).iter().filter(|one| !one["refused"].is_null()).count();
+        }
+        Ok(())
+    })?;
+    ensure!(read > 0 && refused > 0, "there was no race: {read} times it read, {refused} times it was refused");
+    Ok(cost)
+}
+
+/// Nothing has to be believed of a guest: without a grant its clock stands and its numbers are the same, and a
+/// replay grants nothing.
+pub fn asks_the_clock_and_chance(site: &Site, attack: &Attack) -> Result<Used> {
+    install(site, &from_text(attack.name)?)?;
+    let mut cost = Used::default();
+    let mut said = |id: &str| -> Result<String> {
+        let (reply, used) = asked(site, id)?;
+        judged(attack, &reply, &newest(site)?)?;
+        cost = cost.worse(used);
+        let (_, words) = reply.said.split_once("says: \"").ok_or_else(|| anyhow!("it is not quoted: {reply:?}"))?;
+        Ok(words.get(..48).unwrap_or_default().to_owned())
+    };
+    let (first, second) = (said("first")?, said("second")?);
+    ensure!(first[32..] == second[32..], "its random numbers differ: {first} and {second}");
+    site.write("config.toml", format!("[plugins.{NAME}.grants]\nclocks = true\nrandom = \"system\"\n"))?;
+    let (first, second) = (said("third")?, said("fourth")?);
+    ensure!(first[32..] != second[32..], "what is granted is not given: {first} and {second}");
+    let session = site.root().join("session.jsonl");
+    fs::write(&session, format!("{}\n", site.calls("past").bash("1", "ls")))?;
+    let replay = || site.output(&["replay", "--json", &session.to_string_lossy()]);
+    let (first, second) = (replay()?, replay()?);
+    ensure!(first == second && first.contains("lucky"), "two replays: {first} and {second}");
+    Ok(cost)
+}
+
+/// A name that is the host's own is none for a plugin, and nothing is let through for it.
+pub fn takes_our_name(site: &Site, attack: &Attack) -> Result<Used> {
+    site.write("plugins/portcullis.wasm", from_text(BENIGN)?)?;
+    let (reply, cost) = asked(site, "name")?;
+    ensure!(reply.answer == Answer::Refused && attack.verdict == "block", "{reply:?}");
+    reply.says(&["`portcullis`"])?;
+    Ok(cost)
+}
+
+/// Nobody waits for who would write to the pipe.
+pub fn becomes_a_pipe(site: &Site, attack: &Attack) -> Result<Used> {
+    install(site, &from_text(BENIGN)?)?;
+    for round in ["first", "second"] {
+        ensure!(asked(site, round)?.0.answer == Answer::Quiet, "it was no good file");
+    }
+    let file = place(site);
+    fs::remove_file(&file)?;
+    pipe(&file)?;
+    let (reply, cost) = asked(site, "pipe")?;
+    judged(attack, &reply, &newest(site)?)?;
+    Ok(cost)
+}
+
+/// What ran is what was read, and what the record names: the one of both, or the other.
+pub fn is_swapped(site: &Site, attack: &Attack) -> Result<Used> {
+    let both = [from_text(BENIGN)?, from_text("loops")?];
+    let mut digests = Vec::new();
+    for bytes in &both {
+        install(site, bytes)?;
+        asked(site, "apart")?;
+        digests.push(digest(&newest(site)?)?);
+    }
+    let (file, spare) = (place(site), site.root().join("spare.wasm"));
+    let swap = |turn: u32| {
+        fs::write(&spare, &both[turn as usize % 2])?;
+        Ok(fs::rename(&spare, &file)?)
+    };
+    let mut seen = [0, 0];
+    meanwhile(swap, || {
+        for round in 0..40 {
+            let (reply, _) = asked(site, &round.to_string())?;
+            let record = newest(site)?;
+            let which = usize::from(reply.answer != Answer::Quiet);
+            ensure!(digest(&record)? == digests[which], "another file ran than the record names: {record}");
+            seen[which] += 1;
+        }
+        Ok(())
+    })?;
+    ensure!(seen[0] > 0 && seen[1] > 0, "there was no race: {seen:?}");
+    install(site, &both[1])?;
+    let (reply, cost) = asked(site, "last")?;
+    judged(attack, &reply, &newest(site)?)?;
+    Ok(cost)
+}
+
+/// Sealed by the installation itself, but for another component; or harmed. It does not run, and is made anew.
+pub fn forged_code(site: &Site, attack: &Attack) -> Result<Used> {
+    install(site, &from_text("loops")?)?;
+    asked(site, "other")?;
+    let other = fs::read(code(site)?)?;
+    install(site, &from_text(BENIGN)?)?;
+    asked(site, "good")?;
+    let (file, good) = (code(site)?, fs::read(code(site)?)?);
+    let mut flipped = good.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    let mut cost = Used::default();
+    for forged in [&other, &flipped, &good[..middle].to_vec(), &Vec::new()] {
+        ensure!(*forged != good, "it is not another");
+        fs::write(&file, forged)?;
+        let (reply, used) = asked(site, "forged")?;
+        judged(attack, &reply, &newest(site)?)?;
+        ensure!(fs::read(&file)? == good, "it was not made anew");
+        cost = cost.worse(used);
+    }
+    Ok(cost)
+}
+
+/// The compiled code of the plugin as it was asked last.
+fn code(site: &Site) -> Result<PathBuf> {
+    let digest = digest(&newest(site)?)?;
+    let files = fs::read_dir(site.state().join("cache"))?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut named = files.filter(|path| path.extension().is_some_and(|end| end == "code") && path.to_string_lossy().contains(&digest));
+    named.next().ok_or_else(|| anyhow!("`{digest}` has no compiled code"))
+}
+
+fn digest(record: &Value) -> Result<String> {
+    Ok(plugin(record)?["digest"].as_str().ok_or_else(|| anyhow!("it has no digest: {record}"))?.to_owned())
+}
+
+/// What the plugin's grants were used for, or would have been.
+fn uses(record: &Value) -> Vec<Value> {
+    plugin(record).ok().and_then(|plugin| plugin["uses"].as_array().cloned()).unwrap_or_default()
+}
+
+fn plugin(record: &Value) -> Result<&Value> {
+    let mut all = record["plugins"].as_array().into_iter().flatten();
+    all.find(|plugin| plugin["name"] == NAME).ok_or_else(|| anyhow!("it was not asked: {record}"))
+}
+
+fn install(site: &Site, bytes: &[u8]) -> Result<()> {
+    site.write(&format!("plugins/{NAME}.wasm"), bytes)
+}
+
+fn place(site: &Site) -> PathBuf {
+    site.state().join(format!("plugins/{NAME}.wasm"))
+}
+
+/// A folder that the plugin may read, with a file, and a file beside it.
+fn folders(site: &Site) -> Result<(PathBuf, PathBuf)> {
+    let (inside, outside) = (site.project(), site.root().join("canary"));
+    fs::write(inside.join("mine.txt"), "mine")?;
+    fs::write(&outside, CANARY)?;
+    site.write("config.toml", format!("[plugins.{NAME}.grants]\nproject = true\n"))?;
+    Ok((inside, outside))
+}
+
+fn pipe(path: &Path) -> Result<()> {
+    let mut command = Command::new("mkfifo");
+    command.arg(path);
+    let ended = process::run(command, b"", LIMIT)?;
+    ensure!(ended.code == Some(0), "no pipe could be made: {}", ended.all());
+    Ok(())
+}
+
+/// Does something again and again, with a pause, while something else is done.
+fn meanwhile(again: impl Fn(u32) -> Result<()> + Sync, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let turning = scope.spawn(|| {
+            let mut turn = 0;
+            while !done.load(Ordering::Relaxed) {
+                again(turn)?;
+                // Without a pause the file system lets the other in after the same turn each time.
+                thread::sleep(Duration::from_millis(1));
+                turn += 1;
+            }
+            Ok(())
+        });
+        let worked = work();
+        done.store(true, Ordering::Relaxed);
+        let turned: Result<()> = turning.join().unwrap_or_else(|_| Err(anyhow!("whoever turns ended")));
+        worked.and(turned)
+    })
+}
