@@ -10,6 +10,8 @@ mod common;
 mod shadow;
 #[path = "third_party/voice.rs"]
 mod voice;
+#[path = "third_party/web.rs"]
+mod web;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::reply::Answer;
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
         trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
+        trial("third party: hosts that are named are asked, no others, and none in a replay", web::asks),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
         trial("third party: a plugin that looks on is compared and does not count", shadow::looks_on),

@@ -374,6 +374,7 @@ impl Turn<'_> {
                 deadline,
                 seed: &identity.digest,
                 grants: &grants,
+                web: &self.engine.web,
                 foreign: identity.foreign,
                 details: self.details,
             };

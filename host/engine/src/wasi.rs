@@ -3,16 +3,20 @@
 //!
 //! Without one there are no arguments, no variables, no input, no files; output goes to the plugin's log; the
 //! clock stands at the review's time; randomness is the same in each run. A grant opens real clocks, real
-//! randomness, variables by name, folders to read (`files`), and each use of it is taken down. Nothing waits in
-//! either case, so nothing outlives fuel and deadline. Answers are built from each function's own type, so that
-//! every 0.2.x release of an interface is served by the same lines.
+//! randomness, variables by name, folders to read (`files`), requests to hosts by name (`http`), and each use of it is
+//! taken down. Nothing waits but for an answer of such a host, which has a bound, so nothing outlives fuel and
+//! deadline. Answers are built from each function's own type, so that every 0.2.x release of an interface is served by
+//! the same lines.
 //!
-//! No function here changes anything outside the store, and none is defined that a component does not import.
-//! `wasmtime-wasi` is not used: it brings an async runtime along, and its polls wait past fuel and deadline.
+//! No function here changes anything outside the store but by a request, and none is defined that a component does not
+//! import. `wasmtime-wasi` and `wasmtime-wasi-http` are not used: they bring an async runtime along, and their polls
+//! wait past fuel and deadline.
 
 mod files;
+mod http;
 mod things;
 
+use things::Thing;
 pub(crate) use things::Things;
 
 use crate::faults::Ended;
@@ -67,6 +71,8 @@ enum Deed {
     Read,
     /// The same, without handing the bytes over.
     Skip,
+    /// Sends requests to granted hosts.
+    Http,
     /// Ends the guest.
     Exit,
     /// Ends the guest: later releases may add functions that nobody thought about.
@@ -101,6 +107,7 @@ fn deed(interface: &str, function: &str) -> Deed {
         ("wasi:cli/exit", _) => Deed::Exit,
         ("wasi:io/streams", "[method]output-stream.check-write") => Deed::Writable,
         ("wasi:io/streams", "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush") => Deed::Print,
+        ("wasi:io/streams", "[method]output-stream.write-zeroes" | "[method]output-stream.blocking-write-zeroes-and-flush") => Deed::Print,
         ("wasi:io/streams", "[method]output-stream.splice" | "[method]output-stream.blocking-splice") => Deed::Closed,
         ("wasi:io/streams", "[method]input-stream.subscribe") => Deed::Plain,
         ("wasi:io/streams", "[method]input-stream.read" | "[method]input-stream.blocking-read") => Deed::Read,
@@ -115,6 +122,7 @@ fn deed(interface: &str, function: &str) -> Deed {
         ("wasi:filesystem/types", "filesystem-error-code") => Deed::Plain,
         ("wasi:filesystem/types", "[method]descriptor.is-same-object") => Deed::SameFile,
         ("wasi:filesystem/types", _) => Deed::Files,
+        ("wasi:http/types" | "wasi:http/outgoing-handler", _) => Deed::Http,
         ("wasi:cli/environment", "get-environment") => Deed::Variables,
         ("wasi:cli/environment" | "wasi:cli/stdin" | "wasi:cli/stdout" | "wasi:cli/stderr", _) => Deed::Plain,
         ("wasi:io/streams" | "wasi:io/error" | "wasi:io/poll" | "wasi:clocks/wall-clock" | "wasi:clocks/monotonic-clock", _) => Deed::Plain,
@@ -127,6 +135,8 @@ fn deed(interface: &str, function: &str) -> Deed {
 struct Arguments<'a> {
     values: &'a [Val],
     handles: Vec<u32>,
+    /// What stood behind the handles that the guest gave away.
+    moved: Vec<Option<Thing>>,
 }
 
 impl Arguments<'_> {
@@ -134,10 +144,15 @@ impl Arguments<'_> {
     fn handle(&self, at: usize) -> u32 {
         self.handles.get(at).copied().unwrap_or_default()
     }
+
+    /// What the guest gave away at this place.
+    fn take(&mut self, at: usize) -> Option<Thing> {
+        self.moved.get_mut(at)?.take()
+    }
 }
 
 fn let_go(mut store: StoreContextMut<'_, State>, number: u32) -> wasmtime::Result<()> {
-    store.data_mut().things.drop(number);
+    drop(store.data_mut().things.take(number));
     Ok(())
 }
 
@@ -150,10 +165,11 @@ fn act(
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
     charge(&mut store, weight(params))?;
-    let handles = params.iter().map(|param| number(&mut store, param)).collect::<wasmtime::Result<_>>()?;
-    let given = Arguments { values: params, handles };
+    let looked: Vec<_> = params.iter().map(|param| behind(&mut store, param)).collect::<wasmtime::Result<_>>()?;
+    let (handles, moved) = looked.into_iter().unzip();
+    let mut given = Arguments { values: params, handles, moved };
     let answer = match ty.results().next() {
-        Some(ty) => Some(answer(&mut store, deed, called, &ty, &given)?),
+        Some(ty) => Some(answer(&mut store, deed, called, &ty, &mut given)?),
         None => {
             effect(&mut store, deed, called)?;
             None
@@ -177,22 +193,29 @@ fn effect(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str) -> w
     }
 }
 
-fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &Arguments<'_>) -> wasmtime::Result<Val> {
+fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
     let closed = || failure(ty, &["closed"]).ok_or_else(|| Ended::NotOffered(called.to_owned()));
     Ok(match deed {
         Deed::Exit => return Err(Ended::Exit.into()),
         Deed::NotOffered => return Err(Ended::NotOffered(called.to_owned()).into()),
         Deed::Plain => plain(store, ty)?,
         Deed::Closed => closed()?,
-        Deed::Read | Deed::Skip => match files::from_stream(store, matches!(deed, Deed::Skip), given) {
-            Some(read) => read?,
-            None => closed()?,
-        },
-        Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
-        Deed::Print => {
-            store.data_mut().log.stream(&bytes(given.values));
-            plain(store, ty)?
+        Deed::Read | Deed::Skip => {
+            let skips = matches!(deed, Deed::Skip);
+            match files::from_stream(store, skips, given).or_else(|| http::read(store, skips, given)) {
+                Some(read) => read?,
+                None => closed()?,
+            }
         }
+        Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
+        Deed::Print => match http::write(store, given) {
+            Some(written) => written?,
+            None => {
+                store.data_mut().log.stream(&octets(given.values.get(1)));
+                plain(store, ty)?
+            }
+        },
+        Deed::Http => http::call(store, called, ty, given)?,
         Deed::Ready => Val::Bool(true),
         Deed::AllReady => all_ready(given.values),
         Deed::WallClock => wall_clock(store.data_mut()),
@@ -343,9 +366,10 @@ fn fill(store: &mut StoreContextMut<'_, State>, bytes: &mut [u8]) -> wasmtime::R
     Ok(())
 }
 
-fn bytes(params: &[Val]) -> Vec<u8> {
+/// The bytes of a list of them.
+fn octets(value: Option<&Val>) -> Vec<u8> {
     let byte = |value: &Val| if let Val::U8(byte) = value { Some(*byte) } else { None };
-    match params.get(1) {
+    match value {
         Some(Val::List(items)) => items.iter().filter_map(byte).collect(),
         _ => Vec::new(),
     }
@@ -354,27 +378,31 @@ fn bytes(params: &[Val]) -> Vec<u8> {
 /// How many values a guest handed over; a value takes the host longer than a byte of text.
 fn weight(params: &[Val]) -> usize {
     let one = |value: &Val| match value {
-        Val::List(items) => items.len().saturating_mul(8),
+        Val::List(items) => {
+            let lists = matches!(items.first(), Some(Val::List(_) | Val::Tuple(_)));
+            items.len().saturating_mul(8).saturating_add(if lists { weight(items) } else { 0 })
+        }
+        Val::Tuple(items) => weight(items),
         Val::String(text) => text.len(),
         _ => 1,
     };
     params.iter().map(one).fold(0, usize::saturating_add)
 }
 
-/// The number behind a handle. The host must give back each handle that it was lent or given, which looking does.
-fn number(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<u32> {
+/// The number behind a handle, and what was there if the guest gave it away. The host must give back each handle that
+/// it was lent or given, which looking does.
+fn behind(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<(u32, Option<Thing>)> {
     match value {
         Val::Resource(handle) => {
             let found = ResourceDynamic::try_from_resource_any(*handle, &mut *store)?;
-            if found.owned() {
-                store.data_mut().things.drop(found.rep());
-            }
-            Ok(found.rep())
+            let moved = if found.owned() { store.data_mut().things.take(found.rep()) } else { None };
+            Ok((found.rep(), moved))
         }
+        Val::Option(Some(inner)) => behind(store, inner),
         Val::List(items) => {
-            items.iter().try_for_each(|item| number(store, item).map(drop))?;
-            Ok(0)
+            items.iter().try_for_each(|item| behind(store, item).map(drop))?;
+            Ok((0, None))
         }
-        _ => Ok(0),
+        _ => Ok((0, None)),
     }
 }

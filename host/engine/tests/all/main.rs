@@ -13,6 +13,8 @@ mod cache;
 mod compiling;
 mod guests;
 mod hostile;
+mod http;
+mod http_servers;
 mod loading;
 mod time;
 mod wasi;
