@@ -3,7 +3,7 @@
 
 use crate::common::process;
 use crate::common::reply::Answer;
-use crate::common::site::Site;
+use crate::common::site::{Site, name_of};
 use crate::{TARGET, cargo, install};
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
@@ -24,7 +24,15 @@ pub(crate) fn asks() -> Result<()> {
     let (port, seen) = server()?;
     let host = format!("http://127.0.0.1:{port}");
     let grants = format!("[plugins.{NAME}.grants]\nhosts = [\"{host}\"]\n");
-    let ask = |id: &str| site.hook(&site.calls(NAME).bash(id, "ls"));
+    // Whatever the environment says of proxies, no request goes to one.
+    let ask = |id: &str| {
+        let mut hook = site.command(&["hook", "claude"]);
+        for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            hook.env(name, "http://127.0.0.1:9");
+        }
+        let event = site.calls(NAME).bash(id, "ls");
+        site.ask(hook, name_of(&event), event.to_string().as_bytes())
+    };
     let newest = || site.records()?.pop().ok_or_else(|| anyhow!("there is no record"));
 
     let refused = ask("1")?;

@@ -7,13 +7,14 @@ use portcullis_core::action::Action;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Assessment;
 use portcullis_core::plugins::{Answer, Grant, Plugins};
-use portcullis_engine::{Engine, Entry, Grants, Host, Names, PluginSet, ReviewClock, Setting, SettingValue, Web};
+use portcullis_engine::{CodeCache, Engine, Entry, Grants, Host, Names, PluginSet, ReviewClock, Setting, SettingValue, Web};
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Answers what it was told to, in turn; the last answer again and again.
 struct Script(Mutex<VecDeque<Vec<IpAddr>>>, Mutex<Vec<String>>);
@@ -42,9 +43,21 @@ fn granted(hosts: &[String]) -> Grants {
     Grants { hosts: hosts.iter().map(|host| Host::parse(host).expect(host)).collect(), ..Grants::default() }
 }
 
+/// An engine that keeps what it compiled in a folder of one test.
+fn engine(place: &TempDir) -> Engine {
+    Engine::new(Some(CodeCache::new(place.path(), [7; 32]))).unwrap()
+}
+
+fn of_guest(engine: &Engine, path: &Path, grants: Grants) -> PluginSet {
+    set(engine, vec![Entry { grants: Arc::new(grants), ..file_entry("guest", path.to_owned()) }])
+}
+
+fn ask(set: &mut PluginSet, tries: &str) -> Answer<Assessment> {
+    set.assess(&Action { tool: tries.into(), ..action() }, &context(), &no_details).remove(0)
+}
+
 fn asked(engine: &Engine, path: &Path, grants: Grants, tries: &str) -> Answer<Assessment> {
-    let entry = Entry { grants: Arc::new(grants), ..file_entry("guest", path.to_owned()) };
-    set(engine, vec![entry]).assess(&Action { tool: tries.into(), ..action() }, &context(), &no_details).remove(0)
+    ask(&mut of_guest(engine, path, grants), tries)
 }
 
 fn found(answer: &Answer<Assessment>, tries: &str) -> String {
@@ -111,6 +124,9 @@ const CASES: &[(&str, &str, &str)] = &[
     ("GET SERVER/silent patience=50", "ErrorCode::HttpResponseTimeout", ""),
     ("GET SERVER/drip", "ErrorCode::HttpResponseTimeout", ""),
     ("GET SERVER/drips-heads", "ErrorCode::HttpResponseTimeout", ""),
+    ("GET SERVER/most", "200 262144 bytes", ""),
+    ("GET SERVER/over", "ErrorCode::HttpResponseBodySize", "the answer has more than 256 KiB"),
+    ("GET SERVER/hints", "200 hello", ""),
     ("GET SERVER/endless", "ErrorCode::HttpResponseBodySize", "the answer has more than 256 KiB"),
     ("GET SERVER/long-head", "ErrorCode::HttpResponseHeaderSectionSize", ""),
     ("GET SERVER/many-heads", "ErrorCode::HttpResponseHeaderSectionSize", ""),
@@ -123,10 +139,11 @@ const CASES: &[(&str, &str, &str)] = &[
 #[test]
 fn a_granted_host_is_asked_and_no_other() {
     let Some(path) = built("web") else { return };
-    let engine = Engine::new(None).unwrap();
     let (server, other) = (Server::plain(), Server::plain());
     let (closing, closed) = (closing(), Server::unused());
     let grants = granted(&[server.url(), format!("http://127.0.0.1:{closing}"), format!("http://127.0.0.1:{closed}")]);
+    let mut set = of_guest(&Engine::new(None).unwrap(), &path, grants);
+    set.warm(|_| ());
     for (tries, finds, refused) in CASES {
         let filled = |text: &str| {
             text.replace("SERVER", &server.url())
@@ -139,7 +156,7 @@ fn a_granted_host_is_asked_and_no_other() {
         };
         let tries = filled(tries);
         let started = Instant::now();
-        let answer = asked(&engine, &path, grants.clone(), &tries);
+        let answer = ask(&mut set, &tries);
         let found = found(&answer, &tries);
         assert!(found.contains(&filled(finds)), "{tries}: {found}");
         let refusals = refusals(&answer);
@@ -165,7 +182,8 @@ fn each_exchange_is_taken_down_without_its_path() {
 #[test]
 fn without_hosts_nothing_is_loaded_and_without_a_call_nothing_is_sent() {
     let Some(path) = built("web") else { return };
-    let (engine, server) = (Engine::new(None).unwrap(), Server::plain());
+    let place = tempfile::tempdir().unwrap();
+    let (engine, server) = (engine(&place), Server::plain());
     let tries = format!("GET {}/plain", server.url());
     let fault = asked(&engine, &path, Grants::default(), &tries).result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::MissingGrant);
@@ -180,6 +198,16 @@ fn without_hosts_nothing_is_loaded_and_without_a_call_nothing_is_sent() {
     let prepared = set(&engine, vec![entry]).assess(&Action { tool: "prepared".into(), ..action() }, &context(), &no_details).remove(0);
     assert!(found(&prepared, "prepared").contains("ErrorCode::HttpRequestDenied"), "{prepared:?}");
     assert_eq!(server.seen(), 0);
+}
+
+/// Parts of requests are counted as open files are.
+#[test]
+fn what_is_hoarded_is_bounded() {
+    let Some(path) = built("web") else { return };
+    let answer = asked(&Engine::new(None).unwrap(), &path, granted(&["http://127.0.0.1:9".into()]), "HOARD");
+    let fault = answer.result.unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Trap);
+    assert!(fault.detail.contains("more than 64"), "{fault}");
 }
 
 /// What a name leads to, the network that was named with it, what comes of it, and how often the server is asked.
@@ -207,9 +235,10 @@ const LOOKUPS: &[(&[&str], &str, &str, usize)] = &[
 #[test]
 fn a_name_leads_to_no_private_address_that_was_not_named() {
     let Some(path) = built("web") else { return };
+    let place = tempfile::tempdir().unwrap();
     for (answers, within, finds, times) in LOOKUPS {
         let (server, script) = (Server::plain(), Script::new(answers));
-        let engine = Engine::new(None).unwrap().reach_by(Web::new(script.clone()));
+        let engine = engine(&place).reach_by(Web::new(script.clone()));
         let host = format!("http://app.example:{}", server.port);
         let tries = format!("GET {host}/plain");
         let answer = asked(&engine, &path, granted(&[format!("{host}{within}")]), &tries);
@@ -248,8 +277,8 @@ impl Names for Stuck {
 #[test]
 fn whatever_hangs_the_review_goes_on() {
     let Some(path) = built("web") else { return };
-    let server = Server::plain();
-    let engine = Engine::new(None).unwrap().reach_by(Web::new(Arc::new(Stuck)));
+    let (server, place) = (Server::plain(), tempfile::tempdir().unwrap());
+    let engine = engine(&place).reach_by(Web::new(Arc::new(Stuck)));
     let stuck = "http://app.example:80".to_owned();
     let all = granted(&[stuck.clone(), server.url()]);
     // What is left of a plugin's part of the review bounds it, too: without it four requests take four seconds.
@@ -284,8 +313,9 @@ fn a_server_proves_who_it_is() {
         (&ours, "other.example", "ErrorCode::TlsCertificateError"),
         (&stranger, "tls.example", "ErrorCode::TlsCertificateError"),
     ];
+    let place = tempfile::tempdir().unwrap();
     for (trusted, name, finds) in cases {
-        let engine = Engine::new(None).unwrap().reach_by(Web::new(Script::new(&["127.0.0.1"])).trusting(&[trusted.der()]));
+        let engine = engine(&place).reach_by(Web::new(Script::new(&["127.0.0.1"])).trusting(&[trusted.der()]));
         let tries = format!("GET https://{name}:{port}/plain");
         let answer = asked(&engine, &path, granted(&[format!("https://{name}:{port}=127.0.0.1")]), &tries);
         let found = found(&answer, &tries);
@@ -294,6 +324,6 @@ fn a_server_proves_who_it_is() {
     // What speaks no TLS is no server that proves anything.
     let plain = Server::plain();
     let tries = format!("GET https://127.0.0.1:{}/plain", plain.port);
-    let answer = asked(&Engine::new(None).unwrap(), &path, granted(&[format!("https://127.0.0.1:{}", plain.port)]), &tries);
+    let answer = asked(&engine(&place), &path, granted(&[format!("https://127.0.0.1:{}", plain.port)]), &tries);
     assert!(found(&answer, &tries).contains("ErrorCode::TlsProtocolError"), "{answer:?}");
 }

@@ -65,6 +65,9 @@ struct Wish {
 }
 
 fn tried(what: &str) -> String {
+    if what == "HOARD" {
+        return format!("{}", (0..100).map(|_| Fields::new()).collect::<Vec<_>>().len());
+    }
     let mut words = what.split_whitespace();
     let mut wish =
         Wish { method: words.next().unwrap_or_default().into(), url: words.next().unwrap_or_default().into(), times: 1, ..Wish::default() };
