@@ -14,29 +14,26 @@
 
 mod files;
 mod http;
+mod senses;
 mod things;
+mod values;
 
-use things::Thing;
 pub(crate) use things::Things;
 
 use crate::faults::Ended;
-use crate::grants::Random;
 use crate::host::charge;
 use crate::state::State;
-use portcullis_core::plugins::Grant;
-use std::time::{SystemTime, UNIX_EPOCH};
+use senses::{monotonic, random, variables, wall_clock};
+use things::Thing;
+use values::{all_ready, failure, octets, plain, weight};
 use wasmtime::StoreContextMut;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Linker, ResourceDynamic, ResourceType, Type, Val};
 
 /// All resources are of one host type; what is behind a handle, its number tells (`things`).
 const RESOURCE: u32 = 0;
-/// Random bytes in one call.
-const RANDOM_BYTES: u64 = 64 << 10;
 /// What an output stream says it can take at a time.
 const WRITABLE: u64 = 4 << 10;
-/// Where the monotonic clock stands, in nanoseconds.
-const MONOTONIC: u64 = 1_000_000_000;
 
 /// What a function does.
 #[derive(Clone, Copy)]
@@ -239,154 +236,6 @@ fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: 
             files::call(store, function, ty, given)?
         }
     })
-}
-
-/// The plainest value of a type.
-fn plain(store: &mut StoreContextMut<'_, State>, ty: &Type) -> wasmtime::Result<Val> {
-    Ok(match ty {
-        Type::Bool => Val::Bool(false),
-        Type::S8 => Val::S8(0),
-        Type::U8 => Val::U8(0),
-        Type::S16 => Val::S16(0),
-        Type::U16 => Val::U16(0),
-        Type::S32 => Val::S32(0),
-        Type::U32 => Val::U32(0),
-        Type::S64 => Val::S64(0),
-        Type::U64 => Val::U64(0),
-        Type::Float32 => Val::Float32(0.0),
-        Type::Float64 => Val::Float64(0.0),
-        Type::Char => Val::Char(' '),
-        Type::String => Val::String(String::new()),
-        Type::List(_) => Val::List(Vec::new()),
-        Type::Option(_) => Val::Option(None),
-        Type::Flags(_) => Val::Flags(Vec::new()),
-        Type::Record(record) => {
-            let fields = record.fields().map(|field| Ok((field.name.to_owned(), plain(store, &field.ty)?)));
-            Val::Record(fields.collect::<wasmtime::Result<_>>()?)
-        }
-        Type::Tuple(tuple) => Val::Tuple(tuple.types().map(|ty| plain(store, &ty)).collect::<wasmtime::Result<_>>()?),
-        Type::Enum(names) => Val::Enum(names.names().next().unwrap_or_default().to_owned()),
-        Type::Result(result) => Val::Result(Ok(result.ok().map(|ty| plain(store, &ty)).transpose()?.map(Box::new))),
-        Type::Own(_) => Val::Resource(ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?),
-        other => wasmtime::bail!("a value of the type {other:?} is not offered"),
-    })
-}
-
-/// The failing side of a result, by the first of these names that its type has.
-fn failure(ty: &Type, names: &[&str]) -> Option<Val> {
-    let Type::Result(result) = ty else { return None };
-    let error = match result.err() {
-        None => None,
-        Some(Type::Enum(ty)) => {
-            let name = names.iter().find(|name| ty.names().any(|known| known == **name)).copied().or_else(|| ty.names().next())?;
-            Some(Val::Enum(name.to_owned()))
-        }
-        Some(Type::Variant(ty)) => {
-            let name = names.iter().find(|name| ty.cases().any(|case| case.name == **name && case.ty.is_none()))?;
-            Some(Val::Variant((*name).to_owned(), None))
-        }
-        Some(_) => return None,
-    };
-    Some(Val::Result(Err(error.map(Box::new))))
-}
-
-fn all_ready(params: &[Val]) -> Val {
-    let count = match params.first() {
-        Some(Val::List(items)) => u32::try_from(items.len()).unwrap_or(u32::MAX),
-        _ => 0,
-    };
-    Val::List((0..count).map(Val::U32).collect())
-}
-
-/// The review's time, or the machine's where that is granted.
-fn wall_clock(state: &mut State) -> Val {
-    let mut since = std::time::Duration::from_millis(state.now_ms);
-    if state.grants.clocks {
-        state.uses.used(Grant::Clocks, "wall-clock", 0);
-        since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(since);
-    }
-    Val::Record(vec![("seconds".into(), Val::U64(since.as_secs())), ("nanoseconds".into(), Val::U32(since.subsec_nanos()))])
-}
-
-/// Nanoseconds on a clock that stands, or that runs from the call's beginning on where that is granted.
-fn monotonic(state: &mut State) -> u64 {
-    if !state.grants.clocks {
-        return MONOTONIC;
-    }
-    state.uses.used(Grant::Clocks, "monotonic-clock", 0);
-    u64::try_from(state.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(MONOTONIC)
-}
-
-fn variables(store: &mut StoreContextMut<'_, State>) -> Val {
-    let grants = std::sync::Arc::clone(&store.data().grants);
-    let all = grants.environment.iter().take(crate::grants::MOST_VARIABLES);
-    let pairs = all.map(|(name, value)| {
-        store.data_mut().uses.used(Grant::Environment, name, value.len());
-        Val::Tuple(vec![Val::String(name.clone()), Val::String(value.clone())])
-    });
-    Val::List(pairs.collect())
-}
-
-fn random(store: &mut StoreContextMut<'_, State>, ty: &Type, params: &[Val]) -> wasmtime::Result<Val> {
-    match ty {
-        Type::U64 => Ok(Val::U64(random_u64(store)?)),
-        Type::Tuple(_) => Ok(Val::Tuple(vec![Val::U64(random_u64(store)?), Val::U64(random_u64(store)?)])),
-        _ => {
-            let Some(Val::U64(wanted)) = params.first() else { return plain(store, ty) };
-            let Some(length) = usize::try_from(*wanted).ok().filter(|_| *wanted <= RANDOM_BYTES) else {
-                return Err(Ended::Random(*wanted).into());
-            };
-            charge(store, length)?;
-            let mut bytes = vec![0; length];
-            fill(store, &mut bytes)?;
-            Ok(Val::List(bytes.into_iter().map(Val::U8).collect()))
-        }
-    }
-}
-
-fn random_u64(store: &mut StoreContextMut<'_, State>) -> wasmtime::Result<u64> {
-    let mut bytes = [0; 8];
-    fill(store, &mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}
-
-fn fill(store: &mut StoreContextMut<'_, State>, bytes: &mut [u8]) -> wasmtime::Result<()> {
-    let state = store.data_mut();
-    match state.grants.random {
-        Random::Fixed => state.random.fill(bytes),
-        Random::Seeded(_) => {
-            state.uses.used(Grant::Random, "seeded", bytes.len());
-            state.random.fill(bytes);
-        }
-        Random::System => {
-            state.uses.used(Grant::Random, "system", bytes.len());
-            getrandom::fill(bytes).map_err(|error| wasmtime::Error::msg(format!("the system has no random bytes: {error}")))?;
-        }
-    }
-    Ok(())
-}
-
-/// The bytes of a list of them.
-fn octets(value: Option<&Val>) -> Vec<u8> {
-    let byte = |value: &Val| if let Val::U8(byte) = value { Some(*byte) } else { None };
-    match value {
-        Some(Val::List(items)) => items.iter().filter_map(byte).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// How many values a guest handed over; a value takes the host longer than a byte of text.
-fn weight(params: &[Val]) -> usize {
-    let one = |value: &Val| match value {
-        Val::List(items) => {
-            let lists = matches!(items.first(), Some(Val::List(_) | Val::Tuple(_)));
-            items.len().saturating_mul(8).saturating_add(if lists { weight(items) } else { 0 })
-        }
-        Val::Tuple(items) => weight(items),
-        Val::String(text) => text.len(),
-        _ => 1,
-    };
-    params.iter().map(one).fold(0, usize::saturating_add)
 }
 
 /// The number behind a handle, and what was there if the guest gave it away. The host must give back each handle that
