@@ -6,7 +6,7 @@
 //! Cargo has no setting for one program: `+crt-static` in the flags for all crates breaks procedural
 //! macros. So the linker finds, under the names of the shared libraries, scripts that lead to the static
 //! ones. The price: name look-up through glibc's plugins is not available; what needs host names has to
-//! bring a resolver of its own.
+//! ask another program (src/names.rs).
 
 use std::env;
 use std::fs;

@@ -12,6 +12,8 @@ mod common;
 mod shadow;
 #[path = "third_party/voice.rs"]
 mod voice;
+#[path = "third_party/web.rs"]
+mod web;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::reply::Answer;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
         trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
+        trial("third party: hosts that are named are asked, no others, and none in a replay", web::asks),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
         trial("third party: one that keeps failing is held, tried again, left to a person", breaker::breaker),

@@ -11,6 +11,7 @@ mod duration;
 mod guarded;
 mod health;
 mod human;
+mod names;
 mod paint;
 mod pause;
 mod places;

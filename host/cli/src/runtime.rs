@@ -1,6 +1,7 @@
 //! What every command that reviews needs: configuration, home, plugins, masker, put together once.
 
 use crate::config::{Config, GrantConfig, PluginConfig, at_home, plugins};
+use crate::names::NameService;
 use crate::places::Places;
 use crate::workshop::Processes;
 use crate::{guarded, rules, workspace};
@@ -17,8 +18,8 @@ use portcullis_core::policy::{Mode, Strategy};
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_engine::{
-    CodeCache, Engine, Entry, Folder, Grants, Hold, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting,
-    SettingValue, Source,
+    CodeCache, Engine, Entry, Folder, Grants, Hold, Host, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting,
+    SettingValue, Source, Web,
 };
 use portcullis_store::{Home, NewRecord};
 use std::num::NonZeroUsize;
@@ -72,6 +73,7 @@ impl Reviewer {
     /// The plugin folder cannot be read, or two plugins have one name.
     pub fn new(setup: Setup<'_>) -> Result<Self> {
         let engine = Engine::new(setup.cache).context("cannot set up the sandbox")?.compile_in(Arc::new(Processes::patient()));
+        let engine = engine.reach_by(Web::new(Arc::new(NameService)));
         let mut entries: Vec<Entry> = portcullis_builtin::ALL
             .iter()
             .filter(|builtin| enabled(&setup.config, builtin.name) && builtin.name != rules::PLUGIN)
@@ -82,9 +84,14 @@ impl Reviewer {
         }
         for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
             let mut entry = file_entry(path, &setup.config);
-            // A replay must not depend on the machine, so nothing is granted there.
-            if let Some(said) = setup.config.plugins.get(&entry.name).filter(|_| setup.observes) {
-                entry.grants = Arc::new(grants(&said.grants, &setup.person, setup.project.as_deref()));
+            if let Some(said) = setup.config.plugins.get(&entry.name) {
+                let hosts = hosts(&said.grants);
+                // A replay must not depend on the machine, so nothing is granted there; what needs hosts is loaded.
+                entry.grants = Arc::new(if setup.observes {
+                    Grants { hosts, ..grants(&said.grants, &setup.person, setup.project.as_deref()) }
+                } else {
+                    Grants { hosts, offline: true, ..Grants::default() }
+                });
             }
             if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
                 entries.push(entry);
@@ -284,7 +291,13 @@ fn grants(said: &GrantConfig, person: &str, project: Option<&Path>) -> Grants {
         },
         environment: variables.filter_map(value).collect(),
         directories: project.into_iter().chain(named).collect(),
+        ..Grants::default()
     }
+}
+
+/// The hosts that a plugin may send requests to; each was read once before, when the configuration was.
+fn hosts(said: &GrantConfig) -> Vec<Host> {
+    said.hosts.iter().filter_map(|host| Host::parse(host)).collect()
 }
 
 /// The longest value of a variable that a plugin sees.

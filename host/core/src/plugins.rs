@@ -49,6 +49,8 @@ named! {
         Environment => "environment",
         /// Folders to read.
         Directories => "directories",
+        /// Hosts to send requests to.
+        Hosts => "hosts",
     }
 }
 
@@ -57,7 +59,7 @@ named! {
 pub struct Use {
     /// Which grant.
     pub grant: Grant,
-    /// The variable, the file, the clock.
+    /// The variable, the file, the clock, the method and the host.
     pub what: String,
     /// How often.
     pub count: u64,

@@ -2,6 +2,7 @@
 
 use crate::cache::CodeCache;
 use crate::compile::{Workshop, machine_code};
+use crate::web::Web;
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Strategy};
 
@@ -21,6 +22,7 @@ pub struct Engine {
     pub(crate) inner: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CodeCache>>,
     pub(crate) workshop: Option<Arc<dyn Workshop>>,
+    pub(crate) web: Web,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -51,13 +53,19 @@ impl Engine {
         let mut config = common();
         config.enable_compiler(false);
         let inner = wasmtime::Engine::new(&config).map_err(|error| EngineError::Unsupported(format!("{error:#}")))?;
-        Ok(Self { inner, cache: cache.map(Arc::new), workshop: None, compiler: Arc::default() })
+        Ok(Self { inner, cache: cache.map(Arc::new), workshop: None, web: Web::default(), compiler: Arc::default() })
     }
 
     /// Files are compiled there.
     #[must_use]
     pub fn compile_in(self, workshop: Arc<dyn Workshop>) -> Self {
         Self { workshop: Some(workshop), ..self }
+    }
+
+    /// Requests of plugins that may send any leave the machine there.
+    #[must_use]
+    pub fn reach_by(self, web: Web) -> Self {
+        Self { web, ..self }
     }
 
     /// Machine code for a component that came with the program.

@@ -46,6 +46,10 @@ pub(crate) enum Ended {
     NotOffered(String),
     #[error("it asked for {0} random bytes at once; at most 65536 are given")]
     Random(u64),
+    #[error("it holds more than 64 files and parts of requests open at once")]
+    Open,
+    #[error("it called a function on a handle of something else")]
+    Handle,
 }
 
 /// Names what ended a call.

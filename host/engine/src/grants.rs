@@ -1,7 +1,13 @@
 //! What an operator lets a plugin have of the machine: real clocks and randomness, variables by name, folders
-//! to read. Without a grant the plugin gets the answers of the inert tier (`wasi`), which have no effect.
+//! to read, hosts to send requests to. Without a grant the plugin gets the answers of the inert tier (`wasi`), which
+//! have no effect; one that imports `wasi:http` is not loaded without a host.
 //!
 //! Nothing here decides who may grant, and values are read by the caller: the engine looks at no environment.
+
+mod hosts;
+
+pub use hosts::Host;
+pub(crate) use hosts::{Origin, Target};
 
 use portcullis_core::plugins::{Grant, Use};
 use std::path::PathBuf;
@@ -17,6 +23,10 @@ pub struct Grants {
     pub environment: Vec<(String, String)>,
     /// Folders that can be read, never written.
     pub directories: Vec<Folder>,
+    /// Hosts that requests may be sent to; at most [`MOST_HOSTS`] count.
+    pub hosts: Vec<Host>,
+    /// The plugin is loaded as if it had its hosts, and each request is refused: for a replay.
+    pub offline: bool,
 }
 
 /// Where random bytes come from.
@@ -44,6 +54,8 @@ pub struct Folder {
 pub const MOST_VARIABLES: usize = 64;
 /// The most folders that a plugin gets.
 pub const MOST_FOLDERS: usize = 16;
+/// The most hosts that a plugin gets.
+pub const MOST_HOSTS: usize = 16;
 
 impl Grants {
     /// Whether anything is granted.

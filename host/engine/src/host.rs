@@ -5,6 +5,7 @@
 
 use crate::bindings::host::Level;
 use crate::bindings::types::StepDetail;
+use crate::grants::Grants;
 use crate::imports::{Import, Tier};
 use crate::load_error::LoadError;
 use crate::state::{HOST_CALL_FUEL, State};
@@ -14,23 +15,20 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{StoreContextMut, Trap};
 
 /// Binds a component's imports.
-pub(crate) fn link(engine: &wasmtime::Engine, component: &Component) -> Result<InstancePre<State>, LoadError> {
+pub(crate) fn link(engine: &wasmtime::Engine, component: &Component, grants: &Grants) -> Result<InstancePre<State>, LoadError> {
     let types = |error: wasmtime::Error| LoadError::Types(crate::text::line(&format!("{error:#}")));
     let mut linker = Linker::new(engine);
     for (name, import) in component.component_type().imports(engine) {
-        let ComponentItem::ComponentInstance(instance) = import.ty else { return Err(refused(name)) };
-        match Import::of(name).tier {
+        let ComponentItem::ComponentInstance(instance) = import.ty else { return Err(Import::of(name).refusal()) };
+        let import = Import::of(name);
+        match import.tier {
+            _ if !import.is_granted(grants) => return Err(import.refusal()),
             Tier::Own => own(engine, &mut linker, name, &instance).map_err(types)?,
-            Tier::Inert => wasi::define(engine, &mut linker, name, &instance).map_err(types)?,
-            Tier::Refused => return Err(refused(name)),
+            Tier::Inert | Tier::Hosts => wasi::define(engine, &mut linker, name, &instance).map_err(types)?,
+            Tier::Refused => return Err(import.refusal()),
         }
     }
     linker.instantiate_pre(component).map_err(types)
-}
-
-fn refused(name: &str) -> LoadError {
-    let import = Import::of(name);
-    LoadError::Refused { wants: import.wants(), import: import.name }
 }
 
 fn own(engine: &wasmtime::Engine, linker: &mut Linker<State>, name: &str, instance: &ComponentInstance) -> wasmtime::Result<()> {

@@ -1,6 +1,8 @@
 //! What a component wants from the host, and what it gets: decided by the import's name alone, before
 //! any of its code is compiled or run.
 
+use crate::grants::Grants;
+use crate::load_error::LoadError;
 use crate::text;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,8 @@ pub enum Tier {
     Own,
     /// Answered without an effect: no files, no variables, no arguments, a clock that stands.
     Inert,
+    /// Requests to hosts that are named; without any, the component does not load.
+    Hosts,
     /// Not granted: the component does not load.
     Refused,
 }
@@ -47,10 +51,24 @@ impl Import {
     /// nothing can be granted.
     #[must_use]
     pub fn grant(&self) -> Option<&'static str> {
-        if self.tier != Tier::Inert {
+        if !matches!(self.tier, Tier::Inert | Tier::Hosts) {
             return None;
         }
         GRANTS.iter().find(|(prefix, _)| self.name.starts_with(prefix)).map(|(_, line)| *line)
+    }
+
+    /// Whether a component that imports it can be loaded.
+    pub(crate) fn is_granted(&self, grants: &Grants) -> bool {
+        match self.tier {
+            Tier::Own | Tier::Inert => true,
+            Tier::Hosts => !grants.hosts.is_empty(),
+            Tier::Refused => false,
+        }
+    }
+
+    /// Why such a component is not loaded.
+    pub(crate) fn refusal(&self) -> LoadError {
+        LoadError::Refused { import: self.name.clone(), wants: self.wants(), grant: self.grant() }
     }
 }
 
@@ -59,13 +77,16 @@ const GRANTS: &[(&str, &str)] = &[
     ("wasi:filesystem/", "directories = [\"~/FOLDER\"]"),
     ("wasi:clocks/", "clocks = true"),
     ("wasi:random/", "random = \"system\""),
+    ("wasi:http/", "hosts = [\"https://HOST\"]"),
 ];
 
 const WISHES: &[(&str, &str)] = &[
     ("portcullis:plugin/host", "write to its log and look up past steps"),
     ("portcullis:plugin/types", "share types with the host"),
     ("wasi:sockets/", "open network connections"),
-    ("wasi:http/", "send or serve web requests"),
+    ("wasi:http/types", "send web requests"),
+    ("wasi:http/outgoing-handler", "send web requests"),
+    ("wasi:http/", "serve web requests"),
     ("wasi:tls/", "open encrypted network connections"),
     ("wasi:filesystem/", "open files"),
     ("wasi:cli/environment", "read environment variables and arguments"),
@@ -88,6 +109,7 @@ fn tier(name: &str) -> Tier {
     match interface {
         "portcullis:plugin/types" | "portcullis:plugin/host" => Tier::Own,
         _ if INERT.iter().any(|prefix| interface.starts_with(prefix)) && version.starts_with("0.2.") => Tier::Inert,
+        "wasi:http/types" | "wasi:http/outgoing-handler" if version.starts_with("0.2.") => Tier::Hosts,
         _ => Tier::Refused,
     }
 }
@@ -110,7 +132,10 @@ mod tests {
             ("wasi:random/random@0.3.0", Tier::Refused, "random"),
             ("wasi:random/random", Tier::Refused, "random"),
             ("wasi:sockets/tcp@0.2.0", Tier::Refused, "network connections"),
-            ("wasi:http/outgoing-handler@0.2.0", Tier::Refused, "web requests"),
+            ("wasi:http/outgoing-handler@0.2.0", Tier::Hosts, "send web requests"),
+            ("wasi:http/types@0.2.12", Tier::Hosts, "send web requests"),
+            ("wasi:http/incoming-handler@0.2.0", Tier::Refused, "serve web requests"),
+            ("wasi:http/types@0.3.0", Tier::Refused, "web requests"),
             ("wasi:clix/environment@0.2.0", Tier::Refused, "another host"),
             ("env", Tier::Refused, "another host"),
         ];
@@ -131,6 +156,8 @@ mod tests {
             ("wasi:filesystem/preopens@0.2.3", Some("directories = [\"~/FOLDER\"]")),
             ("wasi:random/random@0.3.0", None),
             ("wasi:sockets/tcp@0.2.0", None),
+            ("wasi:http/outgoing-handler@0.2.0", Some("hosts = [\"https://HOST\"]")),
+            ("wasi:http/incoming-handler@0.2.0", None),
             ("portcullis:plugin/host@0.1.0", None),
         ];
         for (name, line) in table {

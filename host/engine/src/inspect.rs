@@ -4,7 +4,8 @@
 //! imports, the rest from a custom section that its author wrote. Whether the code is valid is not
 //! judged here: the compiler does that.
 
-use crate::imports::{Import, Tier};
+use crate::grants::Grants;
+use crate::imports::Import;
 use crate::kind::Kind;
 use crate::limits::MAX_COMPONENT_BYTES;
 use crate::load_error::LoadError;
@@ -79,9 +80,9 @@ impl Inspection {
     ///
     /// # Errors
     /// `Refused`, naming the first such import.
-    pub fn granted(&self) -> Result<(), LoadError> {
-        match self.imports.iter().find(|import| import.tier == Tier::Refused) {
-            Some(import) => Err(LoadError::Refused { import: import.name.clone(), wants: import.wants() }),
+    pub fn granted(&self, grants: &Grants) -> Result<(), LoadError> {
+        match self.imports.iter().find(|import| !import.is_granted(grants)) {
+            Some(import) => Err(import.refusal()),
             None => Ok(()),
         }
     }

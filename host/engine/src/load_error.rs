@@ -55,12 +55,14 @@ pub enum LoadError {
     #[error("its section `{DESCRIPTOR_SECTION}` cannot be used: {0}")]
     Descriptor(String),
     /// It wants what nobody granted.
-    #[error("it wants to {wants} (`{import}`), which is not granted")]
+    #[error("it wants to {wants} (`{import}`), which is not granted{}", mend(*.grant))]
     Refused {
         /// The import's name.
         import: String,
         /// In words.
         wants: &'static str,
+        /// The line that would grant it, where one could.
+        grant: Option<&'static str>,
     },
     /// It is of another kind than its place.
     #[error("it is `{found}`, but its place wants `{wanted}`")]
@@ -76,4 +78,8 @@ pub enum LoadError {
     /// Its imports or exports are not what the names promise.
     #[error("its types do not fit `portcullis:plugin@0.1.0`: {0}")]
     Types(String),
+}
+
+fn mend(grant: Option<&str>) -> String {
+    grant.map(|line| format!("; its owner can grant it: `{line}` in `plugins.NAME.grants`")).unwrap_or_default()
 }

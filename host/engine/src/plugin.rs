@@ -184,9 +184,9 @@ impl Slot {
         {
             return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
         }
-        known.inspection.granted().map_err(|error| load_failure(&error))?;
+        known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
         let (component, code) = known.component(engine, entry).map_err(|error| load_failure(&error))?;
-        let world = host::link(&engine.inner, &component).and_then(|pre| World::bind(known.inspection.kind, pre));
+        let world = host::link(&engine.inner, &component, &entry.grants).and_then(|pre| World::bind(known.inspection.kind, pre));
         let world = world.map_err(|error| load_failure(&error))?;
         let remembered = known.card.take();
         let prepared = match &remembered {
@@ -334,6 +334,7 @@ fn prepare(
             deadline,
             seed: &inspection.digest,
             grants: &Arc::default(),
+            web: &engine.web,
             foreign: is_file(entry),
             details: &|_| None,
         };

@@ -393,6 +393,7 @@ impl Turn<'_> {
                 deadline,
                 seed: &identity.digest,
                 grants: &grants,
+                web: &self.engine.web,
                 foreign: identity.foreign,
                 details: self.details,
             };

@@ -6,6 +6,7 @@ use crate::grants::{Grants, Random, Uses};
 use crate::limits::Limits;
 use crate::text;
 use crate::wasi::Things;
+use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,6 +34,11 @@ pub(crate) struct State {
     pub(crate) read_bytes: u64,
     /// When the call began, for a granted clock.
     pub(crate) begun: Instant,
+    /// When its time is over.
+    pub(crate) deadline: Option<Instant>,
+    /// Requests that it handed over to be sent.
+    pub(crate) requests: u32,
+    pub(crate) web: Web,
     /// Valid while `Seat::with_store` runs.
     details: &'static Details<'static>,
     details_left: u32,
@@ -57,6 +63,7 @@ pub(crate) struct Seat<'a> {
     /// The same for the same plugin, so that a replay sees the same numbers.
     pub(crate) seed: &'a str,
     pub(crate) grants: &'a Arc<Grants>,
+    pub(crate) web: &'a Web,
     /// Someone else wrote the guest.
     pub(crate) foreign: bool,
     pub(crate) details: &'a Details<'a>,
@@ -103,6 +110,9 @@ impl Seat<'_> {
             things: Things::default(),
             read_bytes: 0,
             begun: Instant::now(),
+            deadline: self.deadline,
+            requests: 0,
+            web: self.web.clone(),
             details,
             details_left: self.limits.detail_calls,
         }

@@ -3,37 +3,38 @@
 //!
 //! Without one there are no arguments, no variables, no input, no files; output goes to the plugin's log; the
 //! clock stands at the review's time; randomness is the same in each run. A grant opens real clocks, real
-//! randomness, variables by name, folders to read (`files`), and each use of it is taken down. Nothing waits in
-//! either case, so nothing outlives fuel and deadline. Answers are built from each function's own type, so that
-//! every 0.2.x release of an interface is served by the same lines.
+//! randomness, variables by name, folders to read (`files`), requests to hosts by name (`http`), and each use of it is
+//! taken down. Nothing waits but for an answer of such a host, which has a bound, so nothing outlives fuel and
+//! deadline. Answers are built from each function's own type, so that every 0.2.x release of an interface is served by
+//! the same lines.
 //!
-//! No function here changes anything outside the store, and none is defined that a component does not import.
-//! `wasmtime-wasi` is not used: it brings an async runtime along, and its polls wait past fuel and deadline.
+//! No function here changes anything outside the store but by a request, and none is defined that a component does not
+//! import. `wasmtime-wasi` and `wasmtime-wasi-http` are not used: they bring an async runtime along, and their polls
+//! wait past fuel and deadline.
 
 mod files;
+mod http;
 mod opening;
+mod senses;
 mod things;
+mod values;
 
 pub(crate) use things::Things;
 
 use crate::faults::Ended;
-use crate::grants::Random;
 use crate::host::charge;
 use crate::state::State;
-use portcullis_core::plugins::Grant;
-use std::time::{SystemTime, UNIX_EPOCH};
+use senses::{monotonic, random, variables, wall_clock};
+use things::Thing;
+use values::{all_ready, failure, octets, plain, weight};
 use wasmtime::StoreContextMut;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Linker, ResourceDynamic, ResourceType, Type, Val};
 
 /// All resources are of one host type; what is behind a handle, its number tells (`things`).
 const RESOURCE: u32 = 0;
-/// Random bytes in one call.
-const RANDOM_BYTES: u64 = 64 << 10;
 /// What an output stream says it can take at a time.
 const WRITABLE: u64 = 4 << 10;
-/// Where the monotonic clock stands, in nanoseconds.
-const MONOTONIC: u64 = 1_000_000_000;
 
 /// What a function does.
 #[derive(Clone, Copy)]
@@ -68,6 +69,8 @@ enum Deed {
     Read,
     /// The same, without handing the bytes over.
     Skip,
+    /// Sends requests to granted hosts.
+    Http,
     /// Ends the guest.
     Exit,
     /// Ends the guest: later releases may add functions that nobody thought about.
@@ -102,6 +105,7 @@ fn deed(interface: &str, function: &str) -> Deed {
         ("wasi:cli/exit", _) => Deed::Exit,
         ("wasi:io/streams", "[method]output-stream.check-write") => Deed::Writable,
         ("wasi:io/streams", "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush") => Deed::Print,
+        ("wasi:io/streams", "[method]output-stream.write-zeroes" | "[method]output-stream.blocking-write-zeroes-and-flush") => Deed::Print,
         ("wasi:io/streams", "[method]output-stream.splice" | "[method]output-stream.blocking-splice") => Deed::Closed,
         ("wasi:io/streams", "[method]input-stream.subscribe") => Deed::Plain,
         ("wasi:io/streams", "[method]input-stream.read" | "[method]input-stream.blocking-read") => Deed::Read,
@@ -116,6 +120,7 @@ fn deed(interface: &str, function: &str) -> Deed {
         ("wasi:filesystem/types", "filesystem-error-code") => Deed::Plain,
         ("wasi:filesystem/types", "[method]descriptor.is-same-object") => Deed::SameFile,
         ("wasi:filesystem/types", _) => Deed::Files,
+        ("wasi:http/types" | "wasi:http/outgoing-handler", _) => Deed::Http,
         ("wasi:cli/environment", "get-environment") => Deed::Variables,
         ("wasi:cli/environment" | "wasi:cli/stdin" | "wasi:cli/stdout" | "wasi:cli/stderr", _) => Deed::Plain,
         ("wasi:io/streams" | "wasi:io/error" | "wasi:io/poll" | "wasi:clocks/wall-clock" | "wasi:clocks/monotonic-clock", _) => Deed::Plain,
@@ -128,6 +133,8 @@ fn deed(interface: &str, function: &str) -> Deed {
 struct Arguments<'a> {
     values: &'a [Val],
     handles: Vec<u32>,
+    /// What stood behind the handles that the guest gave away.
+    moved: Vec<Option<Thing>>,
 }
 
 impl Arguments<'_> {
@@ -135,10 +142,15 @@ impl Arguments<'_> {
     fn handle(&self, at: usize) -> u32 {
         self.handles.get(at).copied().unwrap_or_default()
     }
+
+    /// What the guest gave away at this place.
+    fn take(&mut self, at: usize) -> Option<Thing> {
+        self.moved.get_mut(at)?.take()
+    }
 }
 
 fn let_go(mut store: StoreContextMut<'_, State>, number: u32) -> wasmtime::Result<()> {
-    store.data_mut().things.drop(number);
+    drop(store.data_mut().things.take(number));
     Ok(())
 }
 
@@ -151,10 +163,11 @@ fn act(
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
     charge(&mut store, weight(params))?;
-    let handles = params.iter().map(|param| number(&mut store, param)).collect::<wasmtime::Result<_>>()?;
-    let given = Arguments { values: params, handles };
+    let looked: Vec<_> = params.iter().map(|param| behind(&mut store, param)).collect::<wasmtime::Result<_>>()?;
+    let (handles, moved) = looked.into_iter().unzip();
+    let mut given = Arguments { values: params, handles, moved };
     let answer = match ty.results().next() {
-        Some(ty) => Some(answer(&mut store, deed, called, &ty, &given)?),
+        Some(ty) => Some(answer(&mut store, deed, called, &ty, &mut given)?),
         None => {
             effect(&mut store, deed, called)?;
             None
@@ -178,22 +191,29 @@ fn effect(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str) -> w
     }
 }
 
-fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &Arguments<'_>) -> wasmtime::Result<Val> {
+fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
     let closed = || failure(ty, &["closed"]).ok_or_else(|| Ended::NotOffered(called.to_owned()));
     Ok(match deed {
         Deed::Exit => return Err(Ended::Exit.into()),
         Deed::NotOffered => return Err(Ended::NotOffered(called.to_owned()).into()),
         Deed::Plain => plain(store, ty)?,
         Deed::Closed => closed()?,
-        Deed::Read | Deed::Skip => match files::from_stream(store, matches!(deed, Deed::Skip), given) {
-            Some(read) => read?,
-            None => closed()?,
-        },
-        Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
-        Deed::Print => {
-            store.data_mut().log.stream(&bytes(given.values));
-            plain(store, ty)?
+        Deed::Read | Deed::Skip => {
+            let skips = matches!(deed, Deed::Skip);
+            match files::from_stream(store, skips, given).or_else(|| http::read(store, skips, given)) {
+                Some(read) => read?,
+                None => closed()?,
+            }
         }
+        Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
+        Deed::Print => match http::write(store, given) {
+            Some(written) => written?,
+            None => {
+                store.data_mut().log.stream(&octets(given.values.get(1)));
+                plain(store, ty)?
+            }
+        },
+        Deed::Http => http::call(store, called, ty, given)?,
         Deed::Ready => Val::Bool(true),
         Deed::AllReady => all_ready(given.values),
         Deed::WallClock => wall_clock(store.data_mut()),
@@ -219,163 +239,20 @@ fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: 
     })
 }
 
-/// The plainest value of a type.
-fn plain(store: &mut StoreContextMut<'_, State>, ty: &Type) -> wasmtime::Result<Val> {
-    Ok(match ty {
-        Type::Bool => Val::Bool(false),
-        Type::S8 => Val::S8(0),
-        Type::U8 => Val::U8(0),
-        Type::S16 => Val::S16(0),
-        Type::U16 => Val::U16(0),
-        Type::S32 => Val::S32(0),
-        Type::U32 => Val::U32(0),
-        Type::S64 => Val::S64(0),
-        Type::U64 => Val::U64(0),
-        Type::Float32 => Val::Float32(0.0),
-        Type::Float64 => Val::Float64(0.0),
-        Type::Char => Val::Char(' '),
-        Type::String => Val::String(String::new()),
-        Type::List(_) => Val::List(Vec::new()),
-        Type::Option(_) => Val::Option(None),
-        Type::Flags(_) => Val::Flags(Vec::new()),
-        Type::Record(record) => {
-            let fields = record.fields().map(|field| Ok((field.name.to_owned(), plain(store, &field.ty)?)));
-            Val::Record(fields.collect::<wasmtime::Result<_>>()?)
-        }
-        Type::Tuple(tuple) => Val::Tuple(tuple.types().map(|ty| plain(store, &ty)).collect::<wasmtime::Result<_>>()?),
-        Type::Enum(names) => Val::Enum(names.names().next().unwrap_or_default().to_owned()),
-        Type::Result(result) => Val::Result(Ok(result.ok().map(|ty| plain(store, &ty)).transpose()?.map(Box::new))),
-        Type::Own(_) => Val::Resource(ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?),
-        other => wasmtime::bail!("a value of the type {other:?} is not offered"),
-    })
-}
-
-/// The failing side of a result, by the first of these names that its type has.
-fn failure(ty: &Type, names: &[&str]) -> Option<Val> {
-    let Type::Result(result) = ty else { return None };
-    let error = match result.err() {
-        None => None,
-        Some(Type::Enum(ty)) => {
-            let name = names.iter().find(|name| ty.names().any(|known| known == **name)).copied().or_else(|| ty.names().next())?;
-            Some(Val::Enum(name.to_owned()))
-        }
-        Some(Type::Variant(ty)) => {
-            let name = names.iter().find(|name| ty.cases().any(|case| case.name == **name && case.ty.is_none()))?;
-            Some(Val::Variant((*name).to_owned(), None))
-        }
-        Some(_) => return None,
-    };
-    Some(Val::Result(Err(error.map(Box::new))))
-}
-
-fn all_ready(params: &[Val]) -> Val {
-    let count = match params.first() {
-        Some(Val::List(items)) => u32::try_from(items.len()).unwrap_or(u32::MAX),
-        _ => 0,
-    };
-    Val::List((0..count).map(Val::U32).collect())
-}
-
-/// The review's time, or the machine's where that is granted.
-fn wall_clock(state: &mut State) -> Val {
-    let mut since = std::time::Duration::from_millis(state.now_ms);
-    if state.grants.clocks {
-        state.uses.used(Grant::Clocks, "wall-clock", 0);
-        since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(since);
-    }
-    Val::Record(vec![("seconds".into(), Val::U64(since.as_secs())), ("nanoseconds".into(), Val::U32(since.subsec_nanos()))])
-}
-
-/// Nanoseconds on a clock that stands, or that runs from the call's beginning on where that is granted.
-fn monotonic(state: &mut State) -> u64 {
-    if !state.grants.clocks {
-        return MONOTONIC;
-    }
-    state.uses.used(Grant::Clocks, "monotonic-clock", 0);
-    u64::try_from(state.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(MONOTONIC)
-}
-
-fn variables(store: &mut StoreContextMut<'_, State>) -> Val {
-    let grants = std::sync::Arc::clone(&store.data().grants);
-    let all = grants.environment.iter().take(crate::grants::MOST_VARIABLES);
-    let pairs = all.map(|(name, value)| {
-        store.data_mut().uses.used(Grant::Environment, name, value.len());
-        Val::Tuple(vec![Val::String(name.clone()), Val::String(value.clone())])
-    });
-    Val::List(pairs.collect())
-}
-
-fn random(store: &mut StoreContextMut<'_, State>, ty: &Type, params: &[Val]) -> wasmtime::Result<Val> {
-    match ty {
-        Type::U64 => Ok(Val::U64(random_u64(store)?)),
-        Type::Tuple(_) => Ok(Val::Tuple(vec![Val::U64(random_u64(store)?), Val::U64(random_u64(store)?)])),
-        _ => {
-            let Some(Val::U64(wanted)) = params.first() else { return plain(store, ty) };
-            let Some(length) = usize::try_from(*wanted).ok().filter(|_| *wanted <= RANDOM_BYTES) else {
-                return Err(Ended::Random(*wanted).into());
-            };
-            charge(store, length)?;
-            let mut bytes = vec![0; length];
-            fill(store, &mut bytes)?;
-            Ok(Val::List(bytes.into_iter().map(Val::U8).collect()))
-        }
-    }
-}
-
-fn random_u64(store: &mut StoreContextMut<'_, State>) -> wasmtime::Result<u64> {
-    let mut bytes = [0; 8];
-    fill(store, &mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}
-
-fn fill(store: &mut StoreContextMut<'_, State>, bytes: &mut [u8]) -> wasmtime::Result<()> {
-    let state = store.data_mut();
-    match state.grants.random {
-        Random::Fixed => state.random.fill(bytes),
-        Random::Seeded(_) => {
-            state.uses.used(Grant::Random, "seeded", bytes.len());
-            state.random.fill(bytes);
-        }
-        Random::System => {
-            state.uses.used(Grant::Random, "system", bytes.len());
-            getrandom::fill(bytes).map_err(|error| wasmtime::Error::msg(format!("the system has no random bytes: {error}")))?;
-        }
-    }
-    Ok(())
-}
-
-fn bytes(params: &[Val]) -> Vec<u8> {
-    let byte = |value: &Val| if let Val::U8(byte) = value { Some(*byte) } else { None };
-    match params.get(1) {
-        Some(Val::List(items)) => items.iter().filter_map(byte).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// How many values a guest handed over; a value takes the host longer than a byte of text.
-fn weight(params: &[Val]) -> usize {
-    let one = |value: &Val| match value {
-        Val::List(items) => items.len().saturating_mul(8),
-        Val::String(text) => text.len(),
-        _ => 1,
-    };
-    params.iter().map(one).fold(0, usize::saturating_add)
-}
-
-/// The number behind a handle. The host must give back each handle that it was lent or given, which looking does.
-fn number(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<u32> {
+/// The number behind a handle, and what was there if the guest gave it away. The host must give back each handle that
+/// it was lent or given, which looking does.
+fn behind(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<(u32, Option<Thing>)> {
     match value {
         Val::Resource(handle) => {
             let found = ResourceDynamic::try_from_resource_any(*handle, &mut *store)?;
-            if found.owned() {
-                store.data_mut().things.drop(found.rep());
-            }
-            Ok(found.rep())
+            let moved = if found.owned() { store.data_mut().things.take(found.rep()) } else { None };
+            Ok((found.rep(), moved))
         }
+        Val::Option(Some(inner)) => behind(store, inner),
         Val::List(items) => {
-            items.iter().try_for_each(|item| number(store, item).map(drop))?;
-            Ok(0)
+            items.iter().try_for_each(|item| behind(store, item).map(drop))?;
+            Ok((0, None))
         }
-        _ => Ok(0),
+        _ => Ok((0, None)),
     }
 }

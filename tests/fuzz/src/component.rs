@@ -1,7 +1,7 @@
 //! What is read of a stranger's component before a process of its own compiles it: kind, imports, descriptor.
 //! All of it is shown to people, so none of it may hold what a terminal would obey.
 
-use portcullis_engine::{Inspection, Tier, inspect};
+use portcullis_engine::{Grants, Inspection, Tier, inspect};
 
 /// What the inputs are made of: the builtin plugins, but for the few that are larger than any input.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
@@ -27,8 +27,8 @@ fn holds(found: &Inspection, length: usize) -> Result<(), String> {
         let texts = [("name", &told.name), ("version", &told.version), ("kind", &told.kind)];
         texts.into_iter().filter(|(_, text)| !text.is_empty()).try_for_each(|(what, text)| one_line(what, text))?;
     }
-    let refused = found.imports.iter().any(|import| import.tier == Tier::Refused);
-    match found.granted() {
+    let refused = found.imports.iter().any(|import| matches!(import.tier, Tier::Hosts | Tier::Refused));
+    match found.granted(&Grants::default()) {
         Ok(()) if refused => Err("an import is refused, yet all of them are granted".to_owned()),
         Err(error) => one_line("the refusal", &error.to_string()),
         Ok(()) => Ok(()),

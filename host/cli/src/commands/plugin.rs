@@ -11,7 +11,7 @@ use crate::runtime::Reviewer;
 use anyhow::{Context, Result};
 use portcullis_core::breaker::Waits;
 use portcullis_core::text::one_line;
-use portcullis_engine::{Description, Import, Inspection, LoadError, Source, Tier, inspect, read_component};
+use portcullis_engine::{Description, Grants, Import, Inspection, LoadError, Source, Tier, inspect, read_component};
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
@@ -133,11 +133,11 @@ fn show(file: &Path, as_json: bool) -> Result<u8> {
     let shown = one_line(&file.to_string_lossy(), 400);
     let inspection = read_component(file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
     if as_json {
-        let refused = inspection.granted().err().map(|error| error.to_string());
+        let refused = inspection.granted(&Grants::default()).err().map(|error| error.to_string());
         paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })));
         return Ok(0);
     }
-    paint::print(&inspected(&inspection, inspection.granted()));
+    paint::print(&inspected(&inspection, inspection.granted(&Grants::default())));
     paint::print(&grantable(&inspection, file));
     Ok(0)
 }
@@ -187,7 +187,7 @@ fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String 
         let tier = match import.tier {
             Tier::Own => paint::good("given  "),
             Tier::Inert => paint::dim("inert  "),
-            Tier::Refused => paint::bad("refused"),
+            Tier::Hosts | Tier::Refused => paint::bad("refused"),
         };
         let _ = writeln!(text, "  {tier} {}  {}", import.name, paint::dim(format!("wants to {}", import.wants())));
     }

@@ -33,6 +33,8 @@ pub enum Kind {
     Names,
     /// Names of environment variables.
     Variables,
+    /// Hosts, by scheme, name or address, and port.
+    Hosts,
     /// A plugin's own setting: text, a number, yes or no, a list of texts.
     Setting,
 }
@@ -87,6 +89,7 @@ impl Kind {
             Self::Files => "a list of files".into(),
             Self::Names => "a list of texts".into(),
             Self::Variables => "a list of variables' names (letters, digits and `_`, no digit first)".into(),
+            Self::Hosts => "a list of `https://HOST`, `http://HOST:PORT`, `https://HOST=ADDRESS/BITS`".into(),
             Self::Setting => "text, a finite number, `true`, `false` or a list of texts".into(),
         }
     }

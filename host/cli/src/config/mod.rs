@@ -93,6 +93,8 @@ pub struct GrantConfig {
     pub directories: Vec<String>,
     /// The project's folder.
     pub project: bool,
+    /// Hosts, by scheme, name or address, and port.
+    pub hosts: Vec<String>,
 }
 
 impl GrantConfig {
@@ -101,6 +103,7 @@ impl GrantConfig {
             ("clocks", Value::Flag(flag)) => self.clocks = *flag,
             ("project", Value::Flag(flag)) => self.project = *flag,
             ("environment", Value::Texts(names)) => self.environment.clone_from(names),
+            ("hosts", Value::Texts(hosts)) => self.hosts.clone_from(hosts),
             ("directories", Value::Texts(folders)) => self.directories.clone_from(folders),
             ("random", Value::Text(word)) => self.random = Some(word.clone()),
             ("random_seed", Value::Integer(seed)) => self.random_seed = seed.unsigned_abs(),

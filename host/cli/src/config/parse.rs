@@ -7,7 +7,7 @@
 use super::keys::{self, Found, Key, Kind, PIPELINES, PROJECTS};
 use super::problem::{MOST, Problem};
 use portcullis_core::text::one_line;
-use portcullis_engine::SettingValue as Value;
+use portcullis_engine::{Host, SettingValue as Value};
 use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -271,6 +271,7 @@ impl Reader<'_> {
             (Kind::Choices(words), Value::Texts(items)) => items.iter().find(|item| !words.contains(&item.as_str())).cloned(),
             (Kind::Paths, Value::Texts(items)) => items.iter().find(|item| !is_path(item)).cloned(),
             (Kind::Variables, Value::Texts(items)) => items.iter().find(|item| !is_variable(item)).cloned(),
+            (Kind::Hosts, Value::Texts(items)) => items.iter().find(|item| Host::parse(item).is_none()).cloned(),
             (Kind::PathGlobs, Value::Texts(items)) => items.iter().find(|item| !is_path_glob(item)).cloned(),
             (Kind::Plugins, Value::Texts(items)) => items.iter().find(|item| !is_name(item)).cloned(),
             (Kind::Globs, Value::Texts(items)) => return self.globs(path, items, at).then_some(typed),
@@ -318,6 +319,7 @@ impl Reader<'_> {
                 | Kind::Files
                 | Kind::Names
                 | Kind::Variables
+                | Kind::Hosts
                 | Kind::Setting,
                 DeValue::Array(items),
             ) => {
@@ -398,12 +400,12 @@ fn is_path(path: &str) -> bool {
     below.is_some_and(|below| !below.contains('\0') && !below.split('/').any(|part| matches!(part, "." | "..")))
 }
 
-/// A glob of paths that stays in the project where it is relative to it.
 pub fn is_variable(item: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     item.len() <= 128 && item.bytes().all(fits) && item.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
+/// A glob of paths that stays in the project where it is relative to it.
 fn is_path_glob(text: &str) -> bool {
     let below = text.strip_prefix("~/").or_else(|| text.strip_prefix('/')).unwrap_or(text);
     let plain =

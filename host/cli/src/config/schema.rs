@@ -14,6 +14,8 @@ use serde_json::{Map, Value as Json, json};
 const NAME: &str = "^[a-z0-9_-]{1,64}$";
 /// Paths and globs.
 const PATH: &str = "^(/|~/)";
+/// Hosts, and the addresses that a name may have.
+pub const HOST: &str = "^https?://[A-Za-z0-9._:\\[\\]-]+(=[0-9A-Fa-f.:]+(/[0-9]{1,3})?)?$";
 
 /// The schema.
 pub fn schema() -> Json {
@@ -140,6 +142,7 @@ fn value(key: &Key) -> Json {
         Kind::PathGlobs => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Plugins => json!({ "type": "array", "items": { "type": "string", "pattern": NAME } }),
         Kind::Variables => json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" } }),
+        Kind::Hosts => json!({ "type": "array", "items": { "type": "string", "pattern": HOST } }),
         Kind::Files | Kind::Names => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Setting => json!({}),
     };

@@ -199,7 +199,7 @@ pub(super) fn from_stream(store: &mut Store<'_>, skips: bool, given: &Arguments<
 }
 
 /// A stream's failure that is not its end: a guest must not take half a file for the whole.
-fn failed(store: &mut Store<'_>) -> wasmtime::Result<Val> {
+pub(super) fn failed(store: &mut Store<'_>) -> wasmtime::Result<Val> {
     let error = ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?;
     let case = Val::Variant("last-operation-failed".into(), Some(Box::new(Val::Resource(error))));
     Ok(Val::Result(Err(Some(Box::new(case)))))

@@ -1,7 +1,8 @@
 //! What stands behind the handles that a guest holds: folders, files, their content as a stream, the names in a
-//! folder. A handle is a number; a number that names another kind of thing is refused, so that a guest which mixes
+//! folder, the parts of a request (`http`). A handle is a number; a number that names another kind of thing is refused, so that a guest which mixes
 //! its handles up gets nothing by it.
 
+use super::http::Part;
 use cap_std::fs::Dir;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,6 +21,8 @@ pub(crate) enum Thing {
     Stream(Arc<File>, String, u64),
     /// What a folder holds: the kind of each entry and its name.
     Names(VecDeque<(&'static str, String)>),
+    /// Something of `wasi:http`.
+    Http(Part),
 }
 
 /// All things of one call.
@@ -46,10 +49,8 @@ impl Things {
     }
 
     /// Lets a thing go.
-    pub(crate) fn drop(&mut self, number: u32) {
-        if let Some(slot) = index(number).and_then(|at| self.slots.get_mut(at)) {
-            *slot = None;
-        }
+    pub(crate) fn take(&mut self, number: u32) -> Option<Thing> {
+        self.slots.get_mut(index(number)?)?.take()
     }
 }
 

@@ -7,7 +7,9 @@ use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Issue;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity};
-use portcullis_engine::{Engine, EngineError, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock, Tier, inspect, read_component};
+use portcullis_engine::{
+    Engine, EngineError, Grants, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock, Tier, inspect, read_component,
+};
 use std::collections::BTreeMap;
 
 const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
@@ -194,8 +196,8 @@ fn inspection_tells_what_a_component_is() {
 fn an_import_that_is_not_granted_can_still_be_inspected() {
     let bytes = component_text(&format!(r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {EXPORT})"#));
     let found = inspect(&bytes).unwrap();
-    let refused = LoadError::Refused { import: "wasi:sockets/tcp@0.2.0".into(), wants: "open network connections" };
-    assert_eq!(found.granted(), Err(refused));
+    let refused = LoadError::Refused { import: "wasi:sockets/tcp@0.2.0".into(), wants: "open network connections", grant: None };
+    assert_eq!(found.granted(&Grants::default()), Err(refused));
 }
 
 /// The inspection of a stranger's file goes to a terminal, so nothing in it may be more than text.
@@ -219,7 +221,7 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
                 let names: Vec<&str> = found.imports.iter().map(|import| import.name.as_str()).collect();
                 format!(
                     "{names}{settings}{}",
-                    found.granted().err().map(|error| error.to_string()).unwrap_or_default(),
+                    found.granted(&Grants::default()).err().map(|error| error.to_string()).unwrap_or_default(),
                     names = names.concat()
                 )
             }

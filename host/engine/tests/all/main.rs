@@ -18,6 +18,8 @@ mod cache;
 mod compiling;
 mod guests;
 mod hostile;
+mod http;
+mod http_servers;
 mod loading;
 mod sample;
 mod strictness;

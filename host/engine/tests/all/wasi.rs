@@ -10,9 +10,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The guest as a component; none where the target is not installed, which only CI holds against us.
 fn guest() -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/hostile/wasi/Cargo.toml");
+    built("wasi")
+}
+
+/// A guest of `tests/hostile` as a component; none where the target is not installed, which only CI holds against us.
+pub(crate) fn built(name: &str) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/hostile/{name}/Cargo.toml"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
     let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     cargo.args(["build", "--release", "--locked", "--target", "wasm32-wasip2", "--manifest-path"]).arg(source);
@@ -22,7 +26,7 @@ fn guest() -> Option<PathBuf> {
     }
     let built = cargo.output().expect("cargo runs");
     if built.status.success() {
-        return Some(target.join("wasm32-wasip2/release/wasi_guest.wasm"));
+        return Some(target.join(format!("wasm32-wasip2/release/{name}_guest.wasm")));
     }
     let words = String::from_utf8_lossy(&built.stderr);
     let no_target = words.contains("can't find crate for `core`") || words.contains("target may not be installed");

@@ -545,6 +545,14 @@ pub static KEYS: &[Key] = &[
         doc: "it can read the project's folder, as `/project`",
     },
     Key {
+        path: "plugins.*.grants.hosts",
+        kind: Kind::Hosts,
+        default: || Some(Value::Texts(Vec::new())),
+        default_told: "",
+        project: Project::Owner,
+        doc: "hosts that it can send requests to; a name with private addresses tells where they lie, `https://NAME=10.0.0.0/8`",
+    },
+    Key {
         path: "plugins.*.settings.**",
         kind: Kind::Setting,
         default: || None,

@@ -69,6 +69,7 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Paths | Kind::Globs => texts(PATHS).boxed(),
         Kind::Files => texts(&["rules.toml", "team/rules.toml"]).boxed(),
         Kind::Variables => texts(&["CI", "LANG", "_a1"]).boxed(),
+        Kind::Hosts => texts(&["https://api.example.org", "http://[fd00::1]:8080", "https://intranet.example=10.0.0.0/8"]).boxed(),
         Kind::Names => texts(&["a", "\"", "b c"]).boxed(),
         Kind::Setting => prop_oneof![
             any::<i64>().prop_map(Value::Integer),

@@ -54,6 +54,11 @@ const ROWS: &[Row] = &[
     ("[plugins.mine.settings]\nx = [1]", &[(2, 5, "`plugins.mine.settings.x` is a list of other things than texts")]),
     // Values.
     ("mode = \"observ\"", &[(1, 8, "`mode` is `observ`; it must be one of `blocking`, `async`, `observe`; did you mean `observe`?")]),
+    (
+        "[plugins.mine.grants]\nhosts = [\"https://a.example\", \"a.example\"]",
+        &[(2, 9, "`plugins.mine.grants.hosts` holds `a.example`; it must be a list of `https://HOST`")],
+    ),
+    ("[plugins.mine.grants]\nhosts = [\"https://*.example/x\"]", &[(2, 9, "holds `https://*.example/x`")]),
     ("mode = \"off\"", &[(1, 8, "`mode` is `off`; it must be one of `blocking`, `async`, `observe`")]),
     ("[reviewer]\nfirst = true", &[(2, 1, "`reviewer.first` is unknown; `reviewer` has `enabled`, `first_time`")]),
     ("[risk]\nhigh_threshold = 0.7", &[(2, 1, "`risk.high_threshold` is unknown; `risk` has `critical`, `high`")]),

@@ -72,6 +72,7 @@ fn matches(pattern: &Json, text: &str) -> bool {
     match pattern.as_str().unwrap() {
         "^(/|~/)" => text.starts_with('/') || text.starts_with("~/"),
         "^[a-z0-9_-]{1,64}$" => crate::config::parse::is_name(text),
+        crate::config::schema::HOST => portcullis_engine::Host::parse(text).is_some(),
         "^[A-Za-z_][A-Za-z0-9_]*$" => crate::config::parse::is_variable(text),
         "\\." => text.contains('.'),
         other => panic!("`{other}` is not known here"),
@@ -97,6 +98,7 @@ fn what_the_reader_refuses_the_schema_underlines() {
         ("plugins_dir = \"\"", Some(".plugins_dir: minLength")),
         ("plugins.\"My Plugin\" = {}", Some(".plugins: pattern")),
         ("plugins.mine.on_fault = \"allow\"", Some(".plugins.mine.on_fault: enum")),
+        ("plugins.mine.grants.hosts = [\"a.example\"]", Some(".plugins.mine.grants.hosts: pattern")),
         ("plugins.mine.settings.x = [1]", Some(".plugins.mine.settings.x: anyOf")),
         ("plugins.risk.settings.scop = 1", Some(".plugins.risk.settings.scop: additionalProperties")),
         ("plugins.risk.settings.scope = 2", Some(".plugins.risk.settings.scope: maximum")),

@@ -1,0 +1,228 @@
+//! Sends one request to a host that was named, and gives its answer or the reason why there is none.
+//!
+//! A name is looked up once, its addresses are judged (`address`), and the connection goes to one of just those:
+//! a name that answers otherwise the next moment changes nothing. There is no proxy, no cookie, no redirect that
+//! is followed, no connection that is kept: each request stands alone. Whoever asks waits no longer than it said,
+//! whatever the network does, since all of it runs on a thread of its own that is left behind if need be.
+//!
+//! Who may ask for which host is not decided here (`wasi::http` does that).
+
+pub(crate) mod address;
+mod problem;
+
+pub(crate) use problem::Problem;
+
+use crate::grants::{Host, Target};
+use std::fmt;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+use ureq::config::Config;
+use ureq::http::{self, HeaderName, HeaderValue, Uri};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, AsSendBody, Body};
+
+/// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it fuel.
+pub(crate) const ANSWER_BYTES: u64 = 256 << 10;
+/// The most bytes of an answer's status and headers; there are at most 128 headers.
+const HEAD_BYTES: usize = 16 << 10;
+/// The client's own buffers: what it takes from a socket at a time.
+const BUFFER_BYTES: usize = 32 << 10;
+
+/// Looks names up.
+pub trait Names: Send + Sync {
+    /// All addresses of a name. May take its time: whoever asks does not wait for ever.
+    ///
+    /// # Errors
+    /// There are none, or nobody could be asked.
+    fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// Knows no name: addresses alone can be reached.
+struct Nobody;
+
+impl Names for Nobody {
+    fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// How requests leave the machine: who is asked for addresses, and whose certificates count.
+#[derive(Clone)]
+pub struct Web {
+    names: Arc<dyn Names>,
+    roots: RootCerts,
+}
+
+impl Default for Web {
+    /// No name is known.
+    fn default() -> Self {
+        Self::new(Arc::new(Nobody))
+    }
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web").finish_non_exhaustive()
+    }
+}
+
+impl Web {
+    /// Names are looked up there, and Mozilla's list of authorities counts. The list is in the program, so that
+    /// neither a variable nor a file, which an agent could write, adds an authority.
+    #[must_use]
+    pub fn new(names: Arc<dyn Names>) -> Self {
+        Self { names, roots: RootCerts::WebPki }
+    }
+
+    /// These authorities alone count (certificates in DER).
+    #[must_use]
+    pub fn trusting(self, authorities: &[Vec<u8>]) -> Self {
+        let certificates: Vec<_> = authorities.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+        Self { roots: RootCerts::Specific(Arc::new(certificates)), ..self }
+    }
+}
+
+/// A request, checked by whoever makes it but for what only the server can judge.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) host: Host,
+    pub(crate) method: &'static str,
+    /// Path and query.
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) patience: Patience,
+}
+
+/// How long a guest wants to wait; what is longer than the host waits has no effect.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    pub(crate) connect: Option<Duration>,
+    pub(crate) first_byte: Option<Duration>,
+    pub(crate) between_bytes: Option<Duration>,
+}
+
+/// An answer, with its whole body.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Web {
+    /// Sends a request and waits for its answer until then at most.
+    pub(crate) fn send(&self, request: Request, until: Instant) -> Result<Answer, Problem> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Problem::TIMEOUT);
+        }
+        // The client ends a little before whoever waits for it, so that it is the client that says what it waited for.
+        let patient = until.checked_sub(left / 10).unwrap_or(until);
+        let (answers, answer) = sync_channel(1);
+        let web = self.clone();
+        let exchange = move || drop(answers.send(web.exchange(&request, patient)));
+        std::thread::Builder::new().name("portcullis-web".into()).spawn(exchange).map_err(|_| Problem::INTERNAL)?;
+        answer.recv_timeout(left).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => Err(Problem::TIMEOUT),
+            RecvTimeoutError::Disconnected => Err(Problem::INTERNAL),
+        })
+    }
+
+    fn exchange(&self, request: &Request, until: Instant) -> Result<Answer, Problem> {
+        let addresses = self.addresses(&request.host)?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Problem::NO_NAME_IN_TIME);
+        }
+        let agent = Agent::with_parts(self.config(request, left), DefaultConnector::default(), Known(addresses));
+        let bodiless = request.body.is_empty() && !matches!(request.method, "POST" | "PUT" | "PATCH");
+        let answer = if bodiless { agent.run(head(request, ())?) } else { agent.run(head(request, request.body.as_slice())?) };
+        read(answer?)
+    }
+
+    /// Where a host is: addresses that a request may go to.
+    fn addresses(&self, host: &Host) -> Result<Vec<SocketAddr>, Problem> {
+        let port = host.origin.port;
+        let name = match &host.origin.target {
+            Target::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
+            Target::Name(name) => name,
+        };
+        let mut addresses = self.names.addresses(name).map_err(|_| Problem::NO_NAME)?;
+        if addresses.is_empty() {
+            return Err(Problem::NO_NAME);
+        }
+        addresses.retain(|found| match host.within {
+            Some(network) => network.holds(*found),
+            None => address::is_public(*found),
+        });
+        match (addresses.is_empty(), host.within) {
+            (false, _) => Ok(addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()),
+            (true, Some(_)) => Err(Problem::ELSEWHERE),
+            (true, None) => Err(Problem::PRIVATE),
+        }
+    }
+
+    fn config(&self, request: &Request, left: Duration) -> Config {
+        let Patience { connect, first_byte, between_bytes } = request.patience;
+        Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .user_agent("")
+            .accept("")
+            .accept_encoding("")
+            .max_idle_connections(0)
+            .max_response_header_size(HEAD_BYTES)
+            .input_buffer_size(BUFFER_BYTES)
+            .output_buffer_size(BUFFER_BYTES)
+            .timeout_global(Some(left))
+            .timeout_connect(connect)
+            .timeout_recv_response(first_byte)
+            .timeout_per_read(between_bytes)
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
+            .build()
+    }
+}
+
+/// Answers with what was looked up and judged before.
+#[derive(Debug)]
+struct Known(Vec<SocketAddr>);
+
+impl Resolver for Known {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut addresses = self.empty();
+        // There is room for 16.
+        self.0.iter().take(16).for_each(|address| addresses.push(*address));
+        Ok(addresses)
+    }
+}
+
+fn head<B: AsSendBody>(request: &Request, body: B) -> Result<http::Request<B>, Problem> {
+    let uri = format!("{}{}", request.host.origin, request.path);
+    let uri: Uri = uri.parse().map_err(|_| Problem::BAD_URI)?;
+    let mut made = http::Request::builder().method(request.method).uri(uri).body(body).map_err(|_| Problem::BAD_URI)?;
+    for (name, value) in &request.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Problem::PROTOCOL)?;
+        let value = HeaderValue::from_bytes(value).map_err(|_| Problem::PROTOCOL)?;
+        made.headers_mut().append(name, value);
+    }
+    Ok(made)
+}
+
+fn read(answer: http::Response<Body>) -> Result<Answer, Problem> {
+    let (head, body) = answer.into_parts();
+    let headers = head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    let mut bytes = Vec::new();
+    body.into_reader().take(ANSWER_BYTES + 1).read_to_end(&mut bytes).map_err(ureq::Error::from)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > ANSWER_BYTES {
+        return Err(Problem::LONG_ANSWER);
+    }
+    Ok(Answer { status: head.status.as_u16(), headers, body: bytes })
+}
