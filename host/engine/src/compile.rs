@@ -117,7 +117,10 @@ impl Engine {
         let most = workshop.limits().ok_or(CompileEnd::NoTime)?.wall;
         let begun = Instant::now();
         let turn = cache.turn(digest, most);
-        workshop.waited(begun.elapsed());
+        // Even a moment less would be less than what a kept failure had.
+        if !matches!(&turn, Ok(None) | Ok(Some(Turn { waited: false, .. }))) {
+            workshop.waited(begun.elapsed());
+        }
         turn.map_err(|_| CompileEnd::NoTime)
     }
 

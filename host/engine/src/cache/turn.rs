@@ -13,6 +13,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock that is held.
 pub(crate) struct Turn {
+    /// Another process had it before.
+    pub(crate) waited: bool,
     path: PathBuf,
     _file: File,
 }
@@ -23,16 +25,17 @@ pub(crate) struct Late;
 
 impl Turn {
     pub(super) fn take(file: File, path: PathBuf, most: Duration) -> Result<Self, Late> {
-        let begun = Instant::now();
+        let (begun, mut waited) = (Instant::now(), false);
         // A file system without locks is none to wait for.
         while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
             let left = most.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return Err(Late);
             }
+            waited = true;
             std::thread::sleep(PAUSE.min(left));
         }
-        Ok(Self { path, _file: file })
+        Ok(Self { waited, path, _file: file })
     }
 }
 

@@ -93,9 +93,7 @@ impl Walker<'_> {
             self.plain(EffectKind::Privilege, "", false, command, setting);
         }
     }
-}
 
-impl Walker<'_> {
     /// An image that bears a program's name runs that program with the words after it, unless they begin with
     /// another's name.
     fn image(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
@@ -117,6 +115,7 @@ impl Walker<'_> {
 const FOLDERS: &[&str] = &["/", "/etc", "/root", "/proc", "/sys", "/dev", "/home", "/boot", "/usr"];
 /// Sockets at which a program starts containers of its own.
 const SOCKETS: &[&str] = &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
+
 /// The values of the flags that mount something: `-v VALUE`, `-v=VALUE`, `-vVALUE`, `-itv VALUE`, `--mount VALUE`.
 fn bound(rest: &[Field]) -> impl Iterator<Item = &str> {
     let befores = std::iter::once("").chain(rest.iter().map(|field| field.text.as_str()));

@@ -3,9 +3,11 @@
 use super::super::plan::Plan;
 use super::Request;
 
+/// Letters of curl that take a value.
+pub(super) const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
+
 /// `curl`, `curlie`: flags say the method and the body.
 pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
-    const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
     let mut asks = false;
     for (flag, value, at) in options(words, VALUED) {

@@ -4,6 +4,7 @@
 //! elsewhere is silent.
 
 use super::super::plan::Plan;
+use super::clients::VALUED;
 use crate::places;
 
 /// Whether this call may print something of what it fetches.
@@ -29,8 +30,6 @@ struct Node {
 /// `curl`: each `-o` or `-O` belongs to the next address that has none, `--remote-name-all` to those that come
 /// after it, and `--next` begins anew. None where a flag may print what none of these tells.
 fn curl(words: &[&str]) -> Option<bool> {
-    /// Letters that take a value.
-    const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
     /// Letters and names that print something else of the answer, or that read flags from elsewhere.
     const TELLING: &str = "DwK:";
     const TELLING_NAMES: &[&str] = &["--config", "--dump-header", "--libcurl", "--stderr", "--trace", "--trace-ascii", "--write-out"];
