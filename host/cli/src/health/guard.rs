@@ -2,6 +2,7 @@
 //! together still refuses what it must.
 
 use super::finding::{Check, Finding, or_ok};
+use super::grants;
 use crate::config::{Config, PluginConfig};
 use crate::paint;
 use crate::pause;
@@ -33,6 +34,8 @@ pub fn configuration(config: &Result<Config, String>) -> Vec<Finding> {
         }
     };
     let mut findings: Vec<Finding> = config.plugins.iter().filter_map(|(name, said)| weakened(name, said)).collect();
+    let used = config.plugins.iter().filter(|(_, said)| said.enabled != Some(false));
+    findings.extend(used.filter_map(|(name, said)| grants::note(name, &said.grants)));
     if !config.policy.hold_settings {
         let what = "`hold_settings` is false: an agent that changes the client's settings can switch the hooks off in its own session";
         findings.push(Finding::warning(Check::Configuration, what, "set `hold_settings = true`, or remove the line"));

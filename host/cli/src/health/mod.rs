@@ -9,6 +9,7 @@ mod answer;
 mod canary;
 mod client;
 mod finding;
+mod grants;
 mod guard;
 mod handlers;
 mod journal;
