@@ -18,16 +18,13 @@ mod web;
 use anyhow::{Context, Result, anyhow, ensure};
 use common::reply::Answer;
 use common::site::Site;
-use common::{process, trial};
+use common::{guests, trial};
 use serde_json::{Value, json};
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::time::Duration;
 
-const TARGET: &str = "wasm32-wasip2";
 /// The plugin that plugins/examples/rust holds.
 const EXAMPLE: &str = "protect-migrations";
 
@@ -318,25 +315,7 @@ fn build() -> Result<PathBuf> {
         "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
     fs::copy(plugins.join("examples/rust/Cargo.lock"), scratch.path().join("Cargo.lock"))?;
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("third-party");
-    let ended = process::run(cargo(scratch.path(), &target), b"", Duration::from_secs(600)).context("cannot build the plugins")?;
-    let advice = "if the target is missing, run `rustup target add wasm32-wasip2`";
-    ensure!(ended.code == Some(0), "the plugins do not build; {advice}: {}", ended.stderr);
-    Ok(target.join(TARGET).join("release"))
-}
-
-/// Cargo as a plugin's author runs it: none of what this build was given.
-fn cargo(folder: &Path, target: &Path) -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(target).current_dir(folder);
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        let ours = ["CARGO_PKG_", "CARGO_BIN_", "CARGO_MANIFEST_", "CARGO_BUILD_", "CARGO_ENCODED_", "CARGO_PROFILE_"];
-        if ours.iter().any(|prefix| text.starts_with(prefix)) || ["RUSTFLAGS", "CARGO_TARGET_DIR"].contains(&&*text) {
-            cargo.env_remove(&name);
-        }
-    }
-    cargo
+    guests::built(scratch.path(), "third-party")
 }
 
 fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {

@@ -178,6 +178,11 @@ pub static ATTACKS: &[Attack] = &[
         most_ms: 1_000,
         ..played("races-for-a-file", "reads a file that is swapped for links to another", &["races-for-a-file"], played::races_for_a_file)
     },
+    Attack { most_ms: 500, ..played("rebinds", "sends a request to a granted name that leads to this machine", &[], played::rebinds) },
+    Attack {
+        most_ms: 500,
+        ..played("follows-a-redirect", "follows a granted host's redirect to one that is not granted", &[], played::follows_a_redirect)
+    },
     played(
         "asks-the-clock-and-chance",
         "asks the clock and random numbers for another answer each time",

@@ -1,9 +1,9 @@
 //! Attacks that are more than a file and an action.
 
 use crate::attacks::Attack;
-use crate::common::process;
 use crate::common::reply::Answer;
 use crate::common::site::{LIMIT, Site};
+use crate::common::{guests, process};
 use crate::guest::from_text;
 use crate::meter::Used;
 use crate::trial::{BENIGN, NAME, asked, judged, newest, others_answered};
@@ -11,15 +11,67 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// What a file outside the granted folder holds.
 const CANARY: &str = "canary";
+
+/// A name that its owner granted leads to this machine: nothing is sent there.
+pub fn rebinds(site: &Site, attack: &Attack) -> Result<Used> {
+    let (port, seen) = server("")?;
+    let host = format!("http://localhost:{port}");
+    requests(site, attack, &host, &format!("GET {host}/"), "leads to")?;
+    let (_, cost) = asked(site, "again")?;
+    ensure!(seen.load(Ordering::Relaxed) == 0, "a private address was asked under a name");
+    Ok(cost)
+}
+
+/// A granted host sends it on to one that is not granted: that is another request, and not sent.
+pub fn follows_a_redirect(site: &Site, attack: &Attack) -> Result<Used> {
+    let (behind, reached) = server("")?;
+    let (port, seen) = server(&format!("location: http://127.0.0.1:{behind}/\r\n"))?;
+    let host = format!("http://127.0.0.1:{port}");
+    requests(site, attack, &host, &format!("GET {host}/ follow"), "nobody named this host")?;
+    let (_, cost) = asked(site, "again")?;
+    ensure!((seen.load(Ordering::Relaxed), reached.load(Ordering::Relaxed)) == (2, 0), "asked, and asked behind it: {seen:?}, {reached:?}");
+    Ok(cost)
+}
+
+/// Has the web's guest send what `asks` says with this host granted; one request is refused, for that reason.
+fn requests(site: &Site, attack: &Attack, host: &str, asks: &str, why: &str) -> Result<()> {
+    install(site, &fs::read(guests::web()?)?)?;
+    site.write("config.toml", format!("[plugins.{NAME}]\ngrants.hosts = [\"{host}\"]\nsettings.asks = \"{asks}\"\n"))?;
+    let (reply, _) = asked(site, "request")?;
+    let record = newest(site)?;
+    judged(attack, &reply, &record).with_context(|| record.to_string())?;
+    let refused: Vec<String> = uses(&record).iter().filter_map(|one| Some(one["refused"].as_str()?.to_owned())).collect();
+    ensure!(refused.len() == 1 && refused.iter().all(|told| told.contains(why)), "refused: {refused:?}");
+    Ok(())
+}
+
+/// A server that answers with a redirect of these headers as long as the tests run; its port, and how often it was
+/// asked.
+fn server(headers: &str) -> Result<(u16, Arc<AtomicUsize>)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let (port, seen) = (listener.local_addr()?.port(), Arc::new(AtomicUsize::new(0)));
+    let (count, answer) = (Arc::clone(&seen), format!("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n{headers}\r\n"));
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    Ok((port, seen))
+}
 
 /// What came of a hundred plugins.
 struct Hundred {

@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod calls;
+pub mod guests;
 pub mod process;
 pub mod reply;
 pub mod site;

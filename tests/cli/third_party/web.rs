@@ -1,25 +1,24 @@
 //! A plugin that sends requests (`tests/hostile/web`): to the hosts that the person named, to no others, and to
 //! nobody in a replay.
 
-use crate::common::process;
+use crate::common::guests;
 use crate::common::reply::Answer;
 use crate::common::site::{Site, name_of};
-use crate::{TARGET, cargo, install};
+use crate::install;
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 const NAME: &str = "caller";
 
 pub(crate) fn asks() -> Result<()> {
     let site = Site::new(NAME)?;
-    let plugin = guest()?;
+    let plugin = guests::web()?;
     install(&site, &plugin, NAME)?;
     let (port, seen) = server()?;
     let host = format!("http://127.0.0.1:{port}");
@@ -112,13 +111,4 @@ fn server() -> Result<(u16, Arc<AtomicUsize>)> {
         }
     });
     Ok((port, seen))
-}
-
-/// The guest as a component.
-fn guest() -> Result<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("hostile/web");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
-    let ended = process::run(cargo(&source, &target), b"", Duration::from_secs(600))?;
-    ensure!(ended.code == Some(0), "the guest does not build: {}", ended.stderr);
-    Ok(target.join(TARGET).join("release/web_guest.wasm"))
 }

@@ -20,6 +20,7 @@ pub fn note(plugin: &str, grants: &GrantConfig) -> Option<Finding> {
         names("the variables", &grants.environment),
         names("the files in", &grants.directories),
         grants.project.then(|| "the files in the project's folder".to_owned()),
+        names("requests to", &grants.hosts),
     ];
     let had: Vec<String> = had.into_iter().flatten().collect();
     let what = format!("the plugin `{plugin}` is granted {}", had.join(", "));
@@ -49,6 +50,7 @@ mod tests {
                 Some("the system's random bytes, the files in the project's folder"),
             ),
             (GrantConfig { environment: vec!["CI".into()], ..GrantConfig::default() }, Some("the variables `CI`")),
+            (GrantConfig { hosts: vec!["https://a.example".into()], ..GrantConfig::default() }, Some("requests to `https://a.example`")),
             (GrantConfig { directories: texts(7), ..GrantConfig::default() }, Some("the files in `/0`, `/1`, `/2`, `/3`, `/4` and 2 more")),
         ];
         for (grants, expected) in table {
