@@ -261,6 +261,7 @@ fn plugins() -> Result<()> {
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
         ("jsonl", "audit-exporter"),
+        ("loop", "pattern"),
         ("rationality", "risk-calculator"),
         ("repetitive-errors", "pattern"),
         ("risk", "risk-calculator"),

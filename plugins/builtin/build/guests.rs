@@ -75,6 +75,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
+    guest("loop", "portcullis-builtin-loop", Kind::Pattern),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
     guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
