@@ -258,6 +258,7 @@ fn explain() -> Result<()> {
 fn plugins() -> Result<()> {
     let site = Site::new("plugins")?;
     let builtin = [
+        ("blocked-then-bypassed", "pattern"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
         ("jsonl", "audit-exporter"),
