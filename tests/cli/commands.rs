@@ -265,6 +265,7 @@ fn plugins() -> Result<()> {
         ("loop", "pattern"),
         ("rationality", "risk-calculator"),
         ("repetitive-errors", "pattern"),
+        ("resource-spiral", "pattern"),
         ("risk", "risk-calculator"),
         ("rules", "risk-calculator"),
         ("scope-creep", "pattern"),

@@ -79,6 +79,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("loop", "portcullis-builtin-loop", Kind::Pattern),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
     guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
+    guest("resource-spiral", "portcullis-builtin-resource-spiral", Kind::Pattern),
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
     guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
     guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),
