@@ -261,6 +261,7 @@ fn plugins() -> Result<()> {
         ("blocked-then-bypassed", "pattern"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
+        ("goal-drift", "pattern"),
         ("jsonl", "audit-exporter"),
         ("loop", "pattern"),
         ("rationality", "risk-calculator"),

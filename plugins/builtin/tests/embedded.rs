@@ -20,6 +20,7 @@ fn every_plugin_is_there() {
         ("csv", Kind::AuditExporter),
         ("custom-rules", Kind::RiskCalculator),
         ("emergency-stop", Kind::Intervention),
+        ("goal-drift", Kind::Pattern),
         ("jsonl", Kind::AuditExporter),
         ("loop", Kind::Pattern),
         ("rationality", Kind::RiskCalculator),
@@ -33,7 +34,7 @@ fn every_plugin_is_there() {
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 14);
+    assert_eq!(ALL.len(), 15);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
