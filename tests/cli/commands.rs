@@ -270,6 +270,7 @@ fn plugins() -> Result<()> {
         ("risk", "risk-calculator"),
         ("rules", "risk-calculator"),
         ("scope-creep", "pattern"),
+        ("secret-egress", "pattern"),
         ("shell", "shell-reader"),
         ("side-effects", "risk-calculator"),
         ("soft-correction", "intervention"),

@@ -84,6 +84,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
     guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
     guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),
+    guest("secret-egress", "portcullis-builtin-secret-egress", Kind::Pattern),
     guest("shell", "portcullis-shell-reader", Kind::ShellReader),
     guest("side-effects", "portcullis-builtin-side-effects", Kind::RiskCalculator),
     guest("soft-correction", "portcullis-builtin-soft-correction", Kind::Intervention),

@@ -29,12 +29,13 @@ fn every_plugin_is_there() {
         ("risk", Kind::RiskCalculator),
         ("rules", Kind::RiskCalculator),
         ("scope-creep", Kind::Pattern),
+        ("secret-egress", Kind::Pattern),
         ("side-effects", Kind::RiskCalculator),
         ("soft-correction", Kind::Intervention),
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 15);
+    assert_eq!(ALL.len(), 16);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
