@@ -262,6 +262,7 @@ fn plugins() -> Result<()> {
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
         ("goal-drift", "pattern"),
+        ("hallucination", "pattern"),
         ("jsonl", "audit-exporter"),
         ("loop", "pattern"),
         ("rationality", "risk-calculator"),

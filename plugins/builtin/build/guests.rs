@@ -76,6 +76,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
     guest("goal-drift", "portcullis-builtin-goal-drift", Kind::Pattern),
+    guest("hallucination", "portcullis-builtin-hallucination", Kind::Pattern),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
     guest("loop", "portcullis-builtin-loop", Kind::Pattern),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
