@@ -263,6 +263,7 @@ fn plugins() -> Result<()> {
         ("emergency-stop", "intervention"),
         ("goal-drift", "pattern"),
         ("hallucination", "pattern"),
+        ("instruction-injection", "pattern"),
         ("jsonl", "audit-exporter"),
         ("loop", "pattern"),
         ("rationality", "risk-calculator"),

@@ -77,6 +77,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
     guest("goal-drift", "portcullis-builtin-goal-drift", Kind::Pattern),
     guest("hallucination", "portcullis-builtin-hallucination", Kind::Pattern),
+    guest("instruction-injection", "portcullis-builtin-instruction-injection", Kind::Pattern),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
     guest("loop", "portcullis-builtin-loop", Kind::Pattern),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),

@@ -22,6 +22,7 @@ fn every_plugin_is_there() {
         ("emergency-stop", Kind::Intervention),
         ("goal-drift", Kind::Pattern),
         ("hallucination", Kind::Pattern),
+        ("instruction-injection", Kind::Pattern),
         ("jsonl", Kind::AuditExporter),
         ("loop", Kind::Pattern),
         ("rationality", Kind::RiskCalculator),
@@ -36,7 +37,7 @@ fn every_plugin_is_there() {
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 17);
+    assert_eq!(ALL.len(), 18);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
