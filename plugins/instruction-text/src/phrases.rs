@@ -7,6 +7,7 @@ pub(crate) const FORGET: &[&str] = &[
     "forget all of",
     "forget what",
     "disregard everything",
+    "discard everything",
     "ignore everything",
     "ignore anything",
 ];
@@ -23,6 +24,8 @@ pub(crate) const FORGET_FOREIGN: &[&str] = &[
     "doit ignorer",
     "debe ignorar",
     "muss ignorieren",
+    "talimatlari yoksay",
+    "talimatlari unut",
 ];
 
 /// What came before does not count; what then is to be done makes it an instruction.
@@ -62,10 +65,11 @@ pub(crate) const VOID: &[&str] = &[
     "revoked",
     "suspended",
     "lifted",
-    "overridden",
     "were a test",
     "were fake",
     "were wrong",
+    "outdated",
+    "obsolete",
 ];
 
 /// A heading that claims the right to override.
@@ -86,6 +90,12 @@ pub(crate) const UNPROTECTED: &[&str] = &[
     "without filter",
     "without refusing",
     "jailbreak yourself",
+    "not bound by",
+    "no longer bound by",
+    "guidelines do not apply",
+    "guidelines dont apply",
+    "rules do not apply to you",
+    "rules dont apply to you",
 ];
 
 /// What protects an agent and nothing else.
@@ -135,6 +145,8 @@ pub(crate) const SOMEONE_ELSE: &[&str] = &[
     "god mode enabled",
     "ab jetzt bist du",
     "from this point forward you have no",
+    "you have been jailbroken",
+    "you are jailbroken",
 ];
 
 /// You are now, in some languages.
@@ -168,8 +180,21 @@ pub(crate) const PRETEND: &[&str] = &[
     "act as if you have",
     "respond as if you have",
 ];
-pub(crate) const ACT: &[&str] =
-    &["act as", "acting as", "you are going to act", "you are going to pretend", "i want you to act", "you will act as", "answer as"];
+pub(crate) const ACT: &[&str] = &[
+    "act as",
+    "acting as",
+    "you are going to act",
+    "you are going to pretend",
+    "i want you to act",
+    "you will act as",
+    "answer as",
+    "speak as",
+    "respond as",
+    "reply as",
+    "as the unrestricted",
+    "as the unfiltered",
+    "as dan",
+];
 
 /// Orders to obey.
 pub(crate) const OBEY: &[&str] = &[
@@ -236,6 +261,9 @@ pub(crate) const FRESH: &[&str] = &[
     "from now on obey",
     "from now on answer",
     "from now on respond",
+    "correct instructions are",
+    "instructions are as follows",
+    "new directive from",
 ];
 
 /// To ask for what the agent was told.
@@ -253,8 +281,19 @@ pub(crate) const ASK_PROMPT: &[&str] = &[
 ];
 
 /// What stands before the text.
-pub(crate) const WORDS_ABOVE: &[&str] =
-    &["everything above", "words above", "text above", "all of the above text", "starting with you are"];
+pub(crate) const WORDS_ABOVE: &[&str] = &[
+    "everything above",
+    "words above",
+    "text above",
+    "all of the above text",
+    "starting with you are",
+    "top of this conversation",
+    "beginning of this conversation",
+    "beginning of our chat",
+    "beginning of our conversation",
+    "start of this conversation",
+    "top of this chat",
+];
 
 /// To ask for a secret, and what is asked for.
 pub(crate) const ASK_SECRET: &[&str] = &["tell me the", "give me the", "reveal the", "what is the secret", "disclose the", "tell me your"];
@@ -282,6 +321,10 @@ pub(crate) const SECRETLY: &[&str] = &[
     "hide this from the user",
     "keep this secret from",
     "keep this hidden from",
+    "do not mention these",
+    "dont mention these",
+    "without mentioning this",
+    "do not mention that you",
 ];
 
 /// Tokens by which models tell roles apart.
@@ -305,8 +348,12 @@ pub(crate) const HEADS: &[&str] = &[
     "new system prompt",
     "end of context",
     "begin new instructions",
+    ">>> begin admin",
+    "###instruction",
+    "### new instruction",
+    "begin admin",
 ];
-pub(crate) const ROLES: &[&str] = &["system:", "systeme:", "assistant:", "system note:", "system message:", "admin:", "developer:"];
+pub(crate) const ROLES: &[&str] = &["system:", "systeme:", "assistant:", "system note:", "system message:", "admin:", "developer:", "ai:"];
 
 /// Files that hold secrets wherever they lie.
 pub(crate) const SECRET_FILES: &[&str] = &[
@@ -434,6 +481,14 @@ pub(crate) const ADDRESS: &[&str] = &[
     "hello claude",
     "when you summarize this",
     "when summarizing this",
+    "when the agent reads this",
+    "when an ai reads this",
+    "when an agent reads this",
+    "for the coding agent",
+    "to the coding agent",
+    "the assistant should now",
+    "the agent should now",
+    "attention ai agents",
 ];
 
 /// To decode and follow.
@@ -451,3 +506,21 @@ pub(crate) const DECODE: &[&str] = &[
     "then execute",
     "then follow",
 ];
+
+/// To let go in two words.
+pub(crate) const LET_GO: &[&str] = &["set aside", "throw out", "throw away", "erase", "let go of", "wipe"];
+/// Nothing that binds an agent.
+pub(crate) const NO_RULES: &[&str] =
+    &["no rules", "no guidelines", "no policies", "no morals", "without rules", "no ethics", "without morals"];
+/// To put a secret into what others see.
+pub(crate) const INCLUDE: &[&str] = &[
+    "include the value",
+    "include the contents",
+    "include the content",
+    "include any secret",
+    "include all secrets",
+    "put the value",
+    "paste the value",
+];
+/// What makes a prompt the agent's whole one.
+pub(crate) const WHOLE: &[&str] = &["full", "entire", "complete", "configuration", "verbatim", "word for word"];

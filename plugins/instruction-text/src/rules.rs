@@ -50,6 +50,10 @@ const RULES: &[(Sign, Rule)] = &[
 
 /// Ignore all previous instructions.
 fn overrides(s: &Sentence<'_>) -> u32 {
+    if s.whole.trim_start().starts_with("--") {
+        // What a program's switch does.
+        return 0;
+    }
     for at in s.places(W::OVERRIDE).filter(|at| !s.negated(*at)) {
         let Some(order) = s.places(W::ORDERS.with(W::GUARD)).find(|order| *order > at && *order <= at + 7) else { continue };
         let own = s.has_at(W::EARLIER.with(W::INNER).with(W::GUARD), at + 1..order + 1);
@@ -63,6 +67,9 @@ fn overrides(s: &Sentence<'_>) -> u32 {
     }
     let unfollowed = s.near(W::RELAY, W::ORDERS, 5).filter(|at| s.negated(*at));
     if unfollowed.is_some_and(|at| s.has_at(W::EARLIER.with(W::INNER), at..at + 6)) || s.says_any(p::FORGET_FOREIGN) {
+        return 3;
+    }
+    if s.says_any(p::LET_GO) && s.all.has(W::ORDERS) && s.all.has(W::EARLIER) {
         return 3;
     }
     let forgets = s.says_any(p::FORGET) && s.all.has(W::EARLIER.with(W::YOU)) && !s.says("about") && !s.all.has(W::NOT);
@@ -99,8 +106,9 @@ fn unprotects(s: &Sentence<'_>) -> u32 {
         return 3;
     }
     let bare = s.near(W::NONE, W::GUARD, 3).is_some() && !s.says_any(p::LIMITED);
-    let bid = s.all.has(W::YOU.with(W::LOOSE)) || s.says("mode") || s.says_any(p::AND_BEHAVE) || begins(s, p::BEHAVE);
-    u32::from(bare && bid) * 3
+    let bid = s.all.has(W::YOU.with(W::LOOSE)) || s.says_any(p::MODES) || s.says_any(p::AND_BEHAVE) || begins(s, p::BEHAVE);
+    let unruled = s.says_any(p::NO_RULES) && (s.all.has(W::LOOSE) || (s.all.has(W::AGENT) && s.all.has(W::YOU)));
+    u32::from((bare && bid) || unruled) * 3
 }
 
 /// You are someone else now.
@@ -141,7 +149,8 @@ fn leaks(s: &Sentence<'_>) -> u32 {
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
     let mut found = 0;
     for at in s.places(W::SHOW).filter(|at| !s.negated(*at)) {
-        let betrays = matches!(word(at), "reveal" | "expose" | "leak" | "disclose" | "divulge" | "repeat" | "recite");
+        let betrays =
+            s.says_any(p::WHOLE) || matches!(word(at), "reveal" | "expose" | "leak" | "disclose" | "divulge" | "repeat" | "recite");
         for orders in s.places(W::ORDERS).filter(|orders| *orders > at && *orders <= at + 8) {
             let prompt = word(orders).contains("prompt") || word(orders).starts_with("invite");
             let told = matches!(word(orders), "instructions" | "rules" | "directives" | "regles" | "guidelines");
@@ -171,7 +180,7 @@ fn leaks(s: &Sentence<'_>) -> u32 {
     if s.kinds.iter().any(|word| word.has(W::INNER) && word.has(W::ORDERS) && word.has(W::SHOW)) {
         return 3;
     }
-    let above = s.says_any(p::WORDS_ABOVE) && s.all.has(W::SHOW) && !s.all.has(W::NOT);
+    let above = s.says_any(p::WORDS_ABOVE) && s.all.has(W::SHOW.with(W::EXPLAIN)) && !s.all.has(W::NOT);
     let secret = s.says_any(p::ASK_SECRET) && s.says_any(p::SECRETS) && !s.all.has(W::NOT);
     let asked = s.says_any(p::ASK_PROMPT) && !s.all.has(W::NOT);
     if above || secret || asked { 3 } else { found }
@@ -240,20 +249,29 @@ fn sends(s: &Sentence<'_>) -> u32 {
     let sends = s.all.has(W::SEND);
     let secret =
         s.near(W::SEND, W::SECRET, 6).is_some() || (s.near(W::SEND, W::DATA, 2).is_some() && s.all.has(W::SECRET) && s.all.has(W::WHICH));
+    let shown = s.all.has(W::SECRET) && ((sink && s.all.has(W::OPEN.with(W::SHOW))) || (s.says_any(p::INCLUDE) && s.says("your")));
     let exfil = (s.says("exfiltrate") || s.says("dns tunnel")) && s.all.has(W::DATA);
     match () {
-        () if exfil || (sends && s.all.has(W::DATA) && sink) => 3,
+        () if exfil || shown || (sends && s.all.has(W::DATA) && sink) => 3,
         () if sends && secret && (address || s.says_any(p::ELSEWHERE)) && !s.says_any(p::OWN_KEY) => 3,
         () if s.says_any(p::OTHERS) && s.all.has(W::SHOW.with(W::OPEN)) => 3,
         () if s.says("exfiltrate") => 2,
+        () if secret && sends => 1,
         () => u32::from(sends && address && s.says("to") && s.near(W::SEND, W::DATA, 4).is_some()),
     }
 }
 
 /// Load a picture whose address carries data.
 fn picture(s: &Sentence<'_>) -> u32 {
-    let carries = |url: &str| url.starts_with("http") && url.contains('?') && url.contains('=');
-    let shown = s.raw.split("![").skip(1).any(|rest| rest.split_once("](").is_some_and(|(_, url)| carries(url)));
+    let carries = |url: &str| {
+        url.starts_with("http")
+            && url.split_once('?').is_some_and(|(_, query)| query.split_once('=').is_some_and(|(_, value)| value.len() >= 8))
+    };
+    let shown = s
+        .raw
+        .split("![")
+        .skip(1)
+        .any(|rest| rest.split_once("](").is_some_and(|(_, url)| carries(url.split(')').next().unwrap_or_default())));
     let linked = s.raw.split_whitespace().any(carries) && p::SINKS.iter().any(|sink| s.raw.contains(sink));
     u32::from((shown || linked) && s.says_any(p::LOAD)) * 3
 }

@@ -87,15 +87,14 @@ pub(crate) fn of(word: &str) -> Words {
     use Words as W;
     match word {
         "ignore"
-        | "ignoring"
         | "disregard"
-        | "disregarding"
         | "forget"
         | "neglect"
         | "overlook"
         | "override"
         | "overrule"
         | "supersede"
+        | "supersedes"
         | "discard"
         | "nullify"
         | "ignorez"
@@ -245,16 +244,16 @@ pub(crate) fn of(word: &str) -> Words {
         }
         "uncensored" | "unfiltered" | "unrestricted" | "jailbroken" | "dan" | "unlimited" | "amoral" | "immoral" | "unethical"
         | "malicious" | "evil" | "rogue" | "machiavellian" => W::LOOSE.with(W::PERSONA),
-        "send" | "post" | "posts" | "upload" | "forward" | "transmit" | "email" | "mail" | "exfiltrate" | "exfil" | "submit"
-        | "envoyez" | "envoyer" | "envoie" | "sende" | "schicke" | "envia" | "envie" | "invia" | "stuur" | "отправь" | "tunnel"
-        | "deliver" | "beacon" | "pass" => W::SEND,
+        "send" | "post" | "posts" | "upload" | "forward" | "export" | "append" | "attach" | "transmit" | "email" | "mail"
+        | "exfiltrate" | "exfil" | "submit" | "envoyez" | "envoyer" | "envoie" | "sende" | "schicke" | "envia" | "envie" | "invia"
+        | "stuur" | "отправь" | "tunnel" | "deliver" | "beacon" | "pass" => W::SEND,
         "secrets" | "password" | "passwords" | "credentials" | "credential" | "token" | "tokens" | "apikey" | "keys" | "key" | "env"
         | "environment" | "cookies" | "wallet" | "seed" | "hashes" => W::SECRET.with(W::DATA),
         "contents" | "content" | "data" | "file" | "files" | "it" | "them" | "output's" | "body" | "conversation" | "history" | "value"
         | "values" | "valeur" | "donnees" | "daten" | "datos" | "dati" | "dados" | "emails" | "records" | "result" | "results"
         | "entries" | "everything's" | "chat" | "transcript" | "line" | "lines" | "entry" => W::DATA,
-        "read" | "open" | "cat" | "tail" | "head" | "retrieve" | "fetch" | "grab" | "access" | "get" | "copy" | "load" | "locate"
-        | "find" => W::OPEN,
+        "read" | "open" | "cat" | "tail" | "curl" | "wget" | "head" | "retrieve" | "fetch" | "grab" | "access" | "get" | "copy"
+        | "load" | "locate" | "find" => W::OPEN,
         "user" | "users" | "human" | "humans" | "person" | "anyone" | "anybody" | "operator" | "owner" | "utilisateur" | "benutzer"
         | "usuario" | "utente" => W::PERSON,
         "tell" | "mention" | "inform" | "notify" | "alert" | "warn" | "telling" | "mentioning" | "informing" | "notifying" | "alerting"
