@@ -7,7 +7,7 @@ const LEAST: usize = 16;
 /// What the encoded pieces of a text say: percent signs, entities, base64, hex and letters turned by 13.
 pub(crate) fn pieces(text: &str, folded: &str) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(Some(percent(text)).filter(|_| text.matches('%').take(3).count() == 3));
+    found.extend(Some(text).filter(|text| text.matches('%').take(3).count() == 3).and_then(percent));
     found.extend(Some(entities(text)).filter(|_| text.matches("&#").take(3).count() == 3));
     found.extend(blobs(text).filter_map(|blob| base64(blob).or_else(|| hex(blob))).take(12));
     found.extend(Some(turned(folded)).filter(|_| TURNED.iter().any(|word| folded.contains(word))));
@@ -75,7 +75,9 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
     (plain && text.contains(' ') && text.len() >= LEAST / 2).then_some(text)
 }
 
-fn percent(text: &str) -> String {
+/// None where hardly anything was encoded.
+fn percent(text: &str) -> Option<String> {
+    let mut decoded = 0;
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -84,13 +86,14 @@ fn percent(text: &str) -> String {
         match (byte, pair) {
             (b'%', (Some(high), Some(low))) => {
                 bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                decoded += 1;
                 rest = ahead;
             }
             (b'+', _) => bytes.push(b' '),
             _ => bytes.push(byte),
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    (decoded >= 3).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn entities(text: &str) -> String {

@@ -228,6 +228,11 @@ pub(crate) const OBEY: &[&str] = &[
     "abandon your current task",
     "abandon your task",
     "your only task is now",
+    "execute whatever",
+    "run whatever",
+    "follow whatever",
+    "do whatever it says",
+    "do whatever this",
 ];
 
 /// The agent's instructions are others now.
@@ -240,6 +245,10 @@ pub(crate) const CHANGED: &[&str] = &[
     "your goal has changed",
     "the real task is",
     "your real task",
+    "cancel the current task",
+    "cancel your current task",
+    "stop the current task",
+    "drop the current task",
 ];
 
 /// What follows such a change where it is meant for an agent.
@@ -264,6 +273,11 @@ pub(crate) const FRESH: &[&str] = &[
     "correct instructions are",
     "instructions are as follows",
     "new directive from",
+    "instead open",
+    "instead send",
+    "instead run",
+    "instead create",
+    "instead write",
 ];
 
 /// To ask for what the agent was told.
@@ -489,6 +503,14 @@ pub(crate) const ADDRESS: &[&str] = &[
     "the assistant should now",
     "the agent should now",
     "attention ai agents",
+    "any ai processing this",
+    "any ai agent",
+    "any assistant reading this",
+    "assistant before",
+    "the user wants you to",
+    "the user has asked you to",
+    "the user has requested that you",
+    "your operator has requested",
 ];
 
 /// To decode and follow.
@@ -524,3 +546,44 @@ pub(crate) const INCLUDE: &[&str] = &[
 ];
 /// What makes a prompt the agent's whole one.
 pub(crate) const WHOLE: &[&str] = &["full", "entire", "complete", "configuration", "verbatim", "word for word"];
+
+/// Orders that claim to be new and the system's.
+pub(crate) const NEW_ORDERS: &[&str] = &[
+    "new system instruction",
+    "new system instructions",
+    "new system prompt",
+    "new system directive",
+    "new developer instructions",
+    "new admin instructions",
+    "updated system prompt",
+    "new system rule",
+    "new system rules",
+];
+/// That the agent was told them.
+pub(crate) const YOU_WERE_TOLD: &[&str] = &[
+    "you were given",
+    "you were told",
+    "you have been given",
+    "you have been told",
+    "you got",
+    "you received",
+    "you follow",
+    "you must follow",
+];
+/// Who is not to know, and what.
+pub(crate) const WHO: &[&str] = &[
+    "the user",
+    "users",
+    "the developer",
+    "the maintainer",
+    "the owner",
+    "the reviewer",
+    "anyone",
+    "anybody",
+    "the human",
+    "the operator",
+    "the person",
+];
+pub(crate) const WHAT_YOU_DO: &[&str] = &["that you", "about this", "what you", "you did", "of this"];
+/// So that nobody notices.
+pub(crate) const QUIETLY: &[&str] = &["quietly", "silently", "secretly", "covertly"];

@@ -137,7 +137,7 @@ fn role(s: &Sentence<'_>) -> u32 {
 /// Obey only my commands.
 fn obey(s: &Sentence<'_>) -> u32 {
     match () {
-        () if s.says_any(p::OBEY) => 3,
+        () if s.says_any(p::OBEY) || (s.says_any(p::NEW_ORDERS) && s.whole.contains(':')) => 3,
         () if s.says_any(p::CHANGED) => 2 + u32::from(s.says_any(p::CHANGED_TO)),
         () => u32::from(s.says_any(p::FRESH)),
     }
@@ -156,7 +156,10 @@ fn leaks(s: &Sentence<'_>) -> u32 {
             let told = matches!(word(orders), "instructions" | "rules" | "directives" | "regles" | "guidelines");
             let own = s.has_at(W::YOU, orders.saturating_sub(3)..orders);
             let inner = s.places(W::INNER).any(|inner| inner + 3 >= orders && inner <= orders + 1 && !s.has_at(W::YOU, inner..inner + 1));
+            let given = s.says_any(p::YOU_WERE_TOLD) && (told || word(orders).starts_with("message"));
+            let message = word(orders) == "message" && s.has_at(W::INNER, orders.saturating_sub(1)..orders) && (betrays || given);
             let weight = match () {
+                () if message || (given && told) => 3,
                 () if prompt && inner => 3,
                 () if prompt && own => {
                     if betrays {
@@ -191,6 +194,10 @@ fn secrecy(s: &Sentence<'_>) -> u32 {
     if s.says_any(p::SECRETLY) {
         return 3;
     }
+    let hushed = s.places(W::TELL).any(|at| s.negated(at) || s.has_at(W::NONE, at.saturating_sub(2)..at)) && s.says_any(p::WHO);
+    if hushed && (s.says_any(p::WHAT_YOU_DO) || s.says_any(p::QUIETLY)) {
+        return 3;
+    }
     let tells = s.near(W::TELL, W::PERSON, 4).filter(|at| s.negated(*at) || s.has_at(W::NONE, at.saturating_sub(2)..*at));
     u32::from(tells.is_some() && s.says("this")) * 2
 }
@@ -198,13 +205,15 @@ fn secrecy(s: &Sentence<'_>) -> u32 {
 /// A message that claims to come from the system or another role.
 fn marker(s: &Sentence<'_>) -> u32 {
     let raw = s.whole.trim_start();
-    if p::TOKENS.iter().any(|token| s.raw.contains(token)) {
+    let may_hold = |marks: &[char]| s.raw.contains(marks);
+    if may_hold(&['|', '[', '<']) && p::TOKENS.iter().any(|token| s.raw.contains(token)) {
         return 2;
     }
     if p::HEADS.iter().any(|head| raw.starts_with(head)) || s.raw.contains("</system>") || s.says("new system message") {
         return if bids(s) { 2 } else { 1 };
     }
-    let role = p::ROLES.iter().any(|role| raw.starts_with(role) || [" ", "]"].iter().any(|before| raw.contains(&[*before, role].concat())));
+    let role = raw.contains(':')
+        && p::ROLES.iter().any(|role| raw.starts_with(role) || [" ", "]"].iter().any(|before| raw.contains(&[*before, role].concat())));
     u32::from(role && bids(s))
 }
 
@@ -227,9 +236,9 @@ fn exfiltrates(s: &Sentence<'_>) -> u32 {
     if explains {
         return 0;
     }
-    let file = p::SECRET_FILES.iter().any(|file| raw.contains(file)) && !raw.contains(".pub");
+    let opens = s.all.has(W::OPEN.with(W::SHOW).with(W::SEND));
+    let file = opens && raw.contains(['/', '.', '_']) && p::SECRET_FILES.iter().any(|file| raw.contains(file)) && !raw.contains(".pub");
     let discloses = s.all.has(W::SHOW.with(W::SEND)) || s.says_any(p::DISCLOSE);
-    let opens = s.all.has(W::OPEN.with(W::SHOW));
     if file && opens && (discloses || raw.contains("169.254")) {
         return 3;
     }
@@ -245,7 +254,7 @@ fn sends(s: &Sentence<'_>) -> u32 {
     let raw = &s.raw;
     let mail = |word: &str| word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
     let address = raw.contains("://") || raw.split_whitespace().any(mail);
-    let sink = p::SINKS.iter().any(|sink| raw.contains(sink));
+    let sink = s.all.has(W::SEND.with(W::SECRET)) && p::SINKS.iter().any(|sink| raw.contains(sink));
     let sends = s.all.has(W::SEND);
     let secret =
         s.near(W::SEND, W::SECRET, 6).is_some() || (s.near(W::SEND, W::DATA, 2).is_some() && s.all.has(W::SECRET) && s.all.has(W::WHICH));
@@ -255,6 +264,7 @@ fn sends(s: &Sentence<'_>) -> u32 {
         () if exfil || shown || (sends && s.all.has(W::DATA) && sink) => 3,
         () if sends && secret && (address || s.says_any(p::ELSEWHERE)) && !s.says_any(p::OWN_KEY) => 3,
         () if s.says_any(p::OTHERS) && s.all.has(W::SHOW.with(W::OPEN)) => 3,
+        () if begins(s, &["leak", "divulge", "exfiltrate"]) && s.all.has(W::SECRET) => 3,
         () if s.says("exfiltrate") => 2,
         () if secret && sends => 1,
         () => u32::from(sends && address && s.says("to") && s.near(W::SEND, W::DATA, 4).is_some()),
@@ -293,7 +303,8 @@ fn address(s: &Sentence<'_>) -> u32 {
         return 0;
     }
     let acts = ["://", "curl ", "rm -", "| sh", "| bash"].iter().any(|part| s.raw.contains(part));
-    let bid = (acts && (s.all.has(W::SEND.with(W::USE)) || s.says("include"))) || (s.says("lassistant doit") && bids(s));
+    let ordered = s.says_any(&["reading this", "processing this", "any ai agent"]) && s.says("must");
+    let bid = ordered || (acts && (s.all.has(W::SEND.with(W::USE)) || s.says("include"))) || (s.says("lassistant doit") && bids(s));
     if bid { 3 } else { 2 }
 }
 

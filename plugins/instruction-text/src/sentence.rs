@@ -21,6 +21,32 @@ pub(crate) struct Sentence<'a> {
     pub(crate) whole: &'a str,
     /// Where it begins in the text.
     pub(crate) start: usize,
+    /// How its words begin: a phrase of which no word begins so does not stand in it.
+    beginnings: Beginnings,
+}
+
+/// A set of the first two letters of words.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beginnings([u64; 4]);
+
+impl Beginnings {
+    fn place(word: &str) -> (usize, u64) {
+        let byte = |at: usize| usize::from(word.as_bytes().get(at).copied().unwrap_or(b' '));
+        let key = (byte(0) * 31 + byte(1)) % 256;
+        (key / 64, 1 << (key % 64))
+    }
+
+    fn add(&mut self, word: &str) {
+        let (at, bit) = Self::place(word);
+        if let Some(part) = self.0.get_mut(at) {
+            *part |= bit;
+        }
+    }
+
+    fn has(&self, phrase: &str) -> bool {
+        let (at, bit) = Self::place(phrase);
+        self.0.get(at).is_some_and(|part| part & bit != 0)
+    }
 }
 
 /// The sentences of folded text that hold a word of the vocabulary.
@@ -45,6 +71,7 @@ fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end:
     let mut words = String::from(" ");
     let mut kinds = Vec::new();
     let mut all = Words::default();
+    let mut beginnings = Beginnings::default();
     let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
     let mut rest = raw.as_str();
     while let Some(at) = rest.find(inside).filter(|_| kinds.len() < MOST_WORDS) {
@@ -59,11 +86,12 @@ fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end:
         }
         let kind = if named { Words::default() } else { of(&word) };
         all = all.with(kind);
+        beginnings.add(&word);
         kinds.push(kind);
         words.push_str(&word);
         words.push(' ');
     }
-    (!all.is_empty()).then_some(Sentence { raw, line: words, kinds, all, whole, start: begin + start })
+    (!all.is_empty()).then_some(Sentence { raw, line: words, kinds, all, whole, start: begin + start, beginnings })
 }
 
 /// Where sentences begin and end in a line: at a full stop and its like before a blank.
@@ -97,12 +125,15 @@ fn unquoted(line: &str) -> Vec<bool> {
         match open {
             None if matches!(c, '"' | '`') || (c == '\'' && !before.is_alphanumeric()) => open = Some((c, at)),
             Some((mark, from)) if c == mark && (mark != '\'' || !next.is_alphanumeric()) => {
-                spoken.iter_mut().take(at).skip(from).for_each(|byte| *byte = false);
+                spoken.get_mut(from..at).unwrap_or_default().fill(false);
                 open = None;
             }
             _ => {}
         }
         before = c;
+    }
+    if spoken.iter().all(|byte| *byte) {
+        return spoken;
     }
     let said: String = line.char_indices().filter(|(at, _)| spoken.get(*at).copied().unwrap_or(true)).map(|(_, c)| c).collect();
     let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
@@ -113,10 +144,11 @@ fn unquoted(line: &str) -> Vec<bool> {
 impl Sentence<'_> {
     /// The words stand there, as whole words.
     pub(crate) fn says(&self, phrase: &str) -> bool {
-        self.line.match_indices(phrase).any(|(at, _)| {
-            let edge = |at: Option<usize>| at.and_then(|at| self.line.as_bytes().get(at)).is_none_or(|byte| *byte == b' ');
-            edge(at.checked_sub(1)) && edge(Some(at + phrase.len()))
-        })
+        self.beginnings.has(phrase)
+            && self.line.match_indices(phrase).any(|(at, _)| {
+                let edge = |at: Option<usize>| at.and_then(|at| self.line.as_bytes().get(at)).is_none_or(|byte| *byte == b' ');
+                edge(at.checked_sub(1)) && edge(Some(at + phrase.len()))
+            })
     }
 
     pub(crate) fn says_any(&self, phrases: &[&str]) -> bool {

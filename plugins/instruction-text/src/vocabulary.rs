@@ -216,17 +216,16 @@ pub(crate) fn of(word: &str) -> Words {
         | "tutte" | "tutti" | "alles" | "todo" | "tout" | "tutto" | "tudo" | "wszystkie" | "tum" | "جميع" | "सभी" | "все" | "всё" => {
             W::WHICH
         }
-        "system" | "hidden" | "developer" | "internal" | "secret" | "private" | "systeme" | "sistema" | "cachee" | "systems" => {
-            W::INNER.with(W::WHICH)
-        }
+        "system" | "hidden" | "confidential" | "developer" | "internal" | "secret" | "private" | "systeme" | "sistema" | "cachee"
+        | "systems" => W::INNER.with(W::WHICH),
         "your" | "youre" | "yourself" | "votre" | "vos" | "tes" | "deine" | "deinen" | "ihre" | "tus" | "tuas" | "suas" | "jouw" => {
             W::YOU.with(W::INNER).with(W::WHICH)
         }
         "you" | "vous" | "du" | "thou" => W::YOU,
-        "reveal" | "expose" | "leak" | "disclose" | "divulge" | "print" | "output" | "display" | "repeat" | "recite" | "echo" | "show"
-        | "dump" | "paste" | "list" | "extract" | "summarize" | "translate" | "share" | "give" | "affichez" | "revelez" | "montrez"
-        | "copiez" | "zeige" | "zeig" | "offenbare" | "muestra" | "revela" | "revele" | "mostra" | "mostre" | "toon" | "покажи"
-        | "раскрой" => W::SHOW,
+        "reveal" | "expose" | "leak" | "disclose" | "divulge" | "print" | "output" | "display" | "write" | "repeat" | "recite" | "echo"
+        | "show" | "dump" | "paste" | "list" | "extract" | "summarize" | "translate" | "share" | "give" | "affichez" | "revelez"
+        | "montrez" | "copiez" | "zeige" | "zeig" | "offenbare" | "muestra" | "revela" | "revele" | "mostra" | "mostre" | "toon"
+        | "покажи" | "раскрой" => W::SHOW,
         "disable" | "deactivate" | "remove" | "lift" | "bypass" | "circumvent" | "suspend" | "jailbreak" | "evade" | "unlock"
         | "desactivez" | "deaktiviere" | "desactiva" | "disattiva" | "desative" => W::OFF,
         "guardrails" | "guardrail" | "safety" | "safeguards" | "restrictions" | "restriction" | "filters" | "filter" | "limitations"
