@@ -91,7 +91,9 @@ fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end:
         words.push_str(&word);
         words.push(' ');
     }
-    (!all.is_empty()).then_some(Sentence { raw, line: words, kinds, all, whole, start: begin + start, beginnings })
+    // One word instructs nobody, unless the script has no blanks or it marks a role.
+    let says_something = !all.is_empty() && (kinds.len() > 1 || !words.is_ascii() || whole.contains(['<', '[']));
+    says_something.then_some(Sentence { raw, line: words, kinds, all, whole, start: begin + start, beginnings })
 }
 
 /// Where sentences begin and end in a line: at a full stop and its like before a blank.
