@@ -258,14 +258,21 @@ fn explain() -> Result<()> {
 fn plugins() -> Result<()> {
     let site = Site::new("plugins")?;
     let builtin = [
+        ("blocked-then-bypassed", "pattern"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
+        ("goal-drift", "pattern"),
+        ("hallucination", "pattern"),
+        ("instruction-injection", "pattern"),
         ("jsonl", "audit-exporter"),
+        ("loop", "pattern"),
         ("rationality", "risk-calculator"),
         ("repetitive-errors", "pattern"),
+        ("resource-spiral", "pattern"),
         ("risk", "risk-calculator"),
         ("rules", "risk-calculator"),
         ("scope-creep", "pattern"),
+        ("secret-egress", "pattern"),
         ("shell", "shell-reader"),
         ("side-effects", "risk-calculator"),
         ("soft-correction", "intervention"),

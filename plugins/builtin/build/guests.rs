@@ -71,15 +71,22 @@ const fn guest(name: &'static str, package: &'static str, kind: Kind) -> Guest {
 
 /// Every builtin plugin.
 pub(crate) const GUESTS: &[Guest] = &[
+    guest("blocked-then-bypassed", "portcullis-builtin-blocked-then-bypassed", Kind::Pattern),
     guest("csv", "portcullis-builtin-csv", Kind::AuditExporter),
     guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
+    guest("goal-drift", "portcullis-builtin-goal-drift", Kind::Pattern),
+    guest("hallucination", "portcullis-builtin-hallucination", Kind::Pattern),
+    guest("instruction-injection", "portcullis-builtin-instruction-injection", Kind::Pattern),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
+    guest("loop", "portcullis-builtin-loop", Kind::Pattern),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
     guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
+    guest("resource-spiral", "portcullis-builtin-resource-spiral", Kind::Pattern),
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
     guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
     guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),
+    guest("secret-egress", "portcullis-builtin-secret-egress", Kind::Pattern),
     guest("shell", "portcullis-shell-reader", Kind::ShellReader),
     guest("side-effects", "portcullis-builtin-side-effects", Kind::RiskCalculator),
     guest("soft-correction", "portcullis-builtin-soft-correction", Kind::Intervention),

@@ -16,21 +16,28 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 #[test]
 fn every_plugin_is_there() {
     for (name, kind) in [
+        ("blocked-then-bypassed", Kind::Pattern),
         ("csv", Kind::AuditExporter),
         ("custom-rules", Kind::RiskCalculator),
         ("emergency-stop", Kind::Intervention),
+        ("goal-drift", Kind::Pattern),
+        ("hallucination", Kind::Pattern),
+        ("instruction-injection", Kind::Pattern),
         ("jsonl", Kind::AuditExporter),
+        ("loop", Kind::Pattern),
         ("rationality", Kind::RiskCalculator),
         ("repetitive-errors", Kind::Pattern),
+        ("resource-spiral", Kind::Pattern),
         ("risk", Kind::RiskCalculator),
         ("rules", Kind::RiskCalculator),
         ("scope-creep", Kind::Pattern),
+        ("secret-egress", Kind::Pattern),
         ("side-effects", Kind::RiskCalculator),
         ("soft-correction", Kind::Intervention),
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 11);
+    assert_eq!(ALL.len(), 18);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));

@@ -1,5 +1,5 @@
-//! What the builtin judges share: settings that are words, a sense of where a path or host lies, and
-//! text that fits the host's bounds.
+//! What the builtin judges share: settings that are words, a sense of where a path or host lies, steps of
+//! a history, a pattern's own state, and text that fits the host's bounds.
 //!
 //! It exports no plugin of its own and holds no judgement: what a fact means stands in the crate of the
 //! judge that uses it.
@@ -8,4 +8,6 @@ pub mod choice;
 pub mod place;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod sample;
+pub mod state;
+pub mod steps;
 pub mod text;

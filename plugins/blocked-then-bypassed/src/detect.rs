@@ -1,0 +1,99 @@
+//! Holding an action against what was refused before it.
+
+use crate::config::Config;
+use crate::effects::{Class, Deed, again, refusable};
+use crate::memory::{Attempt, MOST_LABEL, Memory};
+use portcullis_builtin_judging::steps::label;
+use portcullis_builtin_judging::text::{clip, evidence, named};
+use portcullis_plugin::pattern::{Detection, Report};
+use portcullis_plugin::types::{Action, Context, History, Severity, Status, Step, Verdict};
+
+/// What this action adds.
+pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action, context: &Context) -> Report {
+    let looked = action.step.saturating_add(1);
+    if action.outcome.is_some() && looked <= memory.looked {
+        return Report::nothing();
+    }
+    let newest_prompt = context.goals.iter().map(|goal| goal.at).max().filter(|_| config.until_prompt);
+    memory.attempts.retain(|attempt| {
+        let recent = action.step.saturating_sub(attempt.step) <= config.within;
+        let forgiven = newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &history.steps);
+        attempt.step < action.step && recent && !forgiven
+    });
+    let found = bypassed(&memory, history, action).map(|(attempt, step, deed)| detection(config, &memory, attempt, step, &deed, action));
+    if found.is_some() {
+        memory.tell(action.facts.identity);
+    }
+    memory.looked = looked.max(memory.looked);
+    let deeds = refusable(action);
+    if !deeds.is_empty() && action.outcome.is_none() {
+        memory.keep(attempt(action, context, deeds));
+    }
+    found.map_or_else(Report::nothing, Report::from).remember(memory.to_bytes())
+}
+
+fn attempt(action: &Action, context: &Context, deeds: Vec<Deed>) -> Attempt {
+    Attempt {
+        step: action.step,
+        at: context.now,
+        shape: action.facts.shape,
+        identity: action.facts.identity,
+        form: !action.facts.forms.is_empty(),
+        tool: clip(&action.tool, MOST_LABEL),
+        label: clip(&label(action).value, MOST_LABEL),
+        deeds,
+    }
+}
+
+/// It ran, itself or the same action later: nobody refused it, or a person has allowed it since.
+fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step.index == attempt.step {
+        true => step.status != Status::Refused,
+        false => step.index > attempt.step && step.identity == attempt.identity && step.status == Status::Ok,
+    })
+}
+
+/// The newest refused attempt whose deed this action does in another way.
+fn bypassed<'a>(memory: &'a Memory, history: &History, action: &Action) -> Option<(&'a Attempt, Step, Deed)> {
+    let identity = action.facts.identity;
+    let known = memory.told.contains(&identity) || memory.attempts.iter().any(|attempt| attempt.identity == identity);
+    if known {
+        return None;
+    }
+    memory.attempts.iter().rev().find_map(|attempt| {
+        let step = history.steps.iter().rev().find(|step| step.index == attempt.step && step.status == Status::Refused)?;
+        let another_way = attempt.tool != clip(&action.tool, MOST_LABEL) || attempt.shape != action.facts.shape;
+        let deed = again(&attempt.deeds, attempt.form, action).filter(|_| another_way)?;
+        Some((attempt, *step, deed))
+    })
+}
+
+fn detection(config: &Config, memory: &Memory, attempt: &Attempt, step: Step, deed: &Deed, action: &Action) -> Detection {
+    let light = matches!(deed.class, Class::Read | Class::Contact | Class::Start);
+    let bad = if !memory.told.is_empty() || (step.verdict == Verdict::Block && !light) { Severity::High } else { Severity::Medium };
+    let number = attempt.step.to_string();
+    let summary = [
+        &named(&attempt.label),
+        " was refused at step ",
+        &number,
+        ", and this does the same in another way: ",
+        deed.class.words(),
+        " ",
+        &named(&deed.target),
+    ]
+    .concat();
+    let own = label(action);
+    let kind = match deed.class {
+        Class::Send | Class::RemoteDelete | Class::Contact if !deed.target.starts_with('/') => "host",
+        _ if deed.target.starts_with('/') => "path",
+        _ => "target",
+    };
+    let target = evidence(kind, &deed.target, Some(action.step));
+    let detection = Detection::new("blocked_then_bypassed", bad.min(config.severity), &summary)
+        .sure(config.confidence, config.impact)
+        .since(attempt.step)
+        .because(evidence("refused", &attempt.label, Some(attempt.step)));
+    let more =
+        [own.clone(), target].into_iter().enumerate().filter(|(at, one)| *at == 0 || (one.kind != own.kind || one.value != own.value));
+    more.map(|(_, one)| one).fold(detection, Detection::because)
+}

@@ -1,0 +1,47 @@
+//! The builtin pattern `blocked_then_bypassed`: what was refused is tried again in another way.
+//!
+//! It is asked before an action runs and remembers what the action would do. Once the history shows that
+//! the action was refused, later actions are held against it: one that would do the same to the same
+//! target by another tool or in another form is reported, before it runs and once. The same action again
+//! is repetition and none of this pattern's business, and when the refused action runs after all, a person
+//! has allowed it and it is forgotten. Whether the new action is refused too is for the rules; what the
+//! agent is told is for interventions.
+
+mod config;
+mod detect;
+mod effects;
+mod memory;
+
+use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+
+/// The plugin.
+#[derive(Debug)]
+pub struct Plugin;
+
+impl Pattern for Plugin {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "blocked-then-bypassed",
+        env!("CARGO_PKG_VERSION"),
+        "Notices that what was refused is tried again by another tool or in another form.",
+    )
+    .reads(&[Reads::Action, Reads::Context, Reads::History])
+    .severity(Severity::High)
+    .settings(config::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(config::SPECS, settings)?;
+        config::Config::read(&settings)?;
+        Ok(settings.to_bytes())
+    }
+
+    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, context: &Context) -> Result<Report, Error> {
+        let config = config::Config::read(&Settings::read(prepared)?)?;
+        let memory = memory::Memory::read(state)?;
+        Ok(detect::look(&config, memory, history, action, context))
+    }
+}
+
+portcullis_plugin::export!(pattern: Plugin);
+
+#[cfg(test)]
+mod tests;

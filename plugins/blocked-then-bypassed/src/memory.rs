@@ -1,0 +1,117 @@
+//! Actions that were or may yet be refused, and which attempts were told: the plugin's own state.
+
+use crate::effects::{Class, Deed, MOST as MOST_DEEDS};
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+/// Attempts that are kept: 36 KiB at most with their deeds, the host keeps 64.
+const MOST: usize = 12;
+/// Identities of told attempts that are kept.
+const MOST_TOLD: usize = 16;
+/// Bytes of an attempt's label.
+pub(crate) const MOST_LABEL: usize = 200;
+
+/// An action that was looked at before it ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub(crate) step: u64,
+    /// When.
+    pub(crate) at: u64,
+    pub(crate) shape: u64,
+    pub(crate) identity: u64,
+    /// It had a dangerous form.
+    pub(crate) form: bool,
+    pub(crate) tool: String,
+    /// What it was, for people.
+    pub(crate) label: String,
+    pub(crate) deeds: Vec<Deed>,
+}
+
+/// What the pattern keeps between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// One more than the newest step that was looked at; 0 for none.
+    pub(crate) looked: u64,
+    /// Oldest first.
+    pub(crate) attempts: Vec<Attempt>,
+    /// Identities of attempts that were told, oldest first.
+    pub(crate) told: Vec<u64>,
+}
+
+impl Memory {
+    /// Takes up the state.
+    ///
+    /// # Errors
+    /// `invalid-input` for bytes that this layout cannot be.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        state::read(bytes, LAYOUT, |input| {
+            Some(Self {
+                looked: state::long(input)?,
+                attempts: state::list(input, MOST, attempt)?,
+                told: state::list(input, MOST_TOLD, state::long)?,
+            })
+        })
+    }
+
+    /// The memory as bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(LAYOUT);
+        out.eight(self.looked.to_le_bytes());
+        out.number(self.attempts.len());
+        self.attempts.iter().for_each(|attempt| write(&mut out, attempt));
+        out.number(self.told.len());
+        self.told.iter().for_each(|identity| out.eight(identity.to_le_bytes()));
+        out.into_bytes()
+    }
+
+    /// Keeps an attempt; the oldest goes where there is no room.
+    pub(crate) fn keep(&mut self, attempt: Attempt) {
+        self.attempts.retain(|known| known.step != attempt.step);
+        self.attempts.push(attempt);
+        let excess = self.attempts.len().saturating_sub(MOST);
+        self.attempts.drain(..excess);
+    }
+
+    /// Takes note of what was told.
+    pub(crate) fn tell(&mut self, identity: u64) {
+        self.told.push(identity);
+        let excess = self.told.len().saturating_sub(MOST_TOLD);
+        self.told.drain(..excess);
+    }
+}
+
+fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
+    Some(Attempt {
+        step: state::long(input)?,
+        at: state::long(input)?,
+        shape: state::long(input)?,
+        identity: state::long(input)?,
+        form: input.byte()? != 0,
+        tool: input.text()?,
+        label: input.text()?,
+        deeds: state::list(input, MOST_DEEDS, deed)?,
+    })
+}
+
+fn deed(input: &mut Reader<'_>) -> Option<Deed> {
+    Some(Deed { class: Class::of_byte(input.byte()?)?, recursive: input.byte()? != 0, target: input.text()? })
+}
+
+fn write(out: &mut Writer, attempt: &Attempt) {
+    for number in [attempt.step, attempt.at, attempt.shape, attempt.identity] {
+        out.eight(number.to_le_bytes());
+    }
+    out.byte(u8::from(attempt.form));
+    out.text(&attempt.tool);
+    out.text(&attempt.label);
+    out.number(attempt.deeds.len());
+    for deed in &attempt.deeds {
+        out.byte(deed.class as u8);
+        out.byte(u8::from(deed.recursive));
+        out.text(&deed.target);
+    }
+}

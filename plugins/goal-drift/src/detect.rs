@@ -1,0 +1,88 @@
+//! Measuring how far the recent steps serve the goal.
+
+use crate::config::{ALIGNED, Config};
+use crate::memory::{Told, to_bytes};
+use portcullis_builtin_judging::steps::{Detail, label, past_label, recent, thousandths};
+use portcullis_builtin_judging::text::{decimal, evidence, named};
+use portcullis_plugin::pattern::{Detection, Report};
+use portcullis_plugin::types::{Action, Context, Evidence, Goal, History, Severity, Step};
+
+/// Steps that stand as evidence, newest first.
+const SHOWN: usize = 8;
+
+/// What this action's outcome adds.
+pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Action, context: &Context, detail: &Detail<'_>) -> Report {
+    let Some(goal) = context.goals.iter().min_by_key(|goal| goal.priority).filter(|_| action.outcome.is_some()) else {
+        return Report::nothing();
+    };
+    let scored: Vec<&Step> = recent(&history.steps, config.window).filter(|step| step.alignment <= 1000).collect();
+    let mean = mean(&scored);
+    if scored.len() < config.least || mean >= config.threshold {
+        return settle(told);
+    }
+    let (newer, older) = halves(&scored);
+    let falls = newer.saturating_add(config.falls_by.max(1)) <= older;
+    let astray = scored.iter().any(|step| step.index == action.step && is_astray(step));
+    if !falls || !astray || told.is_some_and(|before| mean.saturating_add(config.worse_by) > before) {
+        return Report::nothing();
+    }
+    let found = Measured { mean, newer, older, scored };
+    Report::from(detection(config, &found, goal, action, detail)).remember(to_bytes(Some(mean)))
+}
+
+/// All is well, or not known yet: what was told is forgotten.
+fn settle(told: Told) -> Report {
+    if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
+}
+
+struct Measured<'a> {
+    mean: u32,
+    newer: u32,
+    older: u32,
+    /// Newest first.
+    scored: Vec<&'a Step>,
+}
+
+fn is_astray(step: &Step) -> bool {
+    u32::from(step.alignment) < ALIGNED
+}
+
+fn mean(steps: &[&Step]) -> u32 {
+    let sum: u32 = steps.iter().map(|step| u32::from(step.alignment)).sum();
+    sum.checked_div(u32::try_from(steps.len()).unwrap_or(u32::MAX)).unwrap_or(1000)
+}
+
+/// The means of the newer and of the older half. Of an odd number the one in the middle belongs to none.
+fn halves(steps: &[&Step]) -> (u32, u32) {
+    let half = steps.len() / 2;
+    let older = steps.get(steps.len().saturating_sub(half)..).unwrap_or_default();
+    (mean(steps.get(..half).unwrap_or_default()), mean(older))
+}
+
+fn detection(config: &Config, found: &Measured<'_>, goal: &Goal, action: &Action, detail: &Detail<'_>) -> Detection {
+    let astray: Vec<&&Step> = found.scored.iter().filter(|step| is_astray(step)).collect();
+    let share = u32::try_from(astray.len().saturating_mul(1000).checked_div(found.scored.len()).unwrap_or(0)).unwrap_or(1000);
+    let bad = if found.mean.saturating_mul(2) < config.threshold { Severity::Medium } else { Severity::Low };
+    let summary = [
+        &astray.len().to_string(),
+        " of the ",
+        &found.scored.len().to_string(),
+        " recent steps that were held against the goal do not serve it, and it gets worse: ",
+        &decimal(found.newer),
+        " on average, ",
+        &decimal(found.older),
+        " before; the goal is ",
+        &named(goal.text.trim()),
+    ]
+    .concat();
+    let detection = Detection::new("goal_drift", bad.min(config.severity), &summary)
+        .sure(thousandths(1000_u32.saturating_sub(found.mean)), thousandths(share))
+        .since(astray.last().map_or(action.step, |step| step.index))
+        .because(evidence("goal", goal.text.trim(), None));
+    astray.iter().take(SHOWN).filter_map(|step| shown(step, action, detail)).fold(detection, Detection::because)
+}
+
+/// What a step is, as far as the host still knows.
+fn shown(step: &Step, action: &Action, detail: &Detail<'_>) -> Option<Evidence> {
+    if step.index == action.step { Some(label(action)) } else { detail(step.index).map(|past| past_label(&past, step.index)) }
+}

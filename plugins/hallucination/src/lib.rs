@@ -1,0 +1,47 @@
+//! The builtin pattern `hallucination`: the agent works with what is not there.
+//!
+//! It looks when an outcome arrives. Outcomes say what does not exist: a file, a command, a flag, a tool, a
+//! text in a file. That is remembered for each target that the action itself named. An action that runs into
+//! something missing is one act; when the session had been told so before, it is an act after it was told.
+//! The pattern reports such an act when there are enough of both, and again with each further one. To look
+//! whether something is there is no act, and what was made since is forgotten. Errors of other kinds are
+//! for `repetitive_errors`; what is done about it is for interventions.
+
+mod answers;
+mod config;
+mod detect;
+mod memory;
+
+use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+
+/// The plugin.
+#[derive(Debug)]
+pub struct Plugin;
+
+impl Pattern for Plugin {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "hallucination",
+        env!("CARGO_PKG_VERSION"),
+        "Notices work with files, commands, tools or texts that the session has shown not to exist.",
+    )
+    .reads(&[Reads::Action, Reads::Outcome, Reads::History])
+    .severity(Severity::High)
+    .settings(config::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(config::SPECS, settings)?;
+        config::Config::read(&settings)?;
+        Ok(settings.to_bytes())
+    }
+
+    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, _: &Context) -> Result<Report, Error> {
+        let config = config::Config::read(&Settings::read(prepared)?)?;
+        let memory = memory::Memory::read(state)?;
+        Ok(detect::look(&config, memory, history, action))
+    }
+}
+
+portcullis_plugin::export!(pattern: Plugin);
+
+#[cfg(test)]
+mod tests;

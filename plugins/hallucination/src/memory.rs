@@ -1,0 +1,93 @@
+//! What does not exist, and which acts ran into it: the plugin's own state.
+
+use crate::answers::{Kind, Target};
+use portcullis_builtin_judging::place;
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+/// Missing things and acts that are kept, newest last: 24 KiB at most, the host keeps 64.
+const MOST_MISSING: usize = 64;
+const MOST_ACTS: usize = 48;
+
+/// An action that ran into something missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Act {
+    pub(crate) step: u64,
+    /// The session had been told before.
+    pub(crate) told: bool,
+    pub(crate) target: Target,
+}
+
+/// What the pattern keeps between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) missing: Vec<Target>,
+    pub(crate) acts: Vec<Act>,
+}
+
+impl Memory {
+    /// Takes up the state.
+    ///
+    /// # Errors
+    /// `invalid-input` for bytes that this layout cannot be.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        state::read(bytes, LAYOUT, |input| {
+            let missing = state::list(input, MOST_MISSING, target)?;
+            let act = |input: &mut Reader<'_>| Some(Act { step: state::long(input)?, told: input.byte()? != 0, target: target(input)? });
+            Some(Self { missing, acts: state::list(input, MOST_ACTS, act)? })
+        })
+    }
+
+    /// The memory as bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(LAYOUT);
+        out.number(self.missing.len());
+        self.missing.iter().for_each(|target| write(&mut out, target));
+        out.number(self.acts.len());
+        for act in &self.acts {
+            out.eight(act.step.to_le_bytes());
+            out.byte(u8::from(act.told));
+            write(&mut out, &act.target);
+        }
+        out.into_bytes()
+    }
+
+    /// The session is told that something does not exist; says whether it knew.
+    pub(crate) fn learn(&mut self, target: &Target) -> bool {
+        let known = self.missing.contains(target);
+        self.missing.retain(|other| other != target);
+        push(&mut self.missing, target.clone(), MOST_MISSING);
+        known
+    }
+
+    /// An act ran into it.
+    pub(crate) fn act(&mut self, step: u64, told: bool, target: Target) {
+        push(&mut self.acts, Act { step, told, target }, MOST_ACTS);
+    }
+
+    /// Something of this kind may be there now: what is at `path`, below it and above it, or everything.
+    pub(crate) fn forget(&mut self, kind: Kind, path: Option<&str>) {
+        let near = |name: &str| path.is_none_or(|path| place::holds(path, name) || (kind == Kind::Path && place::holds(name, path)));
+        self.missing.retain(|target| target.kind != kind || !near(&target.name));
+    }
+}
+
+fn target(input: &mut Reader<'_>) -> Option<Target> {
+    let byte = input.byte()?;
+    Some(Target { kind: *Kind::ALL.get(usize::from(byte))?, name: input.text()? })
+}
+
+fn write(out: &mut Writer, target: &Target) {
+    out.byte(target.kind as u8);
+    out.text(&target.name);
+}
+
+fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
+    list.push(item);
+    let excess = list.len().saturating_sub(most);
+    list.drain(..excess);
+}

@@ -1,0 +1,47 @@
+//! The builtin pattern `instruction_injection`: text that came with a tool's result instructs the agent.
+//!
+//! When an outcome arrives its text is read for instructions to an agent (`instruction-text` knows these).
+//! Such a text is told once, mildly: it may be meant for nobody. What it names (addresses, hosts, paths,
+//! commands, tools) is remembered, and when one of the next actions acts on such a thing, that is told
+//! before the action runs, and it is grave: the agent follows the text. What the person named in a goal is
+//! the person's wish. What is done about it is for interventions.
+
+mod config;
+mod detect;
+mod follow;
+mod memory;
+mod things;
+
+use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+
+/// The plugin.
+#[derive(Debug)]
+pub struct Plugin;
+
+impl Pattern for Plugin {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "instruction-injection",
+        env!("CARGO_PKG_VERSION"),
+        "Notices that a tool's result holds text that instructs the agent, and that the agent follows it.",
+    )
+    .reads(&[Reads::Action, Reads::Context])
+    .severity(Severity::High)
+    .settings(config::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(config::SPECS, settings)?;
+        config::Config::read(&settings)?;
+        Ok(settings.to_bytes())
+    }
+
+    fn detect(prepared: &[u8], state: &[u8], _: &History, action: &Action, context: &Context) -> Result<Report, Error> {
+        let config = config::Config::read(&Settings::read(prepared)?)?;
+        let memory = memory::Memory::read(state)?;
+        Ok(detect::look(&config, memory, action, context))
+    }
+}
+
+portcullis_plugin::export!(pattern: Plugin);
+
+#[cfg(test)]
+mod tests;

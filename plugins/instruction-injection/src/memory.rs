@@ -1,0 +1,112 @@
+//! Texts that instructed the agent: the plugin's own state.
+
+use crate::things::{Kind, MOST as MOST_THINGS, Thing};
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+/// Texts that are kept: 18 KiB at most with what they name, the host keeps 64.
+const MOST: usize = 8;
+/// Excerpts that were told and need not be again.
+const MOST_TOLD: usize = 64;
+/// Bytes of an excerpt and of a source.
+pub(crate) const MOST_TEXT: usize = 300;
+
+/// A text that instructed the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// With which step's result it came.
+    pub(crate) step: u64,
+    pub(crate) excerpt: String,
+    /// The kind and value of what it came with.
+    pub(crate) source: (String, String),
+    pub(crate) things: Vec<Thing>,
+}
+
+/// What the pattern keeps between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// One more than the newest step that was held against the texts; 0 for none.
+    pub(crate) looked: u64,
+    pub(crate) found: Vec<Found>,
+    told: Vec<u64>,
+}
+
+impl Memory {
+    /// Takes up the state.
+    ///
+    /// # Errors
+    /// `invalid-input` for bytes that this layout cannot be.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        state::read(bytes, LAYOUT, |input| {
+            Some(Self {
+                looked: state::long(input)?,
+                found: state::list(input, MOST, found)?,
+                told: state::list(input, MOST_TOLD, state::long)?,
+            })
+        })
+    }
+
+    /// The memory as bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(LAYOUT);
+        out.eight(self.looked.to_le_bytes());
+        out.number(self.found.len());
+        self.found.iter().for_each(|found| write(&mut out, found));
+        out.number(self.told.len());
+        self.told.iter().for_each(|told| out.eight(told.to_le_bytes()));
+        out.into_bytes()
+    }
+
+    /// Keeps a text; says whether it is new.
+    pub(crate) fn keep(&mut self, found: Found) -> bool {
+        let key = fingerprint(&found.excerpt);
+        push(&mut self.found, found, MOST);
+        let known = self.told.contains(&key);
+        if !known {
+            push(&mut self.told, key, MOST_TOLD);
+        }
+        !known
+    }
+}
+
+fn found(input: &mut Reader<'_>) -> Option<Found> {
+    Some(Found {
+        step: state::long(input)?,
+        excerpt: input.text()?,
+        source: (input.text()?, input.text()?),
+        things: state::list(input, MOST_THINGS, thing)?,
+    })
+}
+
+fn thing(input: &mut Reader<'_>) -> Option<Thing> {
+    let kind = *Kind::ALL.get(usize::from(input.byte()?))?;
+    Some(Thing { kind, told: input.byte()? != 0, name: input.text()? })
+}
+
+fn write(out: &mut Writer, found: &Found) {
+    out.eight(found.step.to_le_bytes());
+    out.text(&found.excerpt);
+    out.text(&found.source.0);
+    out.text(&found.source.1);
+    out.number(found.things.len());
+    for thing in &found.things {
+        out.byte(thing.kind as u8);
+        out.byte(u8::from(thing.told));
+        out.text(&thing.name);
+    }
+}
+
+fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
+    list.push(item);
+    let excess = list.len().saturating_sub(most);
+    list.drain(..excess);
+}
+
+/// FNV-1a.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,109 @@
+//! Finding a cycle at the end of the history.
+
+use crate::config::Config;
+use crate::memory::{Told, to_bytes};
+use portcullis_builtin_judging::steps::{Detail, ended, graded, label, past_label, share, thousandths};
+use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_plugin::pattern::{Detection, Report};
+use portcullis_plugin::types::{Action, Evidence, History, Status, Step};
+
+/// What this action's outcome adds.
+pub(crate) fn look(config: &Config, told: Option<Told>, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
+    if action.outcome.is_none() {
+        return Report::nothing();
+    }
+    let steps: Vec<&Step> = history.steps.iter().filter(|step| ended(step)).collect();
+    let Some(found) = find(config, &steps) else { return settle(told) };
+    if !found.run.iter().any(|step| step.index == action.step) {
+        return Report::nothing();
+    }
+    let key = found.key();
+    let again = told.filter(|told| told.cycle == key);
+    let newer = |told: Told| found.run.iter().filter(|step| step.index > told.step).count();
+    if again.is_some_and(|told| newer(told) < found.length) {
+        return Report::nothing();
+    }
+    let step = found.run.last().map_or(action.step, |step| step.index);
+    Report::from(detection(config, &found, history, action, detail)).remember(to_bytes(Some(Told { cycle: key, step })))
+}
+
+/// There is no loop: what was told is forgotten.
+fn settle(told: Option<Told>) -> Report {
+    if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
+}
+
+/// A cycle and the steps that are one run of it, oldest first.
+struct Found<'a> {
+    length: usize,
+    run: &'a [&'a Step],
+}
+
+impl Found<'_> {
+    fn times(&self) -> u32 {
+        u32::try_from(self.run.len().checked_div(self.length).unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+
+    /// One round of the cycle, the newest.
+    fn round(&self) -> &[&Step] {
+        self.run.get(self.run.len().saturating_sub(self.length)..).unwrap_or_default()
+    }
+
+    /// The same wherever in the cycle the run ends.
+    fn key(&self) -> u64 {
+        self.round()
+            .iter()
+            .fold(0, |sum: u64, step| sum.wrapping_add(step.identity ^ step.output.rotate_left(21) ^ step.error.rotate_left(42)))
+    }
+}
+
+/// The shortest cycle that the history ends with often enough.
+fn find<'a>(config: &Config, steps: &'a [&'a Step]) -> Option<Found<'a>> {
+    let same_prompt = |step: &Step| !config.within_prompt || steps.last().is_some_and(|last| last.prompt == step.prompt);
+    (1..=config.longest).find_map(|length| {
+        let repeats =
+            steps.iter().rev().zip(steps.iter().rev().skip(length)).take_while(|(newer, older)| same(newer, older) && same_prompt(older));
+        let count = repeats.count().saturating_add(length);
+        let run = steps.get(steps.len().checked_sub(count)?..)?;
+        Some(Found { length, run }).filter(|found| found.times() >= config.threshold)
+    })
+}
+
+/// The same exact action with the same result.
+fn same(one: &Step, other: &Step) -> bool {
+    let of = |step: &Step| (step.identity, step.status == Status::Ok, step.error, step.output);
+    of(one) == of(other)
+}
+
+fn detection(config: &Config, found: &Found<'_>, history: &History, action: &Action, detail: &Detail<'_>) -> Detection {
+    let more = found.times().saturating_sub(config.threshold);
+    let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
+    let impact = share(&history.steps, config.window, |step| found.run.iter().any(|own| own.index == step.index));
+    let labels = labels(found, action, detail);
+    let mut summary = match found.length {
+        1 => "the same step came with the same result ".to_owned(),
+        length => ["the same ", &length.to_string(), " steps came with the same results "].concat(),
+    };
+    summary.push_str(&[&found.times().to_string(), " times in a row"].concat());
+    if !labels.is_empty() {
+        summary.push_str(&[": ", &listed(labels.iter().map(|label| label.value.as_str()))].concat());
+    }
+    let detection = Detection::new("loop", graded(more, impact).min(config.severity), &summary)
+        .sure(thousandths(confidence), thousandths(impact))
+        .since(found.run.first().map_or(action.step, |step| step.index));
+    labels.into_iter().chain(result(action)).fold(detection, Detection::because)
+}
+
+/// What the cycle's steps are, in order, as far as the host still knows.
+fn labels(found: &Found<'_>, action: &Action, detail: &Detail<'_>) -> Vec<Evidence> {
+    let one = |step: &&Step| {
+        if step.index == action.step { Some(label(action)) } else { detail(step.index).map(|past| past_label(&past, step.index)) }
+    };
+    found.round().iter().filter_map(one).collect()
+}
+
+/// What comes of it each time.
+fn result(action: &Action) -> Option<Evidence> {
+    let outcome = action.outcome.as_ref()?;
+    let (kind, text) = if outcome.status == Status::Failed { ("error", &outcome.error) } else { ("output", &outcome.output) };
+    (!text.trim().is_empty()).then(|| evidence(kind, text.trim(), Some(action.step)))
+}

@@ -1,0 +1,41 @@
+//! Which loop was told last, and at which step: the plugin's own state.
+
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::Writer;
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+
+/// A loop that was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Stands for the cycle, wherever in it one begins.
+    pub(crate) cycle: u64,
+    /// The newest step when it was told.
+    pub(crate) step: u64,
+}
+
+/// Takes up the state.
+///
+/// # Errors
+/// `invalid-input` for bytes that this layout cannot be.
+pub(crate) fn read(bytes: &[u8]) -> Result<Option<Told>, Error> {
+    state::read(bytes, LAYOUT, |input| {
+        if input.is_empty() {
+            return Some(None);
+        }
+        Some(Some(Told { cycle: state::long(input)?, step: state::long(input)? }))
+    })
+}
+
+/// What was told as bytes.
+pub(crate) fn to_bytes(told: Option<Told>) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.byte(LAYOUT);
+    if let Some(told) = told {
+        out.eight(told.cycle.to_le_bytes());
+        out.eight(told.step.to_le_bytes());
+    }
+    out.into_bytes()
+}

@@ -1,0 +1,48 @@
+//! The builtin pattern `resource_spiral`: the session uses more and more.
+//!
+//! It looks when an outcome arrives. The newest steps are cut into four equal windows, of a minute each or,
+//! where times do not tell, of forty steps; what each used of files, bytes, tokens and time is summed. It
+//! reports when the mean growth from window to window passes the threshold for one of the four, again when
+//! that has become worse by `worse_by` or another of the four joins in, and again when it comes back after
+//! it had ended. Windows that use too little to speak of growth count for nothing. How much use is too much
+//! is no question here, that is for limits; what is done about growth is for interventions.
+
+mod config;
+mod detect;
+mod growth;
+mod memory;
+
+use portcullis_plugin::host;
+use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+
+/// The plugin.
+#[derive(Debug)]
+pub struct Plugin;
+
+impl Pattern for Plugin {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "resource-spiral",
+        env!("CARGO_PKG_VERSION"),
+        "Notices that files, bytes, tokens or time grow from window to window.",
+    )
+    .reads(&[Reads::Action, Reads::Outcome, Reads::History])
+    .severity(Severity::Critical)
+    .settings(config::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(config::SPECS, settings)?;
+        config::Config::read(&settings)?;
+        Ok(settings.to_bytes())
+    }
+
+    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, _: &Context) -> Result<Report, Error> {
+        let config = config::Config::read(&Settings::read(prepared)?)?;
+        let told = memory::read(state)?;
+        Ok(detect::look(&config, told, history, action, &host::detail))
+    }
+}
+
+portcullis_plugin::export!(pattern: Plugin);
+
+#[cfg(test)]
+mod tests;

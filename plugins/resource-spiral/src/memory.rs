@@ -1,0 +1,34 @@
+//! Which growth was told last: the plugin's own state.
+
+use crate::growth::Resource;
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::Writer;
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+
+/// The growth that was told, by `Resource`, in thousandths and one more; 0 for none.
+pub(crate) type Told = [u32; Resource::ALL.len()];
+
+/// Takes up the state.
+///
+/// # Errors
+/// `invalid-input` for bytes that this layout cannot be.
+pub(crate) fn read(bytes: &[u8]) -> Result<Told, Error> {
+    state::read(bytes, LAYOUT, |input| {
+        let mut told = Told::default();
+        for one in &mut told {
+            *one = u32::try_from(input.number()?).ok()?;
+        }
+        Some(told)
+    })
+}
+
+/// What was told as bytes.
+pub(crate) fn to_bytes(told: &Told) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.byte(LAYOUT);
+    told.iter().for_each(|one| out.number(usize::try_from(*one).unwrap_or(usize::MAX)));
+    out.into_bytes()
+}

@@ -1,0 +1,119 @@
+//! Secrets that the session has read, and what was told: the plugin's own state.
+
+use portcullis_builtin_judging::state;
+use portcullis_builtin_judging::text::clip;
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 1;
+/// Reads that are kept, newest last, and bytes of each source.
+const MOST_READS: usize = 16;
+const MOST_SOURCE: usize = 300;
+/// Placeholders that are kept, newest last.
+const MOST_SEEN: usize = 256;
+/// Tellings that are kept, newest last.
+const MOST_TOLD: usize = 32;
+
+/// A secret was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) step: u64,
+    /// From where: a path, or what else the host knows of it.
+    pub(crate) source: String,
+}
+
+/// What the pattern keeps between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// One more than the newest step that was looked at; 0 for none.
+    pub(crate) looked: u64,
+    pub(crate) reads: Vec<Read>,
+    /// Placeholders that stood in results, with the step of the newest.
+    seen: Vec<(u32, u64)>,
+    /// Sources with hosts that were told as near.
+    told: Vec<u64>,
+}
+
+impl Memory {
+    /// Takes up the state.
+    ///
+    /// # Errors
+    /// `invalid-input` for bytes that this layout cannot be.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        state::read(bytes, LAYOUT, |input| {
+            Some(Self {
+                looked: state::long(input)?,
+                reads: state::list(input, MOST_READS, |input| Some(Read { step: state::long(input)?, source: input.text()? }))?,
+                seen: state::list(input, MOST_SEEN, seen)?,
+                told: state::list(input, MOST_TOLD, state::long)?,
+            })
+        })
+    }
+
+    /// The memory as bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(LAYOUT);
+        out.eight(self.looked.to_le_bytes());
+        out.number(self.reads.len());
+        for read in &self.reads {
+            out.eight(read.step.to_le_bytes());
+            out.text(&read.source);
+        }
+        out.number(self.seen.len());
+        for (placeholder, step) in &self.seen {
+            out.number(usize::try_from(*placeholder).unwrap_or(usize::MAX));
+            out.eight(step.to_le_bytes());
+        }
+        out.number(self.told.len());
+        self.told.iter().for_each(|told| out.eight(told.to_le_bytes()));
+        out.into_bytes()
+    }
+
+    /// A step reads a secret.
+    pub(crate) fn keep(&mut self, step: u64, source: &str) {
+        let source = clip(source, MOST_SOURCE);
+        self.reads.retain(|known| known.source != source);
+        push(&mut self.reads, Read { step, source }, MOST_READS);
+    }
+
+    /// A placeholder stood in a result.
+    pub(crate) fn see(&mut self, placeholder: u32, step: u64) {
+        self.seen.retain(|(known, _)| *known != placeholder);
+        push(&mut self.seen, (placeholder, step), MOST_SEEN);
+    }
+
+    /// The step whose result held a placeholder.
+    pub(crate) fn seen_at(&self, placeholder: u32) -> Option<u64> {
+        self.seen.iter().find(|(known, _)| *known == placeholder).map(|(_, step)| *step)
+    }
+
+    /// Takes note that a secret near a sending was told; says whether it was already.
+    pub(crate) fn tell(&mut self, source: &str, host: &str) -> bool {
+        let key = fingerprint(&[source, "\0", host]);
+        let known = self.told.contains(&key);
+        if !known {
+            push(&mut self.told, key, MOST_TOLD);
+        }
+        known
+    }
+}
+
+fn seen(input: &mut Reader<'_>) -> Option<(u32, u64)> {
+    Some((u32::try_from(input.number()?).ok()?, state::long(input)?))
+}
+
+fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
+    list.push(item);
+    let excess = list.len().saturating_sub(most);
+    list.drain(..excess);
+}
+
+/// FNV-1a.
+fn fingerprint(parts: &[&str]) -> u64 {
+    parts
+        .iter()
+        .flat_map(|part| part.bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,158 @@
+//! What an action sends, to where, and which masked values stand in it.
+
+use crate::config::Config;
+use portcullis_builtin_judging::place;
+use portcullis_plugin::types::{Action, Command, Effect, EffectKind, Operation};
+
+/// How a masked value begins.
+const PLACEHOLDER: &str = "<secret:";
+/// Masked values that are personal, not secret.
+const PERSONAL: &[&str] = &["email"];
+/// Kinds that sample data and tests are full of.
+const COMMON: &[&str] = &["password", "payment-card"];
+/// Placeholders of one text that are looked at.
+const MOST: usize = 256;
+/// Commands that feed one another.
+const CHAIN: usize = 16;
+
+/// An effect by which data leaves this machine for a host that may not have it.
+pub(crate) fn leaves<'a>(action: &'a Action, config: &'a Config<'_>) -> impl Iterator<Item = &'a Effect> {
+    let reaches = |effect: &&Effect| {
+        matches!(effect.kind, EffectKind::Network | EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange)
+            && !place::is_loopback(&place::host_of(&effect.target))
+    };
+    action.facts.effects.iter().filter(reaches).filter(|effect| !is_trusted(&place::host_of(&effect.target), config))
+}
+
+fn is_trusted(host: &str, config: &Config<'_>) -> bool {
+    config.trusted_hosts.iter().any(|trusted| {
+        let below = host.strip_suffix(trusted.as_str());
+        !trusted.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+/// The host of an effect, for people: where it is not named, one that the action contacts.
+pub(crate) fn host(effect: &Effect, action: &Action) -> String {
+    let named = place::host_of(&effect.target);
+    if named.is_empty() { action.facts.hosts.first().cloned().unwrap_or_default() } else { named }
+}
+
+/// A masked value in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Masked {
+    /// Its eight digits, the same for the same value.
+    pub(crate) number: u32,
+    /// The placeholder as it stands.
+    pub(crate) text: String,
+    /// Sample data and tests are full of its kind.
+    pub(crate) common: bool,
+    /// It stands where a caller says who is asking: a service needs its own credentials.
+    pub(crate) signs_in: bool,
+}
+
+/// Every masked value in a text.
+pub(crate) fn masked(text: &str) -> Vec<Masked> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(PLACEHOLDER).take(MOST) {
+        let rest = text.get(at + PLACEHOLDER.len()..).unwrap_or_default();
+        let Some((inner, after)) = rest.split_once('>') else { continue };
+        let Some((kind, digits)) = inner.split_once(':').filter(|(kind, digits)| kind.len() < 32 && digits.len() == 8) else { continue };
+        let Ok(number) = u32::from_str_radix(digits, 16) else { continue };
+        if !PERSONAL.contains(&kind) {
+            let before = text.get(..at).unwrap_or_default();
+            let shown = [PLACEHOLDER, inner, ">"].concat();
+            found.push(Masked { number, text: shown, common: COMMON.contains(&kind), signs_in: signs_in(before, after) });
+        }
+    }
+    found
+}
+
+/// Whether what stands around a value makes it a credential that is shown to its own service: a header
+/// for it, or the user of an address.
+fn signs_in(before: &str, after: &str) -> bool {
+    const HEADERS: &[&str] = &["authorization", "api-key", "apikey", "private-token", "auth-token", "access-token", "cookie"];
+    let start = before.len().saturating_sub(48);
+    let near = before.get(before.ceil_char_boundary(start)..).unwrap_or_default();
+    let line = near.rsplit(['\n', '"', '\'']).next().unwrap_or_default().to_ascii_lowercase();
+    let header = line.split_once(':').is_some_and(|(name, _)| HEADERS.iter().any(|header| name.trim_end().ends_with(header)));
+    header || (after.starts_with('@') && near.contains("://"))
+}
+
+/// The masked values that an action sends.
+pub(crate) fn sent(action: &Action, config: &Config<'_>) -> Vec<Masked> {
+    let Operation::Shell(shell) = &action.operation else { return masked(&action.parameters) };
+    let mut found: Vec<Masked> = Vec::new();
+    let mut seen: Vec<usize> = Vec::new();
+    for effect in leaves(action, config) {
+        let Some(command) = effect.command.and_then(|index| usize::try_from(index).ok()) else {
+            found.extend(masked(&shell.text));
+            continue;
+        };
+        for index in feeding(&shell.commands, command) {
+            if !seen.contains(&index) {
+                seen.push(index);
+                found.extend(shell.commands.get(index).map(given).unwrap_or_default());
+            }
+        }
+    }
+    found
+}
+
+/// A command and those that feed it.
+fn feeding(commands: &[Command], command: usize) -> Vec<usize> {
+    let mut chain = vec![command];
+    while let Some(next) = chain.last().and_then(|last| commands.get(*last)?.input_from).and_then(|next| usize::try_from(next).ok()) {
+        if chain.len() >= CHAIN || chain.contains(&next) {
+            break;
+        }
+        chain.push(next);
+    }
+    chain
+}
+
+/// The masked values that a command is given. What stands in its variables, or after a flag that names a
+/// user, says who is asking.
+fn given(command: &Command) -> Vec<Masked> {
+    const USER: &[&str] = &["-u", "--user", "--password", "--token", "--auth", "--oauth2-bearer"];
+    let mut found = Vec::new();
+    let mut before = "";
+    for word in &command.words {
+        let user = USER.contains(&before) || word.text.split_once('=').is_some_and(|(flag, _)| USER.contains(&flag));
+        found.extend(masked(&word.text).into_iter().map(|one| Masked { signs_in: one.signs_in || user, ..one }));
+        before = &word.text;
+    }
+    found.extend(command.redirections.iter().flat_map(|redirection| masked(&redirection.target.text)));
+    let assigned = command.assignments.iter().flat_map(|(_, value)| masked(value));
+    found.extend(assigned.map(|one| Masked { signs_in: true, ..one }));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+
+    /// The number, whether its kind is common, whether it signs in.
+    type Found = (u32, bool, bool);
+
+    #[test]
+    fn masked_values_are_found() {
+        let cases: [(&str, &[Found]); 12] = [
+            ("a <secret:token:0000000a> b", &[(10, false, false)]),
+            ("<secret:password:ffffffff>", &[(u32::MAX, true, false)]),
+            ("<secret:email:0000000a>", &[]),
+            ("<secret:token:0000000a", &[]),
+            ("<secret:token:xyzxyzxy>", &[]),
+            ("<secret:token:a>", &[]),
+            ("<secret:", &[]),
+            ("<secret:<secret:token:00000001>", &[(1, false, false)]),
+            ("Authorization: Bearer <secret:token:00000001>", &[(1, false, true)]),
+            ("X-Data: <secret:token:00000001>", &[(1, false, false)]),
+            ("https://<secret:credential:00000001>@example.org", &[(1, false, true)]),
+            ("é".repeat(30).leak(), &[]),
+        ];
+        for (text, expected) in cases {
+            let found: Vec<Found> = masked(text).into_iter().map(|one| (one.number, one.common, one.signs_in)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
