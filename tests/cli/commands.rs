@@ -258,6 +258,7 @@ fn explain() -> Result<()> {
 fn plugins() -> Result<()> {
     let site = Site::new("plugins")?;
     let builtin = [
+        ("context-reinforcement", "intervention"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
         ("jsonl", "audit-exporter"),

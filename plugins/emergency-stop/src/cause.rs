@@ -67,7 +67,9 @@ fn in_vain(situation: &Situation) -> impl Iterator<Item = String> {
 /// Limits of which nine tenths or more are used.
 fn used_up(context: &Context) -> impl Iterator<Item = String> {
     let tight = context.limits.iter().filter(|limit| limit.maximum > 0 && limit.used >= limit.maximum - limit.maximum / 10);
-    tight.take(5).map(|limit| format!("{}: {} of {} used", limit.quantity.as_str(), limit.used, limit.maximum))
+    tight.take(5).map(|limit| {
+        format!("{}: {} of {} used", limit.quantity.as_str(), limit.quantity.amount(limit.used), limit.quantity.amount(limit.maximum))
+    })
 }
 
 fn times(number: u64) -> String {

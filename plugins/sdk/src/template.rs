@@ -89,7 +89,7 @@ impl Values {
 
     /// Adds or replaces a value; none, or one without a visible character, is known but absent.
     pub fn set(&mut self, name: &str, value: Option<&str>) {
-        let value = value.map(one_line).filter(|value| is_visible(value));
+        let value = value.map(one_line).filter(|value| !value.is_empty());
         self.0.retain(|(known, _)| known != name);
         self.0.push((name.into(), value));
     }
@@ -216,6 +216,15 @@ fn unknown(name: &str, values: &Values) -> String {
 /// A value as it may stand in a message: one line, no backquotes, bounded.
 #[must_use]
 pub fn one_line(value: &str) -> String {
+    line(value, VALUE)
+}
+
+/// The same, cut to `bytes`; empty where it holds nothing that can be seen.
+#[must_use]
+pub fn line(value: &str, bytes: usize) -> String {
+    if !is_visible(value) {
+        return String::new();
+    }
     let clean: String = value
         .chars()
         .map(|character| {
@@ -228,7 +237,7 @@ pub fn one_line(value: &str) -> String {
             }
         })
         .collect();
-    cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), VALUE)
+    cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), bytes)
 }
 
 /// How often something was done before, in words; none where it was not.
@@ -261,7 +270,7 @@ fn is_visible(value: &str) -> bool {
 #[must_use]
 pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut seen: Vec<String> = Vec::new();
-    for value in values.map(one_line).filter(|value| is_visible(value)) {
+    for value in values.map(one_line).filter(|value| !value.is_empty()) {
         if !seen.contains(&value) {
             seen.push(value);
         }
@@ -277,7 +286,7 @@ pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
 }
 
 fn limit(limit: &Limit) -> String {
-    format!("{} {} of {}", limit.quantity.as_str(), limit.used, limit.maximum)
+    format!("{} {} of {}", limit.quantity.as_str(), limit.quantity.amount(limit.used), limit.quantity.amount(limit.maximum))
 }
 
 #[cfg(test)]
