@@ -264,6 +264,7 @@ fn plugins() -> Result<()> {
         ("jsonl", "audit-exporter"),
         ("rationality", "risk-calculator"),
         ("repetitive-errors", "pattern"),
+        ("resource-throttling", "intervention"),
         ("risk", "risk-calculator"),
         ("rules", "risk-calculator"),
         ("scope-creep", "pattern"),

@@ -78,6 +78,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
     guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
+    guest("resource-throttling", "portcullis-builtin-resource-throttling", Kind::Intervention),
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
     guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
     guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),

@@ -23,6 +23,7 @@ fn every_plugin_is_there() {
         ("jsonl", Kind::AuditExporter),
         ("rationality", Kind::RiskCalculator),
         ("repetitive-errors", Kind::Pattern),
+        ("resource-throttling", Kind::Intervention),
         ("risk", Kind::RiskCalculator),
         ("rules", Kind::RiskCalculator),
         ("scope-creep", Kind::Pattern),
@@ -31,7 +32,7 @@ fn every_plugin_is_there() {
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 12);
+    assert_eq!(ALL.len(), 13);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
