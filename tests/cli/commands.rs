@@ -258,6 +258,7 @@ fn explain() -> Result<()> {
 fn plugins() -> Result<()> {
     let site = Site::new("plugins")?;
     let builtin = [
+        ("checkpoint-rollback", "intervention"),
         ("context-reinforcement", "intervention"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),

@@ -71,6 +71,7 @@ const fn guest(name: &'static str, package: &'static str, kind: Kind) -> Guest {
 
 /// Every builtin plugin.
 pub(crate) const GUESTS: &[Guest] = &[
+    guest("checkpoint-rollback", "portcullis-builtin-checkpoint-rollback", Kind::Intervention),
     guest("context-reinforcement", "portcullis-builtin-context-reinforcement", Kind::Intervention),
     guest("csv", "portcullis-builtin-csv", Kind::AuditExporter),
     guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),

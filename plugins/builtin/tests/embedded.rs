@@ -16,6 +16,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 #[test]
 fn every_plugin_is_there() {
     for (name, kind) in [
+        ("checkpoint-rollback", Kind::Intervention),
         ("context-reinforcement", Kind::Intervention),
         ("csv", Kind::AuditExporter),
         ("custom-rules", Kind::RiskCalculator),
@@ -32,7 +33,7 @@ fn every_plugin_is_there() {
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 13);
+    assert_eq!(ALL.len(), 14);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));

@@ -3,8 +3,8 @@
 //! Each kind of issue has its lines, for all of them come the common ones. A line that names a detail
 //! falls away where the issue does not hold it.
 
-use crate::{items, newest};
-use portcullis_builtin_judging::advice::look_at;
+use crate::items;
+use portcullis_builtin_judging::advice::{SINCE, look_at};
 use portcullis_plugin::intervention::{Issue, Situation};
 use portcullis_plugin::template::Values;
 use portcullis_plugin::types::Error;
@@ -74,17 +74,15 @@ const OTHER: Advice = Advice {
     configuration: "If `{issue}` was wrong here, change its threshold.",
 };
 
-const COMMON_NOW: &str = "Read what was done since step {first_step}: {newest}\nLook over the files that were changed ({files} in this session) before you keep them.\nSee the whole record: `portcullis audit show`";
 const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis checkpoint restore {checkpoint}`";
 
 /// What to do now.
 pub(crate) fn immediate(issue: &Issue, situation: &Situation, values: &Values) -> Result<Vec<String>, Error> {
     let mut values = values.clone();
     let safe = situation.checkpoints.iter().find(|checkpoint| checkpoint.unsafe_because.is_none() && checkpoint.step <= issue.first_step);
-    values.set("newest", newest(situation).as_deref());
     values.set("checkpoint", safe.map(|checkpoint| checkpoint.id.as_str()));
     values.set("checkpoint_step", safe.map(|checkpoint| checkpoint.step.to_string()).as_deref());
-    items("immediate", &format!("{}\n{COMMON_NOW}\n{COMMON_BACK}", look_at(issue)), &values)
+    items("immediate", &format!("{}\n{SINCE}\n{COMMON_BACK}", look_at(issue)), &values)
 }
 
 /// What to do against the next time.

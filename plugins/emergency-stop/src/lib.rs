@@ -14,7 +14,7 @@ mod cause;
 use portcullis_plugin::intervention::{
     Context, Descriptor, Error, Intervention, Issue, Reads, Response, Setting, Settings, Situation, Spec, Stop, StopReport,
 };
-use portcullis_plugin::template::{Values, Wording, fill, list};
+use portcullis_plugin::template::{Values, Wording, fill};
 use portcullis_plugin::text::cut;
 
 /// The host's limit for one text, in bytes.
@@ -90,11 +90,6 @@ fn so_far(situation: &Situation) -> Option<String> {
 /// Texts of which each line is one item.
 fn items(name: &str, template: &str, values: &Values) -> Result<Vec<String>, Error> {
     Ok(fill(name, template, values)?.lines().map(|line| cut(line, TEXT)).collect())
-}
-
-/// The newest actions, newest first.
-fn newest(situation: &Situation) -> Option<String> {
-    list(situation.recent.iter().rev().map(String::as_str))
 }
 
 #[cfg(test)]

@@ -29,6 +29,12 @@ const LOOK_AT: &[(&str, &str)] = &[
 
 const OTHER: &str = "Check what it names: {evidence.path}";
 
+/// What to look at whatever the issue.
+pub const SINCE: &str = "\
+Read what was done since step {first_step}: {recent}
+Look over the files that were changed ({files} in this session) before you keep them.
+See the whole record: `portcullis audit show`";
+
 /// A template, a step in each line.
 #[must_use]
 pub fn look_at(issue: &Issue) -> &'static str {

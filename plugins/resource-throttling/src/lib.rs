@@ -46,7 +46,8 @@ impl Intervention for ResourceThrottling {
             let ratio = grown.iter().find(|growth| growth.quantity == *quantity);
             values.set(&format!("growth.{name}"), ratio.map(growth::Growth::told).as_deref());
         }
-        let text = wording::whole(&settings, issue, situation, values, !changes.is_empty())?;
+        let notice = if changes.is_empty() { "unchanged" } else { "notice" };
+        let text = wording::THROTTLING.parts(&settings, &[&issue.name, notice, "efficiency"], situation, values)?;
         let mut guidance = Guidance::saying(wording::THROTTLING.headed(issue, context, &text));
         guidance.limits = changes.into_iter().map(|change| change.limit).collect();
         Ok(guidance.into())

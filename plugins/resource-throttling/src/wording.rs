@@ -5,8 +5,8 @@
 //! Beside the placeholders of `portcullis_plugin::template` there are `{new.NAME}` (a limit's new value, its old one
 //! and what is used) and `{growth.NAME}` for each NAME below, and `{earlier}` from the second time on.
 
-use portcullis_plugin::intervention::{Error, Issue, Quantity, Settings, Situation};
-use portcullis_plugin::template::{Values, Wording};
+use portcullis_plugin::intervention::Quantity;
+use portcullis_plugin::template::Wording;
 
 /// What is limited, by the name in placeholders.
 pub(crate) const NAMES: &[(Quantity, &str)] = &[
@@ -37,14 +37,6 @@ pub(crate) const THROTTLING: Wording = Wording {
         "growth.batch_size",
     ],
 };
-
-/// All three parts.
-pub(crate) fn whole(settings: &Settings, issue: &Issue, situation: &Situation, values: Values, tighter: bool) -> Result<String, Error> {
-    let notice = if tighter { "notice" } else { "unchanged" };
-    let parts = [issue.name.as_str(), notice, "efficiency"];
-    let texts: Result<Vec<String>, Error> = parts.iter().map(|name| THROTTLING.text(settings, name, situation, values.clone())).collect();
-    Ok(texts?.join("\n"))
-}
 
 const TEXTS: &[(&str, &str)] = &[
     (

@@ -113,6 +113,15 @@ impl Wording {
         fill("default", self.default, &values)
     }
 
+    /// Texts of several names, one below the other.
+    ///
+    /// # Errors
+    /// As for [`Wording::message`].
+    pub fn parts(&self, settings: &Settings, names: &[&str], situation: &Situation, values: Values) -> Result<String, Error> {
+        let texts: Result<Vec<String>, Error> = names.iter().map(|name| self.text(settings, name, situation, values.clone())).collect();
+        Ok(texts?.join("\n"))
+    }
+
     /// The operator's texts of one name, those of the settings first, each with the name that an error tells.
     fn theirs<'a>(&self, settings: &'a Settings, situation: &'a Situation, wanted: &str) -> Vec<(String, &'a str)> {
         let set = templates(settings).filter(|(name, _)| *name == wanted).map(|(name, text)| (format!("templates.{name}"), text));
