@@ -122,6 +122,27 @@ fn strength_says_how_much() {
 }
 
 #[test]
+fn what_the_issue_is_about_is_said_first() {
+    for (name, severity, expected) in [
+        ("loop", Severity::Low, &["constraints that matter now"][..]),
+        ("loop", Severity::Medium, &["constraints that matter now"]),
+        ("loop", Severity::High, &["original request", "constraints that matter now"]),
+        ("goal_drift", Severity::Low, &["original request", "constraints that matter now", "goals, the most important first"]),
+        ("resource_spiral", Severity::Medium, &["constraints that matter now", "boundaries"]),
+        (
+            "scope_creep",
+            Severity::Medium,
+            &["original request", "constraints that matter now", "goals, the most important first", "boundaries"],
+        ),
+        ("a_custom_pattern", Severity::Medium, &[]),
+    ] {
+        let (_, facts) = answer(&[], &full(name, severity), &testing::situation(), &context()).unwrap();
+        let first: Vec<&str> = facts.iter().filter(|fact| fact.emphasised).map(|fact| fact.title.as_str()).collect();
+        assert_eq!(first, expected, "{name} {severity:?}");
+    }
+}
+
+#[test]
 fn goals_stand_by_priority() {
     let numbered = |count: usize| (0..count).fold(testing::context(), |context, number| context.goal(&format!("goal {number}")));
     for (context, original, goals) in [

@@ -105,6 +105,16 @@ fn each_limit_is_told_with_old_and_new() {
             &["Memory: ", "Tokens for", "Tokens (", "Time ("],
         ),
         (
+            bare("loop", Severity::High),
+            testing::context().limit(FileOperations, 100, 50).limit(Tokens, 100, 49).limit(Memory, 200, 100),
+            &[
+                "for a prompt: 50 (100 before, 50 used: nothing is left until the next prompt)",
+                "Tokens for a prompt: 50 (100 before, 49 used)",
+                "Memory: 100 bytes (200 bytes before, 100 bytes used)",
+            ],
+            &["Output ("],
+        ),
+        (
             growing(&["milliseconds x 1.3"]),
             testing::context().limit(Time, 1400, 0),
             &["Time for a prompt: 1190 ms (1400 ms before)", "Time (x 1.30)"],
