@@ -259,6 +259,8 @@ fn plugins() -> Result<()> {
     let site = Site::new("plugins")?;
     let builtin = [
         ("blocked-then-bypassed", "pattern"),
+        ("checkpoint-rollback", "intervention"),
+        ("context-reinforcement", "intervention"),
         ("csv", "audit-exporter"),
         ("emergency-stop", "intervention"),
         ("goal-drift", "pattern"),
@@ -269,6 +271,7 @@ fn plugins() -> Result<()> {
         ("rationality", "risk-calculator"),
         ("repetitive-errors", "pattern"),
         ("resource-spiral", "pattern"),
+        ("resource-throttling", "intervention"),
         ("risk", "risk-calculator"),
         ("rules", "risk-calculator"),
         ("scope-creep", "pattern"),

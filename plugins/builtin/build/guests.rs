@@ -72,6 +72,8 @@ const fn guest(name: &'static str, package: &'static str, kind: Kind) -> Guest {
 /// Every builtin plugin.
 pub(crate) const GUESTS: &[Guest] = &[
     guest("blocked-then-bypassed", "portcullis-builtin-blocked-then-bypassed", Kind::Pattern),
+    guest("checkpoint-rollback", "portcullis-builtin-checkpoint-rollback", Kind::Intervention),
+    guest("context-reinforcement", "portcullis-builtin-context-reinforcement", Kind::Intervention),
     guest("csv", "portcullis-builtin-csv", Kind::AuditExporter),
     guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
     guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
@@ -83,6 +85,7 @@ pub(crate) const GUESTS: &[Guest] = &[
     guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
     guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
     guest("resource-spiral", "portcullis-builtin-resource-spiral", Kind::Pattern),
+    guest("resource-throttling", "portcullis-builtin-resource-throttling", Kind::Intervention),
     guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
     guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
     guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),

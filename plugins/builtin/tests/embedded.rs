@@ -17,6 +17,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 fn every_plugin_is_there() {
     for (name, kind) in [
         ("blocked-then-bypassed", Kind::Pattern),
+        ("checkpoint-rollback", Kind::Intervention),
+        ("context-reinforcement", Kind::Intervention),
         ("csv", Kind::AuditExporter),
         ("custom-rules", Kind::RiskCalculator),
         ("emergency-stop", Kind::Intervention),
@@ -28,6 +30,7 @@ fn every_plugin_is_there() {
         ("rationality", Kind::RiskCalculator),
         ("repetitive-errors", Kind::Pattern),
         ("resource-spiral", Kind::Pattern),
+        ("resource-throttling", Kind::Intervention),
         ("risk", Kind::RiskCalculator),
         ("rules", Kind::RiskCalculator),
         ("scope-creep", Kind::Pattern),
@@ -37,7 +40,7 @@ fn every_plugin_is_there() {
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 18);
+    assert_eq!(ALL.len(), 21);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is no plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));

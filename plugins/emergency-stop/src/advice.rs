@@ -3,14 +3,14 @@
 //! Each kind of issue has its lines, for all of them come the common ones. A line that names a detail
 //! falls away where the issue does not hold it.
 
-use crate::{items, newest};
+use crate::items;
+use portcullis_builtin_judging::advice::{SINCE, look_at};
 use portcullis_plugin::intervention::{Issue, Situation};
 use portcullis_plugin::template::Values;
 use portcullis_plugin::types::Error;
 
 struct Advice {
     issue: &'static str,
-    immediate: &'static str,
     preventive: &'static str,
     configuration: &'static str,
 }
@@ -18,61 +18,51 @@ struct Advice {
 const ADVICE: &[Advice] = &[
     Advice {
         issue: "repetitive_errors",
-        immediate: "Find out why it fails: `{error}`\nTry the command yourself: `{command}`",
         preventive: "Give the agent the facts that it lacked (versions, paths, how to run the tests) in the project's instructions.",
         configuration: "Lower the sensitivity of `repetitive_errors` if it was right to try so often; raise it to be told earlier.",
     },
     Advice {
         issue: "scope_creep",
-        immediate: "Check what was touched outside: {evidence.path}\nUndo what should not be there.",
         preventive: "Say in the request which folders belong to the task.",
         configuration: "If those places belong to the work, add them to the expected scope; if not, keep them out of it.",
     },
     Advice {
         issue: "resource_spiral",
-        immediate: "Look for programs that still run and for files that were left behind.\nGrowth: {evidence.growth}",
         preventive: "Split the task, and ask for a small sample before the whole.",
         configuration: "Set lower limits for file operations, tokens and time.",
     },
     Advice {
         issue: "goal_drift",
-        immediate: "Compare what was done with what was asked: {request}",
         preventive: "State one goal in a request, and what is not part of it.",
         configuration: "Raise the sensitivity of `goal_drift` to be told earlier.",
     },
     Advice {
         issue: "hallucination",
-        immediate: "Check what was built on things that do not exist: {evidence.path}",
         preventive: "Name the real files, commands and versions in the project's instructions.",
         configuration: "Raise the sensitivity of `hallucination` to be told earlier.",
     },
     Advice {
         issue: "loop",
-        immediate: "See whether something that the agent waited for is stuck: {evidence.command}",
         preventive: "Tell the agent when to give up and what to report then.",
         configuration: "Raise the sensitivity of `loop` to be told earlier.",
     },
     Advice {
         issue: "blocked_then_bypassed",
-        immediate: "Check whether one of the attempts got through: {evidence.command}\nDecide whether what it wanted may be done: {evidence.path}",
         preventive: "Where the task needs it, do it yourself or allow this one action beforehand.",
         configuration: "If the refusal was wrong, change the rule that refused; do not switch this pattern off.",
     },
     Advice {
         issue: "secret_egress",
-        immediate: "Replace the secret now, whether or not it is certain that it left: {evidence.path}\nAsk who runs the receiving end to delete it: {evidence.host}\nLook for uses of the old secret since step {first_step}.",
         preventive: "Keep secrets out of the agent's reach: in a vault or in variables that only the program gets.",
         configuration: "Allow network requests to the hosts that the work needs, and to no others.",
     },
     Advice {
         issue: "instruction_injection",
-        immediate: "Treat everything after step {first_step} as done on somebody else's behalf, and check it.\nRemove or report the text that gave the instructions: {evidence.path}\nIt came from: {evidence.host}",
         preventive: "Let the agent read pages and files of strangers in a session of its own, with nothing worth taking.",
         configuration: "Ask before network requests and writes in sessions that read from outside.",
     },
     Advice {
         issue: "rule:*",
-        immediate: "Check that nothing of it was carried out: `{command}`\nCheck: {evidence.path}",
         preventive: "Say in the project's instructions what `{rule}` forbids and what to do instead.\nInstead of it: {evidence.alternative}",
         configuration: "If `{rule}` was wrong here, change its threshold or its list of exceptions; do not switch it off.",
     },
@@ -80,22 +70,19 @@ const ADVICE: &[Advice] = &[
 
 const OTHER: Advice = Advice {
     issue: "default",
-    immediate: "Check what it names: {evidence.path}",
     preventive: "Say in the project's instructions what to do where `{issue}` comes up.",
     configuration: "If `{issue}` was wrong here, change its threshold.",
 };
 
-const COMMON_NOW: &str = "Read what was done since step {first_step}: {newest}\nLook over the files that were changed ({files} in this session) before you keep them.\nSee the whole record: `portcullis audit show`";
 const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis checkpoint restore {checkpoint}`";
 
 /// What to do now.
 pub(crate) fn immediate(issue: &Issue, situation: &Situation, values: &Values) -> Result<Vec<String>, Error> {
     let mut values = values.clone();
     let safe = situation.checkpoints.iter().find(|checkpoint| checkpoint.unsafe_because.is_none() && checkpoint.step <= issue.first_step);
-    values.set("newest", newest(situation).as_deref());
     values.set("checkpoint", safe.map(|checkpoint| checkpoint.id.as_str()));
     values.set("checkpoint_step", safe.map(|checkpoint| checkpoint.step.to_string()).as_deref());
-    items("immediate", &format!("{}\n{COMMON_NOW}\n{COMMON_BACK}", of(issue).immediate), &values)
+    items("immediate", &format!("{}\n{SINCE}\n{COMMON_BACK}", look_at(issue)), &values)
 }
 
 /// What to do against the next time.
@@ -109,6 +96,5 @@ pub(crate) fn configuration(issue: &Issue, values: &Values) -> Result<Vec<String
 }
 
 fn of(issue: &Issue) -> &'static Advice {
-    let name = if issue.rule().is_some() { "rule:*" } else { &issue.name };
-    ADVICE.iter().find(|advice| advice.issue == name).unwrap_or(&OTHER)
+    ADVICE.iter().find(|advice| advice.issue == issue.family()).unwrap_or(&OTHER)
 }

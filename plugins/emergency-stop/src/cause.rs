@@ -2,7 +2,7 @@
 //! say contributed to it.
 
 use portcullis_plugin::intervention::{Context, Issue, PastIntervention, Situation};
-use portcullis_plugin::template::{Values, fill};
+use portcullis_plugin::template::{Values, fill, list, one_line};
 use portcullis_plugin::text::score;
 use portcullis_plugin::types::Error;
 
@@ -19,7 +19,7 @@ const ROOTS: &[(&str, &str)] = &[
     ("instruction_injection", "The agent followed instructions that came with a tool's result, not from the person."),
     ("rule:*", "The agent attempted what the rule `{rule}` forbids."),
 ];
-const OTHER: &str = "The check `{issue}` found the session in a state that it calls critical.";
+const OTHER: &str = "A check found the session in a state that it calls critical.\nThe check: `{issue}`";
 const DETAILS: &str = "
 What was seen: {summary}
 Paths: {evidence.path}
@@ -30,8 +30,7 @@ Growth: {evidence.growth}";
 
 /// The root cause in words, with every detail that the issue holds.
 pub(crate) fn root(issue: &Issue, values: &Values) -> Result<String, Error> {
-    let name = if issue.rule().is_some() { "rule:*" } else { &issue.name };
-    let text = ROOTS.iter().find(|(known, _)| *known == name).map_or(OTHER, |(_, text)| text);
+    let text = ROOTS.iter().find(|(known, _)| *known == issue.family()).map_or(OTHER, |(_, text)| text);
     fill("root cause", &format!("{text}{DETAILS}"), values)
 }
 
@@ -58,16 +57,19 @@ pub(crate) fn contributing(issue: &Issue, situation: &Situation, context: &Conte
 /// Interventions that helped little.
 fn in_vain(situation: &Situation) -> impl Iterator<Item = String> {
     let helped_little = |past: &&PastIntervention| matches!(past, PastIntervention { effectiveness: Some(..600), .. });
-    situation.past.iter().filter(helped_little).take(5).map(|past| {
+    situation.past.iter().filter(helped_little).take(5).filter_map(|past| {
         let effect = score(past.effectiveness.unwrap_or_default());
-        format!("`{}` at step {} for `{}` helped little (effectiveness {effect})", past.kind, past.step, past.issue)
+        let issue = list([past.issue.as_str()].into_iter())?;
+        Some(format!("`{}` at step {} for `{issue}` helped little (effectiveness {effect})", one_line(&past.kind), past.step))
     })
 }
 
 /// Limits of which nine tenths or more are used.
 fn used_up(context: &Context) -> impl Iterator<Item = String> {
     let tight = context.limits.iter().filter(|limit| limit.maximum > 0 && limit.used >= limit.maximum - limit.maximum / 10);
-    tight.take(5).map(|limit| format!("{}: {} of {} used", limit.quantity.as_str(), limit.used, limit.maximum))
+    tight.take(5).map(|limit| {
+        format!("{}: {} of {} used", limit.quantity.as_str(), limit.quantity.amount(limit.used), limit.quantity.amount(limit.maximum))
+    })
 }
 
 fn times(number: u64) -> String {

@@ -5,13 +5,16 @@
 //! is made from the issue, the session's totals and its newest actions; what is not known is left out,
 //! never invented. Saving the incident, telling people and offering ways back are the host's part.
 //!
-//! An operator's template replaces the message: `emergency_stop.ISSUE`, else `emergency_stop.default`.
+//! An operator's template replaces the message: `templates.ISSUE` among the settings, or `emergency_stop.ISSUE`
+//! among the host's templates.
 
 mod advice;
 mod cause;
 
-use portcullis_plugin::intervention::{Context, Descriptor, Error, Intervention, Issue, Reads, Response, Situation, Stop, StopReport};
-use portcullis_plugin::template::{Values, fill, list};
+use portcullis_plugin::intervention::{
+    Context, Descriptor, Error, Intervention, Issue, Reads, Response, Setting, Settings, Situation, Spec, Stop, StopReport,
+};
+use portcullis_plugin::template::{Values, Wording, fill};
 use portcullis_plugin::text::cut;
 
 /// The host's limit for one text, in bytes.
@@ -19,7 +22,6 @@ const TEXT: usize = 4096;
 
 /// The message's wording; a line that names something absent falls away.
 const MESSAGE: &str = "\
-[portcullis emergency_stop | {issue} | {time}]
 This session was stopped, and nothing more will run in it.
 Why: {summary}
 Severity {severity}, confidence {confidence}; it began at step {first_step} and was stopped at step {step}.
@@ -30,6 +32,10 @@ So far: {so_far}.
 The newest actions: {recent}
 Agent: do not try to go on in another way. Tell the person what you were doing and what is unfinished.";
 
+const WORDING: Wording = Wording { kind: "emergency_stop", prefix: "emergency_stop.", texts: &[], default: MESSAGE, extra: &["so_far"] };
+
+const SPECS: &[Spec] = &[Wording::SETTING];
+
 /// The intervention.
 #[derive(Debug)]
 pub struct EmergencyStop;
@@ -37,9 +43,15 @@ pub struct EmergencyStop;
 impl Intervention for EmergencyStop {
     const DESCRIPTOR: Descriptor =
         Descriptor::new("emergency-stop", env!("CARGO_PKG_VERSION"), "Ends the session with a report for the person.")
-            .reads(&[Reads::Issue, Reads::Context]);
+            .reads(&[Reads::Issue, Reads::Context])
+            .settings(SPECS);
 
-    fn intervene(_: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        WORDING.prepare(SPECS, settings)
+    }
+
+    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+        let settings = Settings::read(prepared)?;
         let mut values = Values::of(issue, situation, context);
         values.set("so_far", so_far(situation).as_deref());
         let report = StopReport {
@@ -49,23 +61,11 @@ impl Intervention for EmergencyStop {
             preventive: advice::preventive(issue, &values)?,
             configuration: advice::configuration(issue, &values)?,
         };
-        Ok(Stop { message: cut(&message(issue, situation, &values)?, TEXT), report }.into())
+        Ok(Stop { message: WORDING.message(&settings, issue, situation, context, values)?, report }.into())
     }
 }
 
 portcullis_plugin::export!(intervention: EmergencyStop);
-
-fn message(issue: &Issue, situation: &Situation, values: &Values) -> Result<String, Error> {
-    let wanted = [format!("emergency_stop.{}", issue.name), "emergency_stop.default".to_owned()];
-    let theirs = wanted.iter().find_map(|wanted| situation.templates.iter().find(|(name, _)| name == wanted));
-    if let Some((name, template)) = theirs {
-        let text = fill(name, template, values)?;
-        if !text.is_empty() {
-            return Ok(text);
-        }
-    }
-    fill("emergency stop", MESSAGE, values)
-}
 
 /// What the session has done and used.
 fn so_far(situation: &Situation) -> Option<String> {
@@ -90,11 +90,6 @@ fn so_far(situation: &Situation) -> Option<String> {
 /// Texts of which each line is one item.
 fn items(name: &str, template: &str, values: &Values) -> Result<Vec<String>, Error> {
     Ok(fill(name, template, values)?.lines().map(|line| cut(line, TEXT)).collect())
-}
-
-/// The newest actions, newest first.
-fn newest(situation: &Situation) -> Option<String> {
-    list(situation.recent.iter().rev().map(String::as_str))
 }
 
 #[cfg(test)]

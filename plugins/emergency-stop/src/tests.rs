@@ -1,6 +1,7 @@
 //! What the person and the agent are told at the end.
 
 use super::*;
+use portcullis_builtin_judging::random::{Dice, hole};
 use portcullis_plugin::intervention::{Checkpoint, PastIntervention, Severity};
 use portcullis_plugin::testing::{self, BuildContext, BuildIssue};
 use portcullis_plugin::types::Quantity;
@@ -176,10 +177,44 @@ fn the_operators_words_come_first() {
     ] {
         let mut situation = busy();
         situation.templates = templates.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        match (EmergencyStop::intervene(&[], &bare("loop"), &situation, &testing::context()), expected) {
-            (Ok(Response::Stop(stop)), Ok(part)) => assert!(stop.message.contains(part), "{}", stop.message),
+        let prepared = EmergencyStop::prepare(&[]).unwrap();
+        match (EmergencyStop::intervene(&prepared, &bare("loop"), &situation, &testing::context()), expected) {
+            (Ok(Response::Stop(stop)), Ok(part)) => {
+                assert!(
+                    stop.message.starts_with("[portcullis emergency_stop | loop | 2026-") && stop.message.contains(part),
+                    "{}",
+                    stop.message
+                );
+            }
             (Err(error), Err(expected)) => assert_eq!(error.message(), expected),
             (answer, expected) => panic!("{answer:?} for {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn settings_are_checked() {
+    let misspelt = EmergencyStop::prepare(&[Setting::new("templates.loop", "{so_fr}")]).unwrap_err();
+    assert_eq!(misspelt.message(), "setting `templates.loop`: line 1: unknown placeholder `{so_fr}`; did you mean `{so_far}`?");
+    let prepared = EmergencyStop::prepare(&[Setting::new("templates.default", "over: {summary}")]).unwrap();
+    let Ok(Response::Stop(stop)) = EmergencyStop::intervene(&prepared, &bare("loop"), &busy(), &testing::context()) else {
+        panic!("no stop")
+    };
+    assert!(stop.message.ends_with("over: a summary of it"), "{}", stop.message);
+    for foreign in [&[][..], &[9], &[1, 255]] {
+        let answer = EmergencyStop::intervene(foreign, &bare("loop"), &busy(), &testing::context());
+        assert!(matches!(answer, Err(Error::InvalidInput(_))), "{answer:?}");
+    }
+}
+
+#[test]
+fn any_issue_gets_whole_texts() {
+    for seed in 0..1000 {
+        let mut dice = Dice::new(seed);
+        let stop = stop(&dice.issue(), &dice.situation(), &dice.context());
+        let texts = lists(&stop.report).into_iter().flatten().chain(&stop.report.contributing_factors);
+        for text in texts.chain([&stop.message, &stop.report.root_cause]) {
+            assert_eq!(hole(text), None, "seed {seed}:\n{text}");
         }
     }
 }

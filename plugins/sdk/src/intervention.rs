@@ -65,6 +65,13 @@ impl Guidance {
         self
     }
 
+    /// The same, said first and plainly.
+    #[must_use]
+    pub fn emphasising(mut self, title: &str, text: impl Into<String>) -> Self {
+        self.background.push(Background { title: title.into(), text: text.into(), emphasised: true });
+        self
+    }
+
     /// Adds a limit; the host refuses one that is looser than what is in force.
     #[must_use]
     pub fn limiting(mut self, limit: Limit) -> Self {
@@ -102,11 +109,26 @@ impl Issue {
     pub fn rule(&self) -> Option<&str> {
         self.name.strip_prefix("rule:")
     }
+
+    /// The name under which texts for it stand: its own, or `rule:*` for every rule's objection.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        if self.rule().is_some() { "rule:*" } else { &self.name }
+    }
 }
 
 impl Situation {
-    /// Earlier interventions of one kind for one issue.
+    /// Earlier interventions of one kind for one issue, newest first.
     pub fn past_of<'a>(&'a self, kind: &'a str, issue: &'a str) -> impl Iterator<Item = &'a PastIntervention> {
-        self.past.iter().filter(move |past| past.kind == kind && past.issue == issue)
+        self.past.iter().filter(move |past| past.is(kind) && past.issue == issue)
+    }
+}
+
+impl PastIntervention {
+    /// It is of that kind. Kinds are named with hyphens, as plugins are, or with underscores, as types are.
+    #[must_use]
+    pub fn is(&self, kind: &str) -> bool {
+        let plain = |byte: u8| if byte == b'_' { b'-' } else { byte };
+        self.kind.bytes().map(plain).eq(kind.bytes().map(plain))
     }
 }

@@ -18,6 +18,10 @@
 //! | `{recent}` | the newest actions |
 //! | `{files}`, `{failed}`, `{blocked}`, `{steps}`, `{tokens}` | totals of the session, where they are not 0 |
 
+mod wording;
+
+pub use wording::Wording;
+
 use crate::intervention::{Issue, Situation};
 use crate::settings::nearest;
 use crate::text::{cut, rfc3339, score};
@@ -51,11 +55,52 @@ impl Values {
         values
     }
 
+    /// The names that are known whatever the issue, all of them absent.
+    fn names() -> Self {
+        let mut values = Self::default();
+        values.know(&[
+            "issue",
+            "rule",
+            "severity",
+            "confidence",
+            "impact",
+            "summary",
+            "time",
+            "step",
+            "first_step",
+            "request",
+            "earlier_request",
+            "folders",
+            "limits",
+            "recent",
+            "recurrences",
+            "steps",
+            "files",
+            "failed",
+            "blocked",
+            "tokens",
+            "path",
+            "command",
+            "host",
+            "error",
+        ]);
+        values
+    }
+
     /// Adds or replaces a value; none, or one without a visible character, is known but absent.
     pub fn set(&mut self, name: &str, value: Option<&str>) {
         let value = value.map(one_line).filter(|value| !value.is_empty());
         self.0.retain(|(known, _)| known != name);
         self.0.push((name.into(), value));
+    }
+
+    /// Makes names known that have no value yet; they are absent.
+    fn know(&mut self, names: &[&str]) {
+        for name in names {
+            if self.get(name).is_none() {
+                self.set(name, None);
+            }
+        }
     }
 
     fn count(&mut self, name: &str, count: u64) {
@@ -81,7 +126,7 @@ impl Values {
 
     fn evidence(&mut self, issue: &Issue) {
         for kind in ["path", "command", "host", "error"] {
-            self.set(kind, issue.evidence_of(kind).find(|value| !one_line(value).is_empty()));
+            self.set(kind, issue.evidence_of(kind).find(|value| is_visible(value)));
         }
         let mut kinds: Vec<&str> = issue.evidence.iter().map(|evidence| evidence.kind.as_str()).collect();
         kinds.dedup();
@@ -116,11 +161,13 @@ impl Values {
 /// # Errors
 /// A placeholder is unknown, or a brace has no partner.
 pub fn fill(name: &str, template: &str, values: &Values) -> Result<String, Error> {
+    fill_lines(template, values).map_err(|reason| Error::failed(&format!("template `{name}`, {reason}")))
+}
+
+fn fill_lines(template: &str, values: &Values) -> Result<String, String> {
     let mut lines = Vec::new();
     for (number, line) in template.lines().enumerate() {
-        let filled =
-            fill_line(line, values).map_err(|reason| Error::failed(&format!("template `{name}`, line {}: {reason}", number + 1)))?;
-        lines.extend(filled);
+        lines.extend(fill_line(line, values).map_err(|reason| format!("line {}: {reason}", number + 1))?);
     }
     Ok(lines.join("\n").trim().to_owned())
 }
@@ -169,6 +216,15 @@ fn unknown(name: &str, values: &Values) -> String {
 /// A value as it may stand in a message: one line, no backquotes, bounded.
 #[must_use]
 pub fn one_line(value: &str) -> String {
+    line(value, VALUE)
+}
+
+/// The same, cut to `bytes`; empty where it holds nothing that can be seen.
+#[must_use]
+pub fn line(value: &str, bytes: usize) -> String {
+    if !is_visible(value) {
+        return String::new();
+    }
     let clean: String = value
         .chars()
         .map(|character| {
@@ -181,7 +237,33 @@ pub fn one_line(value: &str) -> String {
             }
         })
         .collect();
-    cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), VALUE)
+    cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), bytes)
+}
+
+/// How often something was done before, in words; none where it was not.
+///
+/// ```
+/// use portcullis_plugin::template::earlier;
+/// assert_eq!((earlier(0, "reminder"), earlier(1, "reminder")), (None, Some("one earlier reminder".into())));
+/// assert_eq!(earlier(3, "reminder").as_deref(), Some("3 earlier reminders"));
+/// ```
+#[must_use]
+pub fn earlier(count: usize, thing: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("one earlier {thing}")),
+        more => Some(format!("{more} earlier {thing}s")),
+    }
+}
+
+/// It holds something that can be seen: more than blanks and characters without a width.
+fn is_visible(value: &str) -> bool {
+    let hidden = |character: char| {
+        character.is_whitespace()
+            || character.is_control()
+            || matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    !value.chars().all(hidden)
 }
 
 /// Values in a line, without repetitions; past a few it says how many more there are.
@@ -204,67 +286,8 @@ pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
 }
 
 fn limit(limit: &Limit) -> String {
-    format!("{} {} of {}", limit.quantity.as_str(), limit.used, limit.maximum)
+    format!("{} {} of {}", limit.quantity.as_str(), limit.quantity.amount(limit.used), limit.quantity.amount(limit.maximum))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{self, BuildContext, BuildIssue};
-    use crate::types::{Quantity, Severity};
-
-    fn values() -> Values {
-        let issue = testing::issue("rule:no_force", Severity::High, "a forced push")
-            .with("path", "/project/a.txt")
-            .with("path", "/project/b.txt")
-            .with("error", "no such\nfile `x`")
-            .with("growth", " \n");
-        let mut situation = testing::situation();
-        situation.recent = vec!["Bash: ls".into(), "Bash: git push -f".into()];
-        situation.totals.failed = 2;
-        let context = testing::context().goal("first").goal("second").limit(Quantity::FileOperations, 100, 40);
-        Values::of(&issue, &situation, &context)
-    }
-
-    #[test]
-    fn filled() {
-        for (template, expected) in [
-            ("{issue} {rule} {severity} {confidence} {impact}", "rule:no_force no_force high 0.80 0.50"),
-            ("{summary} {time} {step} {first_step}", "a forced push 2026-01-01T12:00:00.000Z 7 3"),
-            ("{request} / {earlier_request}", "second / first"),
-            ("{folders} | {limits} | {recent}", "/project | file-operations 40 of 100 | Bash: git push -f, Bash: ls"),
-            ("{path} | {evidence.path} | {error}", "/project/a.txt | /project/a.txt, /project/b.txt | no such file 'x'"),
-            ("{failed}", "2"),
-            ("kept\n{host}\n{evidence.growth} x\n{evidence.unheard}\n{blocked}\n{recurrences}\nkept", "kept\nkept"),
-            ("{host}", ""),
-            ("{{issue}} }}", "{issue} }"),
-            ("", ""),
-        ] {
-            assert_eq!(fill("t", template, &values()).unwrap(), expected, "{template}");
-        }
-    }
-
-    #[test]
-    fn refused() {
-        for (template, message) in [
-            ("ok\n{summry}", "template `t`, line 2: unknown placeholder `{summry}`; did you mean `{summary}`?"),
-            ("{", "template `t`, line 1: a `{` without its `}`; write `{{` for the brace itself"),
-            ("a } b", "template `t`, line 1: a `}` without its `{`; write `}}` for the brace itself"),
-            ("{host}{nothing like it}", "template `t`, line 1: unknown placeholder `{nothing like it}`; known are `issue`"),
-            ("{}", "template `t`, line 1: unknown placeholder `{}`; known are `issue`"),
-            ("{evidence.}", "template `t`, line 1: unknown placeholder `{evidence.}`"),
-        ] {
-            let error = fill("t", template, &values()).unwrap_err().message();
-            assert!(error.starts_with(message), "{error}");
-        }
-    }
-
-    #[test]
-    fn values_are_bounded() {
-        let long = "word ".repeat(500);
-        assert!(one_line(&long).len() <= VALUE);
-        let many: Vec<String> = (0..20).map(|number| format!("{number}{long}")).collect();
-        let text = list(many.iter().map(String::as_str)).unwrap();
-        assert!(text.ends_with(" and 15 more") && text.len() < VALUE, "{text}");
-    }
-}
+mod tests;

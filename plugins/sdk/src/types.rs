@@ -221,6 +221,18 @@ impl Quantity {
             Self::Other(name) => name,
         }
     }
+
+    /// An amount of it with its unit, for people: whole megabytes and seconds where there are any.
+    #[must_use]
+    pub fn amount(&self, amount: u64) -> String {
+        match self {
+            Self::Memory if amount >= 1 << 20 => format!("{} MB", amount >> 20),
+            Self::Memory => format!("{amount} bytes"),
+            Self::Time if amount >= 1000 => format!("{} s", amount / 1000),
+            Self::Time => format!("{amount} ms"),
+            _ => amount.to_string(),
+        }
+    }
 }
 
 macro_rules! named {
@@ -260,6 +272,23 @@ mod tests {
         }
         let operands: Vec<&str> = command.operands().map(|word| word.text.as_str()).collect();
         assert_eq!(operands, ["a", "-", "-b"]);
+    }
+
+    #[test]
+    fn amounts_have_units() {
+        use crate::types::Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
+        for (quantity, amount, text) in [
+            (FileOperations, 100, "100"),
+            (Memory, 512 << 20, "512 MB"),
+            (Memory, (1 << 20) - 1, "1048575 bytes"),
+            (Time, 299_999, "299 s"),
+            (Time, 999, "999 ms"),
+            (Tokens, 100_000, "100000"),
+            (BatchSize, 1, "1"),
+            (Other("doors".into()), 3, "3"),
+        ] {
+            assert_eq!(quantity.amount(amount), text);
+        }
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! with its fixed lines alone. Beside the placeholders of `portcullis_plugin::template` there are
 //! `{attempt}`, and `{earlier}` from the second correction on.
 
-/// The text for an issue; none where only the default fits.
-#[must_use]
-pub fn of(issue: &str) -> Option<&'static str> {
-    let name = if issue.starts_with("rule:") { "rule:*" } else { issue };
-    TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
+use portcullis_plugin::template::Wording;
+
+/// What is said, by issue.
+pub const CORRECTION: Wording =
+    Wording { kind: "soft_correction", prefix: "", texts: TEXTS, default: DEFAULT, extra: &["attempt", "earlier"] };
+
+/// The name of what is said when the corrections are used up.
+pub const LAST_WORD: &str = "last_word";
 
 /// Issue names and their texts.
 pub const TEXTS: &[(&str, &str)] = &[
@@ -91,6 +93,7 @@ It has gone on in spite of {earlier}.",
         "\
 What was refused is refused in every form, so please do not look for another way to do it.
 What was seen: {summary}
+It was refused as: `{evidence.refused}`
 The attempt: `{command}`
 What it was about: {evidence.path}
 - The refusal was a decision, not an accident of the tool that you used.
@@ -104,6 +107,7 @@ It was tried again in spite of {earlier}.",
 A secret was about to leave this machine, or may have left it already.
 What was seen: {summary}
 The secret was read from: {evidence.path}
+The secret: {evidence.secret}
 It would go to: {evidence.host}
 - Do not send, print, encode or store it anywhere, in any form.
 - If something was sent, tell the person now what and where, so that they can replace the secret.
@@ -135,6 +139,16 @@ What could be done instead: {evidence.alternative}
 - If there is none, tell the person what you need and why.
 It was broken again in spite of {earlier}.",
     ),
+    (
+        LAST_WORD,
+        "\
+A person should look at this now: it has gone on in spite of {earlier}.
+What was seen: {summary}
+It began at step {first_step}; this is step {step}.
+- Stop working on it. Do not try it again in any form.
+- Tell the person what you tried, what happened each time, and what you would need.
+- Wait for their answer.",
+    ),
 ];
 
 /// For any other issue.
@@ -146,12 +160,3 @@ You were asked to: {request}
 About: {evidence.path}
 - Say what you are trying to reach and what stands in the way before the next step.
 It has gone on in spite of {earlier}.";
-
-/// When the corrections are used up.
-pub const LAST_WORD: &str = "\
-A person should look at this now: it has gone on in spite of {earlier}.
-What was seen: {summary}
-It began at step {first_step}; this is step {step}.
-- Stop working on it. Do not try it again in any form.
-- Tell the person what you tried, what happened each time, and what you would need.
-- Wait for their answer.";

@@ -1,0 +1,64 @@
+//! The intervention `checkpoint-rollback`: back to the files as they were before it went wrong.
+//!
+//! It names the newest safe checkpoint from before the issue began, and says what happened, what went wrong and
+//! what to try; where none is safe, it makes a plan for a person. What makes a checkpoint safe stands in
+//! [`choice`]. Whether files are put back at once or a person does it, and putting them back, is for the host.
+
+mod choice;
+mod config;
+mod plan;
+mod wording;
+
+use choice::Choice;
+use portcullis_plugin::host;
+use portcullis_plugin::intervention::{
+    Context, Descriptor, Error, Guidance, Intervention, Issue, Reads, Response, Rollback, Setting, Settings, Situation,
+};
+use portcullis_plugin::template::{Values, earlier};
+
+/// The intervention.
+#[derive(Debug)]
+pub struct CheckpointRollback;
+
+impl Intervention for CheckpointRollback {
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "checkpoint-rollback",
+        env!("CARGO_PKG_VERSION"),
+        "Goes back to the files as they were before it went wrong, or plans how a person can.",
+    )
+    .reads(&[Reads::Issue, Reads::Context, Reads::History])
+    .settings(config::SPECS);
+
+    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
+        wording::ROLLBACK.prepare(config::SPECS, settings)
+    }
+
+    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+        let settings = Settings::read(prepared)?;
+        let config = config::Config::read(&settings)?;
+        let mut values = Values::of(issue, situation, context);
+        let given = situation.past_of("checkpoint-rollback", &issue.name).count();
+        values.set("earlier", earlier(given, "return").as_deref());
+        let message = |names: &[&str], values| {
+            let text = wording::ROLLBACK.parts(&settings, names, situation, values)?;
+            Ok::<_, Error>(wording::ROLLBACK.headed(issue, context, &text))
+        };
+        match choice::of(&config, issue, situation, context, &host::detail) {
+            Choice::Safe(checkpoint) => {
+                wording::describe(&mut values, checkpoint, situation);
+                let guidance = Guidance::saying(message(&["rollback", &issue.name, "conversation"], values)?);
+                Ok(Response::Rollback(Rollback { checkpoint: checkpoint.id.clone(), guidance }))
+            }
+            Choice::None(refused) => {
+                let steps = plan::steps(issue, &refused, &values)?;
+                values.set("none_safe", Some(&plan::none_safe(&refused)));
+                Ok(portcullis_plugin::intervention::Plan { reason: message(&["plan"], values)?, steps }.into())
+            }
+        }
+    }
+}
+
+portcullis_plugin::export!(intervention: CheckpointRollback);
+
+#[cfg(test)]
+mod tests;
