@@ -5,6 +5,8 @@
 
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
+#[path = "third_party/answers.rs"]
+mod answers;
 #[path = "third_party/breaker.rs"]
 mod breaker;
 mod common;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         trial("third party: hosts that are named are asked, no others, and none in a replay", web::asks),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
+        trial("third party: an intervention of somebody else's answers where it is named", answers::answers),
         trial("third party: one that keeps failing is held, tried again, left to a person", breaker::breaker),
         trial("third party: no fault of hooks that run at once is lost", breaker::parallel),
         trial("third party: a plugin that looks on is compared and does not count", shadow::looks_on),
@@ -310,6 +313,7 @@ fn build() -> Result<PathBuf> {
     for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain(spoken) {
         lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }
+    lay_guest(&scratch.path().join(answers::NAME), answers::NAME, answers::SOURCE, &sdk)?;
     lay_guest(&scratch.path().join("painter"), "painter", &voice::painter(), &sdk)?;
     let profile =
         "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";

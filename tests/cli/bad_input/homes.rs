@@ -166,10 +166,10 @@ fn full() -> Vec<Case> {
 
 const NAMESPACE: &[&str] = &["unshare", "--mount", "--map-root-user"];
 
-/// Puts the home into a file system of 8 MB and fills what is left of it.
+/// Puts the home into a file system of 32 MB and fills what is left of it.
 const FILL: &str = r#"
     cp -a "$PORTCULLIS_HOME" "$PORTCULLIS_HOME.copy" &&
-    mount -t tmpfs -o size=8m,mode=0700 none "$PORTCULLIS_HOME" &&
+    mount -t tmpfs -o size=32m,mode=0700 none "$PORTCULLIS_HOME" &&
     cp -a "$PORTCULLIS_HOME.copy/." "$PORTCULLIS_HOME" &&
     { cat /dev/zero >"$PORTCULLIS_HOME/filler" 2>/dev/null; exec "$0" hook claude; }
 "#;

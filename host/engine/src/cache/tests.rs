@@ -5,7 +5,7 @@ use crate::compile::{CompileEnd, CompileLimit, CompileLimits};
 #[test]
 fn a_failure_is_not_believed_for_ever() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = CodeCache::new(folder.path(), [7; 32]);
+    let cache = CodeCache::new(&folder.path().join("cache"), [7; 32]);
     let limits = CompileLimits { wall: Duration::from_secs(1), cpu_seconds: 1, memory_bytes: 1, output_bytes: 1 };
     let failed = Failed { end: CompileEnd::Limit(CompileLimit::Cpu(1)), limits };
     cache.keep_failed("digest", &failed);

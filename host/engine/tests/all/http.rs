@@ -45,7 +45,7 @@ fn granted(hosts: &[String]) -> Grants {
 
 /// An engine that keeps what it compiled in a folder of one test.
 fn engine(place: &TempDir) -> Engine {
-    Engine::new(Some(CodeCache::new(place.path(), [7; 32]))).unwrap()
+    Engine::new(Some(CodeCache::new(&place.path().join("cache"), [7; 32]))).unwrap()
 }
 
 fn of_guest(engine: &Engine, path: &Path, grants: Grants) -> PluginSet {

@@ -30,8 +30,11 @@ fn said(key: &'static Key) -> BoxedStrategy<String> {
     if key.kind == Kind::Setting {
         return setting();
     }
-    let name =
-        if key.path.starts_with("plugins.") { select(vec!["risk", "scope-creep", "emergency-stop", "mine"]) } else { select(vec!["loop"]) };
+    let name = match key.path {
+        "interventions.plugins.*" => select(vec!["soft_correction", "emergency_stop"]),
+        path if path.starts_with("plugins.") => select(vec!["risk", "scope-creep", "emergency-stop", "mine"]),
+        _ => select(vec!["loop"]),
+    };
     (name, value_of(key)).prop_map(|(name, value)| format!("{} = {}", key.path.replace('*', name), toml_text(&value))).boxed()
 }
 

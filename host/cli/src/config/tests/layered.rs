@@ -252,6 +252,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         let of = |config: &Config| config.plugins.get(name).cloned().unwrap_or_default();
         of(with).on_fault == of(without).on_fault
             && of(with).shadow == of(without).shadow
+            && of(with).grants == of(without).grants
             && (name == "rules" || of(with).settings == of(without).settings)
     };
     let checks = [
@@ -275,6 +276,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("interventions", others(&a.interventions) == others(&b.interventions)),
         ("mask", b.personal_data.iter().all(|kind| a.personal_data.contains(kind))),
         ("audit", with.audit == without.audit),
+        ("breaker", with.breaker == without.breaker),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),

@@ -1,6 +1,7 @@
 //! The table of keys against the core and against the documentation.
 
 use crate::config::keys::{Found, KEYS, Key, Kind, find, named};
+use crate::config::plugins::declared;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene;
 use portcullis_core::policy::{Detail, Mode, Strategy};
@@ -75,6 +76,23 @@ fn the_documentation_has_every_key_as_it_is() {
     let page = rows(include_str!("../../../../docs/configuration.md"), "\n## Keys\n", "\n## ");
     assert_eq!(readme, short, "README.md should have:\n{}", short.join("\n"));
     assert_eq!(page, long, "host/docs/configuration.md should have:\n{}", long.join("\n"));
+}
+
+#[test]
+fn the_documentation_has_every_setting_of_a_builtin_plugin() {
+    let page = include_str!("../../../../docs/configuration.md");
+    let mut lacking = Vec::new();
+    for builtin in portcullis_builtin::ALL {
+        let begin = format!("\n## {}\n", builtin.name);
+        let section = page.split_once(&begin).and_then(|(_, rest)| rest.split("\n## ").next()).unwrap_or_default();
+        for setting in declared(builtin.name).unwrap_or_default() {
+            let row = section.lines().find(|line| line.starts_with(&format!("| `{}` |", setting.key)));
+            if row.is_none_or(|row| !row.contains(&setting.description)) {
+                lacking.push(format!("{}: `{}`: {}", builtin.name, setting.key, setting.description));
+            }
+        }
+    }
+    assert_eq!(lacking, Vec::<String>::new(), "host/docs/configuration.md lacks these or says something else of them");
 }
 
 /// A key as people write of it.

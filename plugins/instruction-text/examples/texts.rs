@@ -2,8 +2,8 @@
 //! `{"id": "...", "text": "...", "label": "attack" or "benign"}`.
 //!
 //! ```sh
-//! cargo run --release -p portcullis-builtin-instruction-text --example measure -- FILE...
-//! cargo run --release -p portcullis-builtin-instruction-text --example measure -- --list FILE...
+//! cargo run --release -p portcullis-builtin-instruction-text --example texts -- FILE...
+//! cargo run --release -p portcullis-builtin-instruction-text --example texts -- --list FILE...
 //! ```
 //!
 //! With `--list` it names what was missed and what was flagged wrongly.
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     let list = files.iter().any(|argument| argument == "--list");
     files.retain(|argument| argument != "--list");
     if files.is_empty() {
-        println!("usage: measure [--list] FILE...");
+        println!("usage: texts [--list] FILE...");
         return ExitCode::from(2);
     }
     let mut all = Counts::default();
