@@ -12,7 +12,7 @@ pub(crate) const NAME: &str = "my-words";
 pub(crate) const SOURCE: &str = "use portcullis_plugin::intervention::*;\nstruct Guest;\nimpl Intervention for Guest {\n    \
      const DESCRIPTOR: Descriptor = Descriptor::new(\"my-words\", \"0.1.0\", \"A guest of the tests.\");\n    \
      fn intervene(_: &[u8], issue: &Issue, _: &Situation, _: &Context) -> Result<Response, Error> {\n        \
-         if issue.summary.contains(\"enough\") {\n            \
+         if issue.evidence.iter().any(|one| one.value.contains(\"enough\")) {\n            \
              return Ok(Stop { message: \"it was enough\".into(), report: StopReport { root_cause: String::new(), contributing_factors: vec![], \
              immediate: vec![], preventive: vec![], configuration: vec![] } }.into());\n        }\n        \
          Ok(Guidance::saying(format!(\"mind {}\", issue.name)).into())\n    }\n}\nportcullis_plugin::export!(intervention: Guest);\n";

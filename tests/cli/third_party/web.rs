@@ -46,13 +46,13 @@ pub(crate) fn asks() -> Result<()> {
     ensure!(seen.load(Ordering::Relaxed) == 0, "it was sent before anybody granted it");
 
     let settings = |url: &str| site.write("config.toml", format!("{grants}[plugins.{NAME}.settings]\nasks = \"GET {url}\"\n"));
-    settings(&format!("{host}/plain?token=secret"))?;
+    settings(&format!("{host}/plain?token=s3cr3t"))?;
     ask("3")?;
     let record = newest()?;
     ensure!(seen.load(Ordering::Relaxed) == 1, "it was not sent: {record}");
     ensure!(uses(&record) == json!([{ "grant": "hosts", "what": format!("GET {host}"), "count": 1, "bytes": 5 }]), "{record}");
     let explained = site.output(&["explain", record["id"].as_str().unwrap_or_default()])?;
-    ensure!(explained.contains(&format!("hosts: `GET {host}`")) && !explained.contains("secret"), "{explained}");
+    ensure!(explained.contains(&format!("hosts: `GET {host}`")) && !explained.contains("s3cr3t"), "{explained}");
     replayed(&site)?;
     ensure!(seen.load(Ordering::Relaxed) == 1, "a replay sent something");
 

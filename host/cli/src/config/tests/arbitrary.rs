@@ -96,8 +96,9 @@ fn setting() -> BoxedStrategy<String> {
         let declared = declared(builtin.name).unwrap_or_default();
         for setting in declared.into_iter().filter(|setting| builtin.name != "rules" || named(&format!("rules.{}", setting.key)).is_none())
         {
-            let path = format!("plugins.{}.settings.{}", builtin.name, setting.key);
-            let quoted = format!("plugins.{}.settings.\"{}\"", builtin.name, setting.key);
+            let key = setting.key.replace('*', "loop");
+            let path = format!("plugins.{}.settings.{key}", builtin.name);
+            let quoted = format!("plugins.{}.settings.\"{key}\"", builtin.name);
             let (least, most) = (setting.minimum.unwrap_or(0.0), setting.maximum.unwrap_or(1000.0));
             let value = match setting.kind {
                 Type::Text => "[a-z]{0,5}".prop_map(Value::Text).boxed(),
