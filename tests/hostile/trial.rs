@@ -160,8 +160,8 @@ pub fn asked(site: &Site, id: &str) -> Result<(Reply, Used)> {
 
 /// The record of the newest review.
 pub fn newest(site: &Site) -> Result<Value> {
-    let reviews = site.records()?.into_iter().filter(|record| record["kind"] == "review");
-    reviews.last().ok_or_else(|| anyhow!("there is no record of a review"))
+    let mut reviews = site.records()?.into_iter().filter(|record| record["kind"] == "review");
+    reviews.next_back().ok_or_else(|| anyhow!("there is no record of a review"))
 }
 
 /// What a benign guest's hook costs when its plugin is new: the most of a few.

@@ -167,8 +167,8 @@ fn the_agent_is_held_until_a_person_says_something() {
 
 #[test]
 fn a_session_of_the_layout_before_goes_on() {
-    let mut state = State::default();
-    state.session = Session { prompts: 3, roots: vec!["/p".into()], stopped: Some("why".into()), ..Session::default() };
+    let session = Session { prompts: 3, roots: vec!["/p".into()], stopped: Some("why".into()), ..Session::default() };
+    let state = State { session, ..State::default() };
     let (mut session, mut agent) = state.encode().unwrap();
     assert_eq!((session[0], agent[0]), (2, 2));
     // Layout 1 had no field at the end.

@@ -63,10 +63,13 @@ fn verdicts(world: &mut World, letters: &str) -> String {
     told
 }
 
+/// Limits that are set, calls, and what is made of each.
+type Case = (&'static [(Quantity, u64)], &'static str, &'static str);
+
 #[test]
 fn what_comes_after_is_held_to_them() {
     use Quantity::{FileOperations, Memory, Time};
-    let cases: [(&[(Quantity, u64)], &str, &str); 8] = [
+    let cases: [Case; 8] = [
         (&[], "wwwwwwrb", "........"),
         (&[(FileOperations, 5)], "wwwwwwr", "...!!X."),
         (&[(FileOperations, 5)], "wwWWWWb", "...!!X."),
@@ -104,10 +107,13 @@ fn facts(files: usize) -> Facts {
     }
 }
 
+/// A limit with what is used of it, the files of an action, and the rule, verdict and reason of an objection.
+type One = (Quantity, u64, u64, usize, Option<(&'static str, Verdict, &'static str)>);
+
 #[test]
 fn limits_one_by_one() {
     use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
-    let cases: [(Quantity, u64, u64, usize, Option<(&str, Verdict, &str)>); 12] = [
+    let cases: [One; 12] = [
         (FileOperations, 10, 9, 1, Some(("limit_file_operations", Verdict::Warn, "with this, 10 writes and deletions of 10"))),
         (FileOperations, 10, 9, 2, Some(("limit_file_operations", Verdict::Block, "this would make 11 writes and deletions of the 10"))),
         (FileOperations, 10, 6, 1, None),

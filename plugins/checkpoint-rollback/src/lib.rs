@@ -2,7 +2,7 @@
 //!
 //! It names the newest safe checkpoint from before the issue began, and says what happened, what went wrong and
 //! what to try; where none is safe, it makes a plan for a person. What makes a checkpoint safe stands in
-//! [`choice`]. Whether files are put back at once or a person does it, and putting them back, is for the host.
+//! `choice`. Whether files are put back at once or a person does it, and putting them back, is for the host.
 
 mod choice;
 mod config;

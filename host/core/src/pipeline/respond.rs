@@ -37,15 +37,13 @@ impl Run<'_, '_> {
         let mut faults = Vec::new();
         if let Some(decider) = policy.decider.as_deref().filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule()) {
             match self.ask(decider, due, &situation, context) {
-                Some(answer) => match &answer.result {
-                    Ok(response) if self.is_open(Kind::of(response)) => {
-                        let kind = Kind::of(response);
-                        return if kind.is_guidance() && due.quiet { () } else { self.carry_out(kind, answer, due, &situation, faults) };
-                    }
+                None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
+                Some(answer) => match answer.result.as_ref().map(Kind::of) {
+                    Ok(kind) if kind.is_guidance() && due.quiet => return,
+                    Ok(kind) if self.is_open(kind) => return self.carry_out(kind, answer, due, &situation, faults),
                     Ok(_) => {}
                     Err(fault) => faults.push(fault.clone()),
                 },
-                None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
             }
         }
         for kind in due.kind.and_milder() {
