@@ -212,6 +212,8 @@ pub fn becomes_a_pipe(site: &Site, attack: &Attack) -> Result<Used> {
 
 /// What ran is what was read, and what the record names: the one of both, or the other.
 pub fn is_swapped(site: &Site, attack: &Attack) -> Result<Used> {
+    // However often it fails in a row, it is to run.
+    site.write("config.toml", "breaker.faults = 0\n")?;
     let both = [from_text(BENIGN)?, from_text("loops")?];
     let mut digests = Vec::new();
     for bytes in &both {
