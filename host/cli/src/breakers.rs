@@ -7,7 +7,7 @@ use portcullis_core::action::Timestamp;
 use portcullis_core::breaker::{Breaker, BreakerPolicy, Change, Waits};
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_engine::{Asked, Hold};
+use portcullis_engine::{Asked, Description, Hold};
 use portcullis_store::{BreakerChange, Breakers};
 
 /// The subject of records that tell of a plugin that is held, and of its release.
@@ -31,6 +31,14 @@ pub struct Held {
     pub breaker: Breaker,
     /// What it waits for.
     pub waits: Waits,
+}
+
+impl Held {
+    /// The plugin is there, and its file is still the one that failed.
+    pub fn is_of(&self, description: &Description) -> bool {
+        let digest = description.inspection.as_ref().ok().map(|inspection| inspection.digest.as_str());
+        self.name == description.name && digest == Some(self.breaker.digest.as_str())
+    }
 }
 
 /// The plugins that are held at `now`, whatever their files are by now.

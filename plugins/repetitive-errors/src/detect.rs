@@ -2,6 +2,7 @@
 
 use crate::config::{Config, LEAST};
 use crate::memory::Memory;
+use portcullis_builtin_judging::steps::thousandths;
 use portcullis_builtin_judging::text::{evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, History, Severity, Status, Step};
@@ -71,8 +72,4 @@ fn share(config: &Config, steps: &[Step], times: &[&Step]) -> u32 {
 fn first_line(text: Option<&str>) -> String {
     text.and_then(|text| text.lines().find(|line| !line.trim().is_empty()))
         .map_or_else(|| "its text is not known".to_owned(), |line| named(line.trim()))
-}
-
-fn thousandths(value: u32) -> u16 {
-    u16::try_from(value).unwrap_or(1000)
 }

@@ -2,17 +2,15 @@
 
 use crate::config::Config;
 use crate::memory::{Told, to_bytes};
+use portcullis_builtin_judging::steps::{self, Detail, thousandths};
 use portcullis_builtin_judging::text::{evidence, listed};
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Effect, EffectKind, Evidence, History, Path, Scope, Severity, Status, Step, StepDetail};
+use portcullis_plugin::types::{Action, Effect, EffectKind, Evidence, History, Path, Scope, Severity, Step};
 
 /// Paths that stand as evidence, newest first.
 const SHOWN: usize = 8;
 /// Past steps that are looked up for them: the host answers 16 times.
 const LOOKED_UP: usize = 15;
-
-/// One past step in full.
-pub(crate) type Detail<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
 
 /// What this action's outcome adds.
 pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
@@ -48,7 +46,7 @@ struct Measured {
 
 /// The newest steps that ended, newest first. Refused ones never ran.
 fn recent<'a>(config: &Config, steps: &'a [Step]) -> Vec<&'a Step> {
-    steps.iter().rev().filter(|step| matches!(step.status, Status::Ok | Status::Failed)).take(config.window).collect()
+    steps::recent(steps, config.window).collect()
 }
 
 fn sums(steps: &[&Step]) -> (u32, u32) {
@@ -106,8 +104,4 @@ fn keep(found: &mut Vec<Evidence>, effects: &[Effect], paths: &[Path], step: u64
             found.push(one);
         }
     }
-}
-
-fn thousandths(value: u32) -> u16 {
-    u16::try_from(value).unwrap_or(1000)
 }

@@ -1,6 +1,7 @@
 //! What was told last: the plugin's own state.
 
-use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_builtin_judging::state;
+use portcullis_plugin::codec::Writer;
 use portcullis_plugin::types::Error;
 
 /// The layout of the bytes. Another one's are dropped: at worst the same thing is told once more.
@@ -14,12 +15,8 @@ pub(crate) type Told = Option<u32>;
 /// # Errors
 /// `invalid-input` for bytes that this layout cannot be.
 pub(crate) fn read(state: &[u8]) -> Result<Told, Error> {
-    let mut input = Reader::new(state);
-    let told = match input.byte() {
-        Some(LAYOUT) => input.number().filter(|share| *share <= 1001 && input.is_empty()),
-        None | Some(_) => return Ok(None),
-    };
-    let share = told.and_then(|share| u32::try_from(share).ok()).ok_or_else(|| Error::input("`state` is damaged: start a new session"))?;
+    let share = state::read(state, LAYOUT, |input| input.number().filter(|share| *share <= 1001))?;
+    let share = u32::try_from(share).unwrap_or(u32::MAX);
     Ok(share.checked_sub(1))
 }
 

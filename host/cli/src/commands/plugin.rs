@@ -70,8 +70,7 @@ fn list(as_json: bool) -> Result<u8> {
 
 /// What holds the plugin, if its file is still the one that failed.
 fn of<'a>(description: &Description, held: &'a [Held]) -> Option<&'a Held> {
-    let digest = description.inspection.as_ref().ok().map(|inspection| inspection.digest.as_str());
-    held.iter().find(|held| held.name == description.name && Some(held.breaker.digest.as_str()) == digest)
+    held.iter().find(|held| held.is_of(description))
 }
 
 fn description_line(description: &Description, held: Option<&Held>) -> String {

@@ -198,10 +198,7 @@ pub fn held(known: &Breakers, reviewer: &mut Reviewer, now: u64) -> Vec<Finding>
         return Vec::new();
     }
     let descriptions = reviewer.plugins.describe();
-    let is_there = |held: &Held| {
-        let digest = |description: &Description| description.inspection.as_ref().ok().map(|inspection| inspection.digest.clone());
-        descriptions.iter().any(|there| there.name == held.name && digest(there).as_deref() == Some(held.breaker.digest.as_str()))
-    };
+    let is_there = |held: &Held| descriptions.iter().any(|description| held.is_of(description));
     let tell = |held: Held| {
         let Held { name, breaker, waits } = held;
         let told = breaker.told();
