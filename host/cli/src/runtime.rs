@@ -215,7 +215,13 @@ pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
     let said = config.plugins.get(builtin.name);
     Entry {
         name: builtin.name.to_owned(),
-        source: Source::Builtin { name: builtin.name, kind: kind(builtin.kind), digest: builtin.digest, bytes: builtin.bytes },
+        source: Source::Builtin {
+            name: builtin.name,
+            kind: kind(builtin.kind),
+            waits_for_outcome: builtin.waits_for_outcome,
+            digest: builtin.digest,
+            bytes: builtin.bytes,
+        },
         settings: settings(said, builtin, config),
         handed: Vec::new(),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Block),

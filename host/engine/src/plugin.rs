@@ -37,6 +37,8 @@ pub enum Source {
         name: &'static str,
         /// Its kind.
         kind: Kind,
+        /// It looks at ended actions only; trusted, as `digest` is.
+        waits_for_outcome: bool,
         /// BLAKE3 of `bytes`, 64 hex digits; trusted, since it was compiled in with them.
         digest: &'static str,
         /// The component.
@@ -158,8 +160,12 @@ impl Slot {
         !is_file(&self.entry) || self.known(engine).as_ref().is_ok_and(|known| known.card.is_some())
     }
 
-    /// Its descriptor says that it looks at ended actions only.
+    /// It looks at ended actions only. Of a builtin plugin that is known without a look at the disk: before an
+    /// action most of them are not needed.
     pub(crate) fn waits_for_outcome(&mut self, engine: &Engine) -> bool {
+        if let Source::Builtin { waits_for_outcome, .. } = self.entry.source {
+            return waits_for_outcome;
+        }
         let Ok(known) = self.known(engine) else { return false };
         known.inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == OUTCOME))
     }

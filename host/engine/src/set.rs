@@ -177,8 +177,8 @@ impl PluginSet {
     /// Loads the plugins that a question about an action will need, on a thread of its own: the caller goes
     /// on, and whoever asks a plugin waits for the thread. `ended`: the action has ended.
     pub fn load_ahead(&mut self, ended: bool) {
-        let kind = if ended { Kind::Pattern } else { Kind::RiskCalculator };
-        self.slots.load_ahead(&self.engine, self.now_ms, kind, ended);
+        let kinds: &[Kind] = if ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
+        self.slots.load_ahead(&self.engine, self.now_ms, kinds, ended);
     }
 
     /// Asks the exporter of that name to write records; none when there is no such exporter.

@@ -1,6 +1,6 @@
 //! The plugins' slots: here, or with a thread that loads some of them ahead of the first question.
 //!
-//! A hook opens its journal and reads its shell text while its risk-calculators are mapped. Which thread
+//! A hook opens its journal and reads its shell text while the plugins that it will ask are mapped. Which thread
 //! loads a plugin changes nothing about the plugin.
 
 use crate::backstop::Part;
@@ -36,16 +36,19 @@ impl Slots {
         &mut self.here
     }
 
-    /// Loads the plugins of a kind on a thread of its own, but for files that must prepare themselves first;
+    /// Loads the plugins of these kinds on a thread of its own, but for files that must prepare themselves first;
     /// `ended` as in the question that will come.
-    pub(crate) fn load_ahead(&mut self, engine: &Engine, now_ms: u64, kind: Kind, ended: bool) {
+    pub(crate) fn load_ahead(&mut self, engine: &Engine, now_ms: u64, kinds: &'static [Kind], ended: bool) {
         let slots = Arc::new(Mutex::new(std::mem::take(self.all())));
         let (theirs, engine) = (Arc::clone(&slots), engine.clone());
         let load = move || {
             let mut slots = theirs.lock().unwrap_or_else(PoisonError::into_inner);
             for slot in slots.iter_mut() {
                 // Here no clock runs: a file whose code has something to do first waits for its turn.
-                if slot.is_at_rest(&engine) && slot.kind(&engine) == Some(kind) && (ended || !slot.waits_for_outcome(&engine)) {
+                if slot.is_at_rest(&engine)
+                    && slot.kind(&engine).is_some_and(|kind| kinds.contains(&kind))
+                    && (ended || !slot.waits_for_outcome(&engine))
+                {
                     drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
                 }
             }

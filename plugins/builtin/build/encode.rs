@@ -9,6 +9,9 @@ use wit_component::ComponentEncoder;
 /// The custom section that the guest SDK writes.
 const DESCRIPTOR: &str = "portcullis-descriptor";
 
+/// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
+const OUTCOME: &str = "outcome";
+
 /// Encodes a module as a component, with the descriptor at the component's top level.
 pub(crate) fn component(module: &[u8]) -> Result<Vec<u8>> {
     let (module, descriptor) = split(module)?;
@@ -29,6 +32,15 @@ pub(crate) fn descriptor(component: &[u8]) -> Result<String> {
         }
     }
     Ok(String::new())
+}
+
+/// Whether a descriptor says that its plugin looks at ended actions only.
+pub(crate) fn waits_for_outcome(descriptor: &str) -> Result<bool> {
+    if descriptor.is_empty() {
+        return Ok(false);
+    }
+    let said: serde_json::Value = serde_json::from_str(descriptor).context("its descriptor is no JSON")?;
+    Ok(said.get("reads").and_then(|reads| reads.as_array()).is_some_and(|reads| reads.iter().any(|what| what == OUTCOME)))
 }
 
 /// The module without its descriptor, and the descriptor.

@@ -16,11 +16,12 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
         write_file(&out.join(&file), bytes)?;
         let digest = blake3::hash(bytes).to_hex();
         let kind = guest.kind.variant();
+        let descriptor = encode::descriptor(bytes)?;
+        let waits = encode::waits_for_outcome(&descriptor)?;
         let literal = format!(
-            "Builtin {{ name: {:?}, kind: Kind::{kind}, digest: {:?}, descriptor: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }}",
+            "Builtin {{ name: {:?}, kind: Kind::{kind}, waits_for_outcome: {waits}, digest: {:?}, descriptor: {descriptor:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }}",
             guest.name,
             digest.as_str(),
-            encode::descriptor(bytes)?,
             format!("/{file}"),
         );
         if guest.kind == Kind::ShellReader {

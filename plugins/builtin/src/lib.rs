@@ -14,6 +14,9 @@ pub struct Builtin {
     pub name: &'static str,
     /// The world that it is for.
     pub kind: Kind,
+    /// Its descriptor says that it looks at ended actions only: known here, so that a hook before an action
+    /// need not look for it.
+    pub waits_for_outcome: bool,
     /// BLAKE3 of `bytes`, 64 hex digits.
     pub digest: &'static str,
     /// What the component says of itself: the JSON of its section `portcullis-descriptor`, here to be read

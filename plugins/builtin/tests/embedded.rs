@@ -56,6 +56,14 @@ fn descriptors_are_in_the_bytes() {
 }
 
 #[test]
+fn who_waits_for_the_outcome_is_what_the_descriptors_say() {
+    let waiting: Vec<_> = every().filter(|builtin| builtin.waits_for_outcome).map(|builtin| builtin.name).collect();
+    let told: Vec<_> = ALL.iter().filter(|builtin| builtin.descriptor.contains("\"outcome\"")).map(|builtin| builtin.name).collect();
+    assert_eq!(waiting, told);
+    assert_eq!(waiting, ["goal-drift", "hallucination", "loop", "repetitive-errors", "resource-spiral", "scope-creep"]);
+}
+
+#[test]
 fn digests_are_the_bytes() {
     for builtin in every() {
         assert_eq!(blake3::hash(builtin.bytes).to_hex().as_str(), builtin.digest, "{}", builtin.name);
