@@ -120,6 +120,9 @@ pub(crate) struct Told {
     /// Texts in it.
     #[serde(default)]
     pub(crate) has: Vec<String>,
+    /// Texts that are not in it.
+    #[serde(default)]
+    pub(crate) lacks: Vec<String>,
 }
 
 /// What one of our hooks answered.

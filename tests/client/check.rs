@@ -114,7 +114,10 @@ fn words(expect: &Expect, evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for told in &expect.told {
         match results.get(&told.call) {
-            Some(result) if result.error == told.error && all(&told.has, &result.text) => {}
+            Some(result)
+                if result.error == told.error
+                    && all(&told.has, &result.text)
+                    && !told.lacks.iter().any(|text| result.text.contains(text.as_str())) => {}
             Some(result) => wrong.push(format!("of `{}` the model was told (error: {}) {:?}", told.call, result.error, result.text)),
             None => wrong.push(format!("the model was told nothing of `{}`", told.call)),
         }

@@ -66,6 +66,7 @@ impl Shown {
             output: self.output,
             duration_ms: None,
             tokens: None,
+            shown: Value::Null,
         };
         MissedCall { id: self.id, tool: self.tool, input: self.input, agent, result: Some(result) }
     }

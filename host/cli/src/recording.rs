@@ -159,5 +159,5 @@ fn call(id: Option<String>, tool: &str, input: Map<String, Value>) -> Call {
 
 fn result(text: String, failed: bool) -> CallResult {
     let (error, output) = if failed { (text, String::new()) } else { (String::new(), text) };
-    CallResult { failed, error, output, duration_ms: None, tokens: None }
+    CallResult { failed, error, output, duration_ms: None, tokens: None, shown: Value::Null }
 }

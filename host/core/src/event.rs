@@ -88,6 +88,8 @@ pub struct CallResult {
     pub duration_ms: Option<u32>,
     /// Tokens, where the client says.
     pub tokens: Option<u32>,
+    /// The result as the client gave it, where another one can be shown to the agent in its place; null elsewhere.
+    pub shown: Value,
 }
 
 /// What goes back to the client, independent of the client.
@@ -99,6 +101,8 @@ pub struct Reply {
     pub agent: Vec<String>,
     /// Text for the person.
     pub person: Vec<String>,
+    /// What the agent sees in place of the call's result, in the same shape.
+    pub result: Option<Value>,
 }
 
 /// What happens to the call that an event announced.

@@ -68,6 +68,8 @@ pub struct Policy {
     pub detail: Detail,
     /// Kinds of personal data that are masked.
     pub personal_data: Vec<Kind>,
+    /// The agent sees the placeholders too, where the client lets a result be replaced.
+    pub mask_results: bool,
     /// A change of the client's own settings during a session does not take effect in it.
     pub hold_settings: bool,
     /// What the guard itself consists of.
@@ -85,6 +87,7 @@ impl Default for Policy {
             async_threshold: Score::new(300),
             detail: Detail::Info,
             personal_data: vec![Kind::Email, Kind::PaymentCard],
+            mask_results: false,
             hold_settings: true,
             guarded: Vec::new(),
         }

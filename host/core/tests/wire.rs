@@ -301,7 +301,7 @@ fn rewritten() -> Map<String, Value> {
 }
 
 fn reply(ruling: Ruling) -> Reply {
-    Reply { ruling, agent: vec!["to the agent".into()], person: vec!["to the person".into(), "twice".into()] }
+    Reply { ruling, agent: vec!["to the agent".into()], person: vec!["to the person".into(), "twice".into()], result: None }
 }
 
 /// A case: the event, the ruling, the exact answer, and the exit code.
@@ -380,6 +380,16 @@ fn every_ruling_on_every_event_has_its_exact_answer() {
 }
 
 #[test]
+fn a_result_is_replaced_where_the_client_lets_it() {
+    let shown = json!({"stdout": "KEY=<secret:token:12345678>", "stderr": ""});
+    for name in EVENTS {
+        let answer = one_object(&claude::render(name, &Reply { result: Some(shown.clone()), ..Reply::default() }).stdout);
+        let expected = (*name == "PostToolUse").then_some(&shown);
+        assert_eq!(answer.pointer("/hookSpecificOutput/updatedToolOutput"), expected, "{name}");
+    }
+}
+
+#[test]
 fn nothing_to_say_is_an_answer_all_the_same() {
     for name in EVENTS.iter().chain(&["Teleported"]) {
         let answer = claude::render(name, &Reply::default());
@@ -400,7 +410,7 @@ fn no_text_of_an_answer_reaches_the_clients_bound() {
     let fat = || vec![long.clone(), long.clone()];
     for name in EVENTS {
         for ruling in [Ruling::None, Ruling::Ask(long.clone()), Ruling::Refuse(long.clone()), Ruling::Stop(long.clone())] {
-            let answer = claude::render(name, &Reply { ruling, agent: fat(), person: fat() });
+            let answer = claude::render(name, &Reply { ruling, agent: fat(), person: fat(), result: None });
             let mut open = vec![one_object(&answer.stdout)];
             while let Some(value) = open.pop() {
                 match value {

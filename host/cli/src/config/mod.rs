@@ -333,6 +333,7 @@ impl Holds<'_> {
             },
             guarded: default.guarded,
             personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
+            mask_results: self.flag("mask.results"),
             hold_settings: self.flag("hold_settings"),
         }
     }

@@ -26,6 +26,7 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
                 output: outcome.as_ref().map(|outcome| outcome.output.clone()).unwrap_or_default(),
                 duration_ms: outcome.as_ref().and_then(|outcome| outcome.duration_ms),
                 tokens: outcome.as_ref().and_then(|outcome| outcome.tokens),
+                shown: Value::Null,
             };
             let earlier = collector.call_of(record.call.as_deref()).map_or_else(|| parameters(&record), |(_, parameters)| parameters);
             EventKind::AfterTool(call(record.call.clone(), &record.subject, earlier), result)

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::before::{stopped, summary};
-use super::judge::{Moment, Understood};
+use super::judge::{Moment, Understood, masked_result};
 use super::shadow::Onlooker;
 use crate::action::{Outcome, Status};
 use crate::event::{Call, CallResult, Ruling};
@@ -16,6 +16,8 @@ use crate::text::{fingerprint, floor, normalise_error};
 
 /// The most bytes of a result that are kept.
 const MOST_OUTPUT: usize = 16 * 1024;
+/// The most placeholders that the agent is told of.
+const MOST_TOLD: usize = 5;
 /// The most bytes of an error that are kept.
 const MOST_ERROR: usize = 4 * 1024;
 
@@ -39,7 +41,25 @@ impl Run<'_, '_> {
             self.state.agent.saw_call(id);
         }
         self.finish(understood, step, kind, call, review);
+        self.mask_result(result);
         self.stop_if_stopped();
+    }
+
+    /// By policy the agent sees no secret of a result either; the client runs on with what it has.
+    fn mask_result(&mut self, result: &CallResult) {
+        if !self.settings.policy.mask_results || self.observing() {
+            return;
+        }
+        let Some((shown, placeholders)) = masked_result(&result.shown, self.settings.masker) else { return };
+        self.reply.result = Some(shown);
+        self.reply.agent.push(format!(
+            "This result is shown with {} in place of what is secret in it: the value itself is not for you to see. Do not write a \
+             placeholder into a file; where the value is needed, let a program read it, or ask the person.",
+            listed(&placeholders)
+        ));
+        if let Some(record) = self.records.iter_mut().find(|record| record.outcome.is_some()) {
+            record.details.insert("shown_masked".into(), placeholders.into());
+        }
     }
 
     /// A step that was refused has an outcome: its files count after all. Says whether it was blocked,
@@ -180,6 +200,13 @@ impl Run<'_, '_> {
         self.records.push(record);
         self.respond(&findings, None, &context, step);
     }
+}
+
+/// Some of them by name, and that there are more.
+fn listed(placeholders: &[String]) -> String {
+    let shown: Vec<String> = placeholders.iter().take(MOST_TOLD).map(|placeholder| format!("`{placeholder}`")).collect();
+    let more = if placeholders.len() > MOST_TOLD { " and others" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// The part of a result that is looked at: what is kept, and as much again, so that a secret across the

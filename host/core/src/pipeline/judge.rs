@@ -8,7 +8,7 @@ use crate::decide::{Decision, decide};
 use crate::event::{Call, CallResult};
 use crate::facts;
 use crate::guard::{self, Sight};
-use crate::mask::Mask;
+use crate::mask::{Mask, Masker};
 use crate::observe::{self, Observations};
 use crate::plugins::Plugins;
 use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
@@ -244,8 +244,16 @@ const MOST_NAMED: usize = 4096;
 /// Every text in a call's parameters, names included, and short values once more with their name, which
 /// may be what tells that they are secrets.
 fn texts(input: &Map<String, Value>) -> Vec<Cow<'_, str>> {
-    let mut found: Vec<Cow<'_, str>> = Vec::new();
-    let mut open: Vec<(Option<&str>, &Value)> = members(input).collect();
+    gathered(members(input).collect())
+}
+
+/// The same of any value.
+fn texts_in(value: &Value) -> Vec<Cow<'_, str>> {
+    gathered(vec![(None, value)])
+}
+
+fn gathered<'v>(mut open: Vec<(Option<&'v str>, &'v Value)>) -> Vec<Cow<'v, str>> {
+    let mut found: Vec<Cow<'v, str>> = Vec::new();
     while let Some((name, value)) = open.pop() {
         if let Some(name) = name {
             found.push(name.into());
@@ -269,6 +277,12 @@ fn members(object: &Map<String, Value>) -> impl Iterator<Item = (Option<&str>, &
 
 fn pair(name: &str, value: &str) -> String {
     format!("{name}=\"{value}\"")
+}
+
+/// A result with the secrets in it masked, and what stands for them; none where it holds none.
+pub(super) fn masked_result(result: &Value, masker: &Masker) -> Option<(Value, Vec<String>)> {
+    let mask = masker.mask(&texts_in(result).iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    (!mask.is_empty()).then(|| (masked(result, &mask), mask.placeholders()))
 }
 
 fn masked(value: &Value, mask: &Mask) -> Value {

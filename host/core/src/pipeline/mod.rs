@@ -200,7 +200,7 @@ pub fn fault_reply(fault: &Fault) -> Reply {
         OnFault::Block => Ruling::Refuse(text.clone()),
     };
     let agent = if ruling == Ruling::None { vec![text.clone()] } else { Vec::new() };
-    harmless(Reply { ruling, agent, person: vec![text] })
+    harmless(Reply { ruling, agent, person: vec![text], result: None })
 }
 
 /// A record of a fault outside any review. `seed` makes its id unique; the other fields are what could

@@ -11,7 +11,7 @@
 use super::{Answer, WireError};
 use crate::event::{Call, CallResult, Event, EventKind, Reply, Ruling};
 use crate::text::cut;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The most bytes of standard input that are read as an event: the client sends whole file contents,
 /// and 16 MiB is far past what a tool call can hold.
@@ -120,6 +120,7 @@ fn success(object: &Map<String, Value>) -> CallResult {
         output: text_of(response),
         duration_ms: duration(object),
         tokens: response.get("totalTokens").and_then(Value::as_u64).and_then(|tokens| u32::try_from(tokens).ok()),
+        shown: response.clone(),
     }
 }
 
@@ -131,7 +132,7 @@ fn failure(object: &Map<String, Value>) -> Result<CallResult, String> {
     };
     let interrupted = object.get("is_interrupt").and_then(Value::as_bool) == Some(true);
     let error = if error.is_empty() && interrupted { "interrupted".into() } else { error };
-    Ok(CallResult { failed: true, error, output: String::new(), duration_ms: duration(object), tokens: None })
+    Ok(CallResult { failed: true, error, output: String::new(), duration_ms: duration(object), tokens: None, shown: Value::Null })
 }
 
 fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String> {
@@ -312,11 +313,19 @@ fn after(body: &mut Map<String, Value>, event: &str, reply: &Reply) -> Option<St
         body.insert("continue".into(), false.into());
         body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
     }
+    let mut specific = Map::new();
     // Context at the end of a turn would begin another one.
     let ends_a_turn = matches!(event, "Stop" | "SubagentStop");
     if !reply.agent.is_empty() && !ends_a_turn {
-        let context = json!({ "hookEventName": event, "additionalContext": bounded(&reply.agent) });
-        body.insert("hookSpecificOutput".into(), context);
+        specific.insert("additionalContext".into(), bounded(&reply.agent));
+    }
+    // No other event's answer can replace a result.
+    if let Some(result) = reply.result.as_ref().filter(|_| event == "PostToolUse") {
+        specific.insert("updatedToolOutput".into(), result.clone());
+    }
+    if !specific.is_empty() {
+        specific.insert("hookEventName".into(), event.into());
+        body.insert("hookSpecificOutput".into(), specific.into());
     }
     None
 }

@@ -10,8 +10,14 @@ use portcullis_core::wire::claude;
 use serde_json::{Value, json};
 
 fn missed(id: &str, command: &str, result: Option<&str>) -> MissedCall {
-    let result =
-        result.map(|text| CallResult { failed: false, error: String::new(), output: text.into(), duration_ms: None, tokens: None });
+    let result = result.map(|text| CallResult {
+        failed: false,
+        error: String::new(),
+        output: text.into(),
+        duration_ms: None,
+        tokens: None,
+        shown: Value::Null,
+    });
     let input = json!({ "command": command }).as_object().cloned().unwrap();
     MissedCall { id: id.into(), tool: "Bash".into(), input, agent: None, result }
 }

@@ -5,6 +5,7 @@ use portcullis_core::action::{Coverage, Word};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::mask::PLACEHOLDER;
 use portcullis_core::plugins::Identity;
+use portcullis_core::policy::Mode;
 use serde_json::{Value, json};
 
 /// Nothing that outlives the event, or leaves the host, holds any of these.
@@ -158,6 +159,52 @@ fn a_fault_of_the_shell_reader_does_not_tell_what_it_read() {
     });
     world.bash(&format!("push {token}"), "t1");
     assert_hidden(&world, "a gap", &[&token]);
+}
+
+/// What the agent is shown in place of a result, by policy: the same shape, with placeholders, and it is told so.
+#[test]
+fn by_policy_the_agent_sees_placeholders_too() {
+    let token = token();
+    let ran = |result: Value| post("Bash", json!({"command": "env"}), "t1", result);
+    let cases = [
+        ("a text", true, Mode::Blocking, ran(json!(format!("X={token}"))), Some(json!("X=@"))),
+        (
+            "an object",
+            true,
+            Mode::Blocking,
+            ran(json!({"stdout": format!("a\n{token}\nb"), "stderr": "", "interrupted": false, "lines": 3})),
+            Some(json!({"stdout": "a\n@\nb", "stderr": "", "interrupted": false, "lines": 3})),
+        ),
+        ("deep in it", true, Mode::Blocking, ran(json!({"file": {"parts": [1, [token]]}})), Some(json!({"file": {"parts": [1, ["@"]]}}))),
+        (
+            "far in it",
+            true,
+            Mode::Blocking,
+            ran(json!(format!("{}{token}", "x ".repeat(40_000)))),
+            Some(json!(format!("{}@", "x ".repeat(40_000)))),
+        ),
+        ("in every mode that acts", true, Mode::Async, ran(json!(token)), Some(json!("@"))),
+        ("nothing secret", true, Mode::Blocking, ran(json!("plain")), None),
+        ("no result", true, Mode::Blocking, ran(Value::Null), None),
+        ("it failed", true, Mode::Blocking, failed("Bash", json!({"command": "env"}), "t1", &format!("Exit code 1\n{token}")), None),
+        ("another policy", false, Mode::Blocking, ran(json!(token)), None),
+        ("it only looks on", true, Mode::Observe, ran(json!(token)), None),
+    ];
+    for (name, by_policy, mode, payload, expected) in cases {
+        let mut world = World::default();
+        world.policy.mask_results = by_policy;
+        world.policy.mode = mode;
+        let sent = world.send(&payload);
+        let answer = sent.at("/hookSpecificOutput/updatedToolOutput");
+        let noted = sent.records[0].details.get("shown_masked");
+        let placeholder = noted.and_then(|all| all.get(0)?.as_str()).unwrap_or_default();
+        let expected = expected.map(|shown| serde_json::from_str::<Value>(&shown.to_string().replace('@', placeholder)).unwrap());
+        assert_eq!(answer, expected.as_ref(), "{name}");
+        let told = sent.at("/hookSpecificOutput/additionalContext").and_then(Value::as_str).unwrap_or_default();
+        assert_eq!(told.contains(&format!("`{PLACEHOLDER}")), expected.is_some(), "{name}: {told}");
+        assert_eq!(noted.is_some(), expected.is_some(), "{name}");
+        assert_hidden(&world, name, &[&token]);
+    }
 }
 
 /// An agent chooses the text: triggers upon triggers cost no more than their length, and hide nothing

@@ -377,6 +377,14 @@ pub static KEYS: &[Key] = &[
         doc: "personal data that is masked beside secrets",
     },
     Key {
+        path: "mask.results",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(DEFAULT.mask_results)),
+        default_told: "",
+        project: Project::True,
+        doc: "the agent too sees placeholders in place of what is masked in a tool's result; it can then not edit text that holds a secret",
+    },
+    Key {
         path: "audit.level",
         kind: Kind::Choice(&["debug", "info", "warn", "error"]),
         default: || text(DEFAULT.detail.as_str()),

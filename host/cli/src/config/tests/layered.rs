@@ -275,6 +275,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("switched off", a.interventions.disabled.iter().all(|name| b.interventions.disabled.contains(name))),
         ("interventions", others(&a.interventions) == others(&b.interventions)),
         ("mask", b.personal_data.iter().all(|kind| a.personal_data.contains(kind))),
+        ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),
         ("breaker", with.breaker == without.breaker),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
