@@ -3,6 +3,7 @@
 
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
+mod agents;
 mod bad_input;
 #[path = "../hostile/binary.rs"]
 mod binary;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let tests = [
+        agents::tests(),
         bad_input::tests(),
         captures::tests(),
         commands::tests(),

@@ -28,6 +28,9 @@ pub struct Identity {
     /// It looks on: its answers are recorded and do not count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
+    /// It looks at the session as a whole: its state is that of all agents of the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session: bool,
 }
 
 impl Identity {

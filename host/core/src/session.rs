@@ -33,9 +33,10 @@ const INTERVENTIONS: usize = 32;
 const RECENT: usize = 50;
 
 /// First byte of an encoded state: the version of its layout.
-const LAYOUT: u8 = 2;
-/// What layout 2 added to a session, as it stands in one of layout 1: nothing holds it.
-const ADDED: &[u8] = &[0];
+const LAYOUT: u8 = 3;
+/// What layouts 2 and 3 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
+/// agents share no state, and number their steps each for itself.
+const ADDED: [&[u8]; 2] = [&[0], &[0, 0]];
 
 /// State that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +77,10 @@ pub struct Session {
     pub interventions: VecDeque<PastIntervention>,
     /// Why the agent has to wait for a person's next prompt before it changes anything, if it has to.
     pub held: Option<String>,
+    /// States of the plugins that look at the session as a whole, by name.
+    pub plugins: BTreeMap<String, Vec<u8>>,
+    /// The next step's position, whichever agent makes it.
+    pub next_step: u64,
 }
 
 /// Where the answer to one issue stands.
@@ -94,7 +99,8 @@ pub struct IssueState {
 /// What one agent of a session has for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
-    /// The next step's position.
+    /// The next step's position. No two agents of a session have a step of the same position, so one agent's
+    /// positions have gaps.
     pub next_step: u64,
     /// The newest steps, oldest first.
     pub steps: VecDeque<Step>,
@@ -108,7 +114,7 @@ pub struct Agent {
     shapes: VecDeque<(u64, Repetition)>,
     /// Exact actions that ended well, newest last, with how often.
     successes: VecDeque<(u64, u32)>,
-    /// The plugins' own states, by name.
+    /// The plugins' own states, by name, but for those that look at the session as a whole.
     pub plugins: BTreeMap<String, Vec<u8>>,
     /// The newest actions in a line each.
     pub recent: VecDeque<String>,
@@ -142,7 +148,17 @@ impl State {
     /// # Errors
     /// Bytes that this version did not write.
     pub fn decode(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
-        Ok(Self { session: decode(session, ADDED)?, agent: decode(agent, &[])? })
+        Ok(Self { session: decode(session, ADDED)?, agent: decode(agent, [&[]; 2])? })
+    }
+
+    /// The acting agent numbers its next step after all steps of the session.
+    pub fn take_position(&mut self) {
+        self.agent.next_step = self.agent.next_step.max(self.session.next_step);
+    }
+
+    /// The session goes on numbering where the acting agent stands.
+    pub fn leave_position(&mut self) {
+        self.session.next_step = self.session.next_step.max(self.agent.next_step);
     }
 
     /// Both parts as bytes, session first.
@@ -154,13 +170,14 @@ impl State {
     }
 }
 
-/// Reads a part; `added` is what layout 2 has at the end of it and layout 1 has not.
-fn decode<T: DeserializeOwned + Default>(bytes: Option<&[u8]>, added: &[u8]) -> Result<T, StateError> {
+/// Reads a part; `added` is what layouts 2 and 3 have at the end of it and the one before has not.
+fn decode<T: DeserializeOwned + Default>(bytes: Option<&[u8]>, added: [&[u8]; 2]) -> Result<T, StateError> {
     let read = |body: &[u8]| postcard::from_bytes(body).map_err(|error| StateError::Damaged(error.to_string()));
     match bytes {
         None | Some([]) => Ok(T::default()),
         Some([LAYOUT, body @ ..]) => read(body),
-        Some([1, body @ ..]) => read(&[body, added].concat()),
+        Some([2, body @ ..]) => read(&[body, added[1]].concat()),
+        Some([1, body @ ..]) => read(&[body, added[0], added[1]].concat()),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }
 }

@@ -128,8 +128,15 @@ fn words() {
 #[test]
 fn a_held_plugin_is_never_a_mild_fault() {
     for on_fault in OnFault::ALL {
-        let plugin =
-            Identity { name: "slow".into(), version: "1".into(), digest: DIGEST.into(), on_fault: *on_fault, foreign: true, shadow: false };
+        let plugin = Identity {
+            name: "slow".into(),
+            version: "1".into(),
+            digest: DIGEST.into(),
+            on_fault: *on_fault,
+            foreign: true,
+            shadow: false,
+            session: false,
+        };
         assert_eq!(plugin.fault(FaultKind::Held, "why").policy, (*on_fault).max(OnFault::Ask), "{on_fault}");
         assert_eq!(plugin.fault(FaultKind::Trap, "why").policy, *on_fault, "{on_fault}");
     }

@@ -121,6 +121,48 @@ fn bytes_of_another_kind_are_refused() {
     }
 }
 
+/// States that a version before wrote: what was added since stands for nothing.
+#[test]
+fn states_of_earlier_layouts_are_read() {
+    let mut world = world();
+    story().iter().for_each(|payload| drop(world.send(payload)));
+    let mut state = world.state();
+    let agent = state.encode().unwrap().1;
+    (state.session.next_step, state.session.plugins, state.session.held) = (0, Default::default(), None);
+    let (session, _) = state.encode().unwrap();
+    for (layout, added) in [(3, 0), (2, 2), (1, 3)] {
+        let earlier = |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
+        let read = State::decode(Some(&earlier(&session, added)), Some(&earlier(&agent, 0)));
+        assert_eq!(read.as_ref().map(|read| (&read.session, &read.agent)), Ok((&state.session, &state.agent)), "layout {layout}");
+    }
+}
+
+/// Who looks at the session as a whole has one state for all its agents, others one for each. Steps have one
+/// numbering, whoever makes them.
+#[test]
+fn agents_share_what_looks_at_the_whole_session() {
+    for (shared, expected) in [(true, [1, 2, 3, 4]), (false, [1, 1, 2, 2])] {
+        let mut world = World::default();
+        world.plugins.detect = Box::new(move |_, _, state| {
+            let mut told = answer("pattern", Ok(Report { detections: Vec::new(), state: Some([state, &[1]].concat()) }));
+            told.plugin.session = shared;
+            vec![told]
+        });
+        let mut sizes = Vec::new();
+        for (index, agent) in [None, Some("a1"), None, Some("a1")].into_iter().enumerate() {
+            let call = pre("Bash", json!({"command": format!("make {index}")}), &format!("t{index}"));
+            let sent = world.send(&agent.map_or_else(|| call.clone(), |name| by(name, call.clone())));
+            assert_eq!(sent.records[0].step, Some(index as u64), "one numbering");
+            let state = world.state_of(agent.unwrap_or_default());
+            let (kept, other) =
+                if shared { (&state.session.plugins, &state.agent.plugins) } else { (&state.agent.plugins, &state.session.plugins) };
+            sizes.push(kept["pattern"].len());
+            assert_eq!(other.len(), 0);
+        }
+        assert_eq!(sizes, expected, "shared: {shared}");
+    }
+}
+
 #[test]
 fn ten_thousand_steps_are_remembered_as_two_hundred() {
     let mut world = World::default();

@@ -28,6 +28,9 @@ use wasmtime::component::Component;
 /// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
 const OUTCOME: &str = "outcome";
 
+/// What a descriptor names among `reads` when the plugin keeps one state for all agents of a session.
+const SESSION: &str = "session";
+
 /// Where a plugin's bytes are.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -120,7 +123,8 @@ impl Slot {
             Source::Builtin { digest, .. } => digest.to_owned(),
             Source::File(_) => inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default(),
         };
-        let version = inspection.and_then(|inspection| inspection.descriptor.as_ref()).map(|descriptor| descriptor.version.clone());
+        let descriptor = inspection.and_then(|inspection| inspection.descriptor.as_ref());
+        let version = descriptor.map(|descriptor| descriptor.version.clone());
         Identity {
             name: self.entry.name.clone(),
             version: version.unwrap_or_default(),
@@ -128,6 +132,7 @@ impl Slot {
             on_fault: self.entry.on_fault,
             foreign: is_file(&self.entry),
             shadow: self.entry.shadow,
+            session: descriptor.is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == SESSION)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::effects::{Class, Deed, again, refusable};
-use crate::memory::{Attempt, MOST_LABEL, Memory};
+use crate::memory::{Attempt, MOST_LABEL, Memory, Refusal};
 use portcullis_builtin_judging::steps::label;
 use portcullis_builtin_judging::text::{clip, evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};
@@ -20,7 +20,13 @@ pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, actio
         let forgiven = newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &history.steps);
         attempt.step < action.step && recent && !forgiven
     });
-    let found = bypassed(&memory, history, action).map(|(attempt, step, deed)| detection(config, &memory, attempt, step, &deed, action));
+    // Only its own agent's history tells of an attempt; the others see what was told of it before.
+    for attempt in &mut memory.attempts {
+        if let Some(step) = history.steps.iter().rev().find(|step| step.index == attempt.step) {
+            attempt.refusal = refusal(step);
+        }
+    }
+    let found = bypassed(&memory, action).map(|(attempt, deed)| detection(config, &memory, attempt, &deed, action));
     if found.is_some() {
         memory.tell(action.facts.identity);
     }
@@ -39,9 +45,18 @@ fn attempt(action: &Action, context: &Context, deeds: Vec<Deed>) -> Attempt {
         shape: action.facts.shape,
         identity: action.facts.identity,
         form: !action.facts.forms.is_empty(),
+        refusal: Refusal::None,
         tool: clip(&action.tool, MOST_LABEL),
         label: clip(&label(action).value, MOST_LABEL),
         deeds,
+    }
+}
+
+fn refusal(step: &Step) -> Refusal {
+    match (step.status, step.verdict) {
+        (Status::Refused, Verdict::Block) => Refusal::Blocked,
+        (Status::Refused, _) => Refusal::Asked,
+        _ => Refusal::None,
     }
 }
 
@@ -54,23 +69,22 @@ fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
 }
 
 /// The newest refused attempt whose deed this action does in another way.
-fn bypassed<'a>(memory: &'a Memory, history: &History, action: &Action) -> Option<(&'a Attempt, Step, Deed)> {
+fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, Deed)> {
     let identity = action.facts.identity;
     let known = memory.told.contains(&identity) || memory.attempts.iter().any(|attempt| attempt.identity == identity);
     if known {
         return None;
     }
-    memory.attempts.iter().rev().find_map(|attempt| {
-        let step = history.steps.iter().rev().find(|step| step.index == attempt.step && step.status == Status::Refused)?;
+    memory.attempts.iter().rev().filter(|attempt| attempt.refusal != Refusal::None).find_map(|attempt| {
         let another_way = attempt.tool != clip(&action.tool, MOST_LABEL) || attempt.shape != action.facts.shape;
         let deed = again(&attempt.deeds, attempt.form, action).filter(|_| another_way)?;
-        Some((attempt, *step, deed))
+        Some((attempt, deed))
     })
 }
 
-fn detection(config: &Config, memory: &Memory, attempt: &Attempt, step: Step, deed: &Deed, action: &Action) -> Detection {
+fn detection(config: &Config, memory: &Memory, attempt: &Attempt, deed: &Deed, action: &Action) -> Detection {
     let light = matches!(deed.class, Class::Read | Class::Contact | Class::Start);
-    let bad = if !memory.told.is_empty() || (step.verdict == Verdict::Block && !light) { Severity::High } else { Severity::Medium };
+    let bad = if !memory.told.is_empty() || (attempt.refusal == Refusal::Blocked && !light) { Severity::High } else { Severity::Medium };
     let number = attempt.step.to_string();
     let summary = [
         &named(&attempt.label),

@@ -24,7 +24,7 @@ impl Pattern for Plugin {
         env!("CARGO_PKG_VERSION"),
         "Notices that what was refused is tried again by another tool or in another form.",
     )
-    .reads(&[Reads::Action, Reads::Context, Reads::History])
+    .reads(&[Reads::Action, Reads::Context, Reads::History, Reads::Session])
     .severity(Severity::High)
     .settings(config::SPECS);
 

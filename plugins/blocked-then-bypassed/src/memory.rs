@@ -6,7 +6,7 @@ use portcullis_plugin::codec::{Reader, Writer};
 use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
 /// Attempts that are kept: 36 KiB at most with their deeds, the host keeps 64.
 const MOST: usize = 12;
 /// Identities of told attempts that are kept.
@@ -24,10 +24,23 @@ pub(crate) struct Attempt {
     pub(crate) identity: u64,
     /// It had a dangerous form.
     pub(crate) form: bool,
+    /// What became of it, as far as its own agent's history has told.
+    pub(crate) refusal: Refusal,
     pub(crate) tool: String,
     /// What it was, for people.
     pub(crate) label: String,
     pub(crate) deeds: Vec<Deed>,
+}
+
+/// Whether an attempt was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Not as far as is known.
+    None,
+    /// Until a person allows it.
+    Asked,
+    /// For good.
+    Blocked,
 }
 
 /// What the pattern keeps between calls.
@@ -91,6 +104,7 @@ fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
         shape: state::long(input)?,
         identity: state::long(input)?,
         form: input.byte()? != 0,
+        refusal: *[Refusal::None, Refusal::Asked, Refusal::Blocked].get(usize::from(input.byte()?))?,
         tool: input.text()?,
         label: input.text()?,
         deeds: state::list(input, MOST_DEEDS, deed)?,
@@ -106,6 +120,7 @@ fn write(out: &mut Writer, attempt: &Attempt) {
         out.eight(number.to_le_bytes());
     }
     out.byte(u8::from(attempt.form));
+    out.byte(attempt.refusal as u8);
     out.text(&attempt.tool);
     out.text(&attempt.label);
     out.number(attempt.deeds.len());

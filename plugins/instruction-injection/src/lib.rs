@@ -24,7 +24,7 @@ impl Pattern for Plugin {
         env!("CARGO_PKG_VERSION"),
         "Notices that a tool's result holds text that instructs the agent, and that the agent follows it.",
     )
-    .reads(&[Reads::Action, Reads::Context])
+    .reads(&[Reads::Action, Reads::Context, Reads::Session])
     .severity(Severity::High)
     .settings(config::SPECS);
 

@@ -58,6 +58,10 @@ pub enum Reads {
     Outcome,
     /// Earlier steps.
     History,
+    /// What all agents of the session did. A pattern that names this has one state for the whole session, which
+    /// each agent's actions are held against; without it every agent has its own. Steps are numbered throughout
+    /// the session; the history is the acting agent's all the same.
+    Session,
     /// An issue and the situation around it.
     Issue,
     /// Records of the journal.
@@ -161,6 +165,7 @@ impl Reads {
             Self::Context => "context",
             Self::Outcome => "outcome",
             Self::History => "history",
+            Self::Session => "session",
             Self::Issue => "issue",
             Self::Records => "records",
         }

@@ -21,7 +21,7 @@ pub struct Plugin;
 impl Pattern for Plugin {
     const DESCRIPTOR: Descriptor =
         Descriptor::new("secret-egress", env!("CARGO_PKG_VERSION"), "Notices that a secret is read and then sent to another machine.")
-            .reads(&[Reads::Action, Reads::History])
+            .reads(&[Reads::Action, Reads::History, Reads::Session])
             .severity(Severity::Critical)
             .settings(config::SPECS);
 

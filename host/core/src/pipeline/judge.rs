@@ -18,6 +18,7 @@ use crate::throttle;
 use crate::voice::Heard;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// A call, understood.
 pub(super) struct Understood {
@@ -172,12 +173,19 @@ impl Run<'_, '_> {
             return (Vec::new(), Vec::new());
         }
         let history = self.state.agent.history();
-        let answers = Heard(self.ports.plugins).detect(&self.state.agent.plugins, &history, action, context, self.ports.details);
+        let (session, agent) = (&mut self.state.session, &mut self.state.agent);
+        // Who looks at the session as a whole has one state for all its agents: what one has read or was
+        // refused holds for the others. Loops are each agent's own.
+        let mut states = std::mem::take(&mut agent.plugins);
+        let mut shared: BTreeSet<String> = session.plugins.keys().cloned().collect();
+        states.append(&mut session.plugins);
+        let answers = Heard(self.ports.plugins).detect(&states, &history, action, context, self.ports.details);
+        shared.extend(answers.iter().filter(|answer| answer.plugin.session).map(|answer| answer.plugin.name.clone()));
         let (answers, aside) = apart(answers);
         let plugins = taken_down(&answers);
-        let agent = &mut self.state.agent;
-        findings.detected(answers, &mut agent.plugins, agent.next_step);
-        let onlookers = aside.into_iter().map(|answer| Onlooker::detected(answer, &mut agent.plugins, agent.next_step)).collect();
+        findings.detected(answers, &mut states, agent.next_step);
+        let onlookers = aside.into_iter().map(|answer| Onlooker::detected(answer, &mut states, agent.next_step)).collect();
+        (session.plugins, agent.plugins) = states.into_iter().partition(|(name, _)| shared.contains(name));
         (plugins, onlookers)
     }
 

@@ -81,6 +81,7 @@ struct Run<'a, 'p> {
 pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<'_>, ports: &mut Ports<'p>) -> Reviewed {
     let mut state = state;
     state.session.touch(now, &event.cwd, &settings.policy.limits);
+    state.take_position();
     let place = place(event, &state, settings);
     let mut run = Run { event, settings, ports, state, now, place, records: Vec::new(), reply: Reply::default(), spent: Vec::new() };
     match &event.kind {
@@ -95,6 +96,7 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
         EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
         EventKind::Other => {}
     }
+    run.state.leave_position();
     run.reviewed()
 }
 

@@ -170,7 +170,7 @@ fn a_subagent_has_its_own_history_under_its_session() {
     let mut world = World::default();
     world.bash("ls", "t1");
     let sent = world.send(&by("a1", pre("Bash", ls(), "t2")));
-    assert_eq!((sent.records[0].step, sent.records[0].agent.as_deref()), (Some(0), Some("a1")));
+    assert_eq!((sent.records[0].step, sent.records[0].agent.as_deref()), (Some(1), Some("a1")));
     assert_eq!((world.agent().steps.len(), world.state_of("a1").agent.steps.len()), (1, 1));
     assert_eq!(world.state().session.totals.steps, 2);
 }

@@ -331,7 +331,7 @@ pub(crate) fn reading(text: &str) -> Reading {
 }
 
 pub(crate) fn plugin(name: &str, on_fault: OnFault) -> Identity {
-    Identity { name: name.into(), version: "1.0.0".into(), digest: "0".repeat(64), on_fault, foreign: false, shadow: false }
+    Identity { name: name.into(), version: "1.0.0".into(), digest: "0".repeat(64), on_fault, foreign: false, shadow: false, session: false }
 }
 
 pub(crate) fn answer<T>(name: &str, result: Result<T, Fault>) -> Answer<T> {

@@ -144,6 +144,7 @@ fn a_fault_of_the_shell_reader_does_not_tell_what_it_read() {
             digest: String::new(),
             on_fault: OnFault::Block,
             foreign: false,
+            session: false,
             shadow: false,
         };
         Err(reader.fault(FaultKind::Trap, format!("it panicked at `{text}`")))
