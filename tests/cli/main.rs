@@ -18,6 +18,7 @@ mod evaluation;
 mod faults;
 mod install;
 mod judgements;
+mod metrics;
 mod past;
 mod people;
 mod replays;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         faults::tests(),
         install::tests(),
         judgements::tests(),
+        metrics::tests(),
         past::tests(),
         people::tests(),
         replays::tests(),
