@@ -13,6 +13,7 @@ mod commands;
 mod common;
 mod compiling;
 mod configuration;
+mod dashboard;
 mod doctor;
 mod evaluation;
 mod faults;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         commands::tests(),
         compiling::tests(),
         configuration::tests(),
+        dashboard::tests(),
         doctor::tests(),
         evaluation::tests(),
         faults::tests(),
