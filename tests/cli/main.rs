@@ -14,11 +14,13 @@ mod commands;
 mod common;
 mod compiling;
 mod configuration;
+mod dashboard;
 mod doctor;
 mod evaluation;
 mod faults;
 mod install;
 mod judgements;
+mod metrics;
 mod past;
 mod people;
 mod replays;
@@ -36,11 +38,13 @@ fn main() -> ExitCode {
         commands::tests(),
         compiling::tests(),
         configuration::tests(),
+        dashboard::tests(),
         doctor::tests(),
         evaluation::tests(),
         faults::tests(),
         install::tests(),
         judgements::tests(),
+        metrics::tests(),
         past::tests(),
         people::tests(),
         replays::tests(),

@@ -11,6 +11,7 @@ use crate::score::{Score, Severity};
 use crate::session::{IssueState, Session};
 use crate::text::cut;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::fmt;
 
 crate::score::named! {
@@ -95,10 +96,16 @@ impl Due {
     }
 }
 
-/// What came up: detections, and a rule whose violation is critical.
+/// What came up: detections, those of one pattern as one issue, and a rule whose violation is critical.
 #[must_use]
 pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Vec<Issue> {
-    let mut issues: Vec<Issue> = findings.detections.iter().map(from_detection).collect();
+    let mut issues: Vec<Issue> = Vec::new();
+    for issue in findings.detections.iter().map(from_detection) {
+        match issues.iter_mut().find(|known| known.name == issue.name) {
+            Some(known) => join(known, issue),
+            None => issues.push(issue),
+        }
+    }
     let stop = decision.and_then(|decision| decision.stops.as_ref());
     let objection = stop
         .and_then(|rule| findings.objections.iter().find(|objection| &objection.rule == rule && objection.severity == Severity::Critical));
@@ -131,6 +138,17 @@ fn from_detection(named: &Named<Detection>) -> Issue {
     }
 }
 
+/// One issue of two: as bad and as sure as either, in the words of the worse.
+fn join(known: &mut Issue, other: Issue) {
+    let severity = known.severity.max(other.severity);
+    let (confidence, impact) = (known.confidence.max(other.confidence), known.impact.max(other.impact));
+    let first_step = known.first_step.min(other.first_step);
+    if (other.severity, other.confidence) > (known.severity, known.confidence) {
+        *known = other;
+    }
+    (known.severity, known.confidence, known.impact, known.first_step) = (severity, confidence, impact, first_step);
+}
+
 /// base x confidence x (1 + impact) + .3 x level, in thousandths; may exceed 1000.
 #[must_use]
 pub fn score(severity: Severity, confidence: Score, impact: Score, level: u8) -> u32 {
@@ -155,9 +173,29 @@ pub const fn allowed(score: u32) -> Kind {
     }
 }
 
-/// Takes note of an issue and says which intervention is due; none while the escalation delay runs.
-/// `step` counts the steps of all the session's agents, since they share its issues.
-pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<Due> {
+/// What followed from taking note of what came up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noted {
+    /// What is due, the sternest first.
+    pub due: Vec<Due>,
+    /// Earlier interventions whose effectiveness is known from now on.
+    pub judged: Vec<PastIntervention>,
+}
+
+/// Takes note of what came up at one time, and of what did not; nothing is due for an issue while its escalation
+/// delay runs. `step` counts the steps of all the session's agents, since they share its issues.
+pub fn note(mut issues: Vec<Issue>, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Noted {
+    let open: Vec<bool> = session.interventions.iter().map(|past| past.effectiveness.is_none()).collect();
+    settle(session, step);
+    // Those that are known first, so that none is forgotten for a new one before it is answered.
+    issues.sort_by_key(|issue| !session.issues.contains_key(&issue.name));
+    let mut due: Vec<Due> = issues.into_iter().filter_map(|issue| due(issue, session, step, now, policy)).collect();
+    due.sort_by_key(|due| Reverse((due.kind, due.score)));
+    let judged = session.interventions.iter().zip(open).filter(|(past, open)| *open && past.effectiveness.is_some());
+    Noted { due, judged: judged.map(|(past, _)| past.clone()).collect() }
+}
+
+fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<Due> {
     let known = session.issues.get(&issue.name).cloned();
     let state = match known {
         None => IssueState { recurrences: 0, level: 0, step, at: now },
@@ -173,20 +211,43 @@ pub fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy:
     Some(Due { issue, kind, level, score, quiet })
 }
 
-/// The issue came back: one level up, or down where the last answer worked for a while.
+/// The issue came back: one level up, or down where the last answer worked for a while. What comes back before
+/// the delay has passed is not answered, but it tells that the last answer did not work.
 fn again(state: &IssueState, issue: &Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<IssueState> {
+    let free = effectiveness(step.saturating_sub(state.step).saturating_sub(1));
+    let answer = session.interventions.iter_mut().rev().find(|past| past.issue == issue.name && past.at == state.at);
+    let effectiveness = match answer {
+        // Seen once more at the same step.
+        Some(_) if step <= state.step => free,
+        Some(past) => *past.effectiveness.get_or_insert(free),
+        None => free,
+    };
     let waited =
         step.saturating_sub(state.step) >= policy.escalation_delay_steps || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
     if !waited && issue.severity != Severity::Critical {
         return None;
     }
-    let free = step.saturating_sub(state.step).saturating_sub(1).min(5);
-    let effectiveness = Score::new(u16::try_from(free * 200).unwrap_or(1000));
-    if let Some(past) = session.interventions.iter_mut().rev().find(|past| past.issue == issue.name && past.effectiveness.is_none()) {
-        past.effectiveness = Some(effectiveness);
-    }
     let level = if effectiveness >= Score::new(600) { state.level.saturating_sub(1) } else { state.level.saturating_add(1).min(4) };
     Some(IssueState { recurrences: state.recurrences.saturating_add(1), level, step, at: now })
+}
+
+/// The steps that count for it.
+const JUDGED_BY: u64 = 5;
+
+/// How well an answer worked after which so many steps were free of the issue.
+fn effectiveness(free: u64) -> Score {
+    Score::new(u16::try_from(free.min(JUDGED_BY) * 1000 / JUDGED_BY).unwrap_or(1000))
+}
+
+/// The answers that have worked by now: their issue did not come back in time.
+fn settle(session: &mut Session, step: u64) {
+    let Session { interventions, issues, .. } = session;
+    for past in interventions.iter_mut().filter(|past| past.effectiveness.is_none()) {
+        let since = issues.get(&past.issue).filter(|state| state.at == past.at).map(|state| step.saturating_sub(state.step));
+        if since.is_some_and(|since| since > JUDGED_BY) {
+            past.effectiveness = Some(Score::MAX);
+        }
+    }
 }
 
 fn choose(issue: &Issue, score: u32, strategy: Strategy) -> Kind {

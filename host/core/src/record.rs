@@ -6,7 +6,7 @@
 use crate::action::{Facts, Intent, Operation, Outcome, Timestamp};
 use crate::decide::Decision;
 use crate::fault::Fault;
-use crate::finding::{Detection, Rationality, Response, Risk, SideEffect};
+use crate::finding::{Detection, PastIntervention, Rationality, Response, Risk, SideEffect};
 use crate::observe::Observations;
 use crate::plugins::Use;
 use crate::policy::{Detail, Mode};
@@ -90,6 +90,9 @@ pub struct Record {
     /// The intervention.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub intervention: Option<RecordedIntervention>,
+    /// Earlier interventions whose effectiveness is known since then.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub judged: Vec<PastIntervention>,
     /// What went wrong.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub faults: Vec<Fault>,
@@ -228,6 +231,7 @@ impl Record {
             detections: Vec::new(),
             outcome: None,
             intervention: None,
+            judged: Vec::new(),
             faults: Vec::new(),
             plugins: Vec::new(),
             shadow: Vec::new(),

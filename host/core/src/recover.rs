@@ -7,26 +7,27 @@ use crate::finding::{Background, Guidance, Response, Situation};
 use crate::session::Session;
 use crate::text::lines;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The most bytes of one message to the agent.
 const MOST: usize = 4096;
 
-/// How the session goes on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// With a correction.
-    Continue,
-    /// With its context rebuilt.
-    Rebuild,
-    /// Under tighter limits.
-    Limit,
-    /// From a checkpoint.
-    Restore,
-    /// Not at all.
-    Stop,
-    /// When a person has acted.
-    Wait,
+crate::score::named! {
+    /// How the session goes on.
+    Outcome {
+        /// With a correction.
+        Continue => "continue",
+        /// With its context rebuilt.
+        Rebuild => "rebuild",
+        /// Under tighter limits.
+        Limit => "limit",
+        /// From a checkpoint.
+        Restore => "restore",
+        /// Not at all.
+        Stop => "stop",
+        /// When a person has acted.
+        Wait => "wait",
+    }
 }
 
 /// What follows from an intervention.

@@ -39,21 +39,22 @@ fn objection(limit: &Limit, files: u64) -> Option<Objection> {
     };
     let after = limit.used.saturating_add(own);
     let counted = !matches!(limit.quantity, Quantity::FileOperations);
-    let (used, most) = (unit.told(if counted { limit.used } else { after }), unit.told(limit.maximum));
+    let used = unit.number(if counted { limit.used } else { after });
+    let (most, what) = (unit.number(limit.maximum), unit.name());
     if after > limit.maximum {
         let reason = if counted {
-            format!("{used} of the {most} are used that this prompt may take since its use grew too fast")
+            format!("{used} {what} are used; {most} is the most for a prompt {SINCE}")
         } else {
-            format!("this would make {used} of the {most} that this prompt may do since its use grew too fast")
+            format!("this would make {used} {what}; {most} is the most for a prompt {SINCE}")
         };
         return Some(object(rule, Verdict::Block, Severity::High, reason, REST));
     }
     let near = after.saturating_mul(1000) >= limit.maximum.saturating_mul(WARN_AT);
-    near.then(|| object(rule, Verdict::Warn, Severity::Medium, format!("with this, {used} of {most} are used"), SPARE))
+    near.then(|| object(rule, Verdict::Warn, Severity::Medium, format!("with this, {used} of {most} {what} are used"), SPARE))
 }
 
 fn batch(maximum: u64, files: u64) -> Option<Objection> {
-    let reason = format!("it changes {files} files at once; {maximum} is the most since use grew too fast");
+    let reason = format!("it changes {files} files at once; {maximum} is the most {SINCE}");
     (files > maximum).then(|| {
         object(
             "limit_batch_size",
@@ -65,6 +66,8 @@ fn batch(maximum: u64, files: u64) -> Option<Objection> {
     })
 }
 
+/// The limits themselves do not tell what went wrong; the agent was told when they were tightened.
+const SINCE: &str = "since limits were tightened";
 const REST: &str = "stop here and tell the person what is done and what is left; with their next prompt the count begins anew";
 const SPARE: &str = "do only what the task needs, and leave the rest to the person's next prompt";
 
@@ -80,10 +83,17 @@ enum Unit {
 }
 
 impl Unit {
-    fn told(self, number: u64) -> String {
+    const fn name(self) -> &'static str {
         match self {
-            Self::Count(what) => format!("{number} {what}"),
-            Self::Milliseconds => format!("{} s", number / 1000),
+            Self::Count(what) => what,
+            Self::Milliseconds => "s",
+        }
+    }
+
+    const fn number(self, number: u64) -> u64 {
+        match self {
+            Self::Count(_) => number,
+            Self::Milliseconds => number / 1000,
         }
     }
 }

@@ -92,11 +92,7 @@ fn a_plugin_decides() {
         let sent = world.bash("noisy", "t1");
         let record = told(&sent).unwrap();
         let intervention = record.intervention.as_ref().unwrap();
-        assert_eq!(
-            (intervention.kind.as_str(), intervention.outcome.clone(), record.faults.len()),
-            (expected, outcome, faults),
-            "{response:?}"
-        );
+        assert_eq!((intervention.kind.as_str(), intervention.outcome, record.faults.len()), (expected, outcome, faults), "{response:?}");
         assert_eq!(world.plugins.asked[0], ("mine".to_owned(), "loop".to_owned()));
     }
 }
@@ -136,7 +132,7 @@ fn new_beginnings_are_counted() {
     let mut outcomes = Vec::new();
     for turn in 0..5 {
         let sent = world.bash("noisy", &format!("t{turn}"));
-        outcomes.push(told(&sent).unwrap().intervention.as_ref().unwrap().outcome.clone());
+        outcomes.push(told(&sent).unwrap().intervention.as_ref().unwrap().outcome);
     }
     use Outcome::{Rebuild, Wait};
     assert_eq!(outcomes, [Rebuild, Rebuild, Rebuild, Wait, Wait]);

@@ -57,7 +57,7 @@ fn verdicts(world: &mut World, letters: &str) -> String {
         });
         if verdict == Verdict::Block {
             let text = sent.out.to_string();
-            assert!(text.contains("since its use grew too fast") && text.contains("tell the person"), "{text}");
+            assert!(text.contains("since limits were tightened") && text.contains("tell the person"), "{text}");
         }
     }
     told
@@ -114,14 +114,20 @@ type One = (Quantity, u64, u64, usize, Option<(&'static str, Verdict, &'static s
 fn limits_one_by_one() {
     use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
     let cases: [One; 12] = [
-        (FileOperations, 10, 9, 1, Some(("limit_file_operations", Verdict::Warn, "with this, 10 writes and deletions of 10"))),
-        (FileOperations, 10, 9, 2, Some(("limit_file_operations", Verdict::Block, "this would make 11 writes and deletions of the 10"))),
+        (FileOperations, 10, 9, 1, Some(("limit_file_operations", Verdict::Warn, "with this, 10 of 10 writes and deletions"))),
+        (
+            FileOperations,
+            10,
+            9,
+            2,
+            Some(("limit_file_operations", Verdict::Block, "this would make 11 writes and deletions; 10 is the most")),
+        ),
         (FileOperations, 10, 6, 1, None),
         (FileOperations, 10, 99, 0, None),
         (FileOperations, 100, 99, 5, None),
-        (Tokens, 1000, 1000, 0, Some(("limit_tokens", Verdict::Block, "1000 tokens of the 1000 tokens are used"))),
+        (Tokens, 1000, 1000, 0, Some(("limit_tokens", Verdict::Block, "1000 tokens are used; 1000 is the most"))),
         (Tokens, 1000, 700, 0, None),
-        (Time, 20_000, 17_000, 0, Some(("limit_time", Verdict::Warn, "with this, 17 s of 20 s are used"))),
+        (Time, 20_000, 17_000, 0, Some(("limit_time", Verdict::Warn, "with this, 17 of 20 s are used"))),
         (BatchSize, 2, 0, 3, Some(("limit_batch_size", Verdict::Block, "it changes 3 files at once; 2 is the most"))),
         (BatchSize, 2, 0, 2, None),
         (Memory, 1, u64::MAX, 9, None),

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, LEAST};
 use crate::memory::Memory;
-use portcullis_builtin_judging::steps::thousandths;
+use portcullis_builtin_judging::steps::{label, thousandths};
 use portcullis_builtin_judging::text::{evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, History, Severity, Status, Step};
@@ -19,7 +19,8 @@ pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, actio
     memory.keep(own.error, &outcome.error);
     let times = unresolved(&history.steps, own.error);
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let report = if count >= config.threshold { detection(config, &memory, &history.steps, &times).into() } else { Report::nothing() };
+    let report =
+        if count >= config.threshold { detection(config, &memory, &history.steps, &times, action).into() } else { Report::nothing() };
     report.remember(memory.to_bytes())
 }
 
@@ -44,21 +45,21 @@ fn is_error(step: &Step) -> bool {
     step.status == Status::Failed && step.error != 0
 }
 
-fn detection(config: &Config, memory: &Memory, steps: &[Step], times: &[&Step]) -> Detection {
+fn detection(config: &Config, memory: &Memory, steps: &[Step], times: &[&Step], action: &Action) -> Detection {
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
     let more = count.saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step))).min(1000);
     let impact = share(config, steps, times);
     let bad = if more >= 2 || impact >= 500 { Severity::Medium } else { Severity::Low };
     let error = times.last().map_or(0, |step| step.error);
-    let text = memory.text(error);
+    let text = memory.text(error).map(telling);
     let summary = ["the same error came up ", &count.to_string(), " times without a success between: ", &first_line(text)].concat();
     let detection = Detection::new("repetitive_errors", bad.min(config.severity), &summary)
         .sure(thousandths(confidence), thousandths(impact))
         .since(times.first().map_or(0, |step| step.index));
     let told = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
     let steps = times.iter().rev().take(SHOWN).map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
-    told.into_iter().chain(steps).fold(detection, Detection::because)
+    told.into_iter().chain([label(action)]).chain(steps).fold(detection, Detection::because)
 }
 
 /// The error's share of the recent steps that ended, in thousandths.
@@ -67,6 +68,14 @@ fn share(config: &Config, steps: &[Step], times: &[&Step]) -> u32 {
     let all = u32::try_from(recent().count()).unwrap_or(u32::MAX).max(LEAST);
     let own = recent().filter(|step| times.iter().any(|time| time.index == step.index)).count();
     u32::try_from(own).unwrap_or(u32::MAX).saturating_mul(1000) / all
+}
+
+/// Without the line that only says that it failed, where another one says why.
+fn telling(text: &str) -> &str {
+    match text.trim_start().split_once('\n') {
+        Some((first, rest)) if first.starts_with("Exit code ") && !rest.trim().is_empty() => rest.trim_start(),
+        _ => text,
+    }
 }
 
 fn first_line(text: Option<&str>) -> String {

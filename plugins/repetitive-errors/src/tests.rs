@@ -111,13 +111,24 @@ fn sensitivity_and_settings() {
 
 #[test]
 fn it_says_what_and_where() {
-    let found: Detection = look("..aaa", &[], &[]).detections.pop().expect("it fires");
-    assert_eq!(found.summary, "the same error came up 3 times without a success between: `error: expected `;``");
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
-    let expected =
-        [("error", "error: expected `;`\nat src/a.rs:3", Some(4)), ("step", "4", Some(4)), ("step", "3", Some(3)), ("step", "2", Some(2))];
-    assert_eq!(evidence, expected);
+    let prepared = Plugin::prepare(&[]).expect("no settings are right");
+    let why = "error: expected `;`\nat src/a.rs:3";
+    for (told, line, error) in [
+        (why, "`error: expected `;``", why),
+        ("Exit code 101\nerror: expected `;`\nat src/a.rs:3", "`error: expected `;``", why),
+        ("Exit code 2", "`Exit code 2`", "Exit code 2"),
+        ("Exit code 2\n \n", "`Exit code 2`", "Exit code 2"),
+    ] {
+        let action = shell("cargo test").at_step(4).failed(told);
+        let report = Plugin::detect(&prepared, &[], &testing::history(steps("..aaa")), &action, &testing::context()).expect("it answers");
+        let found: &Detection = report.detections.first().expect("it fires");
+        assert_eq!(found.summary, format!("the same error came up 3 times without a success between: {line}"));
+        let evidence: Vec<(&str, &str, Option<u64>)> =
+            found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+        let steps = [("step", "4", Some(4)), ("step", "3", Some(3)), ("step", "2", Some(2))];
+        let expected: Vec<_> = [("error", error, Some(4)), ("command", "cargo test", Some(4))].into_iter().chain(steps).collect();
+        assert_eq!(evidence, expected);
+    }
 }
 
 #[test]

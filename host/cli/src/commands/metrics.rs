@@ -4,6 +4,7 @@
 //! Counters go back to the oldest record that retention kept; they are computed anew each time, so that
 //! nothing but the journal has to be right.
 
+mod answers;
 mod count;
 mod text;
 

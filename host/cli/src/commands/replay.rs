@@ -4,6 +4,8 @@
 //! `--claude` reviews all that the client still has of a person's own sessions, and sums it up.
 
 mod claude;
+#[cfg(test)]
+mod halves;
 mod tally;
 
 use super::plugin::compare::Comparison;
@@ -195,7 +197,9 @@ impl Session {
         for record in &reviewed.records {
             if let Some(step) = record.step {
                 self.documents.entry((agent.clone(), step)).or_default().push(record.document());
-                self.documents.remove(&(agent.clone(), step.saturating_sub(KEPT_STEPS)));
+                if let Some(old) = step.checked_sub(KEPT_STEPS) {
+                    self.documents.remove(&(agent.clone(), old));
+                }
             }
         }
         self.agents.insert(agent, reviewed.state.agent);

@@ -42,7 +42,7 @@ pub fn missed_calls<'p>(
 ) -> Reviewed {
     let Reviewed { reply, records, state, spent } = reviewed;
     let place = place(event, &state, settings);
-    let mut run = Run { event, settings, ports, state, now, place, records, reply, spent };
+    let mut run = Run { event, settings, ports, state, now, place, records, reply, spent, judged: Vec::new() };
     let mut named = Vec::new();
     for call in missed {
         if named.len() < MOST_MISSED && !run.state.agent.knows_call(&call.id) {

@@ -16,6 +16,7 @@ use crate::event::{Event, EventKind, Reply, Ruling};
 use crate::exceptions::Exception;
 use crate::facts::Place;
 use crate::fault::{Fault, OnFault};
+use crate::finding::PastIntervention;
 use crate::mask::Masker;
 use crate::observe::Observer;
 use crate::plugins::{Details, Plugins};
@@ -75,6 +76,8 @@ struct Run<'a, 'p> {
     records: Vec<Record>,
     reply: Reply,
     spent: Vec<String>,
+    /// Earlier interventions whose effectiveness is known since this event.
+    judged: Vec<PastIntervention>,
 }
 
 /// Reviews one event.
@@ -83,7 +86,8 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
     state.session.touch(now, &event.cwd, &settings.policy.limits);
     state.take_position();
     let place = place(event, &state, settings);
-    let mut run = Run { event, settings, ports, state, now, place, records: Vec::new(), reply: Reply::default(), spent: Vec::new() };
+    let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
+    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, judged };
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
         EventKind::AfterTool(call, result) => run.after(call, result),
@@ -144,6 +148,9 @@ impl Run<'_, '_> {
     fn reviewed(self) -> Reviewed {
         let detail = self.settings.policy.detail;
         let mut records = self.records;
+        if let Some(first) = records.first_mut() {
+            first.judged.extend(self.judged);
+        }
         records.iter_mut().for_each(|record| record.reduce(detail));
         Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
     }
@@ -175,6 +182,7 @@ impl Run<'_, '_> {
             detections: Vec::new(),
             outcome: None,
             intervention: None,
+            judged: Vec::new(),
             faults: Vec::new(),
             plugins: Vec::new(),
             shadow: Vec::new(),

@@ -21,40 +21,45 @@ impl Run<'_, '_> {
         }
         // The step under review counts from its review on.
         let clock = self.state.session.totals.steps.saturating_add(u64::from(decision.is_some()));
-        for issue in intervene::issues(findings, decision, step) {
-            let policy = &self.settings.policy.interventions;
-            if let Some(due) = intervene::due(issue, &mut self.state.session, clock, self.now, policy) {
-                self.answer(&due, context, step);
-            }
+        let issues = intervene::issues(findings, decision, step);
+        let policy = &self.settings.policy.interventions;
+        let noted = intervene::note(issues, &mut self.state.session, clock, self.now, policy);
+        self.judged.extend(noted.judged);
+        let mut said = None;
+        for due in &noted.due {
+            said = said.max(self.answer(due, said, context, step));
         }
     }
 
     /// Asks the plugin that decides, if there is one; else for the sternest intervention that is due and there.
-    /// Milder ones stand in for missing ones.
-    fn answer(&mut self, due: &Due, context: &Context, step: u64) {
+    /// Milder ones stand in for missing ones. `said` is the sternest answer to this event so far: guidance that is
+    /// no sterner would only blur it. Gives the kind of the answer, if there is one.
+    fn answer(&mut self, due: &Due, said: Option<Kind>, context: &Context, step: u64) -> Option<Kind> {
         let situation = self.situation(due, step);
         let policy = &self.settings.policy.interventions;
         let mut faults = Vec::new();
+        let silent = |kind: Kind| kind.is_guidance() && (due.quiet || said >= Some(kind));
         if let Some(decider) = policy.decider.as_deref().filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule()) {
             match self.ask(decider, due, &situation, context) {
                 None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
                 Some(answer) => match answer.result.as_ref().map(Kind::of) {
-                    Ok(kind) if kind.is_guidance() && due.quiet => return,
-                    Ok(kind) if self.is_open(kind) => return self.carry_out(kind, answer, due, &situation, faults),
+                    Ok(kind) if silent(kind) => return None,
+                    Ok(kind) if self.is_open(kind) => return Some(self.carry_out(kind, answer, due, &situation, faults)),
                     Ok(_) => {}
                     Err(fault) => faults.push(fault.clone()),
                 },
             }
         }
         for kind in due.kind.and_milder() {
-            if !self.is_open(kind) || (kind.is_guidance() && due.quiet) {
+            if !self.is_open(kind) || silent(kind) {
                 continue;
             }
             let name = policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin());
             if let Some(answer) = self.ask(&name, due, &situation, context) {
-                return self.carry_out(kind, answer, due, &situation, faults);
+                return Some(self.carry_out(kind, answer, due, &situation, faults));
             }
         }
+        None
     }
 
     /// One that looks on answers nothing; the configuration refuses it anyway.
@@ -66,7 +71,7 @@ impl Run<'_, '_> {
         !self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str())
     }
 
-    fn carry_out(&mut self, kind: Kind, answer: Answer<Response>, due: &Due, situation: &Situation, mut faults: Vec<Fault>) {
+    fn carry_out(&mut self, kind: Kind, answer: Answer<Response>, due: &Due, situation: &Situation, mut faults: Vec<Fault>) -> Kind {
         let plugins = taken_down(std::slice::from_ref(&answer));
         let beyond = intervene::is_beyond_retries(&due.issue, &self.state.session, &self.settings.policy.interventions);
         let response = answer.result.unwrap_or_else(|fault| {
@@ -97,6 +102,7 @@ impl Run<'_, '_> {
             response,
         });
         self.records.push(record);
+        kind
     }
 
     /// What is said when an intervention's plugin failed: a fault of wording must not cost the answer.

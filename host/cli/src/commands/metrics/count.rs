@@ -1,6 +1,7 @@
 //! Records counted. Rates are computed when they are asked for.
 
 use super::REVIEW_US;
+use super::answers::Answers;
 use crate::breakers::SUBJECT;
 use crate::commands::feedback::WORDS;
 use portcullis_core::fault::FaultKind;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// The upper ends of the buckets of review times, in microseconds.
 pub const BUCKETS: [u64; 11] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000];
+/// The upper ends of the buckets of risks, in thousandths.
+pub const RISKS: [u16; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
 /// What objects when no rule does: risk against rationality.
 pub const MATRIX: &str = "(matrix)";
 
@@ -26,6 +29,12 @@ pub struct Metrics {
     pub unreviewed: u64,
     /// How long reviews took.
     pub times: Times,
+    /// How many reviews decided on a risk of at most each bucket.
+    pub risks: [u64; RISKS.len()],
+    /// The risks that reviews decided on, together, in thousandths.
+    pub risk_sum: u64,
+    /// What patterns noticed, and what was done about it.
+    pub answers: Answers,
     /// How often the cache answered.
     pub cache: Remembered,
     /// What went wrong, by whose fault it was and its kind.
@@ -81,6 +90,7 @@ impl Metrics {
         for fault in record.faults.iter().filter(|_| record.subject != SUBJECT) {
             *self.faults.entry((fault.source.clone(), fault.kind)).or_default() += 1;
         }
+        self.answers.add(record);
         match (record.kind, record.verdict()) {
             (RecordKind::Review, Some(verdict)) => self.review(record, verdict),
             (RecordKind::Unreviewed, _) => self.unreviewed += 1,
@@ -91,6 +101,11 @@ impl Metrics {
 
     fn review(&mut self, record: &Record, verdict: Verdict) {
         *self.verdicts.entry(verdict).or_default() += 1;
+        let risk = record.decision.as_ref().map_or(0, |decision| decision.risk.get());
+        self.risk_sum += u64::from(risk);
+        for (end, count) in RISKS.iter().zip(&mut self.risks) {
+            *count += u64::from(risk <= *end);
+        }
         if let Some(took) = record.details.get(REVIEW_US).and_then(Value::as_u64) {
             self.times.add(took);
         }
@@ -167,7 +182,9 @@ impl Metrics {
         let held: Vec<Value> = self.held.iter().map(|(plugin, state)| json!({ "plugin": plugin, "state": state })).collect();
         let times = &self.times;
         let buckets: Vec<Value> = BUCKETS.iter().zip(times.buckets).map(|(end, count)| json!({ "le_us": end, "count": count })).collect();
-        json!({
+        let risks: Vec<Value> =
+            RISKS.iter().zip(self.risks).map(|(end, count)| json!({ "le": thousandths(*end), "count": count })).collect();
+        let mut all = json!({
             "since_ms": self.since,
             "total_reviews": self.total(),
             "allowed_actions": self.of(Verdict::Allow),
@@ -176,6 +193,7 @@ impl Metrics {
             "asked_actions": self.of(Verdict::Ask),
             "blocked_actions": self.of(Verdict::Block),
             "unreviewed_actions": self.unreviewed,
+            "risk": { "sum": self.risk_sum as f64 / 1000.0, "buckets": risks },
             "review_time": {
                 "count": times.count,
                 "sum_us": times.sum_us,
@@ -192,7 +210,11 @@ impl Metrics {
             "shadow": shadow,
             "faults": self.faults.iter().map(fault).collect::<Vec<_>>(),
             "held": held,
-        })
+        });
+        if let Some(all) = all.as_object_mut() {
+            all.extend(self.answers.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
+        }
+        all
     }
 
     /// None where nothing was looked up.
@@ -234,6 +256,11 @@ impl Rule {
             "false_positive_rate": self.false_positive_rate(),
         })
     }
+}
+
+/// A score as it is shown.
+pub fn thousandths(score: u16) -> f64 {
+    f64::from(score) / 1000.0
 }
 
 /// The share of the first; none of nothing.

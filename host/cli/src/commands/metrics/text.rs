@@ -1,6 +1,7 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use super::count::{BUCKETS, Metrics};
+use super::answers::Answers;
+use super::count::{BUCKETS, Metrics, RISKS, thousandths};
 use crate::commands::feedback::WORDS;
 use portcullis_core::score::Verdict;
 use std::fmt::{Display, Write};
@@ -15,6 +16,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
     }
     family(&mut text, "portcullis_unreviewed_total", "counter", "Actions that nobody reviewed.");
     sample(&mut text, "portcullis_unreviewed_total", &[], metrics.unreviewed);
+    risk(&mut text, metrics);
     let name = "portcullis_review_duration_seconds";
     family(&mut text, name, "histogram", "How long a review took, up to its commit.");
     for (end, count) in BUCKETS.iter().zip(times.buckets) {
@@ -30,6 +32,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
     cache(&mut text, metrics);
     feedback(&mut text, metrics);
     rules(&mut text, metrics);
+    sessions(&mut text, &metrics.answers);
     family(&mut text, "portcullis_shadow_total", "counter", "Reviews on which a plugin looked on, by what it would have been with it.");
     for ((plugin, actual, would), count) in &metrics.shadow {
         let labels = [("plugin", plugin.as_str()), ("actual", actual.as_str()), ("would", would.as_str())];
@@ -48,6 +51,43 @@ pub fn prometheus(metrics: &Metrics) -> String {
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);
     }
     text
+}
+
+fn risk(text: &mut String, metrics: &Metrics) {
+    let name = "portcullis_review_risk";
+    family(text, name, "histogram", "The risk that reviews decided on, from 0 to 1.");
+    for (end, count) in RISKS.iter().zip(metrics.risks) {
+        sample(text, &format!("{name}_bucket"), &[("le", &thousandths(*end).to_string())], count);
+    }
+    sample(text, &format!("{name}_bucket"), &[("le", "+Inf")], metrics.total());
+    sample(text, &format!("{name}_sum"), &[], metrics.risk_sum as f64 / 1000.0);
+    sample(text, &format!("{name}_count"), &[], metrics.total());
+}
+
+fn sessions(text: &mut String, answers: &Answers) {
+    family(text, "portcullis_detections_total", "counter", "What patterns noticed in sessions, by pattern and severity.");
+    for ((pattern, severity), count) in &answers.detections {
+        sample(text, "portcullis_detections_total", &[("pattern", pattern), ("severity", severity.as_str())], count);
+    }
+    let name = "portcullis_intervention_total";
+    family(text, name, "counter", "Interventions, by what they did, the issue that they answered, and how the session went on.");
+    for ((kind, issue, outcome), count) in &answers.interventions {
+        sample(text, name, &[("intervention_type", kind), ("issue_type", issue), ("outcome", outcome.as_str())], count);
+    }
+    let name = "portcullis_intervention_escalation_total";
+    family(text, name, "counter", "Interventions that went a level up, since the issue had come back, by issue.");
+    for (issue, count) in &answers.escalations {
+        sample(text, name, &[("issue_type", issue)], count);
+    }
+    let (mean, judged) = ("portcullis_intervention_effectiveness", "portcullis_intervention_judged_total");
+    family(text, mean, "gauge", "The share of the next five steps that went by before the issue came back, on average.");
+    for (kind, one) in &answers.effectiveness {
+        sample(text, mean, &[("intervention_type", kind)], one.mean());
+    }
+    family(text, judged, "counter", "Interventions of which that is known.");
+    for (kind, one) in &answers.effectiveness {
+        sample(text, judged, &[("intervention_type", kind)], one.judged);
+    }
 }
 
 fn cache(text: &mut String, metrics: &Metrics) {
