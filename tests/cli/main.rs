@@ -23,6 +23,7 @@ mod people;
 mod replays;
 mod rules;
 mod settings;
+mod timelines;
 mod upkeep;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         replays::tests(),
         rules::tests(),
         settings::tests(),
+        timelines::tests(),
         upkeep::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())
