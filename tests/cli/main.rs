@@ -18,6 +18,7 @@ mod evaluation;
 mod faults;
 mod install;
 mod judgements;
+mod pages;
 mod past;
 mod people;
 mod replays;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         faults::tests(),
         install::tests(),
         judgements::tests(),
+        pages::tests(),
         past::tests(),
         people::tests(),
         replays::tests(),

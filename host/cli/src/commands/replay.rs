@@ -7,6 +7,7 @@ mod claude;
 mod compare;
 mod journal;
 mod lines;
+mod page;
 mod session;
 mod setup;
 mod sum;
@@ -21,6 +22,7 @@ use crate::paint;
 use crate::recording::{self, Recording};
 use anyhow::Result;
 use compare::Pair;
+use page::Page;
 use std::path::PathBuf;
 use sum::Sum;
 
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// Show every step, not only those with something to tell
     #[arg(long, short)]
     all: bool,
+    /// Write a page for a browser too: one file that loads nothing
+    #[arg(long, value_name = "PAGE", conflicts_with = "claude")]
+    html: Option<PathBuf>,
     /// Print every record as a line of JSON, then one line with the totals
     #[arg(long)]
     json: bool,
@@ -61,6 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.claude {
         return claude::run(arguments);
     }
+    arguments.html.as_deref().map(page::file::check).transpose()?;
     if arguments.compare { beside(arguments) } else { alone(arguments) }?;
     Ok(0)
 }
@@ -68,7 +74,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 /// One set-up.
 fn alone(arguments: &Arguments) -> Result<()> {
     let mut reviewer = arguments.tried.reviewer(arguments.shadow)?;
-    let mut sum = Sum::default();
+    let (mut sum, mut page) = (Sum::default(), Page::default());
+    let levels = reviewer.config().policy.decision.risk;
     each(arguments, |recording| {
         let timeline = session::play(recording, &mut reviewer, |records| {
             for record in records {
@@ -79,10 +86,13 @@ fn alone(arguments: &Arguments) -> Result<()> {
             }
         });
         sum.session(&timeline);
-        if !arguments.json {
+        if arguments.html.is_some() {
+            page.session(&timeline, &levels);
+        } else if !arguments.json {
             paint::print(&text::session(&timeline, arguments.all));
         }
     })?;
+    write(arguments, || page.of(&sum))?;
     let shadow = if sum.shadow.is_empty() { String::new() } else { format!("\n{}", sum.shadow.text()) };
     paint::print(&if arguments.json { format!("{}\n", sum.json()?) } else { format!("{}{shadow}", table::of(&sum)) });
     Ok(())
@@ -91,18 +101,34 @@ fn alone(arguments: &Arguments) -> Result<()> {
 /// Two set-ups, each with session states of its own.
 fn beside(arguments: &Arguments) -> Result<()> {
     let (mut yours, mut other) = (Tried::default().reviewer(false)?, arguments.tried.reviewer(false)?);
-    let mut pair = Pair::default();
+    let (mut pair, mut page) = (Pair::default(), Page::default());
+    let levels = [&yours, &other].map(|reviewer| reviewer.config().policy.decision.risk);
     each(arguments, |recording| {
         let one = session::play(recording, &mut yours, |records| records.iter().for_each(|record| pair.yours.record(record)));
         let two = session::play(recording, &mut other, |records| records.iter().for_each(|record| pair.other.record(record)));
         let differences = pair.session(&one, &two);
+        if arguments.html.is_some() {
+            page.compared([&one, &two], &differences, &levels);
+        }
         if arguments.json {
             differences.iter().for_each(|difference| paint::print(&format!("{}\n", difference.json(&one.name))));
-        } else {
+        } else if arguments.html.is_none() {
             paint::print(&compare::session(&one, &differences));
         }
     })?;
+    write(arguments, || page.of_both(&pair))?;
     paint::print(&if arguments.json { format!("{}\n", pair.json()?) } else { pair.text() });
+    Ok(())
+}
+
+/// Writes the page, if one is wanted.
+fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
+    // Whoever stopped reading ended the work, so there would be but a part of it.
+    let Some(path) = arguments.html.as_ref().filter(|_| !paint::closed()) else { return Ok(()) };
+    page::file::write(path, &page())?;
+    if !arguments.json {
+        paint::print(&format!("the page is written: {}\n", path.display()));
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The parts of a timeline in words, without colour and on one line, for terminals and pages alike.
 
 use portcullis_core::action::{Limit, Quantity};
-use portcullis_core::finding::Detection;
+use portcullis_core::finding::{Detection, Guidance, Response};
 use portcullis_core::record::RecordedIntervention;
 use portcullis_core::text::one_line;
 
@@ -26,6 +26,19 @@ pub fn detection(detection: &Detection) -> String {
 pub fn intervention(done: &RecordedIntervention) -> String {
     let score = thousandths(done.score);
     format!("{} for {}, level {}, score {score}", one_line(&done.kind, NAME), one_line(&done.issue, NAME), done.level)
+}
+
+/// What an intervention told the agent, as it was told.
+pub fn told(done: &RecordedIntervention) -> Vec<String> {
+    let guided = |guidance: &Guidance| {
+        let background = guidance.background.iter().map(|item| format!("{}: {}", item.title, item.text));
+        guidance.messages.iter().cloned().chain(background).collect::<Vec<_>>()
+    };
+    match &done.response {
+        Response::Guide(guidance) | Response::Rollback { guidance, .. } => guided(guidance),
+        Response::Stop { message, .. } => vec![message.clone()],
+        Response::RecoveryNeeded { reason, steps } => std::iter::once(reason).chain(steps).cloned().collect(),
+    }
 }
 
 /// The limits that are in force.
