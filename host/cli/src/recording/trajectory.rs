@@ -47,13 +47,14 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
 }
 
 /// The project of a session that names none: the deepest folder that holds nine tenths of the files that
-/// its file calls name, temporary ones left out. `/project` when there is no such folder, since a session
-/// without a project has no scope to judge by.
+/// its file calls name and of the folders that its commands go to first, temporary ones left out. `/project`
+/// when there is no such folder, since a session without a project has no scope to judge by.
 fn common_folder(steps: &[Value]) -> String {
-    let named = |step: &Value| step.get("input")?.get("file_path")?.as_str().map(str::to_owned);
-    let paths: Vec<String> = steps
-        .iter()
-        .filter_map(named)
+    let input = |step: &Value, key: &str| step.get("input")?.get(key)?.as_str().map(str::to_owned);
+    let files = steps.iter().filter_map(|step| input(step, "file_path"));
+    let folders = steps.iter().filter_map(|step| gone_to(&input(step, "command")?));
+    let paths: Vec<String> = files
+        .chain(folders)
         .filter(|path| path.starts_with('/') && !path.starts_with("/tmp/") && !path.starts_with("/private/tmp/"))
         .collect();
     let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -65,6 +66,15 @@ fn common_folder(steps: &[Value]) -> String {
     let enough = |count: &usize| count * 10 >= paths.len() * 9;
     let deepest = holds.iter().filter(|(_, count)| enough(count)).map(|(folder, _)| *folder).max_by_key(|folder| folder.len());
     deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or("/project").to_owned()
+}
+
+/// The folder that a command changes to before anything else, with a `/` at its end. A hidden one is a
+/// program's own, not where somebody works.
+fn gone_to(command: &str) -> Option<String> {
+    let folder = command.trim_start().strip_prefix("cd /")?;
+    let end = folder.find(|c: char| c.is_whitespace() || ";&|\"'".contains(c)).unwrap_or(folder.len());
+    let folder = folder.get(..end)?.trim_end_matches('/');
+    (!folder.is_empty() && !folder.starts_with('.') && !folder.contains("/.")).then(|| format!("/{folder}/"))
 }
 
 #[cfg(test)]
@@ -85,6 +95,16 @@ mod tests {
             (vec![], "/project"),
         ] {
             assert_eq!(common_folder(&steps(&paths)), expected, "{paths:?}");
+        }
+        for (commands, expected) in [
+            (vec!["cd /home/me/shop && make", "ls"], "/home/me/shop"),
+            (vec!["cd /home/me/shop; ls", "cd /home/me/shop/src/ | cat", "cd /home/me/shop"], "/home/me/shop"),
+            (vec!["cd /home/me/.cache/x && ls", "cd /tmp/y && ls", "ls && cd /home/me/other", "cd src", "cd /"], "/project"),
+        ] {
+            let mut steps: Vec<Value> = commands.iter().map(|text| json!({ "tool": "Bash", "input": { "command": text } })).collect();
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
+            steps.push(json!({ "tool": "Read", "input": { "file_path": "src/a" } }));
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
         }
     }
 }
