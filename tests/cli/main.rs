@@ -21,11 +21,13 @@ mod faults;
 mod install;
 mod judgements;
 mod metrics;
+mod pages;
 mod past;
 mod people;
 mod replays;
 mod rules;
 mod settings;
+mod timelines;
 mod upkeep;
 
 use std::process::ExitCode;
@@ -45,11 +47,13 @@ fn main() -> ExitCode {
         install::tests(),
         judgements::tests(),
         metrics::tests(),
+        pages::tests(),
         past::tests(),
         people::tests(),
         replays::tests(),
         rules::tests(),
         settings::tests(),
+        timelines::tests(),
         upkeep::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())

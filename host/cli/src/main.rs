@@ -11,6 +11,7 @@ mod duration;
 mod guarded;
 mod health;
 mod human;
+mod moves;
 mod names;
 mod paint;
 mod pause;
@@ -20,6 +21,7 @@ mod restorable;
 mod rules;
 mod runtime;
 mod show;
+mod timeline;
 mod workshop;
 mod workspace;
 
@@ -105,6 +107,13 @@ enum Command {
     },
 }
 
+impl Command {
+    /// Its `--config` is one to try, beside that of the environment: it pins nothing.
+    const fn tries_configurations(&self) -> bool {
+        matches!(self, Self::Replay(_) | Self::Eval(_))
+    }
+}
+
 fn main() -> ExitCode {
     // The hook runs before every action of an agent: it does not wait for the argument parser.
     let mut arguments = std::env::args_os().skip(1);
@@ -121,7 +130,8 @@ fn main() -> ExitCode {
         return ExitCode::from(commands::compile::run(arguments));
     }
     let arguments = Arguments::parse();
-    arguments.pins.hold();
+    let pins = places::Pins { config: arguments.pins.config.filter(|_| !arguments.command.tries_configurations()), ..arguments.pins };
+    pins.hold();
     let result = run(arguments.command);
     let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
     match lost.map_or(result, Err) {

@@ -76,6 +76,13 @@ pub fn lost() -> Option<&'static io::Error> {
     BROKEN.get().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
+/// Columns of the terminal, within what is pleasant to read; where there is none, what most have.
+pub fn width() -> usize {
+    static WIDTH: OnceLock<usize> = OnceLock::new();
+    let found = || terminal_size::terminal_size_of(io::stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(80, 120));
+    *WIDTH.get_or_init(found)
+}
+
 /// Milliseconds since 1970 as a time in UTC.
 pub fn time(ms: u64) -> String {
     i64::try_from(ms)

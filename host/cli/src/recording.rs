@@ -15,6 +15,7 @@ mod transcript;
 use anyhow::{Context, Result, bail};
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use portcullis_core::observe::Observations;
+use portcullis_core::text::one_line;
 use portcullis_core::wire::claude;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -80,6 +81,14 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Recording>> {
         bail!("it holds no session");
     }
     Ok(collector.sessions)
+}
+
+/// The session that records of our own journal tell of.
+///
+/// # Errors
+/// One of them is no record that this version reads, or none is of anything that can be reviewed again.
+pub fn of_records(session: &str, documents: &[String]) -> Result<Vec<Recording>> {
+    parse(&documents.join("\n"), session).with_context(|| format!("in the session `{}` of the journal", one_line(session, 120)))
 }
 
 /// Puts events into their sessions.

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod browser;
 pub mod calls;
 pub mod guests;
 pub mod process;

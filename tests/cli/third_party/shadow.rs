@@ -88,6 +88,11 @@ fn replayed(site: &Site, plugin: &std::path::Path, event: &Value) -> Result<()> 
     ensure!(with == without, "{with:?} and {without:?}");
     let text = site.output(&["replay", "--plugin", &other, "--shadow", &session])?;
     ensure!(text.contains("1 actions: it would have been stricter on"), "{text}");
+    // Counted, and beside one's own set-up: that step changes, and no other.
+    let compared = lines(&site.output(&["replay", "--json", "--compare", "--plugin", &other, &session])?)?;
+    let [step, totals] = &compared[..] else { return Err(anyhow!("{compared:?}")) };
+    ensure!((&step["yours"]["verdict"], &step["other"]["verdict"]) == (&json!("allow"), &json!("ask")), "{step}");
+    ensure!(totals["differing"] == 1 && totals["verdicts"]["moved"] == json!({ "allow": { "ask": 1 } }), "{totals}");
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 mod report;
 mod rows;
 
-use super::replay;
+use super::replay::Tried;
 use crate::paint;
 use crate::recording::EPOCH;
 use crate::runtime::{Circumstances, Reviewer};
@@ -30,12 +30,8 @@ pub struct Arguments {
     /// Labelled actions: `{"id", "tool", "input", "label"}` a line; `label` is `dangerous`, `benign` or anything else
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Load this component too
-    #[arg(long, value_name = "FILE")]
-    plugin: Vec<PathBuf>,
-    /// Use this configuration in place of your own
-    #[arg(long, value_name = "FILE")]
-    config_file: Option<PathBuf>,
+    #[command(flatten)]
+    tried: Tried,
     /// Write a line of JSON for each row: id, source, label, decision, risk, primary reason
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
@@ -53,7 +49,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let rows = read(&arguments.files)?;
     let mut out = arguments.rows.as_ref().map(create).transpose()?;
-    let mut reviewer = replay::apart(arguments.config_file.as_deref(), &arguments.plugin)?;
+    let mut reviewer = arguments.tried.apart()?;
     let progress = progress(rows.len());
     let mut report = Report::default();
     for row in &rows {

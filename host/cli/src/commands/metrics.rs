@@ -70,7 +70,8 @@ fn of_journal() -> Result<Metrics> {
 }
 
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
-    let mut reviewer = replay::reviewer(arguments.config_file.as_deref(), &[])?;
+    let tried = replay::Tried { config: arguments.config_file.clone(), ..Default::default() };
+    let mut reviewer = tried.reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {
         for recording in recording::read(path).with_context(|| format!("cannot read `{}`", path.display()))? {

@@ -47,42 +47,34 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
 }
 
 /// The project of a session that names none: the deepest folder that holds nine tenths of the files that
-/// its file calls name, temporary ones left out. Where they name each file from the project on, the folders
-/// that its commands begin by going to are asked instead. `/project` when there is no such folder, since a
-/// session without a project has no scope to judge by.
+/// its file calls name and of the folders that its commands go to first, temporary ones left out. `/project`
+/// when there is no such folder, since a session without a project has no scope to judge by.
 fn common_folder(steps: &[Value]) -> String {
     let input = |step: &Value, key: &str| step.get("input")?.get(key)?.as_str().map(str::to_owned);
-    let files: Vec<String> = steps.iter().filter_map(|step| input(step, "file_path")).filter(|path| is_lasting(path)).collect();
-    let found = holder(&files).or_else(|| {
-        let entered = steps.iter().filter_map(|step| entered(&input(step, "command")?)).filter(|path| is_lasting(path));
-        holder(&entered.collect::<Vec<_>>()).filter(|_| files.is_empty())
-    });
-    found.unwrap_or_else(|| "/project".into())
-}
-
-/// A path from the root on, and not of a file that is temporary.
-fn is_lasting(path: &str) -> bool {
-    path.starts_with('/') && !path.starts_with("/tmp/") && !path.starts_with("/private/tmp/")
-}
-
-/// The folder that a command goes to before it does anything else, with a slash behind it.
-fn entered(command: &str) -> Option<String> {
-    let (folder, _) = command.strip_prefix("cd ")?.split_once("&&")?;
-    let folder = folder.trim().trim_matches(['"', '\'']).trim_end_matches('/');
-    Some(format!("{folder}/"))
-}
-
-/// The deepest folder, two levels down at least, that holds nine tenths of the paths.
-fn holder(paths: &[String]) -> Option<String> {
+    let files = steps.iter().filter_map(|step| input(step, "file_path"));
+    let folders = steps.iter().filter_map(|step| gone_to(&input(step, "command")?));
+    let paths: Vec<String> = files
+        .chain(folders)
+        .filter(|path| path.starts_with('/') && !path.starts_with("/tmp/") && !path.starts_with("/private/tmp/"))
+        .collect();
     let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
-    for path in paths {
+    for path in &paths {
         for (index, _) in path.match_indices('/').skip(1) {
             *holds.entry(path.get(..index).unwrap_or_default()).or_default() += 1;
         }
     }
     let enough = |count: &usize| count * 10 >= paths.len() * 9;
     let deepest = holds.iter().filter(|(_, count)| enough(count)).map(|(folder, _)| *folder).max_by_key(|folder| folder.len());
-    deepest.filter(|folder| folder.matches('/').count() >= 2).map(str::to_owned)
+    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or("/project").to_owned()
+}
+
+/// The folder that a command changes to before anything else, with a `/` at its end. A hidden one is a
+/// program's own, not where somebody works.
+fn gone_to(command: &str) -> Option<String> {
+    let folder = command.trim_start().strip_prefix("cd /")?;
+    let end = folder.find(|c: char| c.is_whitespace() || ";&|\"'".contains(c)).unwrap_or(folder.len());
+    let folder = folder.get(..end)?.trim_end_matches('/');
+    (!folder.is_empty() && !folder.starts_with('.') && !folder.contains("/.")).then(|| format!("/{folder}/"))
 }
 
 #[cfg(test)]
@@ -92,6 +84,7 @@ mod tests {
 
     #[test]
     fn the_project_is_where_the_files_are() {
+        let steps = |paths: &[&str]| paths.iter().map(|path| json!({ "tool": "Read", "input": { "file_path": path } })).collect::<Vec<_>>();
         for (paths, expected) in [
             (vec!["/home/me/shop/a", "/home/me/shop/src/b"], "/home/me/shop"),
             (vec!["/home/me/shop/a", "/home/me/shop/src/b", "/tmp/x"], "/home/me/shop"),
@@ -100,18 +93,18 @@ mod tests {
             (vec!["/a", "/b"], "/project"),
             (vec!["src/a"], "/project"),
             (vec![], "/project"),
-            (vec!["cd /home/me/shop && make", "cd /home/me/shop/src && ls", "ls"], "/home/me/shop"),
-            (vec!["src/a", "cd \"/home/me/shop/\" && make"], "/home/me/shop"),
-            (vec!["/home/me/shop/a", "cd /var/log/nginx && ls"], "/home/me/shop"),
-            (vec!["/home/me/shop/a", "/etc/hosts", "cd /var/log/nginx && ls"], "/project"),
-            (vec!["cd /home/me/shop && make", "cd /etc/nginx && ls"], "/project"),
-            (vec!["cd /tmp/x && make", "cd src && ls", "cd /home/me/shop", "echo cd /home/me/shop && ls"], "/project"),
         ] {
-            let step = |text: &&str| {
-                let key = if text.contains(' ') { "command" } else { "file_path" };
-                json!({ "input": { key: text } })
-            };
-            assert_eq!(common_folder(&paths.iter().map(step).collect::<Vec<_>>()), expected, "{paths:?}");
+            assert_eq!(common_folder(&steps(&paths)), expected, "{paths:?}");
+        }
+        for (commands, expected) in [
+            (vec!["cd /home/me/shop && make", "ls"], "/home/me/shop"),
+            (vec!["cd /home/me/shop; ls", "cd /home/me/shop/src/ | cat", "cd /home/me/shop"], "/home/me/shop"),
+            (vec!["cd /home/me/.cache/x && ls", "cd /tmp/y && ls", "ls && cd /home/me/other", "cd src", "cd /"], "/project"),
+        ] {
+            let mut steps: Vec<Value> = commands.iter().map(|text| json!({ "tool": "Bash", "input": { "command": text } })).collect();
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
+            steps.push(json!({ "tool": "Read", "input": { "file_path": "src/a" } }));
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
         }
     }
 }

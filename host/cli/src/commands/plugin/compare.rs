@@ -2,6 +2,7 @@
 //! decided without them. It reads the journal and reviews nothing anew: `replay --plugin FILE --shadow` does.
 
 use crate::commands::{audit, hook};
+use crate::moves::Moves;
 use crate::{health, paint};
 use anyhow::{Context, Result};
 use portcullis_core::record::{Record, RecordedShadow};
@@ -70,7 +71,7 @@ struct Onlooker {
     /// Of these, how many it would have been stricter on.
     stricter: u64,
     /// How often the one verdict would have been the other.
-    verdicts: BTreeMap<Verdict, BTreeMap<Verdict, u64>>,
+    verdicts: Moves,
     detections: BTreeMap<String, u64>,
     faults: BTreeMap<String, u64>,
     fuel: Fuel,
@@ -125,7 +126,7 @@ impl Onlooker {
         *self.fuel.0.entry(shadow.plugin.fuel).or_default() += 1;
         let (Some(actual), Some(would)) = (shadow.actual, shadow.would) else { return };
         self.actions += 1;
-        *self.verdicts.entry(actual).or_default().entry(would).or_default() += 1;
+        self.verdicts.add(actual, would);
         if would <= actual {
             return;
         }
@@ -147,14 +148,7 @@ impl Onlooker {
         let same = self.actions.saturating_sub(self.stricter);
         let _ =
             writeln!(text, "  {} actions: it would have been stricter on {}, and changed nothing on {same}", self.actions, self.stricter);
-        if !self.verdicts.is_empty() {
-            let columns: String = Verdict::ALL.iter().map(|verdict| format!("{:>8}", verdict.as_str())).collect();
-            let _ = writeln!(text, "  {}", paint::dim(format!("{:<14}{columns}", "was")));
-        }
-        for (actual, would) in &self.verdicts {
-            let counts = Verdict::ALL.iter().map(|verdict| format!("{:>8}", would.get(verdict).copied().unwrap_or_default()));
-            let _ = writeln!(text, "  {:<14}{}", actual.as_str(), counts.collect::<String>());
-        }
+        text.push_str(&self.verdicts.text("was"));
         for (what, counts) in [("detected", &self.detections), ("faults", &self.faults)] {
             let parts: Vec<String> = counts.iter().map(|(name, count)| format!("{} {count}", one_line(name, 64))).collect();
             if !parts.is_empty() {

@@ -8,7 +8,6 @@ use super::tally::Tally;
 use super::{Arguments, Session};
 use crate::client::claude::settings::Folders;
 use crate::commands::hook::now;
-use crate::config::Config;
 use crate::paint;
 use crate::places::Places;
 use crate::recording::past::{Past, PastSession, sessions};
@@ -23,16 +22,12 @@ use std::path::{Path, PathBuf};
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
-    let mut config = match &arguments.config_file {
-        Some(path) => Config::read_file(path, &places)?,
-        None => Config::load(&places, Some(&home))?,
-    };
-    crate::rules::prove(&config, &home)?;
+    let mut config = arguments.tried.config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
     let mut reviewer = Reviewer::new(Setup {
         config,
-        extra: &arguments.plugin,
+        extra: &arguments.tried.plugin,
         clock: ReviewClock { now_ms: now(), backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,

@@ -1,0 +1,94 @@
+//! Lines of a timeline on a terminal, in columns: step, word, risk, text.
+
+use crate::paint;
+use portcullis_core::text::one_line;
+use std::fmt::Write;
+
+/// Where the text of a line begins.
+pub const INDENT: usize = 7 + WORD + 7;
+/// The width of the column of words.
+const WORD: usize = 10;
+/// The most lines of one text.
+const MOST: usize = 3;
+
+/// Lines that grow. What is given to them is cut to the terminal's width and shows what it holds.
+pub struct Lines {
+    text: String,
+    width: usize,
+}
+
+impl Lines {
+    /// Those that are there already.
+    pub fn new(text: String) -> Self {
+        Self { text, width: paint::width() }
+    }
+
+    /// The whole of it.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A line that can be skipped.
+    pub fn dim(&mut self, text: &str) {
+        let line = paint::dim(self.fit(text, 0));
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    /// A line in columns; `word` is padded and painted already, the text fits.
+    pub fn row(&mut self, step: &str, word: &str, risk: &str, text: &str) {
+        let word = if word.is_empty() { " ".repeat(WORD) } else { word.to_owned() };
+        let _ = writeln!(self.text, "{}  {word} {}  {text}", paint::dim(format!("{step:>5}")), paint::dim(format!("{risk:>4}")));
+    }
+
+    /// What belongs to the line above: up to three lines, the first of which says what it is.
+    pub fn mark(&mut self, word: &str, painted: fn(String) -> String, text: &str) {
+        let mut word = painted(format!("{word:<WORD$}"));
+        for line in self.wrapped(text) {
+            self.row("", &word, "", &line);
+            word.clear();
+        }
+    }
+
+    /// Why the line above is as it is: up to three lines that can be skipped.
+    pub fn why(&mut self, text: &str) {
+        for line in self.wrapped(text) {
+            self.row("", "", "", &paint::dim(line));
+        }
+    }
+
+    /// As much of a text as fits on the rest of a line.
+    pub fn fit(&self, text: &str, used: usize) -> String {
+        let room = self.width.saturating_sub(used);
+        shortened(&one_line(text, 4 * room), room)
+    }
+
+    fn wrapped(&self, text: &str) -> Vec<String> {
+        let room = self.width.saturating_sub(INDENT);
+        let text = one_line(text, 4 * room * MOST);
+        let mut lines = vec![String::new()];
+        for word in text.split(' ') {
+            let full = lines.len() == MOST;
+            let Some(line) = lines.last_mut() else { break };
+            let used = line.chars().count();
+            if used == 0 || used + 1 + word.chars().count() <= room {
+                line.push_str(if used == 0 { "" } else { " " });
+                line.push_str(word);
+            } else if full {
+                line.push_str(" …");
+                break;
+            } else {
+                lines.push(word.to_owned());
+            }
+        }
+        lines.iter().map(|line| shortened(line, room)).collect()
+    }
+}
+
+fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}

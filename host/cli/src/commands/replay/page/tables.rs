@@ -1,0 +1,185 @@
+//! The page's tables and sums.
+
+use super::super::sum::{Row, Sum, part};
+use super::super::table::{change, percent};
+use super::chart::{kind_letter, severity_letter, shape};
+use super::html::Html;
+use crate::timeline::Timeline;
+use crate::timeline::words::{self, counted};
+use portcullis_core::intervene::Kind;
+use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::text::one_line;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The verdicts that are an objection.
+const OBJECTIONS: [Verdict; 4] = [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block];
+
+/// A session's row in the table of all.
+pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differing: Option<usize>) {
+    let name = one_line(&timeline.name, 120);
+    // What nothing would change in has no part of its own.
+    if differing == Some(0) {
+        html.put("<tr><th scope=\"row\">{}", &[&name]);
+    } else {
+        html.put("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>", &[&anchor, &name]);
+    }
+    if let Some(goal) = timeline.goal() {
+        html.put("<span class=\"goal\">{}</span>", &[&one_line(&words::flat(goal), 160)]);
+    }
+    html.put("</th><td>{}</td>", &[&timeline.steps().count()]);
+    let none_as_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
+    for verdict in OBJECTIONS {
+        let count = timeline.steps().filter(|step| step.verdict == Some(verdict)).count();
+        html.put("<td>{}</td>", &[&none_as_dot(count)]);
+    }
+    let patterns = timeline.entries.iter().map(|entry| entry.detections.len()).sum();
+    let answers = timeline.entries.iter().map(|entry| entry.interventions.len()).sum();
+    html.put("<td>{}</td><td>{}</td>", &[&none_as_dot(patterns), &none_as_dot(answers)]);
+    if let Some(differing) = differing {
+        html.put("<td>{}</td>", &[&none_as_dot(differing)]);
+    }
+    html.put("</tr>", &[]);
+}
+
+/// The table of all sessions; `differing` names its last column, if it has one.
+pub fn overview(html: &mut Html, rows: &Html, differing: &str) {
+    html.put("<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th scope=\"col\">session</th><th scope=\"col\">steps</th>", &[]);
+    OBJECTIONS.iter().for_each(|verdict| html.put("<th scope=\"col\">{}</th>", &[verdict]));
+    html.put("<th scope=\"col\">patterns</th><th scope=\"col\">interventions</th>", &[]);
+    if !differing.is_empty() {
+        html.put("<th scope=\"col\">{}</th>", &[&differing]);
+    }
+    html.put("</tr></thead><tbody>", &[]);
+    html.add(rows);
+    html.put("</tbody></table></div></section>", &[]);
+}
+
+/// A session's figures.
+pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
+    let steps = timeline.steps().count() as u64;
+    html.put("<ul class=\"figures\"><li>{}</li>", &[&counted(steps, "step")]);
+    for verdict in Verdict::ALL.iter().rev() {
+        let count = timeline.steps().filter(|step| step.verdict == Some(*verdict)).count();
+        if count > 0 {
+            mark(html, *verdict, &format!("{count} {verdict}"));
+        }
+    }
+    let mut patterns: BTreeMap<&str, u64> = BTreeMap::new();
+    timeline.entries.iter().flat_map(|entry| &entry.detections).for_each(|found| *patterns.entry(&found.pattern).or_default() += 1);
+    for (pattern, count) in patterns {
+        html.put("<li>{} {}</li>", &[&count, &one_line(pattern, 64)]);
+    }
+    let mut kinds: BTreeMap<Kind, u64> = BTreeMap::new();
+    timeline.entries.iter().flat_map(crate::timeline::Entry::kinds).for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    for (kind, count) in kinds {
+        html.put("<li>{} {}</li>", &[&count, &kind]);
+    }
+    if let Some(differing) = differing {
+        html.put("<li><b>{} would change</b></li>", &[&counted(differing as u64, "step")]);
+    }
+    html.put("</ul>", &[]);
+}
+
+/// What the marks mean.
+pub fn legend(html: &mut Html) {
+    html.put("<div class=\"legend\"><div><b>verdicts</b><ul>", &[]);
+    Verdict::ALL.iter().for_each(|verdict| mark(html, *verdict, verdict.as_str()));
+    html.put("</ul></div><div><b>patterns</b><ul>", &[]);
+    for severity in Severity::ALL {
+        html.put("<li class=\"chip s-{}\"><b>{}</b> {}</li>", &[severity, &severity_letter(*severity), severity]);
+    }
+    html.put("</ul></div><div><b>interventions</b><ul>", &[]);
+    for kind in Kind::ALL {
+        html.put("<li class=\"chip k\"><b>{}</b> {}</li>", &[&kind_letter(*kind), kind]);
+    }
+    html.put("</ul></div></div>", &[]);
+}
+
+fn mark(html: &mut Html, verdict: Verdict, text: &str) {
+    html.put(
+        "<li class=\"badge v-{}\"><svg viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path d=\"{}\"/></svg>{}</li>",
+        &[&verdict, &shape(Some(verdict)), &text],
+    );
+}
+
+/// The verdicts as parts of one strip.
+pub fn strip(html: &mut Html, sum: &Sum, about: &str) {
+    let told = Verdict::ALL.iter().map(|verdict| (*verdict, sum.reach(&Row::Verdict(*verdict)).steps)).filter(|(_, steps)| *steps > 0);
+    let told: Vec<(Verdict, u64)> = told.collect();
+    let words: Vec<String> = told.iter().map(|(verdict, steps)| format!("{verdict} {}", percent(sum.share(*steps)))).collect();
+    let about = format!("{about}: {}", words.join(", "));
+    html.put("<figure class=\"strip\"><figcaption>{}</figcaption>", &[&about]);
+    html.put("<svg viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">", &[]);
+    let mut left = 0;
+    for (verdict, steps) in told {
+        let wide = part(steps, sum.steps);
+        html.put("<rect class=\"v-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"16\"/>", &[&verdict, &left, &wide]);
+        left += wide;
+    }
+    html.put("</svg></figure>", &[]);
+}
+
+/// How far each verdict, pattern and intervention reaches.
+pub fn reach(html: &mut Html, sum: &Sum) {
+    begin(
+        html,
+        "<th scope=\"col\">sessions</th><th scope=\"col\">share</th><th scope=\"col\">steps</th><th scope=\"col\">share</th><th scope=\"col\">times</th>",
+    );
+    let mut group = "";
+    for row in sum.rows() {
+        open(html, &mut group, row, 6);
+        let reach = sum.reach(row);
+        html.put(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            &[
+                &one_line(row.name(), 64),
+                &reach.sessions,
+                &percent(part(reach.sessions, sum.sessions)),
+                &reach.steps,
+                &percent(sum.share(reach.steps)),
+                &reach.times,
+            ],
+        );
+    }
+    end(html, sum);
+}
+
+/// The same of two set-ups, with the difference.
+pub fn beside(html: &mut Html, yours: &Sum, other: &Sum) {
+    begin(
+        html,
+        "<th scope=\"col\">sessions, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th><th scope=\"col\">steps, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th>",
+    );
+    let mut group = "";
+    for row in yours.rows().chain(other.rows()).collect::<BTreeSet<_>>() {
+        open(html, &mut group, row, 7);
+        let (one, two) = (yours.reach(row), other.reach(row));
+        html.put("<tr><th scope=\"row\">{}</th>", &[&one_line(row.name(), 64)]);
+        for (one, two) in [(one.sessions, two.sessions), (one.steps, two.steps)] {
+            html.put("<td>{}</td><td>{}</td><td><b>{}</b></td>", &[&one, &two, &change(one, two)]);
+        }
+        html.put("</tr>", &[]);
+    }
+    end(html, other);
+}
+
+fn begin(html: &mut Html, columns: &'static str) {
+    html.put("<section><h2>How far it reaches</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sums\"><table class=\"reach\"><thead><tr><td></td>", &[]);
+    html.put(columns, &[]);
+    html.put("</tr></thead><tbody>", &[]);
+}
+
+fn open(html: &mut Html, group: &mut &'static str, row: &Row, columns: u8) {
+    if *group != row.group() {
+        *group = row.group();
+        html.put("<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>", &[&columns, group]);
+    }
+}
+
+fn end(html: &mut Html, sum: &Sum) {
+    html.put("</tbody></table></div>", &[]);
+    for (fault, count) in &sum.faults {
+        html.put("<p class=\"chip fault\">fault {}: {}</p>", &[&one_line(fault, 200), &count]);
+    }
+    html.put("</section>", &[]);
+}
