@@ -1,15 +1,16 @@
 //! Replays as timelines: what they tell, what they fold, how they sum it up, and what another set-up would change.
 
-use crate::common::process::Ended;
+use crate::common::process::{self, Ended};
 use crate::common::reply::Answer;
 use crate::common::site::{Site, lines, name_of};
-use crate::common::trial;
+use crate::common::{folder_of, trial};
 use crate::replays::{fails, file};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::time::Duration;
 
 /// A session that goes wrong in most ways that there are: it is told, limited, held and stopped.
 pub const ASTRAY: &str = include_str!("sessions/astray.jsonl");
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         trial("timeline: the table holds what the records hold", summed),
         trial("timeline: a session of the journal", journaled),
         trial("timeline: what another set-up would change", compared),
+        trial("timeline: real sessions are hardly interrupted", real),
         trial("timeline: a set-up is a file or a folder, under either name", set_ups),
     ]
 }
@@ -209,6 +211,23 @@ fn side(side: &Value) -> Brief {
         side[list].as_array().into_iter().flatten().map(|item| format!("{} {}", item[one], item[two])).collect()
     };
     (side["verdict"].as_str().unwrap_or_default().into(), pairs("patterns", "pattern", "severity"), pairs("interventions", "kind", "issue"))
+}
+
+/// Recordings of real work that are not ours to publish; `PORTCULLIS_CORPORA` names their folder.
+fn real() -> Result<()> {
+    let Some(corpora) = folder_of("PORTCULLIS_CORPORA")? else { return Ok(()) };
+    let site = Site::new("timeline real")?;
+    for name in ["spotter", "bookminder"] {
+        let path = corpora.join("trajectories").join(name).with_extension("jsonl");
+        let path = path.to_string_lossy();
+        let ended = process::run(site.command(&["replay", "--json", &path]), b"", Duration::from_secs(300))?;
+        let sum: Value = serde_json::from_str(ended.text().lines().last().unwrap_or_default()).with_context(|| ended.all())?;
+        let above = sum.pointer("/table/interventions/above soft_correction/steps").and_then(Value::as_u64).unwrap_or_default();
+        ensure!(sum["steps"].as_u64().is_some_and(|steps| above * 50 <= steps), "{name}: more than 2 % of the steps: {sum}");
+        let stopped = ["emergency_stop", "in a stopped session"].iter().find_map(|row| sum["table"]["interventions"].get(row));
+        ensure!(stopped.is_none() && sum["faults"] == json!({}), "{name}: a session was stopped: {sum}");
+    }
+    Ok(())
 }
 
 fn set_ups() -> Result<()> {

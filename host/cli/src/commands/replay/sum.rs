@@ -27,6 +27,9 @@ pub struct Sum {
     pub shadow: Comparison,
 }
 
+/// What the table tells of, each with rows of its own.
+const GROUPS: [&str; 3] = ["verdicts", "patterns", "interventions"];
+
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
@@ -143,7 +146,7 @@ impl Sum {
     /// Never: what it holds has names for keys.
     pub fn json(&self) -> serde_json::Result<Value> {
         let mut object = serde_json::to_value(self)?;
-        let mut table = BTreeMap::<&str, BTreeMap<&str, Value>>::new();
+        let mut table = BTreeMap::from(GROUPS.map(|group| (group, BTreeMap::<&str, Value>::new())));
         for (row, reach) in &self.reach {
             let share = self.share(reach.steps) as f64 / 1000.0;
             let figures = json!({ "sessions": reach.sessions, "steps": reach.steps, "times": reach.times, "share_of_steps": share });
