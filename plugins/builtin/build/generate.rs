@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Writes the components and `builtin.rs` to `out`.
 pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> {
-    let mut plugins = String::from("/// Every builtin plugin, by name.\npub const ALL: &[Builtin] = &[\n");
+    let mut plugins = String::from("/// Every builtin plugin, by name.\npub static ALL: &[Builtin] = &[\n");
     let mut reader = String::new();
     for (guest, bytes) in components {
         let file = format!("{}.wasm", guest.name);
@@ -25,7 +25,7 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
             format!("/{file}"),
         );
         if guest.kind == Kind::ShellReader {
-            writeln!(reader, "/// The reader of shell text.\npub const SHELL_READER: Builtin = {literal};")?;
+            writeln!(reader, "/// The reader of shell text.\npub static SHELL_READER: Builtin = {literal};")?;
         } else {
             writeln!(plugins, "    {literal},")?;
         }
