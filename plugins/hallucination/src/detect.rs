@@ -112,8 +112,8 @@ fn made(memory: &mut Memory, action: &Action, missing: &[(Target, String)]) {
     }
 }
 
-/// The share of the recent steps from which on many acts are a run of them; fewer are spread over a session that
-/// goes on well.
+/// The share of the recent steps from which on acts are a run of them; fewer are spread over a session that goes
+/// on well, however many they are.
 const RUN: u32 = 300;
 
 fn detection(config: &Config, memory: &Memory, history: &History, action: &Action, line: Option<String>, after: u32) -> Detection {
@@ -121,7 +121,11 @@ fn detection(config: &Config, memory: &Memory, history: &History, action: &Actio
     let more = acts.saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
     let impact = share(&history.steps, config.window, |step| memory.acts.iter().any(|act| act.step == step.index));
-    let bad = if more >= 4 && impact >= RUN { Severity::High } else { graded(more, impact) };
+    let bad = match more {
+        _ if impact < RUN => Severity::Low,
+        4.. => Severity::High,
+        _ => graded(more, impact),
+    };
     let newest = newest(&memory.acts);
     let summary = [
         &acts.to_string(),

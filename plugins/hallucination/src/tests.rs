@@ -99,7 +99,7 @@ fn how_sure_and_how_bad() {
         ("......aaaaa", 700, 454, Medium, 6),
         ("......aaaaaaa", 900, 538, High, 6),
         ("aaaaaaaaaaa", 1000, 1000, High, 0),
-        ("aaaa....................aaa", 900, 150, Medium, 0),
+        ("aaaa....................aaa", 900, 150, Low, 0),
     ];
     for (letters, confidence, impact, severity, first) in cases {
         let found = play(letters, &[]).0.expect(letters);
