@@ -14,7 +14,6 @@ use portcullis_core::policy::Strategy;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::recover::Outcome;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::session::{Session, State};
 use serde_json::json;
 
 fn world() -> World {
@@ -159,17 +158,4 @@ fn the_agent_is_held_until_a_person_says_something() {
     }
     world.send(&prompt("go on with the other file"));
     assert_eq!(world.send(&write("w3")).verdict(), Verdict::Allow);
-}
-
-#[test]
-fn a_session_of_the_layout_before_goes_on() {
-    let session = Session { prompts: 3, roots: vec!["/p".into()], stopped: Some("why".into()), ..Session::default() };
-    let state = State { session, ..State::default() };
-    let (mut session, mut agent) = state.encode().unwrap();
-    assert_eq!((session[0], agent[0]), (2, 2));
-    // Layout 1 had no field at the end.
-    assert_eq!(session.pop(), Some(0));
-    (session[0], agent[0]) = (1, 1);
-    assert_eq!(State::decode(Some(&session), Some(&agent)).unwrap(), state);
-    assert!(State::decode(Some(&[3, 0]), None).unwrap_err().to_string().contains("layout 3"));
 }

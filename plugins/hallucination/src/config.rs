@@ -11,7 +11,7 @@ pub(crate) const SPECS: &[Spec] = &[
     Spec::integer("after_told", 2, "how many of them have to come after the session was told").between(1, 32),
     Spec::text("sensitivity", "medium", "low stretches both numbers by a half, high shrinks them by a third"),
     Spec::text("severity", "high", "the worst severity that it reports"),
-    Spec::integer("within", 100, "for how many steps an act counts").between(1, 200),
+    Spec::integer("within", 40, "for how many steps an act counts").between(1, 200),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
     Spec::score("confidence", 500, "how sure it is at the threshold"),
     Spec::score("confidence_step", 100, "how much surer with each further act"),
