@@ -100,7 +100,6 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
         EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
         EventKind::Other => {}
     }
-    run.state.leave_position();
     run.reviewed()
 }
 
@@ -145,7 +144,8 @@ fn globs(paths: &[String], project: &[String], home: &str) -> Vec<Pattern> {
 }
 
 impl Run<'_, '_> {
-    fn reviewed(self) -> Reviewed {
+    fn reviewed(mut self) -> Reviewed {
+        self.state.leave_position();
         let detail = self.settings.policy.detail;
         let mut records = self.records;
         if let Some(first) = records.first_mut() {

@@ -86,7 +86,10 @@ fn event(object: &Map<String, Value>) -> Result<Event, String> {
 fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
     Ok(match name {
         "PreToolUse" => EventKind::BeforeTool(call(object)?),
-        "PostToolUse" => EventKind::AfterTool(call(object)?, success(object)),
+        "PostToolUse" => {
+            let shown = object.get("tool_response").cloned().unwrap_or_default();
+            EventKind::AfterTool(call(object)?, CallResult { shown, ..success(object) })
+        }
         "PostToolUseFailure" => EventKind::AfterTool(call(object)?, failure(object)?),
         "PostToolBatch" => EventKind::AfterBatch(batch(object)?),
         "UserPromptSubmit" => EventKind::Prompt(required(object, "prompt")?),
@@ -120,7 +123,7 @@ fn success(object: &Map<String, Value>) -> CallResult {
         output: text_of(response),
         duration_ms: duration(object),
         tokens: response.get("totalTokens").and_then(Value::as_u64).and_then(|tokens| u32::try_from(tokens).ok()),
-        shown: response.clone(),
+        shown: Value::Null,
     }
 }
 

@@ -56,6 +56,7 @@ fn they_count_as_unreviewed_steps() {
         let statuses: Vec<Status> = reviewed.state.agent.steps.iter().map(|step| step.status).collect();
         assert_eq!(statuses, [Status::Ok, Status::Ok, Status::Pending], "{case}");
         assert_eq!(reviewed.state.session.totals.files, 2, "{case}: what may have happened counts");
+        assert_eq!(reviewed.state.session.next_step, 3, "{case}: no other agent makes a step of the same position");
         assert!(reviewed.reply.person[0].contains("found 2 calls that it did not review"), "{case}: {:?}", reviewed.reply.person);
         assert!(reviewed.reply.agent[0].contains("`Bash: touch a`, `Bash: rm b`."), "{case}");
         let again = missed_calls_again(&mut world, &payload, reviewed, &calls);
