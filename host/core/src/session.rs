@@ -4,12 +4,17 @@
 //! subagent's loops are its own while limits and stops are everyone's. Both are bounded: whatever
 //! the session's length, they encode to a few tens of kilobytes.
 
+mod bytes;
+mod rows;
+
+pub use bytes::StateError;
+
 use crate::action::{Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp, Totals};
 use crate::finding::PastIntervention;
 use crate::policy::LimitPolicy;
 use crate::score::{Score, Verdict};
 use crate::text::fingerprint;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Steps that are kept.
@@ -31,26 +36,6 @@ const LIMITS: usize = 16;
 const INTERVENTIONS: usize = 32;
 /// One-line descriptions of the newest actions.
 const RECENT: usize = 50;
-
-/// First byte of an encoded state: the version of its layout.
-const LAYOUT: u8 = 3;
-/// What layouts 2 and 3 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
-/// agents share no state, and number their steps each for itself.
-const ADDED: [&[u8]; 2] = [&[0], &[0, 0]];
-
-/// State that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StateError {
-    /// Written by a version with another layout.
-    #[error("the session's state has layout {found}, this version reads {LAYOUT}: start a new session")]
-    Layout {
-        /// Its layout.
-        found: u8,
-    },
-    /// Damaged.
-    #[error("the session's state is damaged ({0}): start a new session")]
-    Damaged(String),
-}
 
 /// What a session's agents share.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,6 +88,7 @@ pub struct Agent {
     /// positions have gaps.
     pub next_step: u64,
     /// The newest steps, oldest first.
+    #[serde(with = "rows")]
     pub steps: VecDeque<Step>,
     /// Sums.
     pub totals: Totals,
@@ -148,7 +134,7 @@ impl State {
     /// # Errors
     /// Bytes that this version did not write.
     pub fn decode(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
-        Ok(Self { session: decode(session, ADDED)?, agent: decode(agent, [&[]; 2])? })
+        Ok(Self { session: bytes::session(session)?, agent: bytes::agent(agent)? })
     }
 
     /// The acting agent numbers its next step after all steps of the session.
@@ -166,24 +152,8 @@ impl State {
     /// # Errors
     /// Never for states within their bounds.
     pub fn encode(&self) -> Result<(Vec<u8>, Vec<u8>), StateError> {
-        Ok((encode(&self.session)?, encode(&self.agent)?))
+        Ok((bytes::write(&self.session)?, bytes::write(&self.agent)?))
     }
-}
-
-/// Reads a part; `added` is what layouts 2 and 3 have at the end of it and the one before has not.
-fn decode<T: DeserializeOwned + Default>(bytes: Option<&[u8]>, added: [&[u8]; 2]) -> Result<T, StateError> {
-    let read = |body: &[u8]| postcard::from_bytes(body).map_err(|error| StateError::Damaged(error.to_string()));
-    match bytes {
-        None | Some([]) => Ok(T::default()),
-        Some([LAYOUT, body @ ..]) => read(body),
-        Some([2, body @ ..]) => read(&[body, added[1]].concat()),
-        Some([1, body @ ..]) => read(&[body, added[0], added[1]].concat()),
-        Some([found, ..]) => Err(StateError::Layout { found: *found }),
-    }
-}
-
-fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, StateError> {
-    postcard::to_extend(value, vec![LAYOUT]).map_err(|error| StateError::Damaged(error.to_string()))
 }
 
 impl Session {

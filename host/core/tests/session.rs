@@ -114,11 +114,32 @@ fn bytes_of_another_kind_are_refused() {
     assert_eq!(State::decode(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
-    let session = world.session.unwrap();
+    let session = world.session.clone().unwrap();
     for length in [1, 2, 10, session.len() / 2, session.len() - 1] {
         let problem = State::decode(Some(&session[..length]), None).unwrap_err();
         assert!(problem.to_string().contains("start a new session"), "{length} of {} bytes: {problem}", session.len());
     }
+    let (steps, agent) = (world.state().agent.steps.len(), world.state().encode().unwrap().1);
+    let rows = 1 + agent[1..].iter().position(|byte| *byte < 0x80).unwrap() + 1 + postcard::to_allocvec(&(steps * ROW)).unwrap().len();
+    for (at, value) in [(ROW - 1, 200), (ROW - 3, 99), (69, 255)] {
+        let mut changed = agent.clone();
+        changed[rows + at] = value;
+        let problem = State::decode(None, Some(&changed)).unwrap_err();
+        assert!(problem.to_string().contains("damaged"), "byte {at} of a row: {problem}");
+    }
+}
+
+/// The bytes of a row, as layout 4 has them.
+const ROW: usize = 81;
+
+/// The agent's part as layouts before 4 had it: its steps one field after the other.
+fn before_rows(state: &State) -> Vec<u8> {
+    let now = state.encode().unwrap().1;
+    let number = |number: u64| postcard::to_allocvec(&number).unwrap();
+    let rows = state.agent.steps.len() * ROW;
+    let begin = 1 + number(state.agent.next_step).len();
+    let rest = begin + number(rows as u64).len() + rows;
+    [&now[..begin], &postcard::to_allocvec(&state.agent.steps).unwrap(), &now[rest..]].concat()
 }
 
 /// States that a version before wrote: what was added since stands for nothing.
@@ -127,7 +148,7 @@ fn states_of_earlier_layouts_are_read() {
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let mut state = world.state();
-    let agent = state.encode().unwrap().1;
+    let agent = before_rows(&state);
     (state.session.next_step, state.session.plugins, state.session.held) = (0, Default::default(), None);
     let (session, _) = state.encode().unwrap();
     for (layout, added) in [(3, 0), (2, 2), (1, 3)] {

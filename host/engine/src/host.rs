@@ -4,12 +4,13 @@
 //! import never finds an answer by accident.
 
 use crate::bindings::host::Level;
-use crate::bindings::types::StepDetail;
+use crate::bindings::types::{Step, StepDetail};
 use crate::grants::Grants;
 use crate::imports::{Import, Tier};
 use crate::load_error::LoadError;
 use crate::state::{HOST_CALL_FUEL, State};
 use crate::{to_wit, wasi};
+use std::sync::Arc;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{StoreContextMut, Trap};
@@ -36,6 +37,7 @@ fn own(engine: &wasmtime::Engine, linker: &mut Linker<State>, name: &str, instan
     for (function, _) in instance.exports(engine) {
         match function {
             "log" => host.func_wrap("log", |store, (level, message): (Level, String)| log(store, level, &message))?,
+            "steps" => host.func_wrap("steps", |store, (newest,): (u32,)| steps(store, newest))?,
             "detail" => host.func_wrap("detail", |store, (step,): (u64,)| detail(store, step))?,
             // Types need no definition; a function that this version lacks fails the binding by name.
             _ => {}
@@ -54,6 +56,13 @@ fn log(mut store: StoreContextMut<'_, State>, level: Level, message: &str) -> wa
     };
     store.data_mut().log.line(level, message, complaint);
     Ok(())
+}
+
+fn steps(mut store: StoreContextMut<'_, State>, newest: u32) -> wasmtime::Result<(Vec<Step>,)> {
+    let all = Arc::clone(&store.data().steps);
+    let newest = all.get(all.len().saturating_sub(usize::try_from(newest).unwrap_or(usize::MAX))..).unwrap_or_default();
+    charge(&mut store, size_of_val(newest))?;
+    Ok((newest.to_vec(),))
 }
 
 fn detail(mut store: StoreContextMut<'_, State>, step: u64) -> wasmtime::Result<(Option<StepDetail>,)> {

@@ -311,13 +311,16 @@ impl Plugins for PluginSet {
         details: &Details<'_>,
     ) -> Vec<Answer<Report>> {
         // Before an action mostly nobody is asked: the question is put together for the first who is.
-        let question = LazyCell::new(|| (to_wit::history(history), to_wit::action(action), to_wit::context(context)));
+        let question = LazyCell::new(|| {
+            (to_wit::steps(&history.steps), to_wit::totals(&history.totals), to_wit::action(action), to_wit::context(context))
+        });
         let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
             World::Pattern(pre) => {
                 let state = states.get(name).map_or(&[][..], Vec::as_slice);
+                let (steps, totals, action, context) = &*question;
+                store.data_mut().steps = Arc::clone(steps);
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                let (history, action, context) = &*question;
-                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, history, action, context)
+                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, *totals, action, context)
             }
             _ => Err(wrong_world()),
         };

@@ -2,6 +2,7 @@
 //!
 //! A store lives for one call, so nothing here outlives an answer.
 
+use crate::bindings::types::Step;
 use crate::grants::{Grants, Random, Uses};
 use crate::limits::Limits;
 use crate::text;
@@ -39,6 +40,8 @@ pub(crate) struct State {
     /// Requests that it handed over to be sent.
     pub(crate) requests: u32,
     pub(crate) web: Web,
+    /// What `host.steps` answers from, oldest first; empty for all but patterns.
+    pub(crate) steps: Arc<[Step]>,
     /// Valid while `Seat::with_store` runs.
     details: &'static Details<'static>,
     details_left: u32,
@@ -113,6 +116,7 @@ impl Seat<'_> {
             deadline: self.deadline,
             requests: 0,
             web: self.web.clone(),
+            steps: Arc::default(),
             details,
             details_left: self.limits.detail_calls,
         }

@@ -7,6 +7,7 @@ use crate::settings::{Setting, SettingValue};
 use portcullis_core::action as a;
 use portcullis_core::finding as f;
 use portcullis_core::score::{Score, Severity, Verdict};
+use std::sync::Arc;
 
 macro_rules! same {
     ($name:ident, $from:path, $to:path, $($variant:ident),+) => {
@@ -253,8 +254,8 @@ fn limit(limit: &a::Limit) -> w::Limit {
     w::Limit { quantity, maximum: limit.maximum, used: limit.used }
 }
 
-pub(crate) fn history(history: &a::History) -> w::History {
-    w::History { steps: all(&history.steps, step), totals: totals(&history.totals) }
+pub(crate) fn steps(steps: &[a::Step]) -> Arc<[w::Step]> {
+    steps.iter().map(step).collect()
 }
 
 fn step(step: &a::Step) -> w::Step {
@@ -280,7 +281,7 @@ fn step(step: &a::Step) -> w::Step {
     }
 }
 
-fn totals(totals: &a::Totals) -> w::Totals {
+pub(crate) fn totals(totals: &a::Totals) -> w::Totals {
     w::Totals {
         steps: totals.steps,
         warned: totals.warned,

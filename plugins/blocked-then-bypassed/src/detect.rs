@@ -5,8 +5,9 @@ use crate::effects::{Class, Deed, again, refusable};
 use crate::memory::{Attempt, MOST_LABEL, Memory, Refusal};
 use portcullis_builtin_judging::steps::label;
 use portcullis_builtin_judging::text::{clip, evidence, named};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Context, History, Severity, Status, Step, Verdict};
+use portcullis_plugin::types::{Action, Context, Severity, Status, Step, Verdict};
 
 /// What this action adds.
 pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action, context: &Context) -> Report {
@@ -15,14 +16,15 @@ pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, actio
         return Report::nothing();
     }
     let newest_prompt = context.goals.iter().map(|goal| goal.at).max().filter(|_| config.until_prompt);
+    let steps = memory.attempts.iter().map(|attempt| attempt.step).min().map_or_else(Vec::new, |oldest| history.since(oldest));
     memory.attempts.retain(|attempt| {
         let recent = action.step.saturating_sub(attempt.step) <= config.within;
-        let forgiven = newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &history.steps);
+        let forgiven = newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &steps);
         attempt.step < action.step && recent && !forgiven
     });
     // Only its own agent's history tells of an attempt; the others see what was told of it before.
     for attempt in &mut memory.attempts {
-        if let Some(step) = history.steps.iter().rev().find(|step| step.index == attempt.step) {
+        if let Some(step) = steps.iter().rev().find(|step| step.index == attempt.step) {
             attempt.refusal = refusal(step);
         }
     }

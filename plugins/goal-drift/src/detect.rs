@@ -4,8 +4,9 @@ use crate::config::{ALIGNED, Config};
 use crate::memory::{Told, to_bytes};
 use portcullis_builtin_judging::steps::{Detail, label, past_label, recent, thousandths};
 use portcullis_builtin_judging::text::{decimal, evidence, named};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Context, Evidence, Goal, History, Severity, Step};
+use portcullis_plugin::types::{Action, Context, Evidence, Goal, Severity, Step};
 
 /// Steps that stand as evidence, newest first.
 const SHOWN: usize = 8;
@@ -15,7 +16,7 @@ pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Acti
     let Some(goal) = context.goals.iter().min_by_key(|goal| goal.priority).filter(|_| action.outcome.is_some()) else {
         return Report::nothing();
     };
-    let scored: Vec<&Step> = recent(&history.steps, config.window).filter(|step| step.alignment <= 1000).collect();
+    let scored: Vec<Step> = recent(history, config.window).into_iter().filter(|step| step.alignment <= 1000).collect();
     let mean = mean(&scored);
     if scored.len() < config.least || mean >= config.threshold {
         return settle(told);
@@ -35,32 +36,32 @@ fn settle(told: Told) -> Report {
     if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
 }
 
-struct Measured<'a> {
+struct Measured {
     mean: u32,
     newer: u32,
     older: u32,
     /// Newest first.
-    scored: Vec<&'a Step>,
+    scored: Vec<Step>,
 }
 
 fn is_astray(step: &Step) -> bool {
     u32::from(step.alignment) < ALIGNED
 }
 
-fn mean(steps: &[&Step]) -> u32 {
+fn mean(steps: &[Step]) -> u32 {
     let sum: u32 = steps.iter().map(|step| u32::from(step.alignment)).sum();
     sum.checked_div(u32::try_from(steps.len()).unwrap_or(u32::MAX)).unwrap_or(1000)
 }
 
 /// The means of the newer and of the older half. Of an odd number the one in the middle belongs to none.
-fn halves(steps: &[&Step]) -> (u32, u32) {
+fn halves(steps: &[Step]) -> (u32, u32) {
     let half = steps.len() / 2;
     let older = steps.get(steps.len().saturating_sub(half)..).unwrap_or_default();
     (mean(steps.get(..half).unwrap_or_default()), mean(older))
 }
 
-fn detection(config: &Config, found: &Measured<'_>, goal: &Goal, action: &Action, detail: &Detail<'_>) -> Detection {
-    let astray: Vec<&&Step> = found.scored.iter().filter(|step| is_astray(step)).collect();
+fn detection(config: &Config, found: &Measured, goal: &Goal, action: &Action, detail: &Detail<'_>) -> Detection {
+    let astray: Vec<&Step> = found.scored.iter().filter(|step| is_astray(step)).collect();
     let share = u32::try_from(astray.len().saturating_mul(1000).checked_div(found.scored.len()).unwrap_or(0)).unwrap_or(1000);
     let bad = if found.mean.saturating_mul(2) < config.threshold { Severity::Medium } else { Severity::Low };
     let summary = [

@@ -5,8 +5,9 @@ use crate::config::Config;
 use crate::memory::{Act, Memory};
 use portcullis_builtin_judging::steps::{graded, share, thousandths};
 use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Access, Action, EffectKind, History, Operation, Outcome, Severity, Status};
+use portcullis_plugin::types::{Access, Action, EffectKind, Operation, Outcome, Severity, Status};
 
 /// Targets that stand as evidence, newest first.
 const SHOWN: usize = 8;
@@ -120,7 +121,7 @@ fn detection(config: &Config, memory: &Memory, history: &History, action: &Actio
     let acts = u32::try_from(memory.acts.len()).unwrap_or(u32::MAX);
     let more = acts.saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
-    let impact = share(&history.steps, config.window, |step| memory.acts.iter().any(|act| act.step == step.index));
+    let impact = share(history, config.window, |step| memory.acts.iter().any(|act| act.step == step.index));
     let bad = match more {
         _ if impact < RUN => Severity::Low,
         4.. => Severity::High,

@@ -1,6 +1,7 @@
 //! Steps of a history, and what stands for one in evidence.
 
 use crate::text::{EVIDENCE, evidence};
+use portcullis_plugin::history::History;
 use portcullis_plugin::types::{Action, Evidence, Operation, Status, Step, StepDetail};
 
 /// One past step in full, as `host::detail` gives it.
@@ -16,15 +17,18 @@ pub const fn ended(step: &Step) -> bool {
 }
 
 /// The newest steps that ended, newest first.
-pub fn recent(steps: &[Step], window: usize) -> impl Iterator<Item = &Step> {
-    steps.iter().rev().filter(|step| ended(step)).take(window)
+#[must_use]
+pub fn recent(history: &History, window: usize) -> Vec<Step> {
+    let steps = history.until(|steps| steps.iter().filter(|step| ended(step)).count() >= window);
+    steps.into_iter().rev().filter(ended).take(window).collect()
 }
 
 /// The share of the recent steps for which `belongs` holds, in thousandths.
-pub fn share(steps: &[Step], window: usize, belongs: impl Fn(&Step) -> bool) -> u32 {
-    let all = recent(steps, window).count().max(LEAST);
-    let own = recent(steps, window).filter(|step| belongs(step)).count();
-    u32::try_from(own.saturating_mul(1000) / all).unwrap_or(1000)
+#[must_use]
+pub fn share(history: &History, window: usize, belongs: impl Fn(&Step) -> bool) -> u32 {
+    let recent = recent(history, window);
+    let own = recent.iter().filter(|step| belongs(step)).count();
+    u32::try_from(own.saturating_mul(1000) / recent.len().max(LEAST)).unwrap_or(1000)
 }
 
 /// A number of thousandths as a score, which ends at 1000.
@@ -101,11 +105,11 @@ mod tests {
     #[test]
     fn only_what_ended_is_recent() {
         let other = |index, status| Step { status, ..step(index) };
-        let steps = [step(0), step(1).failed(3), other(2, Status::Refused), other(3, Status::Pending), step(4)];
-        let indices: Vec<u64> = recent(&steps, 2).map(|step| step.index).collect();
+        let history = testing::history([step(0), step(1).failed(3), other(2, Status::Refused), other(3, Status::Pending), step(4)]);
+        let indices: Vec<u64> = recent(&history, 2).iter().map(|step| step.index).collect();
         assert_eq!(indices, [4, 1]);
         for (window, expected) in [(20, 200), (1, 0), (0, 0)] {
-            assert_eq!(share(&steps, window, |step| step.error != 0), expected, "{window}");
+            assert_eq!(share(&history, window, |step| step.error != 0), expected, "{window}");
         }
     }
 

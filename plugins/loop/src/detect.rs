@@ -4,15 +4,16 @@ use crate::config::Config;
 use crate::memory::{Told, to_bytes};
 use portcullis_builtin_judging::steps::{Detail, ended, graded, label, past_label, share, thousandths};
 use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Evidence, History, Status, Step};
+use portcullis_plugin::types::{Action, Evidence, Status, Step};
 
 /// What this action's outcome adds.
 pub(crate) fn look(config: &Config, told: Option<Told>, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
     if action.outcome.is_none() {
         return Report::nothing();
     }
-    let steps: Vec<&Step> = history.steps.iter().filter(|step| ended(step)).collect();
+    let steps = ended_of(history.until(|steps| all_runs_begin_in(config, &ended_of(steps.to_vec()))));
     let Some(found) = find(config, &steps) else { return settle(told) };
     if !found.run.iter().any(|step| step.index == action.step) {
         return Report::nothing();
@@ -35,7 +36,7 @@ fn settle(told: Option<Told>) -> Report {
 /// A cycle and the steps that are one run of it, oldest first.
 struct Found<'a> {
     length: usize,
-    run: &'a [&'a Step],
+    run: &'a [Step],
 }
 
 impl Found<'_> {
@@ -44,7 +45,7 @@ impl Found<'_> {
     }
 
     /// One round of the cycle, the newest.
-    fn round(&self) -> &[&Step] {
+    fn round(&self) -> &[Step] {
         self.run.get(self.run.len().saturating_sub(self.length)..).unwrap_or_default()
     }
 
@@ -56,14 +57,28 @@ impl Found<'_> {
     }
 }
 
-/// The shortest cycle that the history ends with often enough.
-fn find<'a>(config: &Config, steps: &'a [&'a Step]) -> Option<Found<'a>> {
+fn ended_of(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.retain(ended);
+    steps
+}
+
+/// How many of the newest steps are rounds of one cycle of this length, whole or not.
+fn run(config: &Config, steps: &[Step], length: usize) -> usize {
     let same_prompt = |step: &Step| !config.within_prompt || steps.last().is_some_and(|last| last.prompt == step.prompt);
+    let repeats =
+        steps.iter().rev().zip(steps.iter().rev().skip(length)).take_while(|(newer, older)| same(newer, older) && same_prompt(older));
+    repeats.count().saturating_add(length)
+}
+
+/// No run goes on in steps that are older than these.
+fn all_runs_begin_in(config: &Config, steps: &[Step]) -> bool {
+    (1..=config.longest).all(|length| run(config, steps, length) < steps.len())
+}
+
+/// The shortest cycle that the history ends with often enough.
+fn find<'a>(config: &Config, steps: &'a [Step]) -> Option<Found<'a>> {
     (1..=config.longest).find_map(|length| {
-        let repeats =
-            steps.iter().rev().zip(steps.iter().rev().skip(length)).take_while(|(newer, older)| same(newer, older) && same_prompt(older));
-        let count = repeats.count().saturating_add(length);
-        let run = steps.get(steps.len().checked_sub(count)?..)?;
+        let run = steps.get(steps.len().checked_sub(run(config, steps, length))?..)?;
         Some(Found { length, run }).filter(|found| found.times() >= config.threshold)
     })
 }
@@ -77,7 +92,7 @@ fn same(one: &Step, other: &Step) -> bool {
 fn detection(config: &Config, found: &Found<'_>, history: &History, action: &Action, detail: &Detail<'_>) -> Detection {
     let more = found.times().saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
-    let impact = share(&history.steps, config.window, |step| found.run.iter().any(|own| own.index == step.index));
+    let impact = share(history, config.window, |step| found.run.iter().any(|own| own.index == step.index));
     let labels = labels(found, action, detail);
     let mut summary = match found.length {
         1 => "the same step came with the same result ".to_owned(),
@@ -95,7 +110,7 @@ fn detection(config: &Config, found: &Found<'_>, history: &History, action: &Act
 
 /// What the cycle's steps are, in order, as far as the host still knows.
 fn labels(found: &Found<'_>, action: &Action, detail: &Detail<'_>) -> Vec<Evidence> {
-    let one = |step: &&Step| {
+    let one = |step: &Step| {
         if step.index == action.step { Some(label(action)) } else { detail(step.index).map(|past| past_label(&past, step.index)) }
     };
     found.round().iter().filter_map(one).collect()

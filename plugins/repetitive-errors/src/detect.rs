@@ -4,8 +4,9 @@ use crate::config::{Config, LEAST};
 use crate::memory::Memory;
 use portcullis_builtin_judging::steps::{label, thousandths};
 use portcullis_builtin_judging::text::{evidence, named};
+use portcullis_plugin::history::{History, MOST_STEPS};
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, History, Severity, Status, Step};
+use portcullis_plugin::types::{Action, Severity, Status, Step};
 
 /// Steps that stand as evidence, newest first.
 const SHOWN: usize = 8;
@@ -13,14 +14,14 @@ const SHOWN: usize = 8;
 /// What this action's outcome adds.
 pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action) -> Report {
     let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.status == Status::Failed) else { return Report::nothing() };
-    let Some(own) = history.steps.iter().rev().find(|step| step.index == action.step).filter(|step| is_error(step)) else {
+    let steps = history.newest(MOST_STEPS);
+    let Some(own) = steps.iter().rev().find(|step| step.index == action.step).filter(|step| is_error(step)) else {
         return Report::nothing();
     };
     memory.keep(own.error, &outcome.error);
-    let times = unresolved(&history.steps, own.error);
+    let times = unresolved(&steps, own.error);
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let report =
-        if count >= config.threshold { detection(config, &memory, &history.steps, &times, action).into() } else { Report::nothing() };
+    let report = if count >= config.threshold { detection(config, &memory, &steps, &times, action).into() } else { Report::nothing() };
     report.remember(memory.to_bytes())
 }
 

@@ -1,19 +1,21 @@
 //! When growth is told, and in which words.
 
 use crate::config::Config;
-use crate::growth::{Growth, Resource, Windows, growth, windows};
+use crate::growth::{Growth, Resource, Windows, growth, reach_back, windows};
 use crate::memory::{Told, to_bytes};
 use portcullis_builtin_judging::steps::{Detail, label, past_label, thousandths};
 use portcullis_builtin_judging::text::{decimal, evidence};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Evidence, History, Severity, Step};
+use portcullis_plugin::types::{Action, Evidence, Severity, Step};
 
 /// What this action's outcome adds.
 pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
     if action.outcome.is_none() {
         return Report::nothing();
     }
-    let windows = windows(config, &history.steps).unwrap_or_default();
+    let steps = history.until(|steps| reach_back(config, steps));
+    let windows = windows(config, &steps).unwrap_or_default();
     let spiral: Vec<Growth> = Resource::ALL
         .into_iter()
         .filter_map(|resource| growth(config, &windows, resource))

@@ -42,19 +42,24 @@ impl Resource {
 /// The windows' steps, oldest first.
 pub(crate) type Windows<'a> = [Vec<&'a Step>; WINDOWS];
 
+/// Whether the steps fill all windows of time, so that older ones would lie in none.
+pub(crate) fn reach_back(config: &Config, steps: &[Step]) -> bool {
+    let times = || steps.iter().map(|step| step.at);
+    let spanned = times().max().zip(times().min()).map(|(newest, oldest)| newest.saturating_sub(oldest));
+    spanned.is_some_and(|spanned| spanned >= config.window_ms.saturating_mul(WINDOWS as u64))
+}
+
 /// Cuts the history into windows: by time where it reaches back far enough, else by steps; none where there
 /// are too few of these, too.
 pub(crate) fn windows<'a>(config: &Config, steps: &'a [Step]) -> Option<Windows<'a>> {
     let end = steps.iter().map(|step| step.at).max()?;
-    let reach = config.window_ms.saturating_mul(WINDOWS as u64);
-    let oldest = steps.iter().map(|step| step.at).min()?;
     let mut windows = Windows::default();
     let mut put = |age: usize, step: &'a Step| {
         if let Some(window) = (WINDOWS - 1).checked_sub(age).and_then(|at| windows.get_mut(at)) {
             window.push(step);
         }
     };
-    if end.saturating_sub(oldest) >= reach {
+    if reach_back(config, steps) {
         for step in steps.iter().filter(|step| ended(step)) {
             put(usize::try_from(end.saturating_sub(step.at) / config.window_ms.max(1)).unwrap_or(usize::MAX), step);
         }

@@ -2,10 +2,11 @@
 
 use crate::config::Config;
 use crate::memory::{Told, to_bytes};
-use portcullis_builtin_judging::steps::{self, Detail, thousandths};
+use portcullis_builtin_judging::steps::{Detail, recent, thousandths};
 use portcullis_builtin_judging::text::{evidence, listed};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Effect, EffectKind, Evidence, History, Path, Scope, Severity, Step};
+use portcullis_plugin::types::{Action, Effect, EffectKind, Evidence, Path, Scope, Severity, Step};
 
 /// Paths that stand as evidence, newest first.
 const SHOWN: usize = 8;
@@ -17,7 +18,7 @@ pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Acti
     if action.outcome.is_none() {
         return Report::nothing();
     }
-    let recent = recent(config, &history.steps);
+    let recent = recent(history, config.window);
     let (effects, outside) = sums(&recent);
     let share = outside.saturating_mul(1000).checked_div(effects).unwrap_or(0);
     if recent.len() < config.least || share <= config.threshold {
@@ -44,19 +45,14 @@ struct Measured {
     confidence: u32,
 }
 
-/// The newest steps that ended, newest first. Refused ones never ran.
-fn recent<'a>(config: &Config, steps: &'a [Step]) -> Vec<&'a Step> {
-    steps::recent(steps, config.window).collect()
-}
-
-fn sums(steps: &[&Step]) -> (u32, u32) {
+fn sums(steps: &[Step]) -> (u32, u32) {
     steps
         .iter()
         .fold((0, 0), |(effects, outside), step| (effects + u32::from(step.effects), outside + u32::from(step.outside.min(step.effects))))
 }
 
-fn detection(config: &Config, found: &Measured, recent: &[&Step], action: &Action, detail: &Detail<'_>) -> Detection {
-    let outside: Vec<&&Step> = recent.iter().filter(|step| step.outside > 0).collect();
+fn detection(config: &Config, found: &Measured, recent: &[Step], action: &Action, detail: &Detail<'_>) -> Detection {
+    let outside: Vec<&Step> = recent.iter().filter(|step| step.outside > 0).collect();
     let paths = paths(&outside, action, detail);
     let bad = match found {
         _ if found.share > config.threshold.saturating_mul(2) => Severity::High,
@@ -81,7 +77,7 @@ fn detection(config: &Config, found: &Measured, recent: &[&Step], action: &Actio
 }
 
 /// Where the steps reached, newest first, each path once.
-fn paths(steps: &[&&Step], action: &Action, detail: &Detail<'_>) -> Vec<Evidence> {
+fn paths(steps: &[&Step], action: &Action, detail: &Detail<'_>) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
     keep(&mut found, &action.facts.effects, &action.facts.paths, action.step);
     for step in steps.iter().filter(|step| step.index != action.step).take(LOOKED_UP) {

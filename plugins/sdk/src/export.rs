@@ -49,11 +49,11 @@ macro_rules! export {
             fn detect(
                 prepared: ::std::vec::Vec<u8>,
                 state: ::std::vec::Vec<u8>,
-                history: $crate::types::History,
+                totals: $crate::types::Totals,
                 action: $crate::types::Action,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
-                <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &history, &action, &context)
+                <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
             }
         });
     };

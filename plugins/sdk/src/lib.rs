@@ -43,6 +43,7 @@ pub mod audit_exporter;
 pub mod codec;
 pub mod descriptor;
 mod export;
+pub mod history;
 pub mod host;
 pub mod intervention;
 mod json;

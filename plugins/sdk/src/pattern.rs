@@ -31,8 +31,9 @@
 
 pub use crate::bindings::pattern::exports::portcullis::plugin::detector::{Detection, Report};
 pub use crate::descriptor::{Descriptor, Reads, Spec};
+pub use crate::history::{History, MOST_STEPS};
 pub use crate::settings::Settings;
-pub use crate::types::{Action, Context, Error, Evidence, History, Score, Setting, Severity, Status, Step, Totals, Verdict};
+pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity, Status, Step, Totals, Verdict};
 
 /// A plugin that notices how a session goes wrong.
 pub trait Pattern {
@@ -49,7 +50,8 @@ pub trait Pattern {
     }
 
     /// Looks at the session. `state` is what the last call returned, empty at first; begin it with a
-    /// version of your own ([`codec`](crate::codec) helps to write it).
+    /// version of your own ([`codec`](crate::codec) helps to write it). Ask the history for as many steps as
+    /// you look at: each that is handed over costs fuel.
     ///
     /// # Errors
     /// It cannot answer. The host counts that as a fault, never as "nothing found".

@@ -6,8 +6,9 @@ use crate::sending::{Masked, host, leaves, masked, sent};
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::steps::label;
 use portcullis_builtin_judging::text::{evidence, named};
+use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Effect, EffectKind, History, Severity, Status};
+use portcullis_plugin::types::{Action, Effect, EffectKind, Severity, Status};
 
 /// The form that the host's reader finds where a secret flows to another machine.
 const EGRESS: &str = "secret-egress";
@@ -105,7 +106,10 @@ fn nearby(config: &Config<'_>, memory: &mut Memory, history: &History, action: &
         _ => false,
     };
     let effect = leaves(action, config).filter(counts).max_by_key(|effect| effect.kind == EffectKind::Send)?;
-    let refused = |read: &Read| history.steps.iter().any(|step| step.index == read.step && step.status == Status::Refused);
+    let refused = |read: &Read| {
+        let steps = history.since(read.step);
+        steps.first().is_some_and(|step| step.index == read.step && step.status == Status::Refused)
+    };
     let earlier =
         || memory.reads.iter().rev().find(|read| action.step.saturating_sub(read.step) <= config.within && !refused(read)).cloned();
     let own = sources(action).next().map(|source| Read { step: action.step, source: source.to_owned() });

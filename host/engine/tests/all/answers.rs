@@ -1,11 +1,11 @@
 //! Each kind's calls, what a guest may ask meanwhile, and what becomes of its words.
 
 use crate::guests::{ALLOCATOR, NOTHING, action, assessor, builtin_entry, component, context, no_details, set};
-use portcullis_core::action::{History, StepDetail, Totals};
+use portcullis_core::action::{History, Intent, Status, Step, StepDetail, Totals};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::{Guidance, Issue, Response, Situation};
 use portcullis_core::plugins::Plugins;
-use portcullis_core::score::{Score, Severity};
+use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_engine::{Engine, Entry, Kind, Setting, SettingValue};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -135,6 +135,55 @@ fn the_log_is_escaped_and_within_its_budget() {
         assert!(kept[0].starts_with("info: \\u{1b}[31m"), "{}", kept[0]);
         assert!(!answer.log.concat().chars().any(char::is_control));
     }
+}
+
+/// The newest steps come as asked for, oldest first, and each costs fuel.
+#[test]
+fn steps_come_from_the_history_as_many_as_asked_for() {
+    // A step as the canonical ABI lays it out.
+    const STEP: usize = 88;
+    let step = |index| Step {
+        index,
+        at: 0,
+        intent: Intent::FileRead,
+        verdict: Verdict::Allow,
+        status: Status::Ok,
+        shape: 0,
+        identity: 0,
+        error: 0,
+        output: 0,
+        risk: Score::ZERO,
+        alignment: 0,
+        effects: 0,
+        outside: 0,
+        files: 0,
+        prompt: 0,
+        bytes: 0,
+        tokens: 0,
+        duration_ms: 0,
+    };
+    let history = History { steps: (10..15).map(step).collect(), totals: Totals::default() };
+    let import = r#"(import "portcullis:plugin/host@0.1.0" "steps" (func $steps (param i32 i32)))"#;
+    let mut fuel = Vec::new();
+    for (asked, expected) in [(0, vec![]), (2, vec![13, 14]), (5, vec![10, 11, 12, 13, 14]), (-1, vec![10, 11, 12, 13, 14])] {
+        // What it gets is what it remembers.
+        let body = format!(
+            "(call $steps (i32.const {asked}) (i32.const 2048))
+            (i32.store8 (i32.const 1036) (i32.const 1))
+            (i32.store (i32.const 1040) (i32.load (i32.const 2048)))
+            (i32.store (i32.const 1044) (i32.mul (i32.load (i32.const 2052)) (i32.const {STEP})))
+            (i32.const 1024)"
+        );
+        let module = plugin("detector", "detect", "(param i32)", &body, NOTHING).replacen("(module", &format!("(module {import}"), 1);
+        let entries = vec![builtin_entry("curious", Kind::Pattern, component(&module, "pattern"))];
+        let answer =
+            set(&Engine::new(None).unwrap(), entries).detect(&BTreeMap::new(), &history, &action(), &context(), &no_details).remove(0);
+        let given = answer.result.unwrap().state.unwrap();
+        let indices: Vec<u64> = given.chunks(STEP).map(|step| u64::from_le_bytes(step[..8].try_into().unwrap())).collect();
+        assert_eq!(indices, expected, "asked for {asked}");
+        fuel.push(answer.fuel);
+    }
+    assert!(fuel[0] + 2 * STEP as u64 <= fuel[1] && fuel[1] + 3 * STEP as u64 <= fuel[2] && fuel[2] == fuel[3], "{fuel:?}");
 }
 
 /// Past steps are looked up in the caller's history, 16 times a call.

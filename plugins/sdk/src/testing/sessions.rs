@@ -2,8 +2,9 @@
 
 use super::{NOW, PROJECT};
 use crate::audit_exporter::{AuditRecord, Decision, RecordKind};
+use crate::history::History;
 use crate::intervention::{Issue, Situation};
-use crate::types::{Context, Evidence, Goal, History, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals, Verdict};
+use crate::types::{Context, Evidence, Goal, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals, Verdict};
 
 /// A session that has just begun: no goal, no limits, nothing tried before.
 #[must_use]
@@ -126,20 +127,20 @@ impl BuildStep for Step {
 pub fn history(steps: impl IntoIterator<Item = Step>) -> History {
     let steps: Vec<Step> = steps.into_iter().collect();
     let totals = steps.iter().fold(no_totals(), |sums, step| Totals {
-        steps: sums.steps + 1,
-        warned: sums.warned + u64::from(step.verdict == Verdict::Warn),
-        modified: sums.modified + u64::from(step.verdict == Verdict::Modify),
-        asked: sums.asked + u64::from(step.verdict == Verdict::Ask),
-        blocked: sums.blocked + u64::from(step.verdict == Verdict::Block),
-        failed: sums.failed + u64::from(step.status == Status::Failed),
-        files: sums.files + u64::from(step.files),
-        bytes: sums.bytes + step.bytes,
-        tokens: sums.tokens + u64::from(step.tokens),
-        duration_ms: sums.duration_ms + u64::from(step.duration_ms),
+        steps: sums.steps.saturating_add(1),
+        warned: sums.warned.saturating_add(u64::from(step.verdict == Verdict::Warn)),
+        modified: sums.modified.saturating_add(u64::from(step.verdict == Verdict::Modify)),
+        asked: sums.asked.saturating_add(u64::from(step.verdict == Verdict::Ask)),
+        blocked: sums.blocked.saturating_add(u64::from(step.verdict == Verdict::Block)),
+        failed: sums.failed.saturating_add(u64::from(step.status == Status::Failed)),
+        files: sums.files.saturating_add(u64::from(step.files)),
+        bytes: sums.bytes.saturating_add(step.bytes),
+        tokens: sums.tokens.saturating_add(u64::from(step.tokens)),
+        duration_ms: sums.duration_ms.saturating_add(u64::from(step.duration_ms)),
         prompts: sums.prompts.max(step.prompt + 1),
         interventions: 0,
     });
-    History { steps, totals }
+    History::of(steps, totals)
 }
 
 /// An issue without evidence, seen for the first time.

@@ -1,0 +1,78 @@
+//! A state as bytes, and which earlier ones are read.
+
+use super::{Agent, Pending, Session};
+use crate::action::{Repetition, Step, Totals};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// First byte of an encoded state: the version of its layout.
+const LAYOUT: u8 = 4;
+/// What layouts 2 and 3 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
+/// agents share no state, and number their steps each for itself.
+const ADDED: [&[u8]; 2] = [&[0], &[0, 0]];
+
+/// State that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// Written by a version with another layout.
+    #[error("the session's state has layout {found}, this version reads {LAYOUT}: start a new session")]
+    Layout {
+        /// Its layout.
+        found: u8,
+    },
+    /// Damaged.
+    #[error("the session's state is damaged ({0}): start a new session")]
+    Damaged(String),
+}
+
+/// An agent before layout 4, which made rows of its steps.
+#[derive(Deserialize)]
+struct Earlier {
+    next_step: u64,
+    steps: VecDeque<Step>,
+    totals: Totals,
+    pending: VecDeque<Pending>,
+    calls: VecDeque<u64>,
+    shapes: VecDeque<(u64, Repetition)>,
+    successes: VecDeque<(u64, u32)>,
+    plugins: BTreeMap<String, Vec<u8>>,
+    recent: VecDeque<String>,
+}
+
+impl From<Earlier> for Agent {
+    fn from(earlier: Earlier) -> Self {
+        let Earlier { next_step, steps, totals, pending, calls, shapes, successes, plugins, recent } = earlier;
+        Self { next_step, steps, totals, pending, calls, shapes, successes, plugins, recent }
+    }
+}
+
+/// Reads what a session's agents share.
+pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
+    match bytes {
+        None | Some([]) => Ok(Session::default()),
+        Some([3 | LAYOUT, body @ ..]) => read(body),
+        Some([2, body @ ..]) => read(&[body, ADDED[1]].concat()),
+        Some([1, body @ ..]) => read(&[body, ADDED[0], ADDED[1]].concat()),
+        Some([found, ..]) => Err(StateError::Layout { found: *found }),
+    }
+}
+
+/// Reads what one agent has for itself.
+pub(super) fn agent(bytes: Option<&[u8]>) -> Result<Agent, StateError> {
+    match bytes {
+        None | Some([]) => Ok(Agent::default()),
+        Some([LAYOUT, body @ ..]) => read(body),
+        Some([1..=3, body @ ..]) => read::<Earlier>(body).map(Agent::from),
+        Some([found, ..]) => Err(StateError::Layout { found: *found }),
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, StateError> {
+    postcard::from_bytes(body).map_err(|error| StateError::Damaged(error.to_string()))
+}
+
+/// Writes either part.
+pub(super) fn write<T: Serialize>(part: &T) -> Result<Vec<u8>, StateError> {
+    postcard::to_extend(part, vec![LAYOUT]).map_err(|error| StateError::Damaged(error.to_string()))
+}
