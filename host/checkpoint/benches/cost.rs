@@ -1,0 +1,108 @@
+//! What checkpoints cost, as a table: `cargo bench -p portcullis-checkpoint --bench cost`.
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::cast_precision_loss, missing_docs, reason = "a bench prints and may stop")]
+
+use portcullis_checkpoint::{Bounds, Durability, Id, Policy, Request, Restore, Vault, What};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const SIZES: [usize; 3] = [100, 5_000, 50_000];
+/// Large enough that nothing is cut short.
+const BUDGET: Duration = Duration::from_secs(600);
+
+fn main() {
+    println!("| files | durability | operation | time | files read or written | bytes read | bytes stored |");
+    println!("|---|---|---|---|---|---|---|");
+    for files in SIZES {
+        for durability in [Durability::Process, Durability::Power] {
+            measure(files, durability);
+        }
+    }
+}
+
+struct Bench {
+    vault: Vault,
+    root: PathBuf,
+    label: String,
+    number: u64,
+}
+
+fn measure(files: usize, durability: Durability) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap().join("root");
+    make(&root, files);
+    // Files that changed just now would be read twice.
+    std::thread::sleep(Duration::from_secs(4));
+    let vault = Vault::open(folder.path().join("vault"), Bounds { durability, ..Bounds::default() }).unwrap();
+    let mut bench = Bench { vault, root, label: format!("| {files} | {durability:?} "), number: 0 };
+    let some: Vec<PathBuf> = (0..files.min(300)).map(|at| path(&bench.root, at * (files / files.min(300)))).collect();
+    bench.take("targets: 1 file", What::Targets(vec![path(&bench.root, 0)]));
+    bench.take(&format!("targets: {} files", some.len()), What::Targets(some.clone()));
+    let within = bench.take_within("tree, cold, within 2 s", Duration::from_secs(2));
+    if !within {
+        bench.take("tree, the rest", What::Tree);
+    }
+    bench.take("targets: 1 file, full vault", What::Targets(vec![path(&bench.root, 0)]));
+    let id = bench.take("tree, nothing changed", What::Tree);
+    some.iter().for_each(|path| fs::write(path, [b"changed ", path.as_os_str().as_encoded_bytes()].concat()).unwrap());
+    let start = Instant::now();
+    let settled = bench.vault.settle(&id, bench.number, BUDGET).unwrap();
+    bench.row(
+        &format!("settle, {} changed", settled.changes.len()),
+        start,
+        settled.changes.len() as u64,
+        settled.bytes_read,
+        settled.bytes_stored,
+    );
+    let start = Instant::now();
+    let how = Restore { undo: bench.id(), at: bench.number, force: false, only: Vec::new(), dry: false };
+    let restored = bench.vault.restore(&id, &how).unwrap();
+    bench.row(&format!("restore, {} files", restored.restored.len()), start, restored.restored.len() as u64, 0, 0);
+}
+
+impl Bench {
+    fn id(&mut self) -> Id {
+        self.number += 1;
+        Id::new(format!("bench-{}", self.number)).unwrap()
+    }
+
+    fn request(&mut self, what: What, budget: Duration) -> Request {
+        let id = self.id();
+        Request { id, at: self.number, roots: vec![self.root.clone()], what, policy: Policy::default(), budget }
+    }
+
+    fn take(&mut self, name: &str, what: What) -> Id {
+        let request = self.request(what, BUDGET);
+        let start = Instant::now();
+        let taken = self.vault.take(&request).unwrap();
+        self.row(name, start, taken.files, taken.bytes_read, taken.bytes_stored);
+        request.id
+    }
+
+    fn take_within(&mut self, name: &str, budget: Duration) -> bool {
+        let request = self.request(What::Tree, budget);
+        let start = Instant::now();
+        let taken = self.vault.take(&request).unwrap();
+        self.row(name, start, taken.files, taken.bytes_read, taken.bytes_stored);
+        taken.complete
+    }
+
+    fn row(&self, name: &str, start: Instant, files: u64, read: u64, stored: u64) {
+        let took = start.elapsed().as_secs_f64() * 1000.0;
+        println!("{}| {name} | {took:.1} ms | {files} | {read} | {stored} |", self.label);
+    }
+}
+
+fn path(root: &Path, at: usize) -> PathBuf {
+    root.join(format!("d{}/e{}/f{at}", at / 1000, at / 50 % 20))
+}
+
+/// Sizes of 1 to 8191 bytes, 4 KiB in the mean, no two files alike.
+fn make(root: &Path, files: usize) {
+    for at in 0..files {
+        let path = path(root, at);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let size = (at * 2_654_435_761) % 8191 + 1;
+        fs::write(path, format!("{at} and so on; ").into_bytes().iter().copied().cycle().take(size).collect::<Vec<u8>>()).unwrap();
+    }
+}

@@ -1,0 +1,133 @@
+//! What can go wrong, each with the thing, the place and the mend in one line.
+
+use crate::id::Id;
+use crate::node::Digest;
+use crate::report::Difference;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a checkpoint cannot be taken, read or put back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// An id that cannot name a checkpoint.
+    #[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .id.escape_debug())]
+    BadId {
+        /// The id.
+        id: String,
+    },
+    /// There is a checkpoint of that id already.
+    #[error("there is a checkpoint `{id}` already: each call has one")]
+    Exists {
+        /// The id.
+        id: Id,
+    },
+    /// There is no checkpoint of that id.
+    #[error("there is no checkpoint `{id}`: it was never taken or is older than what is kept")]
+    Unknown {
+        /// The id.
+        id: Id,
+    },
+    /// A root is not an absolute path to a folder.
+    #[error("`{}` cannot be a root: name a folder by its absolute path", Shown(.path))]
+    BadRoot {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A target is not an absolute path.
+    #[error("`{}` cannot be a target: name it by its absolute path, without `..`", Shown(.path))]
+    BadTarget {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The vault's folder is open to others or somebody else's.
+    #[error("the folder `{}` is not yours alone: choose another one, or make it yours and run `chmod 700` on it", Shown(.path))]
+    NotPrivate {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The vault was written by another version.
+    #[error("`{}` has the format of another version: use that version, or move the folder away", Shown(.path))]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process has the vault.
+    #[error("another process is busy with `{}`: try again when it has ended", Shown(.path))]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// A file of the vault is damaged.
+    #[error("`{}` is damaged ({reason}): move it away; what it held is lost, other checkpoints are not", Shown(.path))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A content is no longer in the vault, or is damaged there.
+    #[error("the content of `{}` is lost or damaged in the vault ({digest}): restore the other paths without it", Shown(.path))]
+    Lost {
+        /// The file that it belongs to.
+        path: PathBuf,
+        /// The content.
+        digest: Digest,
+    },
+    /// Some paths do not hold what the actions left; nothing was changed.
+    #[error("{}: look at the difference, then restore the others by name, or force it", refusal(.paths))]
+    Refused {
+        /// The paths, all of them.
+        paths: Vec<Difference>,
+    },
+    /// A link or a file stands where a folder was.
+    #[error("`{}` is not a folder any more: move away what stands there", Shown(.path))]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot {action} `{}`: {source}", Shown(.path))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A restore began and could not end.
+    #[error("the restore `{undo}` is half done: {source}; mend that, then restore again, which completes it")]
+    HalfDone {
+        /// The id of the restore's own checkpoint.
+        undo: Id,
+        /// What stopped it.
+        source: Box<CheckpointError>,
+    },
+}
+
+impl CheckpointError {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+fn refusal(paths: &[Difference]) -> String {
+    let named = paths.first().map(|one| format!("`{}` is {}", Shown(&one.path), one.standing));
+    match (named, paths.len()) {
+        (Some(named), 0 | 1) => named,
+        (Some(named), count) => format!("{named}, and {} more paths are not as the action left them", count - 1),
+        (None, _) => "nothing to restore".into(),
+    }
+}
+
+/// A path on one line, whatever its name.
+struct Shown<'a>(&'a Path);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.to_string_lossy().escape_debug())
+    }
+}

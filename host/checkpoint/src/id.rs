@@ -1,0 +1,59 @@
+//! What a checkpoint is called.
+
+use crate::error::CheckpointError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const LONGEST: usize = 128;
+
+/// The id of the call that a checkpoint belongs to. It names files, so it is 1 to 128 of the characters
+/// `A-Z a-z 0-9 - _ .` and does not begin with a point.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Id(String);
+
+impl Id {
+    /// Checks the name.
+    ///
+    /// # Errors
+    /// It is empty, too long, begins with a point or has another character.
+    pub fn new(name: impl Into<String>) -> Result<Self, CheckpointError> {
+        let name = name.into();
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || name.len() > LONGEST || name.starts_with('.') || !name.bytes().all(fits) {
+            return Err(CheckpointError::BadId { id: name });
+        }
+        Ok(Self(name))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Id {
+    type Error = CheckpointError;
+    fn try_from(name: String) -> Result<Self, CheckpointError> {
+        Self::new(name)
+    }
+}
+
+impl From<Id> for String {
+    fn from(id: Id) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,143 @@
+//! Manifests: one file a checkpoint, with everything but the contents.
+
+use crate::error::CheckpointError;
+use crate::id::Id;
+use crate::node::Digest;
+use crate::path::{Rel, root};
+use crate::report::{self, Cause, LeftOuts, Listed};
+use crate::request::Policy;
+use crate::sealed;
+use crate::snapshot::{Change, Snapshot};
+use crate::vault::Vault;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+type Result<T> = std::result::Result<T, CheckpointError>;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) id: Id,
+    pub(crate) at: u64,
+    pub(crate) cause: Cause,
+    pub(crate) tree: bool,
+    pub(crate) policy: Policy,
+    pub(crate) areas: Vec<Area>,
+    pub(crate) left_out: LeftOuts,
+    pub(crate) settled: Option<Settling>,
+}
+
+/// What one root has of a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Area {
+    #[serde(with = "root")]
+    pub(crate) root: PathBuf,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) before: Before,
+    /// What the action changed, once settled.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A path that was looked at: alone, or with all that it holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Scope {
+    pub(crate) path: Rel,
+    pub(crate) deep: bool,
+}
+
+/// Where the look before the action is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Before {
+    Here(Snapshot),
+    /// In a file of its own, shared by all checkpoints of an unchanged tree.
+    Stored(Digest),
+    /// Not needed any more: the changes say it.
+    Settled,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Settling {
+    pub(crate) at: u64,
+    pub(crate) left_out: LeftOuts,
+}
+
+impl Manifest {
+    pub(crate) fn listed(&self) -> Listed {
+        Listed {
+            id: self.id.clone(),
+            at: self.at,
+            cause: self.cause.clone(),
+            roots: self.areas.iter().map(|area| area.root.clone()).collect(),
+            tree: self.tree,
+            complete: self.left_out.by_choice(),
+            settled_at: self.settled.as_ref().map(|settling| settling.at),
+            changes: self.areas.iter().map(|area| area.changes.len()).sum(),
+        }
+    }
+
+    pub(crate) fn changes(&self) -> Vec<report::Change> {
+        let public = |area: &Area, change: &Change| report::Change {
+            path: area.root.join(change.path.as_path()),
+            before: change.before.node.clone(),
+            after: change.after.node.clone(),
+        };
+        self.areas.iter().flat_map(|area| area.changes.iter().map(move |change| public(area, change))).collect()
+    }
+
+    /// The snapshots that it still needs.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = Digest> {
+        self.areas.iter().filter_map(|area| match area.before {
+            Before::Stored(digest) => Some(digest),
+            _ => None,
+        })
+    }
+
+    /// The contents that its changes and its own snapshots need.
+    pub(crate) fn contents(&self, into: &mut BTreeSet<Digest>) {
+        for area in &self.areas {
+            into.extend(area.changes.iter().flat_map(|change| [&change.before, &change.after]).filter_map(|known| known.node.digest()));
+            if let Before::Here(snapshot) = &area.before {
+                into.extend(snapshot.0.values().filter_map(|known| known.node.digest()));
+            }
+        }
+    }
+}
+
+impl Vault {
+    pub(crate) fn manifest_path(&self, id: &Id) -> PathBuf {
+        self.desk.folder.join("checkpoints").join(id.as_str())
+    }
+
+    pub(crate) fn manifest(&self, id: &Id) -> Result<Manifest> {
+        sealed::read(&self.manifest_path(id))?.ok_or_else(|| CheckpointError::Unknown { id: id.clone() })
+    }
+
+    /// All that can be read, oldest first, and an error for each other one.
+    pub(crate) fn manifests(&self) -> Result<(Vec<Manifest>, Vec<CheckpointError>)> {
+        let (mut good, mut damaged) = (Vec::new(), Vec::new());
+        for path in self.desk.list("checkpoints")? {
+            match sealed::read::<Manifest>(&path) {
+                Ok(manifest) => good.extend(manifest),
+                Err(error) => damaged.push(error),
+            }
+        }
+        good.sort_by(|one: &Manifest, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+        Ok((good, damaged))
+    }
+
+    /// What a root held before the action.
+    pub(crate) fn before(&self, before: &Before) -> Result<Snapshot> {
+        match before {
+            Before::Here(snapshot) => Ok(snapshot.clone()),
+            Before::Stored(digest) => {
+                let path = self.snapshot_path(digest);
+                sealed::read(&path)?.ok_or(CheckpointError::Damaged { path, reason: "it is gone" })
+            }
+            Before::Settled => Ok(Snapshot::default()),
+        }
+    }
+
+    pub(crate) fn snapshot_path(&self, digest: &Digest) -> PathBuf {
+        self.desk.folder.join("snapshots").join(digest.to_string())
+    }
+}

@@ -1,0 +1,66 @@
+//! After the action: what differs is its doing.
+
+use crate::error::CheckpointError;
+use crate::id::Id;
+use crate::keep::Keeper;
+use crate::manifest::{Before, Manifest, Settling};
+use crate::report::{LeftOuts, Settled};
+use crate::vault::Vault;
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, CheckpointError>;
+
+impl Vault {
+    /// Looks again after the action and writes down what differs. `at` is when, in milliseconds since 1970.
+    /// What was settled already is told again as it was.
+    ///
+    /// # Errors
+    /// There is no such checkpoint or it is damaged, a root is no folder any more, or the system refuses. Then
+    /// the checkpoint is as it was before.
+    pub fn settle(&self, id: &Id, at: u64, budget: Duration) -> Result<Settled> {
+        let _lock = self.share()?;
+        self.settle_shared(id, at, Some(budget))
+    }
+
+    pub(crate) fn settle_shared(&self, id: &Id, at: u64, budget: Option<Duration>) -> Result<Settled> {
+        let start = Instant::now();
+        let mut manifest = self.manifest(id)?;
+        let mut keeper = Keeper::new(&self.desk, &manifest.policy, self.bounds.max_bytes)?;
+        if manifest.settled.is_none() {
+            let settled = self.write_down(&mut manifest, at, (budget, start), &mut keeper);
+            if settled.is_err() {
+                keeper.discard();
+            }
+            settled?;
+        }
+        let left_out = manifest.settled.as_ref().map(|settling| settling.left_out.clone()).unwrap_or_default();
+        Ok(Settled {
+            changes: manifest.changes(),
+            complete: left_out.by_choice(),
+            left_out,
+            bytes_read: keeper.bytes_read,
+            bytes_stored: keeper.bytes_stored,
+            elapsed: start.elapsed(),
+        })
+    }
+
+    fn write_down(&self, manifest: &mut Manifest, at: u64, time: (Option<Duration>, Instant), keeper: &mut Keeper<'_>) -> Result<()> {
+        let mut left_out = LeftOuts::default();
+        let mut areas = std::mem::take(&mut manifest.areas);
+        let mut news = Vec::new();
+        for area in &mut areas {
+            let before = self.before(&area.before)?;
+            let seen = self.look((&area.root, &area.scopes), manifest, (&before, true), time, keeper, &mut left_out)?;
+            area.changes = before.changes(&seen.snapshot);
+            area.before = Before::Settled;
+            news.extend((manifest.tree && seen.news).then(|| (area.root.clone(), seen.snapshot)));
+        }
+        keeper.finish()?;
+        manifest.areas = areas;
+        manifest.settled = Some(Settling { at, left_out });
+        for (root, snapshot) in news {
+            self.remember(&root, &snapshot, at)?;
+        }
+        self.desk.write(&self.manifest_path(&manifest.id), manifest, true).map(|_| ())
+    }
+}

@@ -1,0 +1,198 @@
+//! A full disk and a sudden death at every step: the old tree or the new one, and a whole vault.
+
+use crate::support::{Place, TIME, Walk, assert_same, id, open, plainly, walk};
+use portcullis_checkpoint::{CheckpointError, Policy, Request, Retention, Steps, What};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const CHILD: &str = "CHECKPOINT_TEST_CHILD";
+const OPERATIONS: [&str; 4] = ["take", "settle", "restore", "collect"];
+
+/// Fails at one step, by an error or by the death of the process.
+#[derive(Debug)]
+struct Trip {
+    at: usize,
+    dies: bool,
+    taken: AtomicUsize,
+}
+
+impl Steps for Trip {
+    fn before(&self, _: &'static str, _: &Path) -> io::Result<()> {
+        match self.taken.fetch_add(1, Ordering::SeqCst) == self.at {
+            true if self.dies => std::process::abort(),
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Two actions; the operation is about the second one.
+struct Scene {
+    place: Place,
+    first: Walk,
+    old: Walk,
+    new: Walk,
+}
+
+fn scene(operation: &str) -> Scene {
+    let place = Place::new();
+    place.sh("mkdir -p d/e k && echo 1 > d/e/f && echo 2 > g && echo 3 > k/h && ln -s g link && chmod 750 k");
+    let first = place.walk();
+    place.act("e", 1, "echo early > g; mkdir early; echo x > early/x");
+    let new = place.walk();
+    if operation != "take" {
+        place.take("a", 10);
+    }
+    place.sh("rm -r d; echo 22 > g; mkdir -p n/m; echo 4 > n/m/o; rm k/h; mkdir k/h; echo 5 > k/h/i; rm link; chmod 700 k");
+    if matches!(operation, "restore" | "collect") {
+        place.settle("a", 11);
+    }
+    if operation == "collect" {
+        // Something to forget, in a pack with something to keep.
+        place.act("gone", 0, "echo gone > gone; rm gone");
+    }
+    let old = place.walk();
+    Scene { place, first, old, new }
+}
+
+fn operate(operation: &str, home: &Path, steps: Arc<dyn Steps>) -> Result<(), CheckpointError> {
+    let vault = open(&home.join("vault")).with_steps(steps);
+    let request =
+        Request { id: id("t"), at: 20, roots: vec![home.join("root")], what: What::Tree, policy: Policy::everything(), budget: TIME };
+    match operation {
+        "take" => vault.take(&request).map(|_| ()),
+        "settle" => vault.settle(&id("a"), 11, TIME).map(|_| ()),
+        "restore" => vault.restore(&id("a"), &plainly("u", 20)).map(|_| ()),
+        "collect" => vault.collect(&Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 }, 100).map(|_| ()),
+        _ => loop {
+            vault.restore(&id("a"), &plainly(&format!("u{}", vault.list()?.checkpoints.len()), 20))?;
+            let last = vault.list()?.checkpoints.len();
+            vault.restore(&id(&format!("u{}", last - 1)), &plainly(&format!("u{last}"), 20))?;
+        },
+    }
+}
+
+/// Not a test of its own: the process that dies.
+#[test]
+fn child() {
+    let Ok(what) = std::env::var(CHILD) else { return };
+    let mut words = what.splitn(3, ' ');
+    let (operation, at, home) = (words.next().unwrap(), words.next().unwrap().parse().unwrap(), words.next().unwrap());
+    operate(operation, Path::new(home), Arc::new(Trip { at, dies: true, taken: AtomicUsize::new(0) })).unwrap();
+}
+
+fn spawn(operation: &str, at: usize, home: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "faults::child"]).env(CHILD, format!("{operation} {at} {}", home.display()));
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command
+}
+
+/// After a failure everything can be used, and the tree is one of the two once unfinished restores are completed.
+fn check(scene: &Scene, what: &str) {
+    let Scene { place, first, old, new } = scene;
+    let listing = place.vault.list().unwrap();
+    assert!(listing.damaged.is_empty(), "{what}: {listing:?}");
+    place.vault.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let now = place.walk();
+    assert!(now == *old || now == *new, "{what}: a mix:\n{}", crate::support::differing(old, &now).join("\n"));
+    assert!(place.vault.list().unwrap().unfinished.is_empty(), "{what}");
+    if what.starts_with("take") {
+        let _ = place.vault.take(&place.request("t", 20, What::Tree));
+        place.act("b", 30, "echo b > g");
+        place.restore("t", &plainly("u2", 40)).unwrap();
+        assert_same(old, &place.walk(), what);
+        return;
+    }
+    place.settle("a", 11);
+    place.restore("a", &plainly("u2", 40)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_same(new, &place.walk(), what);
+    place.restore("e", &plainly("u3", 50)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_same(first, &place.walk(), what);
+    place.vault.collect(&Retention { keep: Duration::from_secs(1), max_bytes: 1 << 30 }, 100).unwrap();
+    place.restore("u3", &plainly("u4", 60)).unwrap();
+    assert_same(new, &place.walk(), what);
+}
+
+#[test]
+fn a_full_disk_at_every_step() {
+    for operation in OPERATIONS {
+        for at in 0.. {
+            let scene = scene(operation);
+            let outcome = operate(operation, &scene.place.home, Arc::new(Trip { at, dies: false, taken: AtomicUsize::new(0) }));
+            let what = format!("{operation}, step {at}: {outcome:?}");
+            match &outcome {
+                Err(CheckpointError::HalfDone { .. }) => assert_eq!(operation, "restore"),
+                Err(_) => assert_same(&scene.old, &scene.place.walk(), &what),
+                Ok(()) => {}
+            }
+            check(&scene, &what);
+            if outcome.is_ok() {
+                assert!(at > 3, "{operation} has steps");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_death_at_every_step() {
+    for operation in OPERATIONS {
+        for at in 0.. {
+            let scene = scene(operation);
+            let lived = spawn(operation, at, &scene.place.home).status().unwrap().success();
+            check(&scene, &format!("{operation}, death at step {at}"));
+            if lived {
+                assert!(at > 3, "{operation} has steps");
+                break;
+            }
+        }
+    }
+}
+
+/// Between the death of a restore and its completion a person changes one file, and only that stays as it is.
+#[test]
+fn what_a_person_changes_before_a_restore_is_completed_stays() {
+    for at in 0.. {
+        let Scene { place, old, new, .. } = scene("restore");
+        let lived = spawn("restore", at, &place.home).status().unwrap().success();
+        place.sh("rm -f g; echo mine > g");
+        let completed = place.vault.resume().unwrap();
+        let but_g = |mut walk: Walk| {
+            walk.remove(b"g".as_slice());
+            walk
+        };
+        let now = place.walk();
+        assert_eq!(now[b"g".as_slice()].2, b"mine\n", "step {at}");
+        for (_, restored) in &completed {
+            assert_eq!(restored.left_alone, [place.root.join("g")], "step {at}");
+        }
+        assert!([old, new].map(but_g).contains(&but_g(now)), "step {at}");
+        if lived {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_death_at_any_moment_of_many_restores() {
+    let place = Place::new();
+    place.sh("for i in $(seq 200); do echo $i > f$i; done; mkdir d; mv f1* d");
+    let new = place.walk();
+    place.act("a", 10, "rm -r d; for i in f*; do echo changed >> $i; done; mkdir n; echo n > n/n");
+    let old = place.walk();
+    for round in 0..25_u64 {
+        let mut child = spawn("restores", usize::MAX, &place.home).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(7 + round * 13 % 90));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        place.vault.resume().unwrap();
+        let now = walk(&place.root);
+        assert!(now == old || now == new, "round {round}:\n{}", crate::support::differing(&new, &now).join("\n"));
+    }
+    assert!(place.vault.list().unwrap().damaged.is_empty());
+}

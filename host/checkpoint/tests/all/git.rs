@@ -1,0 +1,71 @@
+//! Git's own folder.
+
+use crate::support::{Place, TIME, assert_same, id, plainly, walk};
+use portcullis_checkpoint::{ChangeKind, Policy, Standing, What, Why};
+
+const REPOSITORY: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null; git init -q . && git config user.email a@b && git config user.name a \
+    && echo 1 > f && mkdir s && echo 2 > s/g && printf 'out/\\n*.log\\n' > .gitignore && git add -A && git commit -qm one && git branch other \
+    && echo 3 > f && git stash -q && echo 4 > f && git add f && echo 5 > f && mkdir out && echo o > out/o && echo l > run.log && echo secret > .env && echo n > new";
+
+fn repository() -> Place {
+    let place = Place::new();
+    place.sh(REPOSITORY);
+    place
+}
+
+#[test]
+fn index_branches_stash_and_objects_stay_as_they_are() {
+    let place = repository();
+    let git = walk(&place.root.join(".git"));
+    let before = place.walk();
+    let mut request = place.request("a", 10, What::Tree);
+    request.policy = Policy::default();
+    assert!(place.vault.take(&request).unwrap().complete);
+    assert_same(&git, &walk(&place.root.join(".git")), "take");
+    place.sh("rm -rf f s new .env run.log; echo x > made");
+    place.settle("a", 11);
+    assert_same(&git, &walk(&place.root.join(".git")), "settle");
+    place.restore("a", &plainly("u", 20)).unwrap();
+    assert_same(&git, &walk(&place.root.join(".git")), "restore");
+    assert_same(&before, &place.walk(), "the tree");
+}
+
+#[test]
+fn git_clean_comes_back_but_for_ignored_folders() {
+    let place = repository();
+    let before = place.walk();
+    let mut request = place.request("a", 10, What::Tree);
+    request.policy = Policy::default();
+    place.vault.take(&request).unwrap();
+    place.sh("git clean -fdxq");
+    let changes = place.settle("a", 11).changes;
+    let lost: Vec<_> = changes.iter().filter(|change| change.before.left_out().is_some()).map(|change| change.kind()).collect();
+    assert_eq!(lost, [ChangeKind::Deleted]);
+    let restored = place.restore("a", &plainly("u", 20)).unwrap();
+    assert_eq!((restored.not_kept.len(), restored.not_kept[0].why), (1, Why::Ignored));
+    let wanted = before.into_iter().filter(|(path, _)| !path.starts_with(b"out")).collect();
+    assert_same(&wanted, &place.walk(), "git clean");
+}
+
+#[test]
+fn a_target_that_is_gits_folder_is_kept_whole() {
+    let place = repository();
+    let before = place.walk();
+    assert!(place.targets("a", 10, &[".git"]).complete);
+    place.sh("rm -rf .git");
+    place.settle("a", 11);
+    place.restore("a", &plainly("u", 20)).unwrap();
+    assert_same(&before, &place.walk(), "rm -rf .git");
+}
+
+#[test]
+fn rules_that_the_action_changes_hide_nothing() {
+    let place = repository();
+    let mut request = place.request("a", 10, What::Tree);
+    request.policy = Policy::default();
+    place.vault.take(&request).unwrap();
+    place.sh("echo s > .gitignore; echo changed > s/g");
+    let changes = place.vault.settle(&id("a"), 11, TIME).unwrap().changes;
+    assert!(changes.iter().any(|change| change.path.ends_with("s/g")), "{changes:?}");
+    assert!(place.vault.diff(&id("a")).unwrap().iter().all(|one| one.standing == Standing::AsLeft));
+}

@@ -1,0 +1,11 @@
+//! What the vault promises, through its public door.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop")]
+
+mod attacks;
+mod faults;
+mod git;
+mod keeping;
+mod processes;
+mod property;
+mod restoring;
+mod support;

@@ -1,0 +1,142 @@
+//! A folder to act in, and a walk over it that shares nothing with the crate.
+
+use portcullis_checkpoint::{Bounds, CheckpointError, Durability, Id, Policy, Request, Restore, Restored, Settled, Taken, Vault, What};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Long enough for every test.
+pub(crate) const TIME: Duration = Duration::from_secs(60);
+
+/// A tree as a person sees it: path to kind, permission bits, and bytes or text.
+pub(crate) type Walk = BTreeMap<Vec<u8>, (char, u32, Vec<u8>)>;
+
+pub(crate) fn walk(root: &Path) -> Walk {
+    let mut seen = Walk::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(path) = open.pop() {
+        let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        let mode = found.mode() & 0o7777;
+        if found.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            seen.insert(name, ('d', mode, Vec::new()));
+        } else if found.is_symlink() {
+            seen.insert(name, ('l', 0, fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()));
+        } else if found.is_file() {
+            seen.insert(name, ('f', mode, fs::read(&path).unwrap()));
+        } else {
+            seen.insert(name, ('s', mode, Vec::new()));
+        }
+    }
+    seen
+}
+
+/// Paths that differ, for a readable failure.
+pub(crate) fn differing(one: &Walk, other: &Walk) -> Vec<String> {
+    let paths: std::collections::BTreeSet<_> = one.keys().chain(other.keys()).collect();
+    let shown = |walk: &Walk, path: &Vec<u8>| match walk.get(path) {
+        None => "nothing".to_owned(),
+        Some((kind, mode, bytes)) => format!("{kind} {mode:o} {}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)])),
+    };
+    let differs = paths.into_iter().filter(|path| one.get(*path) != other.get(*path));
+    differs.map(|path| format!("{}: {} | {}", String::from_utf8_lossy(path), shown(one, path), shown(other, path))).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_same(one: &Walk, other: &Walk, what: &str) {
+    assert!(one == other, "{what}:\n{}", differing(one, other).join("\n"));
+}
+
+/// A vault and a root beside it.
+pub(crate) struct Place {
+    pub(crate) vault: Vault,
+    pub(crate) root: PathBuf,
+    pub(crate) home: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(folder.path()).unwrap();
+        let root = home.join("root");
+        fs::create_dir(&root).unwrap();
+        let vault = open(&home.join("vault"));
+        Self { vault, root, home, _folder: folder }
+    }
+
+    /// Runs a script in the root.
+    pub(crate) fn sh(&self, script: &str) {
+        sh(&self.root, script);
+    }
+
+    pub(crate) fn request(&self, name: &str, at: u64, what: What) -> Request {
+        Request { id: id(name), at, roots: vec![self.root.clone()], what, policy: Policy::everything(), budget: TIME }
+    }
+
+    pub(crate) fn take(&self, name: &str, at: u64) -> Taken {
+        self.vault.take(&self.request(name, at, What::Tree)).unwrap()
+    }
+
+    pub(crate) fn targets(&self, name: &str, at: u64, paths: &[&str]) -> Taken {
+        let paths = paths.iter().map(|path| self.root.join(path)).collect();
+        self.vault.take(&self.request(name, at, What::Targets(paths))).unwrap()
+    }
+
+    pub(crate) fn settle(&self, name: &str, at: u64) -> Settled {
+        self.vault.settle(&id(name), at, TIME).unwrap()
+    }
+
+    /// A whole action.
+    pub(crate) fn act(&self, name: &str, at: u64, script: &str) -> Settled {
+        self.take(name, at);
+        self.sh(script);
+        self.settle(name, at + 1)
+    }
+
+    pub(crate) fn restore(&self, name: &str, how: &Restore) -> Result<Restored, CheckpointError> {
+        self.vault.restore(&id(name), how)
+    }
+
+    pub(crate) fn walk(&self) -> Walk {
+        walk(&self.root)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Folders that may not be entered could not be removed.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.home).stderr(std::process::Stdio::null()).status();
+    }
+}
+
+pub(crate) fn open(folder: &Path) -> Vault {
+    let bounds = Bounds { durability: Durability::Process, patience: TIME, ..Bounds::default() };
+    Vault::open(folder, bounds).unwrap()
+}
+
+pub(crate) fn sh(folder: &Path, script: &str) {
+    let done = Command::new("sh").arg("-c").arg(script).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "`{script}`: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+pub(crate) fn id(name: &str) -> Id {
+    Id::new(name).unwrap()
+}
+
+pub(crate) fn plainly(undo: &str, at: u64) -> Restore {
+    Restore { undo: id(undo), at, force: false, only: Vec::new(), dry: false }
+}
+
+pub(crate) fn forced(undo: &str, at: u64) -> Restore {
+    Restore { force: true, ..plainly(undo, at) }
+}
+
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
