@@ -341,7 +341,7 @@ pub fn plugins_are_there(config: &Config) -> Result<()> {
 /// An intervention that does not count would leave a session without its answer, an exporter without its text.
 fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result<()> {
     let reader = portcullis_builtin::SHELL_READER.name;
-    let mut looking_on: Vec<String> = plugins.shadows().map(str::to_owned).collect();
+    let mut looking_on: Vec<String> = plugins.shadows().collect();
     looking_on.extend(config.plugins.get(reader).filter(|said| said.shadow).map(|_| reader.to_owned()));
     if looking_on.is_empty() {
         return Ok(());

@@ -21,7 +21,7 @@ use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report,
 use portcullis_core::plugins::{Answer, Details, Plugins};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 use wasmtime::Store;
 
@@ -114,7 +114,7 @@ impl PluginSet {
             backstop: Backstop::new(clock.backstop),
             now_ms: clock.now_ms,
             reader: Slot::new(shell_reader),
-            slots: Slots::new(entries.into_iter().map(Slot::new).collect()),
+            slots: Slots::new(entries),
             patterns: None,
             readings: None,
             strangers_told: false,
@@ -163,19 +163,19 @@ impl PluginSet {
     }
 
     /// Names of the plugins whose answers do not count.
-    pub fn shadows(&mut self) -> impl Iterator<Item = &str> {
-        self.slots.all().iter().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.as_str())
+    pub fn shadows(&self) -> impl Iterator<Item = String> {
+        self.slots.all().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.clone())
     }
 
     /// Names of the plugins of a kind. A file that cannot be understood has none.
     pub fn names(&mut self, kind: Kind) -> Vec<String> {
         let engine = &self.engine;
-        let of_kind = |slot: &mut Slot| (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone());
-        self.slots.all().iter_mut().filter_map(of_kind).collect()
+        let of_kind = |mut slot: MutexGuard<'_, Slot>| (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone());
+        self.slots.maybe(kind).filter_map(of_kind).collect()
     }
 
     /// Loads the plugins that a question about an action will need, on a thread of its own: the caller goes
-    /// on, and whoever asks a plugin waits for the thread. `ended`: the action has ended.
+    /// on, and asks each as soon as it is loaded. `ended`: the action has ended.
     pub fn load_ahead(&mut self, ended: bool) {
         let kinds: &[Kind] = if ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
         self.slots.load_ahead(&self.engine, self.now_ms, kinds, ended);
@@ -191,29 +191,31 @@ impl PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        let at = self.position(name, Kind::AuditExporter)?;
+        let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let slot = self.slots.all().get_mut(at)?;
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None, breakers: &self.breakers };
-        Some(turn.take(slot, self.backstop.part(Whose::Ours), ask, from_wit::rendered))
+        Some(turn.take(&mut slot, self.backstop.part(Whose::Ours), ask, from_wit::rendered))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
     pub fn warm(&mut self, mut progress: impl FnMut(Progress<'_>)) {
-        let slots = self.slots.all();
-        let total = slots.len() + 1;
-        for (before, slot) in std::iter::once(&mut self.reader).chain(slots).enumerate() {
-            let result = slot.load(&self.engine, self.now_ms, &mut Part::unbounded());
+        let total = self.slots.len() + 1;
+        let (engine, now_ms) = (&self.engine, self.now_ms);
+        let mut warm = |slot: &mut Slot, done: usize| {
+            let result = slot.load(engine, now_ms, &mut Part::unbounded());
             let identity = slot.identity();
             let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
-            progress(Progress { name: &slot.entry.name, done: before + 1, total, result });
-        }
+            progress(Progress { name: &slot.entry.name, done, total, result });
+        };
+        warm(&mut self.reader, 1);
+        self.slots.all().zip(2..).for_each(|(mut slot, done)| warm(&mut slot, done));
     }
 
     /// Every plugin, the shell reader first. Reads what is needed for it, compiles nothing.
     pub fn describe(&mut self) -> Vec<Description> {
         let engine = &self.engine;
-        std::iter::once(&mut self.reader).chain(self.slots.all()).map(|slot| describe(slot, engine)).collect()
+        let reader = describe(&mut self.reader, engine);
+        std::iter::once(reader).chain(self.slots.all().map(|mut slot| describe(&mut slot, engine))).collect()
     }
 
     /// What could not be used of the cache since the last call; it was made anew.
@@ -237,9 +239,10 @@ impl PluginSet {
             Some(found) => found == kind && (ended || !slot.waits_for_outcome(engine)),
             None => false,
         };
-        let mut waiting = self.slots.all().iter_mut().filter_map(|slot| (is_file(&slot.entry) && asked(slot)).then_some(())).count();
+        let mut waiting = self.slots.files().filter_map(|mut slot| asked(&mut slot).then_some(())).count();
         let mut answers = Vec::new();
-        for slot in self.slots.all() {
+        for mut slot in self.slots.maybe(kind) {
+            let slot = &mut *slot;
             let name = slot.entry.name.clone();
             if asked(slot) {
                 let whose = if is_file(&slot.entry) { Whose::File { waiting } } else { Whose::Ours };
@@ -267,13 +270,6 @@ impl PluginSet {
         };
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
         turn.take(&mut self.reader, self.backstop.part(Whose::Ours), ask, reading::reading).result
-    }
-
-    fn position(&mut self, name: &str, kind: Kind) -> Option<usize> {
-        let engine = &self.engine;
-        let at = self.slots.all().iter().position(|slot| slot.entry.name == name)?;
-        let slot = self.slots.all().get_mut(at)?;
-        slot.kind(engine).is_none_or(|found| found == kind).then_some(at)
     }
 }
 
@@ -336,11 +332,10 @@ impl Plugins for PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        let at = self.position(name, Kind::Intervention)?;
-        let slot = self.slots.all().get_mut(at)?;
+        let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
         let whose = if is_file(&slot.entry) { Whose::File { waiting: 1 } } else { Whose::Ours };
-        let answer = turn.take(slot, self.backstop.part(whose), ask, from_wit::response);
+        let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }
@@ -404,6 +399,12 @@ impl Turn<'_> {
         };
         part.during(&self.engine.inner, limits.fuel, run).unwrap_or_else(|_over| Called::not_run())
     }
+}
+
+/// The plugin of that name, if it is of this kind; a file that cannot be understood may be.
+fn named<'a>(slots: &'a Slots, engine: &Engine, name: &str, kind: Kind) -> Option<MutexGuard<'a, Slot>> {
+    let mut slot = slots.maybe(kind).find(|slot| slot.entry.name == name)?;
+    slot.kind(engine).is_none_or(|found| found == kind).then_some(slot)
 }
 
 fn describe(slot: &mut Slot, engine: &Engine) -> Description {

@@ -1,65 +1,75 @@
-//! The plugins' slots: here, or with a thread that loads some of them ahead of the first question.
+//! The plugins' slots, which a thread may load ahead of the first question.
 //!
-//! A hook opens its journal and reads its shell text while the plugins that it will ask are mapped. Which thread
-//! loads a plugin changes nothing about the plugin.
+//! A hook opens its journal and reads its shell text while the plugins that it will ask are mapped. Whoever needs
+//! a slot takes it, and finds it loaded or loads it: nobody waits but for the one plugin that is being loaded.
+//! Which thread loads a plugin changes nothing about the plugin.
 
 use crate::backstop::Part;
 use crate::engine::Engine;
 use crate::kind::Kind;
-use crate::plugin::Slot;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use crate::plugin::{Entry, Slot, Source};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 /// All slots of a set.
 pub(crate) struct Slots {
-    here: Vec<Slot>,
-    away: Option<Away>,
-}
-
-struct Away {
-    slots: Arc<Mutex<Vec<Slot>>>,
-    thread: JoinHandle<()>,
+    /// Kinds that are known without a look at the disk, in the same order.
+    kinds: Vec<Option<Kind>>,
+    slots: Arc<[Mutex<Slot>]>,
 }
 
 impl Slots {
-    pub(crate) const fn new(slots: Vec<Slot>) -> Self {
-        Self { here: slots, away: None }
+    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+        let kind = |entry: &Entry| match entry.source {
+            Source::Builtin { kind, .. } => Some(kind),
+            Source::File(_) => None,
+        };
+        Self { kinds: entries.iter().map(kind).collect(), slots: entries.into_iter().map(|entry| Mutex::new(Slot::new(entry))).collect() }
     }
 
-    /// The slots; waits for a thread that has them.
-    pub(crate) fn all(&mut self) -> &mut Vec<Slot> {
-        if let Some(away) = self.away.take() {
-            // A thread that panicked has left its slots as they were: each loads, or fails, when asked.
-            drop(away.thread.join());
-            self.here = std::mem::take(&mut *away.slots.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-        &mut self.here
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Loads the plugins of these kinds on a thread of its own, but for files that must prepare themselves first;
-    /// `ended` as in the question that will come.
-    pub(crate) fn load_ahead(&mut self, engine: &Engine, now_ms: u64, kinds: &'static [Kind], ended: bool) {
-        let slots = Arc::new(Mutex::new(std::mem::take(self.all())));
-        let (theirs, engine) = (Arc::clone(&slots), engine.clone());
+    /// All of them, in order, each as soon as nobody else has it.
+    pub(crate) fn all(&self) -> impl Iterator<Item = MutexGuard<'_, Slot>> {
+        self.slots.iter().map(taken)
+    }
+
+    /// Those that may be of this kind: a file's kind is not known here.
+    pub(crate) fn maybe(&self, kind: Kind) -> impl Iterator<Item = MutexGuard<'_, Slot>> {
+        let others = move |known: &Option<Kind>| known.is_some_and(|known| known != kind);
+        self.kinds.iter().zip(self.slots.iter()).filter(move |(known, _)| !others(known)).map(|(_, slot)| taken(slot))
+    }
+
+    /// Those that others wrote.
+    pub(crate) fn files(&self) -> impl Iterator<Item = MutexGuard<'_, Slot>> {
+        self.kinds.iter().zip(self.slots.iter()).filter(|(known, _)| known.is_none()).map(|(_, slot)| taken(slot))
+    }
+
+    /// Loads the plugins of these kinds on a thread of its own, in this order, but for files that must prepare
+    /// themselves first; `ended` as in the question that will come.
+    pub(crate) fn load_ahead(&self, engine: &Engine, now_ms: u64, kinds: &'static [Kind], ended: bool) {
+        let (theirs, engine) = (Self { kinds: self.kinds.clone(), slots: Arc::clone(&self.slots) }, engine.clone());
         let load = move || {
             let _room = room();
-            let mut slots = theirs.lock().unwrap_or_else(PoisonError::into_inner);
-            for slot in slots.iter_mut() {
-                // Here no clock runs: a file whose code has something to do first waits for its turn.
-                if slot.is_at_rest(&engine)
-                    && slot.kind(&engine).is_some_and(|kind| kinds.contains(&kind))
-                    && (ended || !slot.waits_for_outcome(&engine))
-                {
-                    drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
+            for kind in kinds {
+                for mut slot in theirs.maybe(*kind) {
+                    // Here no clock runs: a file whose code has something to do first waits for its turn.
+                    if slot.is_at_rest(&engine) && slot.kind(&engine) == Some(*kind) && (ended || !slot.waits_for_outcome(&engine)) {
+                        drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
+                    }
                 }
             }
         };
-        match Builder::new().name("portcullis-load".into()).spawn(load) {
-            Ok(thread) => self.away = Some(Away { slots, thread }),
-            // Without a thread each plugin is loaded when it is asked.
-            Err(_) => self.here = std::mem::take(&mut *slots.lock().unwrap_or_else(PoisonError::into_inner)),
-        }
+        // Without a thread each plugin is loaded when it is asked.
+        drop(Builder::new().name("portcullis-load".into()).spawn(load));
     }
+}
+
+/// A slot whose thread panicked is as it was: it loads, or fails, when asked.
+fn taken(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Room on the heap for what the plugins take, made at once and given back but for its end. glibc lets the heap of
