@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod breakers;
+mod checkpoints;
 mod client;
 mod commands;
 mod completeness;
