@@ -10,6 +10,7 @@ mod binary;
 #[path = "../hostile/bombs.rs"]
 mod bombs;
 mod captures;
+mod checkpoints;
 mod commands;
 mod common;
 mod compiling;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         agents::tests(),
         bad_input::tests(),
         captures::tests(),
+        checkpoints::tests(),
         commands::tests(),
         compiling::tests(),
         configuration::tests(),

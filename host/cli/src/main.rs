@@ -3,10 +3,12 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod breakers;
+mod checkpoints;
 mod client;
 mod commands;
 mod completeness;
 mod config;
+mod differ;
 mod duration;
 mod guarded;
 mod health;
@@ -82,6 +84,9 @@ enum Command {
     Allow(commands::allow::Arguments),
     /// Begin a new journal where the old one is damaged. For a person at a terminal
     Recover(commands::recover::Arguments),
+    /// Look at what was kept of files before actions, and put it back
+    #[command(subcommand)]
+    Checkpoint(commands::checkpoint::Command),
     /// Look at rules: all of them, what is wrong with those in files, what their conditions can see
     #[command(subcommand)]
     Rules(commands::rules::Command),
@@ -157,6 +162,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Metrics(arguments) => commands::metrics::run(&arguments),
         Command::Audit(command) => commands::audit::run(&command),
         Command::Config(command) => commands::config::run(&command),
+        Command::Checkpoint(command) => commands::checkpoint::run(&command),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),

@@ -149,6 +149,11 @@ impl Reviewer {
         &self.config
     }
 
+    /// A text without secrets, for a record.
+    pub fn masked(&self, text: &str) -> String {
+        self.masker.mask(&[text]).apply(text)
+    }
+
     /// Reviews one event.
     pub fn review(
         &mut self,

@@ -9,7 +9,7 @@ pub use decision::explanation;
 use crate::paint;
 use crate::restorable::Restorable;
 use layout::{Page, list};
-use portcullis_core::record::{Record, RecordKind, RecordedShadow};
+use portcullis_core::record::{Record, RecordKind, RecordedCheckpoint, RecordedShadow};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 
@@ -88,6 +88,7 @@ fn rest(page: &mut Page, record: &Record) {
             page.indented(&one_line(&outcome.error, 1000));
         }
     }
+    list(page, "checkpoint", record.checkpoint.iter().flat_map(checkpoint));
     list(page, "faults", record.faults.iter().map(ToString::to_string));
     let asked = record.plugins.iter().map(|plugin| format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel));
     list(page, "plugins asked", asked);
@@ -100,6 +101,18 @@ fn rest(page: &mut Page, record: &Record) {
         value => format!("{name}: {value}"),
     });
     list(page, "details", details);
+}
+
+/// What was kept before the action, or what it changed of it.
+fn checkpoint(kept: &RecordedCheckpoint) -> Vec<String> {
+    let whole = if kept.complete { "complete" } else { "not complete" };
+    let files = kept.files.map(|files| format!(", {files} files")).unwrap_or_default();
+    let changed = kept.changed.map(|changed| format!(", {changed} paths changed")).unwrap_or_default();
+    let id = kept.id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("{}, {whole}{files}{changed}", one_line(id, 128)));
+    let problem = kept.problem.iter().map(|problem| format!("problem: {problem}"));
+    let counts = kept.left_out_counts.iter().map(|(why, count)| format!("left out, {why}: {count}"));
+    let named = kept.left_out.iter().map(|one| format!("left out: {} ({})", one.path, one.why));
+    std::iter::once(id).chain(problem).chain(counts).chain(named).collect()
 }
 
 /// What a plugin that did not count would have done.

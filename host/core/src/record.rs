@@ -14,6 +14,7 @@ use crate::review::{Named, Objection};
 use crate::score::{Verdict, named};
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 named! {
@@ -102,6 +103,9 @@ pub struct Record {
     /// The plugins that look on, with what each would have made of it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shadow: Vec<RecordedShadow>,
+    /// What was kept of files before the action, or what it changed of them. A replay keeps nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub checkpoint: Option<RecordedCheckpoint>,
     /// Placeholders of what was masked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub masked: Vec<String>,
@@ -162,6 +166,43 @@ pub struct RecordedIntervention {
     pub outcome: crate::recover::Outcome,
     /// What the plugin answered.
     pub response: Response,
+}
+
+/// What was kept of files before an action, so that it can be undone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedCheckpoint {
+    /// Its id; none where nothing could be kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
+    /// Nothing is missing but what is left out on purpose, such as build output.
+    pub complete: bool,
+    /// Files whose content it has; none when the action ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub files: Option<u64>,
+    /// Bytes that were stored for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bytes: Option<u64>,
+    /// Paths that the action changed; none before it ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub changed: Option<u64>,
+    /// The first paths that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub left_out: Vec<RecordedLeftOut>,
+    /// How many were left out, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub left_out_counts: BTreeMap<String, u64>,
+    /// Why nothing could be kept, or nothing told of what the action changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub problem: Option<String>,
+}
+
+/// A path that a checkpoint does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedLeftOut {
+    /// Absolute, masked.
+    pub path: String,
+    /// Why.
+    pub why: String,
 }
 
 /// A plugin that was asked.
@@ -235,6 +276,7 @@ impl Record {
             faults: Vec::new(),
             plugins: Vec::new(),
             shadow: Vec::new(),
+            checkpoint: None,
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }

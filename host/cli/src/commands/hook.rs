@@ -5,6 +5,7 @@
 
 use super::metrics;
 use crate::breakers;
+use crate::checkpoints::Keeper;
 use crate::client::claude::handlers::Invocation;
 use crate::client::claude::put_back;
 use crate::completeness;
@@ -153,6 +154,8 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
         detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
     };
+    let mut keeper = Keeper::new(reviewer.config().checkpoints, &home, &places.person, &event.session);
+    keeper.settle(event, now);
     let missed = missed(event, input, &home, &store);
     let committed = store.review(&event.session, agent, |snapshot| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
@@ -161,9 +164,12 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let held = breakers::holds(&snapshot.breakers, now);
         let around = Circumstances { exceptions: &exceptions, held: &held, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
         let mut reviewed = reviewer.review(event, state, now, &around, &details);
+        let reviewing = begun.elapsed().saturating_sub(keeper.spent());
+        // After the verdict and before the record, which tells of it.
+        keeper.keep(event, &mut reviewed, now, &|text| reviewer.masked(text));
         if let Some(record) = reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review) {
-            // Beside what a replay gives again: how long the agent waited, up to the commit.
-            record.details.insert(metrics::REVIEW_US.into(), micros(begun).into());
+            // Beside what a replay gives again: how long the agent waited for it, up to the commit.
+            record.details.insert(metrics::REVIEW_US.into(), u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX).into());
         }
         let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
@@ -276,10 +282,6 @@ fn record_fault(fault: &Fault, event: Option<&str>, session: Option<&str>, now: 
     };
     // The answer carries the fault in any case.
     let _ = written();
-}
-
-fn micros(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Milliseconds since 1970; a clock before that counts as 1970.

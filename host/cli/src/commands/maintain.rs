@@ -1,15 +1,17 @@
 //! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
 //!
 //! It empties the journal's log and does what is due in the outbox: retention, heads of the journal
-//! written elsewhere, and sweeping the cache. Work that fails waits longer each time and stays until it
+//! written elsewhere, sweeping the cache, and forgetting old checkpoints. Work that fails waits longer each time and stays until it
 //! is done; `doctor` names what keeps failing.
 
 use super::hook::now;
+use crate::checkpoints;
 use crate::config::Config;
 use crate::paint;
 use crate::places::{Pins, Places};
 use crate::runtime::{Reviewer, code_cache};
 use anyhow::{Context, Result, bail};
+use portcullis_checkpoint::Retention;
 use portcullis_store::{Home, NewWork, Store, Work};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -40,10 +42,11 @@ const SWEEP_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const MOST: u64 = 100;
 
 /// Work that comes back by itself: its kind, and after how long.
-const RECURRING: &[(&str, u64)] = &[(RETENTION, DAY), (ANCHORS, DAY / 24), (SWEEP, 7 * DAY)];
+const RECURRING: &[(&str, u64)] = &[(RETENTION, DAY), (ANCHORS, DAY / 24), (SWEEP, 7 * DAY), (CHECKPOINTS, DAY / 24)];
 const RETENTION: &str = "retention";
 const ANCHORS: &str = "anchors";
 const SWEEP: &str = "sweep";
+const CHECKPOINTS: &str = "checkpoints";
 
 /// Does what is due.
 pub fn run(arguments: &Arguments) -> Result<u8> {
@@ -102,6 +105,7 @@ fn perform(work: &Work, store: &mut Store, site: &Site<'_>) -> Result<String> {
         RETENTION => retain(store, site.config.audit.retention_days),
         ANCHORS => anchor(store, &site.config.audit.anchors),
         SWEEP => sweep(site),
+        CHECKPOINTS => forget(site),
         other => bail!("this version knows no work of the kind `{other}`"),
     }
 }
@@ -159,6 +163,19 @@ fn sweep(site: &Site<'_>) -> Result<String> {
     let in_use: Vec<String> = reviewer.plugins.describe().into_iter().filter_map(|plugin| Some(plugin.inspection.ok()?.digest)).collect();
     let swept = code_cache(site.home).sweep(&in_use, SWEEP_AFTER)?;
     Ok(format!("{} files of the cache, {} KiB, were removed", swept.files, swept.bytes >> 10))
+}
+
+/// Forgets checkpoints that are old, or too many.
+fn forget(site: &Site<'_>) -> Result<String> {
+    let config = &site.config.checkpoints;
+    checkpoints::sweep(site.home.path(), config.kept)?;
+    if !checkpoints::folder(site.home.path()).exists() {
+        return Ok("no checkpoints are kept".into());
+    }
+    let retention = Retention { keep: config.kept, max_bytes: config.max_total };
+    let collected = checkpoints::open(site.home.path(), config)?.collect(&retention, now())?;
+    let (before, after) = (collected.bytes_before >> 10, collected.bytes_after >> 10);
+    Ok(format!("{} checkpoints were forgotten; their contents take {after} KiB, {before} KiB before", collected.checkpoints))
 }
 
 fn tell(arguments: &Arguments, kind: &str, what: &str) {

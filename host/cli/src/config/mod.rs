@@ -32,6 +32,7 @@ use portcullis_store::{Durability, Home};
 use problem::{BadConfiguration, Problems};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The file's name inside the configuration folder.
 pub const FILE: &str = "config.toml";
@@ -53,6 +54,8 @@ pub struct Config {
     pub breaker: BreakerPolicy,
     /// What long-lived commands remember.
     pub cache: Cache,
+    /// What is kept of files before actions.
+    pub checkpoints: Checkpoints,
     /// The target for the time of a review, in milliseconds.
     pub max_review_time_ms: u64,
     /// The rules that files hold.
@@ -132,6 +135,21 @@ pub struct Cache {
     pub max_size: u64,
 }
 
+/// What is kept of files before actions, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// Anything is.
+    pub enabled: bool,
+    /// How long an action waits for it.
+    pub budget: Duration,
+    /// Bytes of the largest file.
+    pub max_file: u64,
+    /// Bytes of everything together.
+    pub max_total: u64,
+    /// How long it is kept.
+    pub kept: Duration,
+}
+
 /// How the journal is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
@@ -205,6 +223,7 @@ impl Config {
                 ttl_minutes: holds.number("cache.ttl_minutes"),
                 max_size: holds.number("cache.max_size"),
             },
+            checkpoints: holds.checkpoints(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::Rules::default(),
             audit: Audit {
@@ -344,6 +363,17 @@ impl Holds<'_> {
             faults: count("breaker.faults"),
             back_off_ms: self.number("breaker.back_off_seconds").saturating_mul(1000),
             quarantine_after: count("breaker.quarantine_after"),
+        }
+    }
+
+    fn checkpoints(&self) -> Checkpoints {
+        let bytes = |path: &str| self.number(path).saturating_mul(1 << 20);
+        Checkpoints {
+            enabled: self.flag("checkpoints.enabled"),
+            budget: Duration::from_millis(self.number("checkpoints.budget_ms")),
+            max_file: bytes("checkpoints.max_file_mb"),
+            max_total: bytes("checkpoints.max_total_mb"),
+            kept: Duration::from_secs(self.number("checkpoints.kept_minutes").saturating_mul(60)),
         }
     }
 

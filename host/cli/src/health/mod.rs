@@ -17,6 +17,7 @@ mod machine;
 mod program;
 mod settings;
 mod start;
+mod undo;
 mod upkeep;
 
 pub use canary::SESSION as CANARY;
@@ -129,6 +130,7 @@ impl Scene {
         let Some(home) = &guard.home else {
             return findings.push(machine::clock(self.now, None, machine::program_made()));
         };
+        findings.extend(guard.config.iter().flat_map(|config| undo::check(home.path(), &config.checkpoints)));
         let (database, facts) = journal::database(home);
         findings.extend(database);
         findings.push(machine::clock(self.now, facts.as_ref().and_then(|facts| facts.newest_at), machine::program_made()));

@@ -36,9 +36,8 @@ const RUNNERS: &[&str] = &[
 const OWN: &str = "portcullis";
 /// What only a person may ask of it.
 const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
-/// And this of its subcommands for plugins.
-const PLUGIN: &str = "plugin";
-const RELEASE: &str = "release";
+/// And these of its commands that have commands of their own.
+const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[("plugin", "release"), ("checkpoint", "restore")];
 /// With one of these they only look.
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// What only the client may ask of it.
@@ -107,8 +106,9 @@ fn own(sight: &Sight<'_>, command: &Command) -> Option<String> {
     if !word.known {
         return Some(format!("what this asks of `{OWN}` is known only when it runs: `{}`", crate::text::one_line(&word.text, 64)));
     }
-    let releases = word.text == PLUGIN && verb(&mut words).is_some_and(|word| word.text == RELEASE || !word.known);
-    if releases { Some(for_a_person(&[PLUGIN, RELEASE].join(" "))) } else { own_verb(&word.text) }
+    let below = verb(&mut words);
+    let unknown = below.filter(|word| !word.known).and_then(|_| BELOW_FOR_A_PERSON.iter().find(|(above, _)| word.text == *above));
+    own_verb(&word.text, unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below))
 }
 
 /// The next word that is neither an option nor an option's value.
@@ -123,9 +123,13 @@ fn verb<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<&'a Word> {
     None
 }
 
-fn own_verb(verb: &str) -> Option<String> {
+/// `below` is the word after it.
+fn own_verb(verb: &str, below: &str) -> Option<String> {
     if verb == FOR_THE_CLIENT {
         return Some(format!("`{OWN} {verb}` is for the client alone: what an agent tells it would be a false record"));
+    }
+    if BELOW_FOR_A_PERSON.contains(&(verb, below)) {
+        return Some(for_a_person(&[verb, below].join(" ")));
     }
     FOR_A_PERSON.contains(&verb).then(|| for_a_person(verb))
 }
@@ -268,8 +272,8 @@ fn inside_a_text(sight: &Sight<'_>, index: usize, command: &Command) -> Option<S
             let after = names.get(at + 1..).unwrap_or_default();
             let program = name.rsplit('/').next().unwrap_or(name);
             if is_own(sight, program) {
-                let verb = after.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("");
-                return own_verb(verb);
+                let mut verbs = after.iter().filter(|word| !word.starts_with('-')).copied();
+                return own_verb(verbs.next().unwrap_or(""), verbs.next().unwrap_or(""));
             }
             let escape = after.iter().find(|word| ESCAPES.contains(&word.split('=').next().unwrap_or(word)));
             escape.filter(|_| is_client(program)).map(|escape| unreviewed(&format!("with `{escape}`")))

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::judge::Judged;
-use crate::action::{Action, Coverage, EffectKind, Operation};
+use crate::action::{Action, Coverage, EffectKind, Facts, Operation};
 use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::exceptions::Exception;
@@ -47,7 +47,8 @@ impl<'s> Run<'s, '_> {
         }
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
-        let run_as = rewritten.filter(|_| !self.observing()).map(|rewritten| rewritten.input);
+        let (run_as, facts) = rewritten.filter(|_| !self.observing()).map(|rewritten| (rewritten.input, rewritten.facts)).unzip();
+        self.runs_as = facts;
         let record = self.review_record(call, &judged, exception, run_as.as_ref(), step);
         let record = Record { id, ..record };
         // The review comes first, whatever answered it.
@@ -155,9 +156,9 @@ impl<'s> Run<'s, '_> {
                 match crate::rewrite::apply(&offer.finding, &call.input, &judged.understood.mask) {
                     Err(problem) => format!("the safer form that `{}` offered cannot be used: {problem}", offer.plugin),
                     Ok(input) => match self.second_look(call, &input, judged) {
-                        Ok(identity) => {
+                        Ok(facts) => {
                             judged.decision.alternatives.insert(0, cut(&offer.finding.explanation, 512));
-                            return Some(Rewritten { input, identity });
+                            return Some(Rewritten { input, facts });
                         }
                         Err(problem) => problem,
                     },
@@ -169,8 +170,8 @@ impl<'s> Run<'s, '_> {
     }
 
     /// The rewrite must come out with no objection that would change or stop it again, and must not
-    /// show what was masked. Gives its identity.
-    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<u64, String> {
+    /// show what was masked. Gives what was found about it.
+    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<Facts, String> {
         if self.uncovers(input, &judged.understood.mask) {
             return Err("the safer form that was offered would show a masked value".into());
         }
@@ -181,7 +182,7 @@ impl<'s> Run<'s, '_> {
         if second.decision.verdict >= Verdict::Modify || second.decision.risk > judged.decision.risk {
             return Err(format!("the safer form that was offered is no better: {}", second.decision.primary_reason));
         }
-        Ok(second.understood.action.facts.identity)
+        Ok(second.understood.action.facts)
     }
 
     fn add_step(&mut self, judged: &Judged) {
@@ -221,7 +222,7 @@ impl<'s> Run<'s, '_> {
         if let Some(id) = &call.id {
             self.state.agent.saw_call(id);
         }
-        let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.identity);
+        let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.facts.identity);
         let key = call.id.as_deref().map_or(identity, |id| fingerprint(&[id]));
         // The client takes a rewrite alone: what is to be said of it is said with the outcome.
         let note =
@@ -280,10 +281,10 @@ impl<'s> Run<'s, '_> {
     }
 }
 
-/// A call's new parameters, and the identity of the call that they make.
+/// A call's new parameters, and what was found about the call that they make.
 struct Rewritten {
     input: Map<String, Value>,
-    identity: u64,
+    facts: Facts,
 }
 
 /// The most bytes of a reason in a reply, so that what comes after it is not cut off.

@@ -11,7 +11,7 @@ mod respond;
 mod session_events;
 mod shadow;
 
-use crate::action::Timestamp;
+use crate::action::{Facts, Timestamp};
 use crate::event::{Event, EventKind, Reply, Ruling};
 use crate::exceptions::Exception;
 use crate::facts::Place;
@@ -63,6 +63,8 @@ pub struct Reviewed {
     pub state: State,
     /// Ids of the exceptions that this event used up; spending them belongs to the same commit.
     pub spent: Vec<String>,
+    /// What was found about the call that runs in place of the one that was reviewed, if one does.
+    pub runs_as: Option<Facts>,
 }
 
 /// One event on its way.
@@ -76,6 +78,7 @@ struct Run<'a, 'p> {
     records: Vec<Record>,
     reply: Reply,
     spent: Vec<String>,
+    runs_as: Option<Facts>,
     /// Earlier interventions whose effectiveness is known since this event.
     judged: Vec<PastIntervention>,
 }
@@ -87,7 +90,7 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
     state.take_position();
     let place = place(event, &state, settings);
     let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, judged };
+    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, runs_as: None, judged };
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
         EventKind::AfterTool(call, result) => run.after(call, result),
@@ -152,7 +155,7 @@ impl Run<'_, '_> {
             first.judged.extend(self.judged);
         }
         records.iter_mut().for_each(|record| record.reduce(detail));
-        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
+        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent, runs_as: self.runs_as }
     }
 
     /// An id that follows from the session and the event's position in it.
@@ -186,6 +189,7 @@ impl Run<'_, '_> {
             faults: Vec::new(),
             plugins: Vec::new(),
             shadow: Vec::new(),
+            checkpoint: None,
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }

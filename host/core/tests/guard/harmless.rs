@@ -86,6 +86,8 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis review --command 'rm ~/.claude/settings.json'",
     "portcullis --help",
     "portcullis plugin list",
+    "portcullis checkpoint list",
+    "portcullis checkpoint restore toolu_1 --dry-run",
     "portcullis plugin inspect release.wasm",
     "portcullis plugin inspect \"$FILE\"",
     "which portcullis && portcullis --version",

@@ -3,11 +3,10 @@
 use crate::client::claude::settings::Scope;
 use crate::client::claude::validate::Problem;
 use crate::client::file::Found;
+use crate::differ;
 use crate::paint;
 use portcullis_core::policy::Mode;
 use serde_json::{Map, Value, json};
-use similar::{ChangeTag, TextDiff};
-use std::fmt::Write;
 use std::path::Path;
 
 /// Collects what is told.
@@ -72,26 +71,12 @@ impl Report {
     pub fn diff(&mut self, found: &Found, after: &[u8]) {
         let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
         let after = String::from_utf8_lossy(after);
-        let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
         let old = if found.bytes.is_some() { found.path.display().to_string() } else { "/dev/null".to_owned() };
         let new = found.path.display().to_string();
         if self.as_json {
-            let text = diff.unified_diff().context_radius(3).header(&old, &new).to_string();
-            return self.set("diff", json!(text));
+            return self.set("diff", json!(differ::plain(&before, &after, &old, &new)));
         }
-        let mut text = format!("--- {old}\n+++ {new}\n");
-        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-            let _ = writeln!(text, "{}", paint::dim(hunk.header()));
-            for change in hunk.iter_changes() {
-                let line = portcullis_core::text::one_line(change.value().trim_end_matches(['\r', '\n']), 400);
-                let _ = match change.tag() {
-                    ChangeTag::Delete => writeln!(text, "{}", paint::bad(format!("-{line}"))),
-                    ChangeTag::Insert => writeln!(text, "{}", paint::good(format!("+{line}"))),
-                    ChangeTag::Equal => writeln!(text, " {line}"),
-                };
-            }
-        }
-        paint::print(&text);
+        paint::print(&differ::painted(&before, &after, &old, &new));
     }
 
     /// The end; gives the exit code for success.

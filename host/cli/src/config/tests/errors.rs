@@ -18,7 +18,7 @@ const ROWS: &[Row] = &[
     ("[limits]\nfile_operation = 3", &[(2, 1, "`limits.file_operation` is unknown; did you mean `limits.file_operations`?")]),
     ("file_operations = 3", &[(1, 1, "did you mean `limits.file_operations`?")]),
     ("on_fault = \"ask\"", &[(1, 1, "did you mean `plugins.NAME.on_fault`?")]),
-    ("zzz = 1", &[(1, 1, "`zzz` is unknown; known here are `audit`, `breaker`, `cache`, `durability`, `hold_settings`")]),
+    ("zzz = 1", &[(1, 1, "`zzz` is unknown; known here are `audit`, `breaker`, `cache`, `checkpoints`, `durability`")]),
     (
         "[limits]\nzzz = 1",
         &[(2, 1, "`limits.zzz` is unknown; `limits` has `execution_time_seconds`, `file_operations`, `memory_mb`, `token_usage`")],

@@ -5,7 +5,7 @@ use super::{PERSON, config, file, settled};
 use crate::config::Patterns;
 use crate::config::keys::toml_text;
 use crate::config::layers::{Layer, Scene, Settled, Why, settle};
-use crate::config::{Config, keys};
+use crate::config::{Checkpoints, Config, keys};
 use portcullis_core::policy::{DecisionPolicy, InterventionPolicy, LimitPolicy};
 use portcullis_core::score::Score;
 use portcullis_engine::SettingValue as Value;
@@ -278,6 +278,8 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),
         ("breaker", with.breaker == without.breaker),
+        ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
+        ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),

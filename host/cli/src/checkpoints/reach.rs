@@ -1,0 +1,182 @@
+//! How far an action may change files, by what was found about it. Decides what is kept, and looks at the
+//! disk for nothing but which folders are there.
+
+use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Path as Named, Scope};
+use portcullis_core::facts::within;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// More than this is as good as everything.
+const MOST_TARGETS: usize = 1000;
+/// Nothing below these is a file that could be put back.
+const NO_FILES: &[&str] = &["/dev", "/proc", "/sys"];
+
+/// What an action may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// No file.
+    Nothing,
+    /// These paths and what is below them.
+    Targets(BTreeSet<PathBuf>),
+    /// It does not say what.
+    Anything,
+}
+
+/// What an action may change. `masked` are the placeholders in its facts: a path with one is no path.
+pub fn reach(facts: &Facts, roots: &[PathBuf], masked: &[String]) -> Reach {
+    if facts.coverage == Coverage::Partial {
+        return Reach::Anything;
+    }
+    let mut targets = BTreeSet::new();
+    for effect in facts.effects.iter().filter(|effect| changes_something(&effect.kind)) {
+        let path = effect.path.and_then(|index| facts.paths.get(index as usize));
+        if path.is_some_and(|path| NO_FILES.iter().any(|folder| within(&path.text, folder))) {
+            continue;
+        }
+        match path.filter(|path| is_one(effect, path, masked) && !is_whole(effect, path, roots)) {
+            Some(path) => targets.extend([Some(&path.text), path.link_target.as_ref()].into_iter().flatten().map(PathBuf::from)),
+            None => return Reach::Anything,
+        }
+    }
+    match targets.len() {
+        0 => Reach::Nothing,
+        1..=MOST_TARGETS => Reach::Targets(targets),
+        _ => Reach::Anything,
+    }
+}
+
+/// Whether an effect of that kind can change a file of this machine. A kind that nobody knows can.
+const fn changes_something(kind: &EffectKind) -> bool {
+    !matches!(
+        kind,
+        EffectKind::FileRead
+            | EffectKind::SecretRead
+            | EffectKind::Network
+            | EffectKind::Send
+            | EffectKind::Publish
+            | EffectKind::RemoteChange
+            | EffectKind::RemoteDelete
+            | EffectKind::ProcessStop
+            | EffectKind::ResourceUse
+    )
+}
+
+/// Whether it is sure which path is meant.
+fn is_one(effect: &Effect, path: &Named, masked: &[String]) -> bool {
+    effect.certain && !path.glob && path.scope != Scope::Unknown && !masked.iter().any(|placeholder| path.text.contains(placeholder))
+}
+
+/// Whether a whole project is meant, and not to be deleted: then build output and git's own folder are none of its
+/// targets.
+fn is_whole(effect: &Effect, path: &Named, roots: &[PathBuf]) -> bool {
+    effect.kind != EffectKind::FileDelete && roots.iter().any(|root| root.starts_with(&path.text))
+}
+
+/// The session's folders that are there and are no more than a project: not `/`, and not a home folder.
+pub fn projects(roots: &[String], person: &str) -> Vec<PathBuf> {
+    let fits = |root: &&PathBuf| root.is_absolute() && root.parent().is_some() && root.as_path() != Path::new(person) && root.is_dir();
+    roots.iter().map(PathBuf::from).collect::<Vec<_>>().iter().filter(fits).cloned().collect()
+}
+
+/// The folders that hold the targets: the projects, and for what lies elsewhere the nearest folder above it.
+pub fn roots_of(targets: &BTreeSet<PathBuf>, projects: &[PathBuf]) -> Vec<PathBuf> {
+    let inside = |target: &Path| projects.iter().any(|root| target.starts_with(root) && target != root);
+    let elsewhere = targets.iter().filter(|target| !inside(target));
+    let above = elsewhere.filter_map(|target| target.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf));
+    let mut roots: BTreeSet<PathBuf> = above.collect();
+    roots.extend(projects.iter().cloned());
+    roots.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_core::action::{Entry, GitState};
+
+    const MASKED: &str = "<secret:token:0011aabb>";
+
+    fn facts(effects: &[(EffectKind, &str, bool)]) -> Facts {
+        let named = |(_, text, _): &(EffectKind, &str, bool)| Named {
+            text: (*text).to_owned(),
+            glob: text.contains('*'),
+            scope: Scope::Inside,
+            entry: Entry::Unknown,
+            link_target: None,
+            git: GitState::Unknown,
+            restorable: false,
+        };
+        let effect = |(index, (kind, text, certain)): (usize, &(EffectKind, &str, bool))| Effect {
+            kind: kind.clone(),
+            target: (*text).to_owned(),
+            path: text.starts_with('/').then(|| u32::try_from(index).unwrap()),
+            command: None,
+            recursive: false,
+            certain: *certain,
+        };
+        Facts {
+            effects: effects.iter().enumerate().map(effect).collect(),
+            paths: effects.iter().map(named).collect(),
+            hosts: Vec::new(),
+            programs: Vec::new(),
+            forms: Vec::new(),
+            shape: 0,
+            identity: 0,
+            coverage: Coverage::Full,
+            gaps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_follows_from_what_the_action_does() {
+        use EffectKind::{FileCreate, FileDelete, FileModify, FileRead, Network, Other, Persistence, ProcessStart, UnseenCode};
+        let named = |paths: &[&str]| Reach::Targets(paths.iter().map(PathBuf::from).collect());
+        let placeholder = format!("/p/{MASKED}");
+        for (effects, expected) in [
+            (vec![], Reach::Nothing),
+            (vec![(FileRead, "/p/a", true)], Reach::Nothing),
+            (vec![(FileRead, "/p", false), (Network, "example.com", true)], Reach::Nothing),
+            (vec![(FileModify, "/dev/null", true)], Reach::Nothing),
+            (vec![(FileModify, "/p/a", true), (FileCreate, "/q/b", true)], named(&["/p/a", "/q/b"])),
+            (vec![(FileModify, "/h/.bashrc", true), (Persistence, "/h/.bashrc", true)], named(&["/h/.bashrc"])),
+            (vec![(FileDelete, "/p", true)], named(&["/p"])),
+            (vec![(FileCreate, "/p", true)], Reach::Anything),
+            (vec![(FileCreate, "/", true)], Reach::Anything),
+            (vec![(FileModify, "/p/a", false)], Reach::Anything),
+            (vec![(FileDelete, "/p/*.o", true)], Reach::Anything),
+            (vec![(FileDelete, &placeholder, true)], Reach::Anything),
+            (vec![(ProcessStart, "make", true)], Reach::Anything),
+            (vec![(UnseenCode, "", true)], Reach::Anything),
+            (vec![(FileModify, "/p/a", true), (Other("new".into()), "", true)], Reach::Anything),
+        ] {
+            let found = reach(&facts(&effects), &["/p".into()], &[MASKED.into()]);
+            assert_eq!(found, expected, "{effects:?}");
+        }
+        let partial = Facts { coverage: Coverage::Partial, ..facts(&[(FileRead, "/p/a", true)]) };
+        assert_eq!(reach(&partial, &[], &[]), Reach::Anything);
+        let many: Vec<String> = (0..=MOST_TARGETS).map(|number| format!("/p/{number}")).collect();
+        let many: Vec<_> = many.iter().map(|path| (FileCreate, path.as_str(), true)).collect();
+        assert_eq!(reach(&facts(&many), &[], &[]), Reach::Anything);
+    }
+
+    #[test]
+    fn roots_hold_their_targets() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        std::fs::create_dir_all(at("project/src")).unwrap();
+        std::fs::create_dir_all(at("home")).unwrap();
+        let person = at("home").to_string_lossy().into_owned();
+        let sessions = ["project", "home", "gone"].map(|name| at(name).to_string_lossy().into_owned());
+        let projects = projects(&[&sessions[..], &["/".to_owned()]].concat(), &person);
+        assert_eq!(projects, [at("project")]);
+        for (target, expected) in [
+            ("project/src/a", vec!["project"]),
+            ("home/.bashrc", vec!["home", "project"]),
+            ("home/new/deep/file", vec!["home", "project"]),
+            ("project", vec!["", "project"]),
+        ] {
+            let roots = roots_of(&BTreeSet::from([at(target)]), &projects);
+            let below = |root: &PathBuf| root.strip_prefix(scratch.path()).unwrap().to_string_lossy().into_owned();
+            assert_eq!(roots.iter().map(below).collect::<Vec<_>>(), expected, "{target}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `portcullis checkpoint`: what was kept of files before actions, and putting it back.
+//!
+//! Looking is for everybody. A restore is for a person: the agent's work is not the agent's to take back.
+
+mod diff;
+mod list;
+mod restore;
+
+use crate::checkpoints;
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use anyhow::{Result, bail};
+use portcullis_checkpoint::{Change, ChangeKind, Content, Listed, Node, Vault};
+use portcullis_core::text::one_line;
+use portcullis_store::Home;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List what is kept, newest first
+    List(list::Arguments),
+    /// Show what an action changed, and what of it was not kept
+    Show(Named),
+    /// Show how files differ from what they held before an action
+    Diff(Named),
+    /// Undo an action and all later ones in its folders. For a person
+    Restore(restore::Arguments),
+}
+
+#[derive(clap::Args)]
+pub struct Named {
+    /// The checkpoint's id or the beginning of one; `last` for the newest
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(command: &Command) -> Result<u8> {
+    match command {
+        Command::List(arguments) => list::run(arguments),
+        Command::Show(arguments) => show(arguments),
+        Command::Diff(arguments) => diff::run(arguments),
+        Command::Restore(arguments) => restore::run(arguments),
+    }
+}
+
+/// The vault; none where nothing was ever kept.
+fn vault() -> Result<Option<Vault>> {
+    let places = Places::from_environment()?;
+    let Some(home) = Home::open_existing(&places.state)? else { return Ok(None) };
+    if !checkpoints::folder(home.path()).exists() {
+        return Ok(None);
+    }
+    Ok(Some(checkpoints::open(home.path(), &Config::load(&places, Some(&home))?.checkpoints)?))
+}
+
+/// The vault and the checkpoint that a person means.
+fn find(named: &str) -> Result<(Vault, Listed)> {
+    let shown = one_line(named, 64);
+    let Some(vault) = vault()? else {
+        bail!(
+            "there is no checkpoint `{shown}`: none was ever taken here; `checkpoints.enabled = true` in the configuration has them taken"
+        )
+    };
+    let mut all = vault.list()?.checkpoints;
+    let found: Vec<usize> = match all.iter().position(|one| one.id.as_str() == named) {
+        _ if named == "last" => all.len().checked_sub(1).into_iter().collect(),
+        Some(exact) => vec![exact],
+        None => {
+            (0..all.len()).filter(|at| all.get(*at).is_some_and(|one| !named.is_empty() && one.id.as_str().starts_with(named))).collect()
+        }
+    };
+    match found.as_slice() {
+        [at] => Ok((vault, all.swap_remove(*at))),
+        [] => bail!("there is no checkpoint `{shown}`: `portcullis checkpoint list` shows what is kept"),
+        several => bail!("{} checkpoints begin with `{shown}`: give more of the id", several.len()),
+    }
+}
+
+fn show(arguments: &Named) -> Result<u8> {
+    let (vault, listed) = find(&arguments.id)?;
+    let shown = vault.show(&listed.id)?;
+    let told = list::told(listed.at)?;
+    let told = told.get(listed.id.as_str());
+    if arguments.json {
+        let mut document = list::as_json(&listed, told);
+        if let Some(document) = document.as_object_mut() {
+            document.insert("changed".into(), shown.changes.iter().map(change_json).collect());
+            let left_out = shown.left_out.first.iter().map(|one| json!({ "path": one.path, "why": one.why.to_string() }));
+            document.insert("left_out".into(), left_out.collect());
+            document.insert("left_out_total".into(), shown.left_out.total().into());
+        }
+        paint::print(&format!("{document}\n"));
+        return Ok(0);
+    }
+    let folders: Vec<String> = listed.roots.iter().map(|root| path(root)).collect();
+    let of = if listed.tree { "the whole of" } else { "named paths in" };
+    paint::print(&format!("{}  {} UTC  {}\n", paint::bold(&listed.id), paint::time(listed.at), list::state(&listed)));
+    paint::print(&format!("{}\n{of} {}\n", list::what(&listed, told), folders.join(", ")));
+    match (listed.settled_at, shown.changes.len()) {
+        (None, _) => paint::print("\nThe end of its action was not noticed yet: what it changed is not known.\n"),
+        (Some(_), 0) => paint::print("\nIts action changed nothing.\n"),
+        (Some(_), changed) => paint::print(&format!("\nIts action changed {changed} paths:\n")),
+    }
+    for change in &shown.changes {
+        paint::print(&format!("  {:8} {}\n", kind(change), path(&change.path)));
+    }
+    if shown.left_out.total() > 0 {
+        paint::print(&format!("\nNot kept, {} in all:\n", shown.left_out.total()));
+        for one in &shown.left_out.first {
+            paint::print(&format!("  {}: {}\n", path(&one.path), one.why));
+        }
+    }
+    Ok(0)
+}
+
+fn change_json(change: &Change) -> Value {
+    json!({ "path": change.path, "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
+}
+
+/// What became of a path, in a word.
+const fn word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Made => "made",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Mode => "mode",
+        ChangeKind::Kind => "replaced",
+    }
+}
+
+fn kind(change: &Change) -> &'static str {
+    word(change.kind())
+}
+
+/// What stands at a path, for a program.
+fn node(node: &Node) -> Value {
+    match node {
+        Node::File { content: Content::Kept(digest), size, mode, .. } => {
+            json!({ "is": "file", "size": size, "mode": format!("{mode:o}"), "digest": digest.to_string() })
+        }
+        Node::File { size, mode, .. } => json!({ "is": "file", "size": size, "mode": format!("{mode:o}") }),
+        Node::Link { text } => json!({ "is": "link", "to": String::from_utf8_lossy(text) }),
+        Node::Folder { mode, .. } => json!({ "is": "folder", "mode": format!("{mode:o}") }),
+        Node::Missing => json!({ "is": "missing" }),
+        _ => json!({ "is": "special" }),
+    }
+}
+
+/// A path for a person.
+fn path(path: &Path) -> String {
+    one_line(&path.to_string_lossy(), 400)
+}
+
+/// A path as a person writes it, from the folder that they are in.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    Ok(std::path::absolute(path)?)
+}

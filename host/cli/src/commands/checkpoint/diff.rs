@@ -1,0 +1,94 @@
+//! `portcullis checkpoint diff`: what files held before an action against what they hold now.
+
+use super::{Named, find, path, word};
+use crate::{differ, paint};
+use anyhow::Result;
+use portcullis_checkpoint::{Change, Difference, Node, Standing, Vault};
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Larger texts are named, not compared.
+const MOST_BYTES: u64 = 1 << 20;
+/// What stands for a file that is not there.
+const NOTHING: &str = "/dev/null";
+
+pub fn run(arguments: &Named) -> Result<u8> {
+    let (vault, listed) = find(&arguments.id)?;
+    let differences: Vec<Difference> = vault.diff(&listed.id)?.into_iter().filter(|one| one.standing != Standing::AlreadyBack).collect();
+    for one in &differences {
+        let texts = texts(&vault, one)?;
+        paint::print(&if arguments.json { format!("{}\n", as_json(one, texts.as_ref())) } else { page(one, texts.as_ref()) });
+    }
+    if differences.is_empty() && !arguments.json {
+        paint::print("everything is as it was before the action\n");
+    }
+    Ok(0)
+}
+
+/// How the path came from what would be put back to what stands there.
+pub fn how(one: &Difference) -> &'static str {
+    word(Change { path: one.path.clone(), before: one.wanted.clone(), after: one.now.clone() }.kind())
+}
+
+fn as_json(one: &Difference, texts: Option<&(String, String)>) -> Value {
+    let shown = one.path.to_string_lossy();
+    json!({
+        "path": one.path,
+        "how": how(one),
+        "standing": one.standing.to_string(),
+        "before": super::node(&one.wanted),
+        "now": super::node(&one.now),
+        "diff": texts.map(|(before, now)| differ::plain(before, now, &shown, &shown)),
+    })
+}
+
+fn page(one: &Difference, texts: Option<&(String, String)>) -> String {
+    let shown = path(&one.path);
+    let standing = if one.standing == Standing::AsLeft { String::new() } else { format!("  ({})", one.standing) };
+    let head = format!("{} {shown}{}\n", paint::bold(how(one)), paint::warn(standing));
+    let Some((before, now)) = texts else { return head + &sizes(one) };
+    let named = |node: &Node| if *node == Node::Missing { NOTHING.to_owned() } else { shown.clone() };
+    head + &differ::painted(before, now, &named(&one.wanted), &named(&one.now))
+}
+
+/// What there is to say of what is no text.
+fn sizes(one: &Difference) -> String {
+    let said = |node: &Node| match node {
+        Node::File { size, mode, .. } => format!("{size} bytes, mode {mode:o}"),
+        Node::Folder { mode, .. } => format!("a folder, mode {mode:o}"),
+        Node::Link { text } => format!("a link to {}", path(Path::new(String::from_utf8_lossy(text).as_ref()))),
+        Node::Missing => "nothing".to_owned(),
+        _ => "a pipe, socket or device".to_owned(),
+    };
+    format!("  before: {}\n  now:    {}\n", said(&one.wanted), said(&one.now))
+}
+
+/// Both texts, where both are text or nothing, not too large, and not the same.
+fn texts(vault: &Vault, one: &Difference) -> Result<Option<(String, String)>> {
+    let small = |node: &Node| matches!(node, Node::Missing) || matches!(node, Node::File { size, .. } if *size <= MOST_BYTES);
+    let files = [&one.wanted, &one.now].into_iter().any(|node| matches!(node, Node::File { .. }));
+    if !files || !small(&one.wanted) || !small(&one.now) || one.wanted.digest() == one.now.digest() {
+        return Ok(None);
+    }
+    let before = match (&one.wanted, one.wanted.digest()) {
+        (Node::Missing, _) => Vec::new(),
+        (_, Some(digest)) => vault.content(&digest)?,
+        (_, None) => return Ok(None),
+    };
+    let now = if one.now == Node::Missing { Some(Vec::new()) } else { read(&one.path) };
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    Ok(text(before).zip(now.and_then(text)))
+}
+
+/// A file that may have become anything since it was looked at; none for what is no small file.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+    let file = OpenOptions::new().read(true).custom_flags(i32::try_from(flags).ok()?).open(path).ok()?;
+    let is_file = file.metadata().is_ok_and(|found: fs::Metadata| found.is_file());
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (is_file && bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
+}

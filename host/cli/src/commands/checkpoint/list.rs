@@ -1,0 +1,117 @@
+//! `portcullis checkpoint list`: everything that is kept, with the action that it was kept for.
+
+use crate::commands::audit;
+use crate::paint;
+use anyhow::Result;
+use portcullis_checkpoint::{Cause, Listed};
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::one_line;
+use portcullis_store::{Filter, StoreError};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print JSON, one line each
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the journal says of a checkpoint's action.
+pub struct Told {
+    /// The session.
+    pub session: String,
+    /// The review.
+    review: String,
+    /// The action in one line.
+    action: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let Some(vault) = super::vault()? else {
+        if !arguments.json {
+            paint::print("no checkpoints: `checkpoints.enabled = true` in the configuration has them taken\n");
+        }
+        return Ok(0);
+    };
+    let listing = vault.list()?;
+    let told = listing.checkpoints.first().map(|oldest| told(oldest.at)).transpose()?.unwrap_or_default();
+    for listed in listing.checkpoints.iter().rev() {
+        let told = told.get(listed.id.as_str());
+        paint::print(&if arguments.json { format!("{}\n", as_json(listed, told)) } else { line(listed, told) });
+    }
+    if listing.checkpoints.is_empty() && !arguments.json {
+        paint::print("no checkpoints\n");
+    }
+    for damaged in &listing.damaged {
+        anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(&damaged.to_string(), 512));
+    }
+    for undo in &listing.unfinished {
+        anstream::eprintln!("{}: the restore `{undo}` did not end; the next restore completes it first", paint::warn("unfinished"));
+    }
+    Ok(0)
+}
+
+/// What the journal says of the actions since then, by checkpoint.
+pub fn told(since: u64) -> Result<BTreeMap<String, Told>> {
+    let store = audit::open()?;
+    let mut told = BTreeMap::new();
+    let filter = Filter { kind: Some(RecordKind::Review.as_str().into()), since: Some(since), ..Filter::default() };
+    let read = |stored: portcullis_store::Stored| {
+        let document = &stored.record.document;
+        // Most records have none, and reading one costs more than looking for the word.
+        let record = document.contains("\"checkpoint\":").then(|| serde_json::from_str::<Record>(document).ok()).flatten();
+        if let Some((id, record)) = record.and_then(|record| Some((record.checkpoint.as_ref()?.id.clone()?, record))) {
+            told.insert(id, Told { session: record.session, review: record.id, action: record.summary });
+        }
+        ControlFlow::Continue(())
+    };
+    store.query(&filter, read).map_err(|error: StoreError| anyhow::anyhow!("the journal cannot be read: {error}"))?;
+    Ok(told)
+}
+
+/// What it was taken for, in a line.
+pub fn what(listed: &Listed, told: Option<&Told>) -> String {
+    match (&listed.cause, told) {
+        (Cause::Restore(of), _) => format!("restore of {of}"),
+        (Cause::Action, Some(told)) => one_line(&told.action, 80),
+        (Cause::Action, None) => "an action that the journal has no more".to_owned(),
+    }
+}
+
+fn line(listed: &Listed, told: Option<&Told>) -> String {
+    let what = what(listed, told);
+    let session = told.map(|told| format!(" (session {})", one_line(&told.session, 40))).unwrap_or_default();
+    let changed = listed.settled_at.map_or_else(|| "?".to_owned(), |_| listed.changes.to_string());
+    let changed = format!("{changed:>5} changed");
+    format!("{}  {}  {}  {changed}  {what}{}\n", listed.id, paint::time(listed.at), state(listed), paint::dim(session))
+}
+
+/// Whether all was kept, and whether the end of the action was seen.
+pub fn state(listed: &Listed) -> String {
+    let whole = if listed.complete { paint::good("complete  ") } else { paint::warn("incomplete") };
+    let settled = if listed.settled_at.is_some() { "settled" } else { "open   " };
+    format!("{whole} {settled}")
+}
+
+/// For a program.
+pub fn as_json(listed: &Listed, told: Option<&Told>) -> Value {
+    let restore_of = match &listed.cause {
+        Cause::Restore(of) => Some(of.as_str()),
+        Cause::Action => None,
+    };
+    json!({
+        "id": listed.id.as_str(),
+        "at": listed.at,
+        "restore_of": restore_of,
+        "session": told.map(|told| &told.session),
+        "review": told.map(|told| &told.review),
+        "action": told.map(|told| &told.action),
+        "folders": listed.roots,
+        "whole_folders": listed.tree,
+        "complete": listed.complete,
+        "settled_at": listed.settled_at,
+        "changes": listed.settled_at.map(|_| listed.changes),
+    })
+}

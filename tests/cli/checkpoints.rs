@@ -1,0 +1,448 @@
+//! Undo: what an action changed comes back byte for byte, and nothing else is touched. Each case goes through the
+//! hook, runs the very command that the hook lets run, and restores with the command that a person has.
+
+use crate::common::process::Ended;
+use crate::common::reply::{Answer, Reply};
+use crate::common::site::{Site, lines};
+use crate::common::terminal;
+use crate::common::trial;
+use anyhow::{Context, Result, anyhow, ensure};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        trial("checkpoints: off by default, nothing is written", off),
+        trial("checkpoints: what a command or a tool changed comes back byte for byte", come_back),
+        trial("checkpoints: what only looks has none", looking),
+        trial("checkpoints: a person's later edit stays, unless it is forced", edited),
+        trial("checkpoints: a restore is undone by its own id", undone),
+        trial("checkpoints: one path of several", only),
+        trial("checkpoints: an action whose end nobody told is settled later", unended),
+        trial("checkpoints: two actions at once each have their own", side_by_side),
+        trial("checkpoints: a folder that cannot be written blocks nothing and is told once", unwritable),
+        trial("checkpoints: what git ignores is left out, and the record says so", ignored),
+        trial("checkpoints: what does not fit is left out, and the person is told", too_large),
+        trial("checkpoints: a project switches them on, and not off", by_project),
+        trial("checkpoints: list, show, diff, and ids that mean nothing or too much", looked_at),
+        trial("checkpoints: a restore is a person's", for_a_person),
+        trial("checkpoints: they go after their time", forgotten),
+    ]
+}
+
+const ON: &str = "[checkpoints]\nenabled = true\n";
+
+/// A project with a bit of everything.
+fn site(name: &str, configuration: &str) -> Result<Site> {
+    let site = Site::new(name)?;
+    site.write("config.toml", configuration)?;
+    let project = site.project();
+    fs::create_dir_all(project.join("src/deep/empty"))?;
+    fs::create_dir_all(project.join("many"))?;
+    fs::write(project.join("src/main.rs"), "fn main() {}\n")?;
+    fs::write(project.join("src/deep/data.bin"), [0, 159, 146, 150, 10, 0])?;
+    fs::write(project.join("src/deep/run.sh"), "#!/bin/sh\necho run\n")?;
+    fs::set_permissions(project.join("src/deep/run.sh"), Permissions::from_mode(0o755))?;
+    symlink("../main.rs", project.join("src/deep/link"))?;
+    symlink("/nowhere/at/all", project.join("src/dangling"))?;
+    for number in 0..300 {
+        fs::write(project.join(format!("many/{number}.txt")), format!("number {number}\n"))?;
+    }
+    fs::write(
+        project.join("rewrite.sh"),
+        "for f in many/*.txt; do echo rewritten > \"$f\"; done\nrm -f src/main.rs\nmkdir -p new/er\necho x > new/er/x\n",
+    )?;
+    Ok(site)
+}
+
+/// Everything below a folder: kind, permission bits, bytes.
+fn tree(folder: &Path) -> Result<BTreeMap<String, (u32, Vec<u8>)>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(&next)? {
+            let path = entry?.path();
+            let stat = fs::symlink_metadata(&path)?;
+            let bytes = if stat.is_symlink() {
+                fs::read_link(&path)?.to_string_lossy().into_owned().into_bytes()
+            } else if stat.is_dir() {
+                open.push(path.clone());
+                Vec::new()
+            } else {
+                fs::read(&path)?
+            };
+            found.insert(path.strip_prefix(folder)?.to_string_lossy().into_owned(), (stat.permissions().mode(), bytes));
+        }
+    }
+    Ok(found)
+}
+
+fn same(site: &Site, before: &BTreeMap<String, (u32, Vec<u8>)>) -> Result<()> {
+    let after = tree(&site.project())?;
+    let names: Vec<&String> = before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).collect();
+    ensure!(names.is_empty(), "not as it was: {names:?}");
+    Ok(())
+}
+
+fn shell(site: &Site, command: &str) -> Result<()> {
+    let output = Command::new("/bin/sh").args(["-c", command]).current_dir(site.project()).output()?;
+    ensure!(output.status.success(), "`{command}`: {output:?}");
+    Ok(())
+}
+
+/// The hook, and then the command that it lets run; without the hook after it.
+fn begun(site: &Site, session: &str, id: &str, command: &str) -> Result<Reply> {
+    let reply = site.hook(&site.calls(session).bash(id, command))?;
+    ensure!(!matches!(reply.answer, Answer::Refused | Answer::Stopped), "`{command}`: {reply:?}");
+    let run = reply.body.pointer("/hookSpecificOutput/updatedInput/command").and_then(Value::as_str).unwrap_or(command);
+    shell(site, run)?;
+    Ok(reply)
+}
+
+/// The hook, the command, the hook.
+fn act(site: &Site, session: &str, id: &str, command: &str) -> Result<Reply> {
+    let reply = begun(site, session, id, command)?;
+    site.hook(&site.calls(session).bash_done(id, command, ""))?;
+    Ok(reply)
+}
+
+fn restore(site: &Site, id: &str, more: &[&str]) -> Result<Ended> {
+    site.run(&[&["checkpoint", "restore", id, "--yes"], more].concat())
+}
+
+fn restored(site: &Site, id: &str, more: &[&str]) -> Result<Value> {
+    let ended = restore(site, id, &[&["--json"], more].concat())?;
+    ensure!(ended.code == Some(0), "{id}: {}", ended.all());
+    Ok(serde_json::from_slice(&ended.stdout)?)
+}
+
+fn listed(site: &Site) -> Result<Vec<Value>> {
+    lines(&site.output(&["checkpoint", "list", "--json"])?)
+}
+
+/// What the review of a call says of its checkpoint.
+fn recorded(site: &Site, kind: &str, call: &str) -> Result<Value> {
+    let records = site.shown(&["--kind", kind])?;
+    let record = records.iter().find(|record| record["call"] == call).ok_or_else(|| anyhow!("no {kind} of `{call}`"))?;
+    Ok(record["checkpoint"].clone())
+}
+
+fn off() -> Result<()> {
+    let site = site("checkpoints-off", "")?;
+    act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
+    act(&site, "s", "c2", "sh rewrite.sh")?;
+    for name in ["checkpoints", "unsettled"] {
+        ensure!(!site.state().join(name).exists(), "there is a folder `{name}`");
+    }
+    ensure!(site.records()?.iter().all(|record| record.get("checkpoint").is_none()), "a record tells of one");
+    ensure!(site.output(&["checkpoint", "list"])?.contains("checkpoints.enabled"));
+    ensure!(listed(&site)?.is_empty() && site.output(&["maintain", "--all"])?.contains("no checkpoints are kept"));
+    let ended = restore(&site, "c1", &[])?;
+    ensure!(ended.code == Some(1) && ended.all().contains("none was ever taken"), "{}", ended.all());
+    site.verify()
+}
+
+fn come_back() -> Result<()> {
+    let site = site("checkpoints-back", ON)?;
+    let before = tree(&site.project())?;
+    for (id, command, whole) in [
+        ("rm", "rm -r src", false),
+        ("sed", "sed -i s/main/other/ src/main.rs", false),
+        ("script", "sh rewrite.sh", true),
+        ("move", "mv src/main.rs src/deep/moved.rs", false),
+        ("chmod", "chmod 600 src/deep/run.sh", false),
+        ("redirect", "echo more >> src/main.rs", false),
+        ("glob", "rm many/*.txt", true),
+        ("find", "find many -name '1*.txt' -delete", true),
+        ("python", "python3 -c 'import os; os.rename(\"src\", \"gone\")'", false),
+        ("make", "mkdir -p a/b && touch a/b/c", false),
+    ] {
+        act(&site, "s", id, command)?;
+        ensure!(tree(&site.project())? != before, "`{command}` changed nothing");
+        let kept = recorded(&site, "review", id)?;
+        ensure!(kept["complete"] == true && kept["id"] == id, "`{command}`: {kept}");
+        let ended = recorded(&site, "outcome", id)?;
+        ensure!(ended["changed"].as_u64().is_some_and(|changed| changed > 0), "`{command}`: {ended}");
+        let told: Value = serde_json::from_str(&site.output(&["checkpoint", "show", id, "--json"])?)?;
+        ensure!(told["whole_folders"] == whole, "`{command}`: {told}");
+        restored(&site, id, &[])?;
+        same(&site, &before).with_context(|| format!("after `{command}`"))?;
+    }
+    for (id, tool, input, path, text) in [
+        ("edit", "Edit", json!({ "old_string": "main", "new_string": "other" }), "src/main.rs", "fn other() {}\n"),
+        ("write", "Write", json!({ "content": "new\n" }), "made/by/write.txt", "new\n"),
+    ] {
+        let file = site.project().join(path);
+        let mut input = input;
+        input["file_path"] = json!(file);
+        site.hook(&site.calls("s").before(id, tool, input.clone()))?;
+        fs::create_dir_all(file.parent().context("no folder")?)?;
+        fs::write(&file, text)?;
+        let done = json!({ "tool_name": tool, "tool_input": input, "tool_response": {}, "tool_use_id": id });
+        site.hook(&site.calls("s").event("PostToolUse", done))?;
+        restored(&site, id, &[])?;
+        same(&site, &before).with_context(|| format!("after `{tool}`"))?;
+    }
+    ensure!(
+        site.shown(&["--kind", "configuration"])?.iter().any(|record| record["subject"] == "checkpoint-restore"),
+        "no restore is recorded"
+    );
+    site.verify()
+}
+
+fn looking() -> Result<()> {
+    let site = site("checkpoints-looking", ON)?;
+    for (id, command) in [("1", "ls -la src"), ("2", "cat src/main.rs"), ("3", "grep -r main ."), ("4", "echo hi > /dev/null")] {
+        act(&site, "s", id, command)?;
+        ensure!(recorded(&site, "review", id)?.is_null(), "`{command}` has one");
+    }
+    let refused = site.hook(&site.calls("s").bash("5", "rm -rf ~"))?;
+    ensure!(matches!(refused.answer, Answer::Refused | Answer::Stopped) && recorded(&site, "review", "5")?.is_null());
+    ensure!(!site.state().join("checkpoints").exists(), "something was kept");
+    Ok(())
+}
+
+fn edited() -> Result<()> {
+    let site = site("checkpoints-edited", ON)?;
+    let before = tree(&site.project())?;
+    act(&site, "s", "c1", "sh rewrite.sh")?;
+    fs::write(site.project().join("many/7.txt"), "a person's words\n")?;
+    let ended = restore(&site, "c1", &[])?;
+    ensure!(ended.code == Some(1) && ended.all().contains("many/7.txt") && ended.all().contains("--force"), "{}", ended.all());
+    ensure!(fs::read_to_string(site.project().join("many/8.txt"))? == "rewritten\n", "a refused restore changed something");
+    let refused: Value = serde_json::from_slice(&restore(&site, "c1", &["--json"])?.stdout)?;
+    ensure!(refused["outcome"] == "refused" && refused["refused"].as_array().is_some_and(|paths| paths.len() == 1), "{refused}");
+    let forced = restored(&site, "c1", &["--force"])?;
+    same(&site, &before)?;
+    restored(&site, forced["undo"].as_str().context("no undo")?, &[])?;
+    ensure!(fs::read_to_string(site.project().join("many/7.txt"))? == "a person's words\n", "what was overwritten is lost");
+    Ok(())
+}
+
+fn undone() -> Result<()> {
+    let site = site("checkpoints-undone", ON)?;
+    let before = tree(&site.project())?;
+    act(&site, "s", "c1", "sh rewrite.sh")?;
+    let after = tree(&site.project())?;
+    let planned: Value = serde_json::from_str(&site.output(&["checkpoint", "restore", "c1", "--dry-run", "--json"])?)?;
+    ensure!(planned["outcome"] == "planned" && planned["undo"].is_null() && tree(&site.project())? == after, "{planned}");
+    let first = restored(&site, "c1", &[])?;
+    ensure!(planned["restored"] == first["restored"], "{planned} {first}");
+    same(&site, &before)?;
+    let undo = first["undo"].as_str().context("no undo")?;
+    let second = restored(&site, undo, &[])?;
+    same(&site, &after)?;
+    restored(&site, second["undo"].as_str().context("no undo")?, &[])?;
+    same(&site, &before)?;
+    let nothing = restored(&site, "c1", &[])?;
+    ensure!(nothing["undo"].is_null() && nothing["restored"] == json!([]), "{nothing}");
+    Ok(())
+}
+
+fn only() -> Result<()> {
+    let site = site("checkpoints-only", ON)?;
+    act(&site, "s", "c1", "sh rewrite.sh")?;
+    restored(&site, "c1", &["--only", "many/1.txt", "src"])?;
+    ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n" && site.project().join("src/main.rs").exists());
+    ensure!(fs::read_to_string(site.project().join("many/2.txt"))? == "rewritten\n" && site.project().join("new/er/x").exists());
+    Ok(())
+}
+
+fn unended() -> Result<()> {
+    let site = site("checkpoints-unended", ON)?;
+    let before = tree(&site.project())?;
+    for (id, event) in [
+        ("c1", site.calls("s").event("Stop", json!({}))),
+        ("c2", site.calls("s").prompt("Go on.")),
+        ("c3", site.calls("s").event("SessionEnd", json!({ "reason": "other" }))),
+        ("c4", site.calls("s").event("PostToolBatch", json!({ "tool_calls": [] }))),
+    ] {
+        begun(&site, "s", id, "sh rewrite.sh")?;
+        let ended = restore(&site, id, &[])?;
+        ensure!(ended.code == Some(1) && ended.all().contains("never settled"), "{}", ended.all());
+        site.hook(&event)?;
+        restored(&site, id, &[]).with_context(|| event.to_string())?;
+        same(&site, &before)?;
+    }
+    // One that a person refused, so that it never ran.
+    site.hook(&site.calls("t").bash("c5", "sh rewrite.sh"))?;
+    site.hook(&site.calls("t").event("Stop", json!({})))?;
+    let told: Value = serde_json::from_str(&site.output(&["checkpoint", "show", "c5", "--json"])?)?;
+    ensure!(told["changes"] == 0 && told["settled_at"].is_u64(), "{told}");
+    let left: Vec<_> = fs::read_dir(site.state().join("unsettled"))?.flat_map(|entry| fs::read_dir(entry?.path())).flatten().collect();
+    ensure!(left.is_empty(), "{left:?}");
+    Ok(())
+}
+
+fn side_by_side() -> Result<()> {
+    let site = site("checkpoints-parallel", ON)?;
+    let before = tree(&site.project())?;
+    let commands = [("a", "sed -i s/main/other/ src/main.rs"), ("b", "echo more >> src/deep/run.sh"), ("c", "sh rewrite.sh")];
+    let hooks = |after: bool| -> Result<()> {
+        std::thread::scope(|scope| {
+            let hook = |(id, command)| {
+                let calls = site.calls("s");
+                let event = if after { calls.bash_done(id, command, "") } else { calls.bash(id, command) };
+                let site = &site;
+                scope.spawn(move || site.hook(&event))
+            };
+            let started: Vec<_> = commands.into_iter().map(hook).collect();
+            started.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a hook panicked"))?.map(drop))
+        })
+    };
+    hooks(false)?;
+    commands.iter().try_for_each(|(_, command)| shell(&site, command))?;
+    hooks(true)?;
+    let all = listed(&site)?;
+    ensure!(all.len() == 3 && all.iter().all(|one| one["settled_at"].is_u64()), "{all:?}");
+    let oldest = all.last().and_then(|one| one["id"].as_str()).context("no id")?;
+    for one in &all {
+        let id = one["id"].as_str().context("no id")?;
+        restored(&site, id, &[]).with_context(|| format!("{id}, the oldest is {oldest}"))?;
+    }
+    same(&site, &before)?;
+    site.verify()
+}
+
+fn unwritable() -> Result<()> {
+    let site = site("checkpoints-unwritable", ON)?;
+    fs::write(site.state().join("checkpoints"), "in the way")?;
+    let first = act(&site, "s", "c1", "sh rewrite.sh")?;
+    first.says(&["cannot be undone", "checkpoints"])?;
+    let second = act(&site, "s", "c2", "sed -i s/rewritten/x/ many/1.txt")?;
+    ensure!(!second.said.contains("cannot be undone"), "it is told twice: {second:?}");
+    for id in ["c1", "c2"] {
+        let kept = recorded(&site, "review", id)?;
+        ensure!(kept["complete"] == false && kept["id"].is_null() && kept["problem"].is_string(), "{kept}");
+    }
+    act(&site, "other", "c3", "sh rewrite.sh")?.says(&["cannot be undone"])?;
+    let doctor = site.run(&["doctor", "--json"])?.all();
+    ensure!(doctor.contains("until then actions run and cannot be undone"), "{doctor}");
+    ensure!(site.run(&["checkpoint", "list"])?.code == Some(1), "a vault that cannot be read is not empty");
+    site.verify()
+}
+
+fn ignored() -> Result<()> {
+    let site = site("checkpoints-ignored", ON)?;
+    shell(&site, "git init -q . && mkdir cache && echo cache/ > .gitignore && echo big > cache/x")?;
+    let reply = act(&site, "s", "c1", "sh rewrite.sh && echo other > cache/x")?;
+    ensure!(!reply.said.contains("cannot be undone"), "what is left out on purpose is no trouble: {reply:?}");
+    let kept = recorded(&site, "review", "c1")?;
+    ensure!(kept["complete"] == true && kept["left_out"].to_string().contains("/cache"), "{kept}");
+    ensure!(kept["left_out_counts"]["ignored by git"] == 1, "{kept}");
+    let shown = site.output(&["checkpoint", "show", "c1"])?;
+    ensure!(shown.contains("ignored by git") && shown.contains("/cache"), "{shown}");
+    let review = site.shown(&["--kind", "review"])?[0]["id"].as_str().context("no id")?.to_owned();
+    let page = site.output(&["explain", &review])?;
+    ensure!(page.contains("c1, complete") && page.contains("left out, ignored by git: 1"), "{page}");
+    restored(&site, "c1", &[])?;
+    ensure!(fs::read_to_string(site.project().join("cache/x"))? == "other\n");
+    ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n");
+    Ok(())
+}
+
+fn too_large() -> Result<()> {
+    let site = site("checkpoints-large", "[checkpoints]\nenabled = true\nmax_file_mb = 1\n")?;
+    fs::write(site.project().join("big"), vec![b'x'; 3 << 20])?;
+    let reply = act(&site, "s", "c1", "sh rewrite.sh && echo small > big")?;
+    reply.says(&["cannot be undone in full", "too large"])?;
+    let kept = recorded(&site, "review", "c1")?;
+    ensure!(kept["complete"] == false && kept["left_out"].to_string().contains("big"), "{kept}");
+    let done = restored(&site, "c1", &[])?;
+    ensure!(done["not_kept"].to_string().contains("big"), "{done}");
+    ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n");
+    Ok(())
+}
+
+fn by_project() -> Result<()> {
+    for (name, own, project, taken) in [("on", "", "true", true), ("off", ON, "false", true), ("none", "", "false", false)] {
+        let site = site(&format!("checkpoints-project-{name}"), own)?;
+        fs::create_dir_all(site.project().join(".portcullis"))?;
+        fs::write(site.project().join(".portcullis/config.toml"), format!("[checkpoints]\nenabled = {project}\n"))?;
+        act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
+        ensure!(recorded(&site, "review", "c1")?.is_object() == taken, "{name}");
+    }
+    Ok(())
+}
+
+fn looked_at() -> Result<()> {
+    let site = site("checkpoints-looked-at", ON)?;
+    act(&site, "s", "toolu_1", "sed -i s/main/other/ src/main.rs")?;
+    act(&site, "s", "toolu_2", "printf '\\000\\001' > src/deep/data.bin")?;
+    let list = site.output(&["checkpoint", "list"])?;
+    let first = list.lines().next().unwrap_or_default();
+    ensure!(first.starts_with("toolu_2") && first.contains("complete") && first.contains("settled") && first.contains("printf"), "{list}");
+    let json = listed(&site)?;
+    ensure!(json.len() == 2 && json[0]["id"] == "toolu_2" && json[1]["session"] == "s" && json[1]["changes"] == 1, "{json:?}");
+    let diff = site.output(&["checkpoint", "diff", "toolu_1"])?;
+    ensure!(
+        diff.contains("-fn main() {}") && diff.contains("+fn other() {}") && diff.contains("data.bin") && diff.contains("6 bytes"),
+        "{diff}"
+    );
+    let diff = lines(&site.output(&["checkpoint", "diff", "toolu_2", "--json"])?)?;
+    ensure!(diff.len() == 1 && diff[0]["how"] == "changed" && diff[0]["diff"].is_null(), "{diff:?}");
+    for (id, code, words) in [
+        ("toolu_", 1, "2 checkpoints begin with"),
+        ("nothing", 1, "there is no checkpoint `nothing`"),
+        ("", 1, "there is no checkpoint"),
+        ("last", 0, "toolu_2"),
+        ("toolu_1", 0, "changed 1 paths"),
+    ] {
+        let ended = site.run(&["checkpoint", "show", id])?;
+        ensure!(ended.code == Some(code) && ended.all().contains(words), "{id}: {}", ended.all());
+    }
+    restored(&site, "toolu_1", &[])?;
+    ensure!(site.output(&["checkpoint", "diff", "toolu_1"])?.contains("as it was"));
+    let name = "\u{1b}[31mred\n.txt";
+    let write = json!({ "file_path": site.project().join(name), "content": "\u{1b}]0;title\u{7}\n" });
+    site.hook(&site.calls("s").before("toolu_3", "Write", write))?;
+    fs::write(site.project().join(name), "\u{1b}]0;title\u{7}\n")?;
+    site.hook(&site.calls("s").event("Stop", json!({})))?;
+    for command in ["diff", "show", "restore"] {
+        let shown = site.run(&["checkpoint", command, "toolu_3"])?.all();
+        ensure!(shown.contains("\\u{1b}[31mred\\n.txt") && !shown.contains('\u{1b}'), "{command} drives the terminal: {shown}");
+    }
+    Ok(())
+}
+
+fn for_a_person() -> Result<()> {
+    let site = site("checkpoints-person", ON)?;
+    act(&site, "s", "c1", "sh rewrite.sh")?;
+    let after = tree(&site.project())?;
+    let asked = ["checkpoint", "restore", "c1"];
+    let ended = site.run(&asked)?;
+    ensure!(ended.code == Some(1) && ended.all().contains("there is no terminal"), "{}", ended.all());
+    let agent = [("CLAUDECODE", "1")];
+    let yes = ["checkpoint", "restore", "c1", "--yes"];
+    site.at_a_terminal(&yes, terminal::Answer::Word, &agent)?.ended(1, &["only a person may"])?;
+    site.at_a_terminal(&asked, terminal::Answer::Text("no"), &[])?.ended(1, &["not confirmed"])?;
+    same(&site, &after)?;
+    let reply = site.hook(&site.calls("s").bash("c2", "portcullis checkpoint restore c1 --yes"))?;
+    ensure!(matches!(reply.answer, Answer::Refused | Answer::Stopped), "{reply:?}");
+    let shown = site.at_a_terminal(&asked, terminal::Answer::Word, &[])?;
+    shown.ended(0, &["many/1.txt", "304 paths were put back", "To undo this: portcullis checkpoint restore undo-"])
+}
+
+fn forgotten() -> Result<()> {
+    let site = site("checkpoints-forgotten", "[checkpoints]\nenabled = true\nkept_minutes = 60\n")?;
+    act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
+    ensure!(site.output(&["maintain", "--all"])?.contains("0 checkpoints were forgotten") && listed(&site)?.len() == 1);
+    let vault = portcullis_checkpoint::Vault::open(site.state().join("checkpoints"), portcullis_checkpoint::Bounds::default())?;
+    let request = portcullis_checkpoint::Request {
+        id: portcullis_checkpoint::Id::new("from-long-ago")?,
+        at: 1,
+        roots: vec![site.project()],
+        what: portcullis_checkpoint::What::Tree,
+        policy: portcullis_checkpoint::Policy::default(),
+        budget: std::time::Duration::from_secs(60),
+    };
+    vault.take(&request)?;
+    ensure!(listed(&site)?.len() == 2);
+    ensure!(site.output(&["maintain", "--all"])?.contains("1 checkpoints were forgotten") && listed(&site)?.len() == 1);
+    site.verify()
+}
