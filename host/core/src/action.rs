@@ -181,6 +181,24 @@ pub struct Facts {
     pub gaps: Vec<String>,
 }
 
+impl Facts {
+    /// Of an action that is understood and does nothing.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self {
+            effects: Vec::new(),
+            paths: Vec::new(),
+            hosts: Vec::new(),
+            programs: Vec::new(),
+            forms: Vec::new(),
+            shape: 0,
+            identity: 0,
+            coverage: Coverage::Full,
+            gaps: Vec::new(),
+        }
+    }
+}
+
 named! {
     Coverage {
         Full => "full",

@@ -5,7 +5,7 @@
 mod harness;
 
 use harness::{World, answer, by, detection, detects, post, pre, prompt};
-use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Limit, Quantity};
+use portcullis_core::action::{Effect, EffectKind, Facts, Limit, Quantity};
 use portcullis_core::finding::{Guidance, Response};
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::score::{Severity, Verdict};
@@ -94,17 +94,7 @@ fn an_observer_refuses_nothing() {
 
 fn facts(files: usize) -> Facts {
     let effect = Effect { kind: EffectKind::FileModify, target: "a".into(), path: None, command: None, recursive: false, certain: true };
-    Facts {
-        effects: vec![effect; files],
-        paths: Vec::new(),
-        hosts: Vec::new(),
-        programs: Vec::new(),
-        forms: Vec::new(),
-        shape: 1,
-        identity: 1,
-        coverage: Coverage::Full,
-        gaps: Vec::new(),
-    }
+    Facts { effects: vec![effect; files], shape: 1, identity: 1, ..Facts::nothing() }
 }
 
 /// A limit with what is used of it, the files of an action, and the rule, verdict and reason of an objection.

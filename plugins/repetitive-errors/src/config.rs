@@ -15,9 +15,6 @@ pub(crate) const SPECS: &[Spec] = &[
     Spec::score("confidence_step", 100, "how much surer with each further time"),
 ];
 
-/// Recent steps never count as fewer than these.
-pub(crate) const LEAST: u32 = 5;
-
 /// The settings, read once a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {

@@ -1,12 +1,12 @@
 //! Counting one error in the history.
 
-use crate::config::{Config, LEAST};
+use crate::config::Config;
 use crate::memory::Memory;
-use portcullis_builtin_judging::steps::{label, thousandths};
+use portcullis_builtin_judging::steps::{graded, label, share, thousandths};
 use portcullis_builtin_judging::text::{evidence, named};
 use portcullis_plugin::history::{History, MOST_STEPS};
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Severity, Status, Step};
+use portcullis_plugin::types::{Action, Status, Step};
 
 /// Steps that stand as evidence, newest first.
 const SHOWN: usize = 8;
@@ -21,7 +21,7 @@ pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, actio
     memory.keep(own.error, &outcome.error);
     let times = unresolved(&steps, own.error);
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let report = if count >= config.threshold { detection(config, &memory, &steps, &times, action).into() } else { Report::nothing() };
+    let report = if count >= config.threshold { detection(config, &memory, history, &times, action).into() } else { Report::nothing() };
     report.remember(memory.to_bytes())
 }
 
@@ -46,12 +46,12 @@ fn is_error(step: &Step) -> bool {
     step.status == Status::Failed && step.error != 0
 }
 
-fn detection(config: &Config, memory: &Memory, steps: &[Step], times: &[&Step], action: &Action) -> Detection {
+fn detection(config: &Config, memory: &Memory, history: &History, times: &[&Step], action: &Action) -> Detection {
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
     let more = count.saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step))).min(1000);
-    let impact = share(config, steps, times);
-    let bad = if more >= 2 || impact >= 500 { Severity::Medium } else { Severity::Low };
+    let impact = share(history, config.window, |step| times.iter().any(|time| time.index == step.index));
+    let bad = graded(more, impact);
     let error = times.last().map_or(0, |step| step.error);
     let text = memory.text(error).map(telling);
     let summary = ["the same error came up ", &count.to_string(), " times without a success between: ", &first_line(text)].concat();
@@ -61,14 +61,6 @@ fn detection(config: &Config, memory: &Memory, steps: &[Step], times: &[&Step], 
     let told = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
     let steps = times.iter().rev().take(SHOWN).map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
     told.into_iter().chain([label(action)]).chain(steps).fold(detection, Detection::because)
-}
-
-/// The error's share of the recent steps that ended, in thousandths.
-fn share(config: &Config, steps: &[Step], times: &[&Step]) -> u32 {
-    let recent = || steps.iter().rev().filter(|step| matches!(step.status, Status::Ok | Status::Failed)).take(config.window);
-    let all = u32::try_from(recent().count()).unwrap_or(u32::MAX).max(LEAST);
-    let own = recent().filter(|step| times.iter().any(|time| time.index == step.index)).count();
-    u32::try_from(own).unwrap_or(u32::MAX).saturating_mul(1000) / all
 }
 
 /// Without the line that only says that it failed, where another one says why.

@@ -74,8 +74,8 @@ fn is_whole(effect: &Effect, path: &Named, roots: &[PathBuf]) -> bool {
 
 /// The session's folders that are there and are no more than a project: not `/`, and not a home folder.
 pub fn projects(roots: &[String], person: &str) -> Vec<PathBuf> {
-    let fits = |root: &&PathBuf| root.is_absolute() && root.parent().is_some() && root.as_path() != Path::new(person) && root.is_dir();
-    roots.iter().map(PathBuf::from).collect::<Vec<_>>().iter().filter(fits).cloned().collect()
+    let fits = |root: &PathBuf| root.is_absolute() && root.parent().is_some() && root.as_path() != Path::new(person) && root.is_dir();
+    roots.iter().map(PathBuf::from).filter(fits).collect()
 }
 
 /// The folders that hold the targets: the projects, and for what lies elsewhere the nearest folder above it.
@@ -113,17 +113,7 @@ mod tests {
             recursive: false,
             certain: *certain,
         };
-        Facts {
-            effects: effects.iter().enumerate().map(effect).collect(),
-            paths: effects.iter().map(named).collect(),
-            hosts: Vec::new(),
-            programs: Vec::new(),
-            forms: Vec::new(),
-            shape: 0,
-            identity: 0,
-            coverage: Coverage::Full,
-            gaps: Vec::new(),
-        }
+        Facts { effects: effects.iter().enumerate().map(effect).collect(), paths: effects.iter().map(named).collect(), ..Facts::nothing() }
     }
 
     #[test]

@@ -67,18 +67,7 @@ struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     const fn new(place: &'a Place) -> Self {
-        let facts = Facts {
-            effects: Vec::new(),
-            paths: Vec::new(),
-            hosts: Vec::new(),
-            programs: Vec::new(),
-            forms: Vec::new(),
-            shape: 0,
-            identity: 0,
-            coverage: Coverage::Full,
-            gaps: Vec::new(),
-        };
-        Self { place, facts }
+        Self { place, facts: Facts::nothing() }
     }
 
     fn gap(&mut self, what: impl Into<String>) {
