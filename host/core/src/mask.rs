@@ -7,6 +7,7 @@
 //! not find secrets that look like ordinary words in ordinary places.
 
 mod detect;
+mod triggers;
 
 pub use detect::{Kind, Secret};
 

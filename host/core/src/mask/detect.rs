@@ -1,8 +1,8 @@
 //! What looks like a secret. One pass for trigger texts, then a check of what stands there.
 
+use super::triggers::Triggers;
 use crate::score::named;
 use crate::text::floor;
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
@@ -56,7 +56,7 @@ enum Check {
     Email,
 }
 
-const TRIGGERS: &[(&str, Check)] = &[
+const TRIGGERS: [(&str, Check); 45] = [
     ("AKIA", Check::Token(16)),
     ("ASIA", Check::Token(16)),
     ("ghp_", Check::Token(30)),
@@ -104,33 +104,36 @@ const TRIGGERS: &[(&str, Check)] = &[
     ("@", Check::Email),
 ];
 
+static FINDER: Triggers<{ TRIGGERS.len() }> = Triggers::new(texts());
+
+#[allow(clippy::indexing_slicing, reason = "compile time; as long as the other")]
+const fn texts() -> [&'static str; TRIGGERS.len()] {
+    let mut texts = [""; TRIGGERS.len()];
+    let mut index = 0;
+    while index < texts.len() {
+        texts[index] = TRIGGERS[index].0;
+        index += 1;
+    }
+    texts
+}
+
 /// Finds secrets in text.
 pub(super) struct Detector {
-    finder: Option<AhoCorasick>,
     email: bool,
     card: bool,
 }
 
 impl Detector {
     pub(super) fn new(personal: &[Kind]) -> Self {
-        let finder = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            // Built for each hook: the smaller automaton is ready sooner than it is slower.
-            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-            .build(TRIGGERS.iter().map(|(trigger, _)| trigger))
-            .ok();
-        Self { finder, email: personal.contains(&Kind::Email), card: personal.contains(&Kind::PaymentCard) }
+        Self { email: personal.contains(&Kind::Email), card: personal.contains(&Kind::PaymentCard) }
     }
 
     pub(super) fn find(&self, text: &str) -> Vec<Secret> {
         let mut found = Vec::new();
         let mut runs = Runs::default();
-        if let Some(finder) = &self.finder {
-            for hit in finder.find_overlapping_iter(text) {
-                if let Some((trigger, check)) = TRIGGERS.get(hit.pattern().as_usize()) {
-                    found.extend(self.check(text, hit.range(), trigger, *check, &mut runs));
-                }
+        for (index, range) in FINDER.find(text) {
+            if let Some((trigger, check)) = TRIGGERS.get(index) {
+                found.extend(self.check(text, range, trigger, *check, &mut runs));
             }
         }
         if self.card {
