@@ -18,6 +18,8 @@ pub struct Agent {
     pub input: Input,
     /// What it cannot do, whatever it asks for.
     pub confinement: Confinement,
+    /// Whether it gets a cgroup of its own, where this user may make one.
+    pub cgroup: bool,
     /// How long what it started may outlive it, before it is stopped.
     pub linger: Duration,
     /// How long a stop waits between SIGTERM and SIGKILL.
@@ -35,6 +37,7 @@ impl Agent {
             environment: Vec::new(),
             input: Input::Inherited,
             confinement: Confinement::default(),
+            cgroup: true,
             linger: Duration::from_millis(200),
             grace: Duration::from_millis(300),
             longest_line: 4 << 20,

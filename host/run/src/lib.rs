@@ -5,14 +5,14 @@
 //! whoever watches it.
 //!
 //! ```text
-//! run (the caller) --- socket ---> watcher ---> launcher = agent ---> what it starts
+//! run (the caller) --- pipes ----> watcher ---> launcher = agent ---> what it starts
 //!   limits, stream, live view        reaps         confines itself
 //!   stops the tree                   stops the tree when run is gone
 //! ```
 //!
 //! - **Watcher.** The caller's own binary, started again ([`watcher_main`]) in a session of its own. It is the
 //!   reaper of the agent's descendants, also of those that fork twice or open a session, so that "it has no
-//!   children left" is the kernel's word for "all are dead". When its socket closes, since the caller ended or was
+//!   children left" is the kernel's word for "all are dead". When its pipe closes, since the caller ended or was
 //!   killed, it kills them all at once.
 //! - **Launcher.** The same binary again ([`launcher_main`]), in a session of its own. It confines itself, and
 //!   becomes the agent. The kernel kills it when the watcher dies.
@@ -39,12 +39,29 @@ mod agent;
 mod confinement;
 mod error;
 mod event;
+mod group;
+mod kill;
+mod landlock;
+mod launcher;
+mod lend;
 mod limits;
+mod monitor;
 mod outcome;
+mod pump;
+mod run;
+mod signals;
+mod start;
+mod stream;
+mod tree;
+mod watcher;
+mod wire;
 
 pub use agent::{Agent, Input, Reentry};
 pub use confinement::{Confinement, Enforced, Kernel, Report};
 pub use error::RunError;
 pub use event::{Denial, Event, Line, Tokens};
+pub use launcher::launcher_main;
 pub use limits::{Limit, Limits, Warning};
 pub use outcome::{Ended, Exit, Outcome, Stopped, Totals, exit_code};
+pub use run::{Run, Sinks, Stopper};
+pub use watcher::watcher_main;

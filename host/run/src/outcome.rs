@@ -29,10 +29,10 @@ impl Outcome {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Well => 0,
-            Self::Failed => 5,
-            Self::Limit(_) => 6,
-            Self::Emergency => 7,
-            Self::Unwatched => 8,
+            Self::Failed => 10,
+            Self::Limit(_) => 11,
+            Self::Emergency => 12,
+            Self::Unwatched => 13,
             Self::Interrupted => 130,
         }
     }
