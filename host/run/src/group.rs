@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What its name begins with; the caller's id follows.
+const PREFIX: &str = "portcullis-run-";
+
 /// A cgroup (version 2).
 #[derive(Debug)]
 pub(crate) struct Group {
@@ -14,9 +17,10 @@ impl Group {
     pub(crate) fn make() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let folder = below(&mounts, &own)?.join(format!("portcullis-run-{}", crate::kill::own_id()));
-        fs::create_dir(&folder).ok()?;
-        let group = Self { folder };
+        let parent = below(&mounts, &own)?;
+        clear(&parent);
+        let group = Self { folder: parent.join(format!("{PREFIX}{}", crate::kill::own_id())) };
+        fs::create_dir(&group.folder).ok()?;
         // The file that kills it is younger than cgroups themselves.
         if group.folder.join("cgroup.kill").exists() {
             return Some(group);
@@ -48,8 +52,19 @@ impl Group {
 
     /// Removes it, which works when it is empty.
     pub(crate) fn remove(&self) {
-        // One that is left over is empty and harmless.
+        // One that is left over is empty, and the next run removes it.
         let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Removes the empty groups of callers that were killed together with their watchers.
+fn clear(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let caller = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        if caller.is_some_and(|caller| !Path::new("/proc").join(caller).exists()) {
+            Group::at(entry.path()).remove();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ends every process below the calling one.
 
 use crate::group::Group;
-use crate::tree::{self, Identity};
+use crate::tree::{self, Identity, Process};
 use rustix::process::Signal;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -44,17 +44,19 @@ pub(crate) fn tree(grace: Duration, group: Option<&Group>, wait: &mut dyn FnMut(
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         if let Some(group) = group {
-            killed.extend(tree::descendants(root).iter().map(tree::Process::identity));
+            killed.extend(tree::descendants(root).iter().map(Process::identity));
             group.kill();
+            if wait(ROUND) == Waited::Gone {
+                break;
+            }
         }
-        freeze(root);
-        for process in tree::descendants(root) {
+        for process in freeze(root) {
             if process.signal(Signal::KILL) {
                 killed.insert(process.identity());
             }
         }
         if wait(ROUND) == Waited::Gone {
-            return Killed { killed: killed.len() as u64, survivors: Vec::new() };
+            break;
         }
     }
     let survivors = tree::descendants(root).iter().map(|process| process.id).collect();
@@ -79,20 +81,24 @@ fn ask(root: i32, grace: Duration, wait: &mut dyn FnMut(Duration) -> Waited) -> 
     Waited::Over
 }
 
-/// Halts the tree until nothing in it is new: what is halted cannot fork, and nobody sees the others die.
-fn freeze(root: i32) {
+/// Halts the tree until nothing in it is new, and gives all that is in it: what is halted cannot fork, and nobody
+/// sees the others die.
+fn freeze(root: i32) -> Vec<Process> {
     let mut halted: HashSet<Identity> = HashSet::new();
+    let mut seen = Vec::new();
     for _ in 0..LOOKS {
+        seen = tree::descendants(root);
         let mut new = false;
-        for process in tree::descendants(root) {
+        for process in &seen {
             if halted.insert(process.identity()) {
                 new |= process.signal(Signal::STOP);
             }
         }
         if !new {
-            return;
+            break;
         }
     }
+    seen
 }
 
 /// The calling process.

@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Between two looks at the processes.
 const SAMPLE: Duration = Duration::from_millis(500);
 /// A watcher that does not say within this time that it heard of a stop is taken for halted.
-const DEAF: Duration = Duration::from_millis(250);
+const DEAF: Duration = Duration::from_millis(400);
 
 /// What reaches the monitor.
 pub(crate) enum Note {
