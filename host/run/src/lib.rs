@@ -37,6 +37,7 @@
 
 mod agent;
 mod confinement;
+mod control;
 mod error;
 mod event;
 mod group;
@@ -58,6 +59,7 @@ mod wire;
 
 pub use agent::{Agent, Input, Reentry};
 pub use confinement::{Confinement, Enforced, Kernel, Report};
+pub use control::{CONTROL_ARGUMENTS, Question, begin, refuse};
 pub use error::RunError;
 pub use event::{Denial, Event, Line, Tokens};
 pub use launcher::launcher_main;

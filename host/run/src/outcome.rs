@@ -93,7 +93,8 @@ pub struct Stopped {
 pub struct Totals {
     /// From the start of the agent to the end of the last process.
     pub time: Duration,
-    /// The most bytes of memory that were seen at once.
+    /// The most bytes of memory that were seen at once. Shared pages count for each process that has them, unless a
+    /// limit came near.
     pub memory: u64,
     /// The most processes that were seen at once.
     pub processes: u64,

@@ -57,7 +57,7 @@ fn start(row: &Row, cgroup: bool, folder: &Path) -> Child {
     let confinement = row.confinement.as_ref().map(|of| of(folder));
     let told = json!({
         "folder": folder, "command": command, "cgroup": cgroup, "limits": row.limits, "input": row.input,
-        "emergency": row.act == Act::Emergency || row.act == Act::HaltWatcher, "blind": row.blind, "confinement": confinement,
+        "emergency": row.act == Act::Emergency || row.act == Act::HaltWatcher, "leave": row.act == Act::Leave, "blind": row.blind, "confinement": confinement,
     });
     Command::new(std::env::current_exe().unwrap())
         .args(["monitor", &told.to_string()])
@@ -70,7 +70,7 @@ fn start(row: &Row, cgroup: bool, folder: &Path) -> Child {
 
 /// What happens when the agent is ready: it wrote its watcher's id and its own into a file.
 fn act(act: Act, monitor: &Child, folder: &Path) {
-    if matches!(act, Act::Nothing | Act::Emergency) {
+    if matches!(act, Act::Nothing | Act::Emergency | Act::Leave) {
         return;
     }
     let file = folder.join(if act == Act::HaltWatcher { "almost" } else { "ready" });
@@ -84,7 +84,7 @@ fn act(act: Act, monitor: &Child, folder: &Path) {
     let signal = |id: i32, signal: Signal| kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     let monitor = i32::try_from(monitor.id()).unwrap();
     match act {
-        Act::Nothing | Act::Emergency => {}
+        Act::Nothing | Act::Emergency | Act::Leave => {}
         Act::KillMonitor => signal(monitor, Signal::KILL),
         Act::KillWatcher => signal(ids[0], Signal::KILL),
         Act::KillBoth => {

@@ -70,9 +70,13 @@ fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
             stopper.emergency();
         });
     }
-    let mut long = 0_u64;
+    if told["leave"].as_bool() == Some(true) {
+        return leave(run, folder);
+    }
+    let (mut long, mut warned) = (0_u64, 0_u64);
     if told["blind"].as_bool() != Some(true) {
         while let Some(event) = run.next_event() {
+            warned += u64::from(matches!(event, Event::Warning(_)));
             long += u64::from(matches!(event, Event::Output(Line::TooLong { .. })));
         }
     } else {
@@ -96,8 +100,25 @@ fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
         "tokens": ended.totals.tokens.spent(),
         "output": ended.totals.output,
         "long": long,
+        "warned": warned,
         "peak": peak(),
     })
+}
+
+/// Drops the run when its agent is ready, and looks whether that was its end.
+fn leave(run: Run, folder: &Path) -> Value {
+    while !folder.join("ready").exists() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    drop(run);
+    let living = || alive(folder.to_str().unwrap());
+    for _ in 0..3000 {
+        if living().is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    json!({"code": 0, "alive": living()})
 }
 
 /// The most memory that this process had, in KiB.

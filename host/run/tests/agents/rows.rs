@@ -14,6 +14,8 @@ pub(crate) enum Act {
     /// Both at once, as an agent could that is not confined.
     KillBoth,
     KillAgent,
+    /// The caller forgets its agent.
+    Leave,
     /// SIGSTOP to the watcher, then an emergency.
     HaltWatcher,
     /// A signal to the monitor.
@@ -141,6 +143,7 @@ fn stops() -> Vec<Row> {
     for (name, act, code) in [
         ("in an emergency", Act::Emergency, 12),
         ("when its monitor is killed", Act::KillMonitor, 0),
+        ("when its caller forgets it", Act::Leave, 0),
         ("when its watcher is killed", Act::KillWatcher, 13),
         ("when its watcher is halted", Act::HaltWatcher, 12),
         ("on ctrl c", Act::Signal(Signal::INT), 130),
@@ -171,7 +174,7 @@ fn limits() -> Vec<Row> {
         "python\nimport time\nheld = bytearray(300 << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\ntime.sleep(999)\n";
     const SHARED: &str = "python\nimport os, time\nheld = b'x' * (60 << 20)\nfor n in range(6):\n    if os.fork() == 0: time.sleep(2); os._exit(0)\nfor n in range(6): os.wait()\n";
     vec![
-        row("takes too long", Act::Nothing, 11, "trap '' TERM; while :; do sleep 9; done").limit(json!({"time": 1000})).says("warnings", json!(["time"])),
+        row("takes too long", Act::Nothing, 11, "trap '' TERM; while :; do sleep 9; done").limit(json!({"time": 1000})).says("warned", json!(1)).says("warnings", json!(["time"])),
         row("takes too long while nobody looks", Act::Nothing, 11, "yes").limit(json!({"time": 1000})).blind(),
         row("is in time", Act::Nothing, 0, "echo done").limit(json!({"time": 60000})).says("warnings", json!([])),
         row("takes too much memory", Act::Nothing, 11, HOG).limit(json!({"memory": 100 << 20})).says("warnings", json!(["memory"])),
