@@ -1,5 +1,5 @@
 //! How long a stop takes: `cargo bench -p portcullis-run --bench stop`. Forty stops of each of five agents.
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a bench prints and may stop")]
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, missing_docs, reason = "a bench prints and may stop")]
 
 use portcullis_run::{Agent, Input, Limits, Outcome, Reentry, Run, Sinks};
 use std::process::ExitCode;
@@ -53,6 +53,9 @@ fn stop(script: &str, cgroup: bool) -> Duration {
     let ended = run.wait().unwrap();
     assert_eq!(ended.outcome, Outcome::Emergency);
     let stopped = ended.stopped.unwrap();
+    if stopped.took > Duration::from_secs(1) {
+        eprintln!("slow: {stopped:?}, the agent's {:?}", ended.exit);
+    }
     assert!(stopped.survivors.is_empty());
     stopped.took
 }

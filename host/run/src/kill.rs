@@ -2,7 +2,7 @@
 
 use crate::group::Group;
 use crate::tree::{self, Identity, Process};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -35,9 +35,9 @@ pub(crate) struct Killed {
 
 /// Ends all descendants of the calling process, which must be their reaper. `wait` reaps for as long as it is told
 /// to, and says when there is nothing left to reap.
-pub(crate) fn tree(grace: Duration, group: Option<&Group>, wait: &mut dyn FnMut(Duration) -> Waited) -> Killed {
+pub(crate) fn tree(grace: Duration, agent: Option<&Leader>, group: Option<&Group>, wait: &mut dyn FnMut(Duration) -> Waited) -> Killed {
     let root = own_id();
-    if ask(root, grace, wait) == Waited::Gone {
+    if ask(root, agent, grace, wait) == Waited::Gone {
         return Killed::default();
     }
     let mut killed: HashSet<Identity> = HashSet::new();
@@ -50,7 +50,7 @@ pub(crate) fn tree(grace: Duration, group: Option<&Group>, wait: &mut dyn FnMut(
                 break;
             }
         }
-        for process in freeze(root) {
+        for process in freeze(root, agent) {
             if process.signal(Signal::KILL) {
                 killed.insert(process.identity());
             }
@@ -64,14 +64,18 @@ pub(crate) fn tree(grace: Duration, group: Option<&Group>, wait: &mut dyn FnMut(
 }
 
 /// Asks each process to end, those too that are new while others end.
-fn ask(root: i32, grace: Duration, wait: &mut dyn FnMut(Duration) -> Waited) -> Waited {
+fn ask(root: i32, agent: Option<&Leader>, grace: Duration, wait: &mut dyn FnMut(Duration) -> Waited) -> Waited {
     let mut asked: HashSet<Identity> = HashSet::new();
     let start = Instant::now();
     while start.elapsed() < grace {
+        let halted = agent.is_some_and(Leader::halt);
         for process in tree::descendants(root) {
             if asked.insert(process.identity()) {
                 process.signal(Signal::TERM);
             }
+        }
+        if let (true, Some(agent)) = (halted, agent) {
+            agent.go_on();
         }
         let waited = wait(ASK.min(grace.saturating_sub(start.elapsed())));
         if waited != Waited::Over {
@@ -83,7 +87,10 @@ fn ask(root: i32, grace: Duration, wait: &mut dyn FnMut(Duration) -> Waited) -> 
 
 /// Halts the tree until nothing in it is new, and gives all that is in it: what is halted cannot fork, and nobody
 /// sees the others die.
-fn freeze(root: i32) -> Vec<Process> {
+fn freeze(root: i32, agent: Option<&Leader>) -> Vec<Process> {
+    if let Some(agent) = agent {
+        agent.halt();
+    }
     let mut halted: HashSet<Identity> = HashSet::new();
     let mut seen = Vec::new();
     for _ in 0..LOOKS {
@@ -99,6 +106,31 @@ fn freeze(root: i32) -> Vec<Process> {
         }
     }
     seen
+}
+
+/// The agent, which leads its session's first group. One call halts all of that group, which is most of a tree: a
+/// thousand processes that want to run leave nobody else the time to look for them one by one.
+#[derive(Debug)]
+pub(crate) struct Leader(Process);
+
+impl Leader {
+    pub(crate) fn of(agent: i32) -> Option<Self> {
+        Process::read(agent).map(Self)
+    }
+
+    /// Halts the group, if its leader lives: otherwise its number can be another's.
+    fn halt(&self) -> bool {
+        self.0.signal(Signal::STOP) && self.group(Signal::STOP)
+    }
+
+    /// Lets a group go on that was just halted, so that its leader lives.
+    fn go_on(&self) {
+        self.group(Signal::CONT);
+    }
+
+    fn group(&self, signal: Signal) -> bool {
+        Pid::from_raw(self.0.id).is_some_and(|leader| kill_process_group(leader, signal).is_ok())
+    }
 }
 
 /// The calling process.

@@ -20,7 +20,8 @@
 //!   So the caller must have no other children while an agent runs.
 //!
 //! A stop is: SIGTERM to every process, a grace, SIGSTOP until no process is new, SIGKILL, again until none is
-//! left. Where the process may make cgroups (version 2), the agent has one, which is killed in one step first.
+//! left. The agent's own process group is halted in one step before each look at the processes, so that one that
+//! forks without end leaves the time to look. Where the process may make cgroups (version 2), the agent has one, which is killed in one step first.
 //!
 //! What this does not do:
 //! - Hold what another service starts for the agent: `systemd-run`, `at`, `docker`, a terminal multiplexer that

@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::group::Group;
-use crate::kill::{self, Killed, Waited};
+use crate::kill::{self, Killed, Leader, Waited};
 use crate::limits::{Limit, Limits, Warning};
 use crate::outcome::{Ended, Exit, Outcome, Stopped, Totals};
 use crate::pump::{Seen, Sums};
@@ -38,6 +38,7 @@ pub(crate) struct Monitor {
     pub(crate) notes: Receiver<Note>,
     pub(crate) asks: PipeWriter,
     pub(crate) watcher: Child,
+    pub(crate) agent: Option<Leader>,
     pub(crate) group: Option<Group>,
     pub(crate) limits: Limits,
     pub(crate) grace: Duration,
@@ -101,7 +102,7 @@ impl Monitor {
                     state.until = Some(Instant::now() + self.linger);
                 }
                 Ok(Note::Told(Tell::Stopping)) => state.stop.iter_mut().for_each(|stop| stop.heard = true),
-                Ok(Note::Told(Tell::Started | Tell::Refused { .. })) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Note::Told(Tell::Started { .. } | Tell::Refused { .. })) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Note::Stop(why)) => self.stop(&mut state, Some(why)),
                 Ok(Note::WatcherGone) | Err(RecvTimeoutError::Disconnected) => {
                     break (self.take_over(&mut state), false);
@@ -122,7 +123,7 @@ impl Monitor {
     /// The watcher is dead, or as good as dead.
     fn take_over(&mut self, state: &mut State) -> Killed {
         state.lost = Some(Instant::now());
-        take_over(&mut self.watcher, self.group.as_ref())
+        take_over(&mut self.watcher, self.agent.as_ref(), self.group.as_ref())
     }
 
     /// Sends the order, or a second time the order to wait no longer.
@@ -219,10 +220,10 @@ impl State {
 }
 
 /// Ends a watcher and, in its place, everything that it left.
-pub(crate) fn take_over(watcher: &mut Child, group: Option<&Group>) -> Killed {
+pub(crate) fn take_over(watcher: &mut Child, agent: Option<&Leader>, group: Option<&Group>) -> Killed {
     let _ = watcher.kill();
     let _ = watcher.wait();
-    let killed = kill::tree(Duration::ZERO, group, &mut reap);
+    let killed = kill::tree(Duration::ZERO, agent, group, &mut reap);
     if let Some(group) = group {
         group.remove();
     }
@@ -238,7 +239,7 @@ fn reap(time: Duration) -> Waited {
     let start = Instant::now();
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => continue,
+            Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => thread::sleep(Duration::from_millis(1)),
             Err(_) => return Waited::Gone,
         }

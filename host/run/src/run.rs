@@ -84,6 +84,7 @@ impl Run {
             notes: started.heard,
             asks: started.asks,
             watcher: started.watcher,
+            agent: started.agent,
             group,
             limits: *limits,
             grace: agent.grace,
@@ -101,7 +102,7 @@ impl Run {
         self.stopper.clone()
     }
 
-    /// Its standard input, once, when it is [`Input::Written`]. It ends when this is dropped. A
+    /// Its standard input, once, when it is [`Input::Written`](crate::Input::Written). It ends when this is dropped. A
     /// write to an agent that reads no more can wait until the agent is gone.
     pub fn input(&mut self) -> Option<ChildStdin> {
         self.input.take()

@@ -4,6 +4,7 @@ use crate::agent::{Agent, Input, Reentry};
 use crate::confinement::Report;
 use crate::error::RunError;
 use crate::group::Group;
+use crate::kill::Leader;
 use crate::lend::lend;
 use crate::monitor::{Note, take_over};
 use crate::wire::{Tell, Watch, hear};
@@ -40,6 +41,8 @@ pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
 /// An agent that runs, and how to reach it.
 pub(crate) struct Started {
     pub(crate) watcher: Child,
+    /// `None` when it ended at once.
+    pub(crate) agent: Option<Leader>,
     pub(crate) asks: PipeWriter,
     pub(crate) notes: Sender<Note>,
     pub(crate) heard: Receiver<Note>,
@@ -62,9 +65,9 @@ pub(crate) fn start(agent: &Agent, reentry: &Reentry, group: Option<&Group>) -> 
     let mut watcher = spawn(agent, reentry, &watch)?;
     drop((asked, told));
     match begin(tells, agent, reentry) {
-        Ok((notes, heard)) => Ok(Started { watcher, asks, notes, heard }),
+        Ok((agent, notes, heard)) => Ok(Started { watcher, agent, asks, notes, heard }),
         Err(error) => {
-            take_over(&mut watcher, group);
+            take_over(&mut watcher, None, group);
             Err(error)
         }
     }
@@ -92,8 +95,11 @@ fn spawn(agent: &Agent, reentry: &Reentry, watch: &Watch) -> Result<Child, RunEr
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))
 }
 
+/// The agent, and what its watcher says.
+type Begun = (Option<Leader>, Sender<Note>, Receiver<Note>);
+
 /// Hears the watcher, and waits until it says that the agent runs.
-fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<(Sender<Note>, Receiver<Note>), RunError> {
+fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Begun, RunError> {
     let (notes, heard) = channel();
     let told = notes.clone();
     thread::spawn(move || {
@@ -106,7 +112,7 @@ fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<(Sender<
     });
     let failed = |reason: &str| RunError::NoWatcher { program: reentry.program.clone(), reason: reason.to_owned() };
     match heard.recv_timeout(START) {
-        Ok(Note::Told(Tell::Started)) => Ok((notes, heard)),
+        Ok(Note::Told(Tell::Started { agent })) => Ok((Leader::of(agent), notes, heard)),
         Ok(Note::Told(Tell::Refused { reason })) => {
             let program = agent.command.first().map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
             Err(RunError::NotStarted { program, reason })

@@ -25,7 +25,7 @@ impl Process {
         (self.id, self.started)
     }
 
-    fn read(id: i32) -> Option<Self> {
+    pub(crate) fn read(id: i32) -> Option<Self> {
         let text = fs::read(format!("/proc/{id}/stat")).ok()?;
         // The name stands in parentheses and can hold anything, parentheses too.
         let after = text.iter().rposition(|byte| *byte == b')')?.checked_add(2)?;
@@ -45,7 +45,7 @@ impl Process {
         let Some(pid) = Pid::from_raw(self.id) else { return false };
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
         // Only now is the id bound: whoever has it must still be the one that was seen.
-        Self::read(self.id).is_some_and(|now| now.started == self.started) && pidfd_send_signal(handle, signal).is_ok()
+        Self::read(self.id).is_some_and(|now| now.started == self.started && !now.zombie) && pidfd_send_signal(handle, signal).is_ok()
     }
 
     /// Bytes of memory that this process has for itself, with its share of what it has in common with others.

@@ -1,7 +1,7 @@
 //! The process between caller and agent, which outlives the caller just long enough to kill the agent.
 
 use crate::group::Group;
-use crate::kill::{self, Waited};
+use crate::kill::{self, Leader, Waited};
 use crate::lend;
 use crate::outcome::Exit;
 use crate::wire::{Ask, Launch, Tell, Watch, arguments, hear, say};
@@ -47,8 +47,9 @@ fn watch(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
         Err(reason) => return say(&tells, &Tell::Refused { reason }),
     };
     // A caller that is gone by now is noticed like one that goes later.
-    let _ = say(&tells, &Tell::Started);
-    Watcher { notes: listen(asks), tells, agent, group: told.group.map(Group::at) }.stay();
+    let _ = say(&tells, &Tell::Started { agent: agent.as_raw_pid() });
+    let leader = Leader::of(agent.as_raw_pid());
+    Watcher { notes: listen(asks), tells, agent, leader, group: told.group.map(Group::at) }.stay();
     Ok(())
 }
 
@@ -106,6 +107,7 @@ struct Watcher {
     notes: Receiver<Note>,
     tells: File,
     agent: Pid,
+    leader: Option<Leader>,
     group: Option<Group>,
 }
 
@@ -129,7 +131,7 @@ impl Watcher {
 
     fn end(&self, grace: Duration) -> kill::Killed {
         let _ = say(&self.tells, &Tell::Stopping);
-        kill::tree(grace, self.group.as_ref(), &mut |time| self.wait(time))
+        kill::tree(grace, self.leader.as_ref(), self.group.as_ref(), &mut |time| self.wait(time))
     }
 
     /// Passes on what dies for a while. A second stop, or the caller's end, cuts that short.
@@ -137,7 +139,13 @@ impl Watcher {
         let start = Instant::now();
         loop {
             match self.notes.recv_timeout(time.saturating_sub(start.elapsed())) {
-                Ok(Note::Died(id, status)) => self.died(id, status),
+                // What dies without end does not make the wait endless.
+                Ok(Note::Died(id, status)) => {
+                    self.died(id, status);
+                    if start.elapsed() >= time {
+                        return Waited::Over;
+                    }
+                }
                 Ok(Note::NoneLeft) => return Waited::Gone,
                 Ok(Note::Ask(Ask::Stop { .. }) | Note::CallerGone) => return Waited::Hurry,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Waited::Over,

@@ -47,8 +47,8 @@ pub(crate) enum Ask {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "tell", rename_all = "snake_case")]
 pub(crate) enum Tell {
-    /// The agent runs.
-    Started,
+    /// The agent runs, and leads a session of its own.
+    Started { agent: i32 },
     /// The agent did not start; nothing runs.
     Refused { reason: String },
     /// The agent itself ended; what it started may live.
