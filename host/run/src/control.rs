@@ -1,0 +1,124 @@
+//! The host's side of Claude Code's control protocol, as far as a person is asked.
+//!
+//! `claude -p --input-format stream-json --output-format stream-json --permission-prompt-tool stdio` reads its prompt
+//! as a line, and asks for permission by a line ([`Line::Control`](crate::Line::Control)) where its own rules, or a
+//! hook that answers `ask`, leave the decision to a person. It waits until it is answered: a question that nobody
+//! answers, or that was too long to be read, holds the call back. An answer that is an error refuses it.
+
+use serde_json::{Value, json};
+
+/// What makes the client speak the protocol.
+pub const CONTROL_ARGUMENTS: [&str; 7] =
+    ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
+
+/// A question of the client: may this call run?
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The request's id.
+    request: String,
+    /// The tool.
+    pub tool: String,
+    /// What it would do, whole.
+    pub input: Value,
+    /// The call's id, which hooks know it by.
+    pub call: String,
+    /// Why a person is asked, when the client says it: a hook's reason.
+    pub reason: Option<String>,
+}
+
+impl Question {
+    /// Reads a line of the control protocol; `None` when it asks for no permission.
+    pub fn read(line: &Value) -> Option<Self> {
+        let request = line.get("request").filter(|_| text(line, "type") == Some("control_request"))?;
+        (text(request, "subtype")? == "can_use_tool").then_some(())?;
+        Some(Self {
+            request: text(line, "request_id")?.to_owned(),
+            tool: text(request, "tool_name")?.to_owned(),
+            input: request.get("input").cloned().unwrap_or_default(),
+            call: text(request, "tool_use_id").unwrap_or_default().to_owned(),
+            reason: text(request, "decision_reason").map(str::to_owned),
+        })
+    }
+
+    /// The line that lets this one call run, as it is.
+    pub fn allow(&self) -> String {
+        answer(&self.request, &json!({"behavior": "allow", "updatedInput": self.input}))
+    }
+
+    /// The line that refuses it and tells the model why; with `interrupt` the turn ends too.
+    pub fn deny(&self, message: &str, interrupt: bool) -> String {
+        answer(&self.request, &json!({"behavior": "deny", "message": message, "interrupt": interrupt}))
+    }
+}
+
+/// The lines that begin a session: the protocol's own, and the prompt.
+pub fn begin(prompt: &str) -> String {
+    let initialize = json!({"type": "control_request", "request_id": "begin", "request": {"subtype": "initialize"}});
+    let content = json!([{"type": "text", "text": prompt}]);
+    let user = json!({"type": "user", "session_id": "", "parent_tool_use_id": null, "message": {"role": "user", "content": content}});
+    format!("{initialize}\n{user}\n")
+}
+
+/// The line that refuses any other request of the client, which would wait for an answer otherwise; `None` when the
+/// line is no request, or a [`Question`].
+pub fn refuse(line: &Value) -> Option<String> {
+    let request = text(line, "request_id").filter(|_| text(line, "type") == Some("control_request"))?;
+    Question::read(line).is_none().then(|| {
+        let response = json!({"subtype": "error", "request_id": request, "error": "this host answers questions of permission only"});
+        format!("{}\n", json!({"type": "control_response", "response": response}))
+    })
+}
+
+fn answer(request: &str, response: &Value) -> String {
+    let response = json!({"subtype": "success", "request_id": request, "response": response});
+    format!("{}\n", json!({"type": "control_response", "response": response}))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Question, refuse};
+    use serde_json::{Value, json};
+
+    fn asked() -> Value {
+        json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool", "tool_name": "Bash",
+            "input": {"command": "ls"}, "decision_reason": "looks risky", "tool_use_id": "t"}})
+    }
+
+    #[test]
+    fn a_question_is_answered_by_its_id() {
+        let question = Question::read(&asked()).unwrap();
+        assert_eq!((question.tool.as_str(), question.call.as_str(), question.reason.as_deref()), ("Bash", "t", Some("looks risky")));
+        let rows = [
+            (question.allow(), json!({"behavior": "allow", "updatedInput": {"command": "ls"}})),
+            (question.deny("no\nway", true), json!({"behavior": "deny", "message": "no\nway", "interrupt": true})),
+        ];
+        for (line, response) in rows {
+            let line = line.strip_suffix('\n').unwrap();
+            assert!(!line.contains('\n'), "one line: {line}");
+            let said: Value = serde_json::from_str(line).unwrap();
+            let expected = json!({"type": "control_response", "response": {"subtype": "success", "request_id": "r", "response": response}});
+            assert_eq!(said, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_question_is_refused_or_left() {
+        let rows = [
+            (asked(), None),
+            (json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}), Some("r")),
+            (json!({"type": "control_request", "request_id": "r"}), Some("r")),
+            (json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}), Some("r")),
+            (json!({"type": "control_response", "response": {"request_id": "r"}}), None),
+            (json!({"type": "user"}), None),
+        ];
+        for (line, refused) in rows {
+            let said = refuse(&line).map(|said| serde_json::from_str::<Value>(&said).unwrap());
+            assert_eq!(said.as_ref().and_then(|said| said["response"]["request_id"].as_str()), refused, "{line}");
+            assert!(said.is_none_or(|said| said["response"]["subtype"] == "error"), "{line}");
+        }
+    }
+}

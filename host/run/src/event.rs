@@ -1,0 +1,121 @@
+//! What a caller sees of a running agent.
+
+use crate::limits::Warning;
+use serde_json::Value;
+use std::ops::AddAssign;
+
+/// Something that happened while the agent ran. Texts are cut at 8 KiB; what the agent wrote is passed on whole.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A line of standard output, or a part of what it says.
+    Output(Line),
+    /// A line of standard error.
+    Error(String),
+    /// A limit comes near.
+    Warning(Warning),
+}
+
+/// What one line of a `stream-json` output says; a line of several blocks gives several.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Line {
+    /// The session began.
+    Session {
+        /// Its id.
+        id: String,
+        /// The model.
+        model: String,
+        /// The client's permission mode.
+        mode: String,
+    },
+    /// The agent says something.
+    Text {
+        /// What.
+        text: String,
+        /// Whether a subagent says it.
+        nested: bool,
+    },
+    /// The agent wants to use a tool.
+    Tool {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its input, as JSON.
+        input: String,
+        /// Whether a subagent wants it.
+        nested: bool,
+    },
+    /// A tool was used, or refused.
+    Done {
+        /// The call's id.
+        id: String,
+        /// Whether it failed or was refused.
+        failed: bool,
+        /// What it gave.
+        text: String,
+    },
+    /// The client says something: a failed hook, a notice.
+    Notice(String),
+    /// A turn is over.
+    Result {
+        /// Whether the client calls it an error.
+        failed: bool,
+        /// Why it ended: `completed`, `hook_stopped`, ...
+        reason: String,
+        /// The last words.
+        text: String,
+        /// The calls that were refused.
+        denials: Vec<Denial>,
+    },
+    /// A request or an answer of the control protocol, whole.
+    Control(Value),
+    /// A line of another type.
+    Other(String),
+    /// A line that is no JSON object.
+    Words(String),
+    /// A line that is too long to be read.
+    TooLong {
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+/// A call that the client did not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+}
+
+/// Tokens by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Read by the model for the first time.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read and put into the cache.
+    pub cache_written: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+}
+
+impl Tokens {
+    /// What counts against a limit: everything but what came from the cache, which was counted when it went there.
+    pub fn spent(&self) -> u64 {
+        self.input.saturating_add(self.output).saturating_add(self.cache_written)
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_written = self.cache_written.saturating_add(other.cache_written);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+    }
+}

@@ -1,0 +1,123 @@
+//! Starts the watcher and, through it, the agent.
+
+use crate::agent::{Agent, Input, Reentry};
+use crate::confinement::Report;
+use crate::error::RunError;
+use crate::group::Group;
+use crate::kill::Leader;
+use crate::lend::lend;
+use crate::monitor::{Note, take_over};
+use crate::wire::{Tell, Watch, hear};
+use std::io::{PipeReader, PipeWriter, pipe};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long the watcher and the agent may take to start.
+const START: Duration = Duration::from_secs(30);
+
+/// Says what would not work before anything runs.
+pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
+    let program = agent.command.first().ok_or(RunError::NoCommand)?;
+    let confinement = &agent.confinement;
+    if confinement.required
+        && let Some(missing) = Report::of(confinement).missing()
+    {
+        return Err(RunError::NotConfined { missing });
+    }
+    for path in confinement.write.iter().flatten() {
+        path.metadata().map_err(|source| RunError::NoFolder { path: path.clone(), source })?;
+    }
+    match &agent.folder {
+        Some(folder) if !folder.is_dir() => Err(RunError::NotStarted {
+            program: program.to_string_lossy().into_owned(),
+            reason: format!("the folder `{}` that it shall work in is not there", folder.display()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// An agent that runs, and how to reach it.
+pub(crate) struct Started {
+    pub(crate) watcher: Child,
+    /// `None` when it ended at once.
+    pub(crate) agent: Option<Leader>,
+    pub(crate) asks: PipeWriter,
+    pub(crate) notes: Sender<Note>,
+    pub(crate) heard: Receiver<Note>,
+}
+
+/// Starts the watcher, which starts the agent. The agent's streams are its own.
+pub(crate) fn start(agent: &Agent, reentry: &Reentry, group: Option<&Group>) -> Result<Started, RunError> {
+    let piped = RunError::system("making a pipe");
+    let (asked, asks) = pipe().map_err(piped)?;
+    let (tells, told) = pipe().map_err(RunError::system("making a pipe"))?;
+    let lent = |error| RunError::system("lending a pipe")(error);
+    let watch = Watch {
+        program: reentry.program.clone(),
+        launcher: reentry.launcher.clone(),
+        asks: lend(&asked).map_err(lent)?,
+        tells: lend(&told).map_err(lent)?,
+        group: group.map(|group| group.folder().to_owned()),
+        confinement: agent.confinement.clone(),
+    };
+    let mut watcher = spawn(agent, reentry, &watch)?;
+    drop((asked, told));
+    match begin(tells, agent, reentry) {
+        Ok((agent, notes, heard)) => Ok(Started { watcher, agent, asks, notes, heard }),
+        Err(error) => {
+            take_over(&mut watcher, None, group);
+            Err(error)
+        }
+    }
+}
+
+fn spawn(agent: &Agent, reentry: &Reentry, watch: &Watch) -> Result<Child, RunError> {
+    let failed = |reason: String| RunError::NoWatcher { program: reentry.program.clone(), reason };
+    let settings = serde_json::to_string(watch).map_err(|error| failed(error.to_string()))?;
+    let mut command = Command::new(&reentry.program);
+    command.arg(&reentry.watcher).arg(settings).args(&agent.command);
+    for (name, value) in &agent.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(folder) = &agent.folder {
+        command.current_dir(folder);
+    }
+    command.stdin(match agent.input {
+        Input::Inherited => Stdio::inherit(),
+        Input::Nothing => Stdio::null(),
+        Input::Written => Stdio::piped(),
+    });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))
+}
+
+/// The agent, and what its watcher says.
+type Begun = (Option<Leader>, Sender<Note>, Receiver<Note>);
+
+/// Hears the watcher, and waits until it says that the agent runs.
+fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Begun, RunError> {
+    let (notes, heard) = channel();
+    let told = notes.clone();
+    thread::spawn(move || {
+        for tell in hear(tells) {
+            if told.send(Note::Told(tell)).is_err() {
+                return;
+            }
+        }
+        let _ = told.send(Note::WatcherGone);
+    });
+    let failed = |reason: &str| RunError::NoWatcher { program: reentry.program.clone(), reason: reason.to_owned() };
+    match heard.recv_timeout(START) {
+        Ok(Note::Told(Tell::Started { agent })) => Ok((Leader::of(agent), notes, heard)),
+        Ok(Note::Told(Tell::Refused { reason })) => {
+            let program = agent.command.first().map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
+            Err(RunError::NotStarted { program, reason })
+        }
+        Ok(_) => Err(failed("it ended before it said anything")),
+        Err(_) => Err(failed("it says nothing")),
+    }
+}

@@ -1,0 +1,129 @@
+//! The monitor's side: runs one agent as it is told, and says how that ended as one line of JSON.
+
+use crate::alive::{MARK, alive};
+use portcullis_run::{Agent, Confinement, Event, Input, Limits, Line, Reentry, Run, Sinks, exit_code};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+pub(crate) fn main(told: &str) -> ExitCode {
+    let told: Value = serde_json::from_str(told).unwrap();
+    let folder = PathBuf::from(told["folder"].as_str().unwrap());
+    let reentry = Reentry { program: std::env::current_exe().unwrap(), watcher: "watch".to_owned(), launcher: "launch".to_owned() };
+    let sinks = Sinks {
+        output: Some(Box::new(File::create(folder.join("output")).unwrap())),
+        errors: Some(Box::new(File::create(folder.join("errors")).unwrap())),
+    };
+    // A descriptor that whoever started the monitor left open to everybody.
+    std::mem::forget(rustix::io::dup(File::open("/etc/passwd").unwrap()).unwrap());
+    let run = Run::start(&agent(&told, &folder), &limits(&told), &reentry, sinks);
+    let said = match run {
+        Ok(run) => follow(run, &told, &folder),
+        Err(error) => {
+            let code = exit_code(&Err(error));
+            json!({"code": code})
+        }
+    };
+    println!("{said}");
+    ExitCode::SUCCESS
+}
+
+fn agent(told: &Value, folder: &Path) -> Agent {
+    let command = told["command"].as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned());
+    let mut agent = Agent::new(command);
+    agent.folder = Some(folder.to_owned());
+    agent.environment.push((MARK.into(), Some(folder.as_os_str().to_owned())));
+    agent.cgroup = told["cgroup"].as_bool().unwrap();
+    agent.input = if told["input"].is_string() { Input::Written } else { Input::Nothing };
+    agent.longest_line = 1 << 20;
+    if let Ok(confinement) = serde_json::from_value::<Confinement>(told["confinement"].clone()) {
+        agent.confinement = confinement;
+    }
+    agent
+}
+
+fn limits(told: &Value) -> Limits {
+    let of = |name: &str| told["limits"][name].as_u64();
+    Limits {
+        time: of("time").map(Duration::from_millis),
+        memory: of("memory"),
+        processes: of("processes"),
+        tokens: of("tokens"),
+        output: of("output"),
+    }
+}
+
+fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
+    if let (Some(text), Some(mut input)) = (told["input"].as_str(), run.input()) {
+        input.write_all(text.as_bytes()).unwrap();
+    }
+    if told["emergency"].as_bool() == Some(true) {
+        let (stopper, ready) = (run.stopper(), folder.join("ready"));
+        thread::spawn(move || {
+            while fs::read(&ready).unwrap_or_default().is_empty() {
+                thread::sleep(Duration::from_millis(5));
+            }
+            stopper.emergency();
+        });
+    }
+    if told["leave"].as_bool() == Some(true) {
+        return leave(run, folder);
+    }
+    let (mut long, mut warned) = (0_u64, 0_u64);
+    if told["blind"].as_bool() != Some(true) {
+        while let Some(event) = run.next_event() {
+            warned += u64::from(matches!(event, Event::Warning(_)));
+            long += u64::from(matches!(event, Event::Output(Line::TooLong { .. })));
+        }
+    } else {
+        // Takes no event, and does not say so either: the agent has to wait.
+        while !run.is_over() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let ended = run.wait();
+    let code = exit_code(&ended);
+    let ended = ended.unwrap();
+    json!({
+        "code": code,
+        "alive": alive(folder.to_str().unwrap()),
+        "exit": ended.exit.map(|exit| exit.to_string()),
+        "stopped": ended.stopped.is_some(),
+        "killed": ended.stopped.as_ref().map(|stopped| stopped.killed),
+        "took": ended.stopped.as_ref().map(|stopped| stopped.took.as_millis() as u64),
+        "survivors": ended.stopped.map(|stopped| stopped.survivors),
+        "warnings": ended.warnings.iter().map(|warning| warning.limit.to_string()).collect::<Vec<_>>(),
+        "tokens": ended.totals.tokens.spent(),
+        "output": ended.totals.output,
+        "long": long,
+        "warned": warned,
+        "peak": peak(),
+    })
+}
+
+/// Drops the run when its agent is ready, and looks whether that was its end.
+fn leave(run: Run, folder: &Path) -> Value {
+    while !folder.join("ready").exists() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    drop(run);
+    let living = || alive(folder.to_str().unwrap());
+    for _ in 0..3000 {
+        if living().is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    json!({"code": 0, "alive": living()})
+}
+
+/// The most memory that this process had, in KiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
