@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
+mod amount;
 mod breakers;
 mod checkpoints;
 mod client;
