@@ -19,12 +19,14 @@ mod dashboard;
 mod doctor;
 mod evaluation;
 mod faults;
+mod incidents;
 mod install;
 mod judgements;
 mod metrics;
 mod pages;
 mod past;
 mod people;
+mod quarantine;
 mod replays;
 mod rules;
 mod settings;
@@ -46,12 +48,14 @@ fn main() -> ExitCode {
         doctor::tests(),
         evaluation::tests(),
         faults::tests(),
+        incidents::tests(),
         install::tests(),
         judgements::tests(),
         metrics::tests(),
         pages::tests(),
         past::tests(),
         people::tests(),
+        quarantine::tests(),
         replays::tests(),
         rules::tests(),
         settings::tests(),

@@ -16,18 +16,21 @@ use crate::evidence::tool_results;
 use crate::machine;
 use crate::run::{self, Programs, Session};
 use crate::scratch::Scratch;
+use crate::stopped;
 
 /// A test, by its name.
 type Test = fn(&Scratch, &Programs) -> Result<()>;
 
 /// All of them.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 7] = [
         ("installed: install, block, uninstall", life),
         ("installed: on the machine", managed),
         ("installed: hooks that are switched off are named", switched_off),
         ("installed: the client drops what we call a mistake", judged),
         ("installed: as a plugin", plugin),
+        ("stopped: an incident, and the resumed session on a person's terms", stopped::resumed),
+        ("stopped: the files as they were, and the resumed session goes on", stopped::rolled_back),
     ];
     let trial = |(name, test): (&str, Test)| match programs {
         Ok(programs) => {
@@ -369,7 +372,8 @@ fn plugin(scratch: &Scratch, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-fn install(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine: Option<&Path>) -> Result<Value> {
+/// Puts our hooks in front of the client.
+pub(crate) fn install(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine: Option<&Path>) -> Result<Value> {
     let (said, code) = installed(scratch, programs, arguments, machine)?;
     ensure!(code == Some(0), "exit {code:?}: {said}");
     Ok(said)
@@ -387,10 +391,17 @@ fn installed(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine
     Ok((said, output.status.code()))
 }
 
-/// As a person would, at a terminal.
 fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str]) -> Result<()> {
-    let line = format!("'{}' uninstall claude {}", programs.portcullis.display(), arguments.join(" "));
+    let shown = at_a_terminal(scratch, programs, &format!("uninstall claude {}", arguments.join(" ")))?;
+    ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
+    Ok(())
+}
+
+/// What one of our commands shows a person who types the word that it asks for.
+pub(crate) fn at_a_terminal(scratch: &Scratch, programs: &Programs, arguments: &str) -> Result<String> {
+    let line = format!("'{}' {arguments}", programs.portcullis.display());
     let log = scratch.root().join("terminal");
+    drop(fs::remove_file(&log));
     // The word that is shown goes to the log, and from there to where a person would type it.
     let typist = format!(
         "( for i in $(seq 600); do word=$(sed -n 's/.*Type `\\([a-z]*\\)`.*/\\1/p' '{log}' 2>/dev/null); [ -n \"$word\" ] && {{ echo \"$word\"; sleep 1; exit; }}; sleep .1; done ) | script -qefc \"{line}\" '{log}'",
@@ -399,9 +410,7 @@ fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str]) -> Resu
     let mut command = Command::new("sh");
     command.args(["-c", &typist]).current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
     let output = command.output().context("cannot start `script`: install util-linux")?;
-    let shown = String::from_utf8_lossy(&output.stdout);
-    ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The client's own judgement of its settings.

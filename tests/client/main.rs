@@ -20,6 +20,7 @@ mod offline;
 mod process;
 mod run;
 mod scratch;
+mod stopped;
 
 use std::env;
 use std::fs;

@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
+mod amount;
 mod breakers;
 mod checkpoints;
 mod client;
@@ -13,11 +14,14 @@ mod duration;
 mod guarded;
 mod health;
 mod human;
+mod incidents;
+mod kept;
 mod moves;
 mod names;
 mod paint;
 mod pause;
 mod places;
+mod quarantine;
 mod recording;
 mod restorable;
 mod rules;
@@ -87,6 +91,12 @@ enum Command {
     /// Look at what was kept of files before actions, and put it back
     #[command(subcommand)]
     Checkpoint(commands::checkpoint::Command),
+    /// Look at stops of sessions, and let a stopped session go on or end it
+    #[command(subcommand)]
+    Incident(commands::incident::Command),
+    /// Look at what was moved away in place of being deleted, and put it back
+    #[command(subcommand)]
+    Quarantine(commands::quarantine::Command),
     /// Look at rules: all of them, what is wrong with those in files, what their conditions can see
     #[command(subcommand)]
     Rules(commands::rules::Command),
@@ -163,6 +173,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Audit(command) => commands::audit::run(&command),
         Command::Config(command) => commands::config::run(&command),
         Command::Checkpoint(command) => commands::checkpoint::run(&command),
+        Command::Incident(command) => commands::incident::run(&command),
+        Command::Quarantine(command) => commands::quarantine::run(&command),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),

@@ -2,7 +2,7 @@
 
 mod action;
 mod decision;
-mod layout;
+pub mod layout;
 
 pub use decision::explanation;
 

@@ -106,6 +106,9 @@ pub struct Record {
     /// What was kept of files before the action, or what it changed of them. A replay keeps nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint: Option<RecordedCheckpoint>,
+    /// What the action's safer form moves into a quarantine in place of deleting it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub quarantined: Vec<Moved>,
     /// Placeholders of what was masked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub masked: Vec<String>,
@@ -196,6 +199,15 @@ pub struct RecordedCheckpoint {
     pub problem: Option<String>,
 }
 
+/// Something that is moved and can be moved back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Moved {
+    /// Where it stood, absolute.
+    pub from: String,
+    /// Where it stands then, absolute.
+    pub to: String,
+}
+
 /// A path that a checkpoint does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedLeftOut {
@@ -277,6 +289,7 @@ impl Record {
             plugins: Vec::new(),
             shadow: Vec::new(),
             checkpoint: None,
+            quarantined: Vec::new(),
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }

@@ -6,8 +6,10 @@
 
 mod bytes;
 mod rows;
+mod stop;
 
 pub use bytes::StateError;
+pub use stop::{Stop, Terms};
 
 use crate::action::{Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp, Totals};
 use crate::finding::PastIntervention;
@@ -66,6 +68,8 @@ pub struct Session {
     pub plugins: BTreeMap<String, Vec<u8>>,
     /// The next step's position, whichever agent makes it.
     pub next_step: u64,
+    /// The newest stop, and what a person made of it.
+    pub stop: Option<Stop>,
 }
 
 /// Where the answer to one issue stands.

@@ -26,5 +26,7 @@ mod rewriting;
 mod secrets;
 #[path = "pipeline/shadow.rs"]
 mod shadow;
+#[path = "pipeline/terms.rs"]
+mod terms;
 #[path = "pipeline/voice.rs"]
 mod voice;

@@ -149,13 +149,16 @@ fn states_of_earlier_layouts_are_read() {
     story().iter().for_each(|payload| drop(world.send(payload)));
     let mut state = world.state();
     let agent = before_rows(&state);
-    (state.session.next_step, state.session.plugins, state.session.held) = (0, Default::default(), None);
+    (state.session.next_step, state.session.plugins, state.session.held, state.session.stop) = (0, Default::default(), None, None);
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 0), (2, 2), (1, 3)] {
+    for (layout, added) in [(3, 1), (2, 3), (1, 4)] {
         let earlier = |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode(Some(&earlier(&session, added)), Some(&earlier(&agent, 0)));
         assert_eq!(read.as_ref().map(|read| (&read.session, &read.agent)), Ok((&state.session, &state.agent)), "layout {layout}");
     }
+    let now = state.encode().unwrap().1;
+    let (session, agent) = ([&[4], &session[1..session.len() - 1]].concat(), [&[4], &now[1..]].concat());
+    assert_eq!(State::decode(Some(&session), Some(&agent)), Ok(state), "layout 4");
 }
 
 /// Who looks at the session as a whole has one state for all its agents, others one for each. Steps have one

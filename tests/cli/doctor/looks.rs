@@ -52,6 +52,8 @@ fn whole() -> Result<()> {
             "faults",
             "unreviewed",
             "maintenance",
+            "incidents",
+            "quarantine",
             "clock",
             "disk",
         ] {
@@ -65,6 +67,8 @@ fn page() -> Result<()> {
     let installed = Installed::new("doctor page")?;
     let well = installed.run(&["doctor"])?;
     ensure!(well.code == Some(0) && well.text().ends_with("The guard is whole.\n"), "{}", well.all());
+    let stops = installed.run(&["incident", "list"])?;
+    ensure!(stops.text().trim() == "no incidents", "what it tries out is no incident: {}", stops.all());
     installed.put(&installed.state("config.toml"), "hold_settings = false")?;
     installed.edit(|settings| settings["disableAllHooks"] = json!(true))?;
     let ended = installed.run(&["doctor"])?;

@@ -4,7 +4,7 @@
 
 mod diff;
 mod list;
-mod restore;
+pub mod restore;
 
 use crate::checkpoints;
 use crate::config::Config;

@@ -11,8 +11,10 @@ use crate::client::claude::put_back;
 use crate::completeness;
 use crate::config::Config;
 use crate::health;
+use crate::incidents;
 use crate::pause;
 use crate::places::{Pins, Places};
+use crate::quarantine;
 use crate::runtime::{Circumstances, Reviewer, detail, to_store};
 use crate::workshop::Processes;
 use anyhow::Result;
@@ -174,8 +176,9 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let records = reviewed.records.iter().chain(&learned.records).map(to_store).collect();
+        let work = incidents::work(&reviewed.records, now).chain(quarantine::work(&reviewed.records, now)).collect();
         let (session_state, agent_state) = (Some(session_state), Some(agent_state));
-        let commit = Commit { session_state, agent_state, records, spend: reviewed.spent, work: Vec::new(), breakers: learned.changes };
+        let commit = Commit { session_state, agent_state, records, spend: reviewed.spent, work, breakers: learned.changes };
         Ok::<_, ReviewError>(Draft { commit, value: reviewed.reply })
     });
     let waits = store.checkpoint_due() || store.work_due(now).unwrap_or(false);

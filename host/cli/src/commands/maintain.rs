@@ -1,14 +1,17 @@
 //! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
 //!
 //! It empties the journal's log and does what is due in the outbox: retention, heads of the journal
-//! written elsewhere, sweeping the cache, and forgetting old checkpoints. Work that fails waits longer each time and stays until it
-//! is done; `doctor` names what keeps failing.
+//! written elsewhere, sweeping the cache, forgetting old checkpoints and incidents, emptying quarantines, and writing
+//! down what outlives the journal. Work that fails waits longer each time and stays until it is done; `doctor` names
+//! what keeps failing.
 
 use super::hook::now;
 use crate::checkpoints;
 use crate::config::Config;
+use crate::incidents;
 use crate::paint;
 use crate::places::{Pins, Places};
+use crate::quarantine;
 use crate::runtime::{Reviewer, code_cache};
 use anyhow::{Context, Result, bail};
 use portcullis_checkpoint::Retention;
@@ -42,11 +45,14 @@ const SWEEP_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const MOST: u64 = 100;
 
 /// Work that comes back by itself: its kind, and after how long.
-const RECURRING: &[(&str, u64)] = &[(RETENTION, DAY), (ANCHORS, DAY / 24), (SWEEP, 7 * DAY), (CHECKPOINTS, DAY / 24)];
+const RECURRING: &[(&str, u64)] =
+    &[(RETENTION, DAY), (ANCHORS, DAY / 24), (SWEEP, 7 * DAY), (CHECKPOINTS, DAY / 24), (INCIDENTS, DAY), (QUARANTINE, DAY)];
 const RETENTION: &str = "retention";
 const ANCHORS: &str = "anchors";
 const SWEEP: &str = "sweep";
 const CHECKPOINTS: &str = "checkpoints";
+const INCIDENTS: &str = "incidents";
+const QUARANTINE: &str = "quarantine";
 
 /// Does what is due.
 pub fn run(arguments: &Arguments) -> Result<u8> {
@@ -106,6 +112,10 @@ fn perform(work: &Work, store: &mut Store, site: &Site<'_>) -> Result<String> {
         ANCHORS => anchor(store, &site.config.audit.anchors),
         SWEEP => sweep(site),
         CHECKPOINTS => forget(site),
+        incidents::WORK => incidents::keep(store, site.home.path(), &work.key),
+        INCIDENTS => incidents::forget(site.home.path(), site.config.incidents.kept_days, now()),
+        quarantine::WORK => quarantine::keep(store, site.home.path(), &work.key),
+        QUARANTINE => quarantine::forget(store, site.home.path(), site.config.quarantine_days, now()),
         other => bail!("this version knows no work of the kind `{other}`"),
     }
 }

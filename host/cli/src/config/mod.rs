@@ -56,6 +56,10 @@ pub struct Config {
     pub cache: Cache,
     /// What is kept of files before actions.
     pub checkpoints: Checkpoints,
+    /// What is kept of stopped sessions.
+    pub incidents: Incidents,
+    /// Days after which what was moved into a quarantine is deleted; 0 keeps it.
+    pub quarantine_days: u32,
     /// The target for the time of a review, in milliseconds.
     pub max_review_time_ms: u64,
     /// The rules that files hold.
@@ -150,6 +154,15 @@ pub struct Checkpoints {
     pub kept: Duration,
 }
 
+/// What is kept of stopped sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incidents {
+    /// Days after which it is forgotten; 0 keeps it.
+    pub kept_days: u32,
+    /// The end of a session for good puts away what the agent made.
+    pub auto_cleanup: bool,
+}
+
 /// How the journal is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
@@ -224,10 +237,12 @@ impl Config {
                 max_size: holds.number("cache.max_size"),
             },
             checkpoints: holds.checkpoints(),
+            incidents: Incidents { kept_days: holds.days("incidents.kept_days"), auto_cleanup: holds.flag("incidents.auto_cleanup") },
+            quarantine_days: holds.days("quarantine.kept_days"),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::Rules::default(),
             audit: Audit {
-                retention_days: u32::try_from(holds.number("audit.retention_days")).unwrap_or(u32::MAX),
+                retention_days: holds.days("audit.retention_days"),
                 anchors: holds.texts("audit.anchors").iter().map(|path| at_home(path, &places.person)).collect(),
                 export_format: holds.text("audit.export_format"),
             },
@@ -483,6 +498,10 @@ impl Holds<'_> {
             Some(Value::Decimal(number)) => Score::new((number * 1000.0).round() as u16),
             _ => Score::ZERO,
         }
+    }
+
+    fn days(&self, path: &str) -> u32 {
+        u32::try_from(self.number(path)).unwrap_or(u32::MAX)
     }
 
     fn number(&self, path: &str) -> u64 {

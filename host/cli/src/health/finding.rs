@@ -116,6 +116,10 @@ checks! {
     Maintenance => "maintenance", Journal;
     /// What is kept of files before actions can be put back; told where it is switched on.
     Checkpoints => "checkpoints", Journal;
+    /// What is known of stopped sessions can be read, and whether one waits for a person.
+    Incidents => "incidents", Journal;
+    /// What was moved away in place of being deleted can be had back.
+    Quarantine => "quarantine", Journal;
     /// The clock fits to the records.
     Clock => "clock", Machine;
     /// There is room.

@@ -2,7 +2,7 @@
 
 use super::canary::SESSION;
 use super::finding::{Check, Finding};
-use super::machine::{size, span};
+use crate::amount::{size, span};
 use crate::paint;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;

@@ -17,6 +17,7 @@ mod machine;
 mod program;
 mod settings;
 mod start;
+mod stops;
 mod undo;
 mod upkeep;
 
@@ -145,6 +146,7 @@ impl Scene {
         findings.extend(journal::faults(&store, self.now));
         findings.push(journal::unreviewed(&store, self.now));
         findings.extend(journal::held(&store, self.now));
+        findings.extend(guard.config.iter().flat_map(|config| stops::check(&store, home.path(), config, self.now)));
         findings.extend(upkeep::check(&store, &home.path().join("maintain.lock"), self.now));
     }
 

@@ -1,7 +1,7 @@
 //! The work that waits: whether somebody does it.
 
 use super::finding::{Check, Finding};
-use super::machine::span;
+use crate::amount::span;
 use portcullis_store::{Store, Waiting};
 use std::path::Path;
 

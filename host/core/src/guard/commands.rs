@@ -37,7 +37,17 @@ const OWN: &str = "portcullis";
 /// What only a person may ask of it.
 const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
 /// And these of its commands that have commands of their own.
-const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[("plugin", "release"), ("checkpoint", "restore")];
+const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
+    ("plugin", "release"),
+    ("checkpoint", "restore"),
+    ("incident", "resume"),
+    ("incident", "rollback"),
+    ("incident", "supervise"),
+    ("incident", "lift"),
+    ("incident", "abort"),
+    ("quarantine", "restore"),
+    ("quarantine", "purge"),
+];
 /// With one of these they only look.
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// What only the client may ask of it.

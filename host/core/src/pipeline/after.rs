@@ -126,7 +126,7 @@ impl Run<'_, '_> {
 
     /// Ends the session. The client shows the person nothing but the message, so it says it all, once.
     pub(super) fn stop(&mut self, reason: &str) {
-        let text = stopped(reason);
+        let text = stopped(reason, self.state.session.stop.as_ref().map(|stop| stop.incident.as_str()));
         self.reply.person.retain(|said| !said.contains(reason));
         self.reply.person.insert(0, text.clone());
         self.reply.ruling = Ruling::Stop(text);

@@ -2,15 +2,17 @@
 
 use super::Run;
 use super::judge::Judged;
-use crate::action::{Action, Coverage, EffectKind, Facts, Operation};
+use crate::action::{Action, Facts, Operation};
 use crate::decide::{FIRST, Settled, settle};
 use crate::event::{Call, Ruling};
 use crate::exceptions::Exception;
 use crate::facts;
 use crate::policy::Mode;
-use crate::record::{Record, RecordKind, RecordedFindings};
+use crate::quarantine;
+use crate::record::{Moved, Record, RecordKind, RecordedFindings};
 use crate::score::{Score, Verdict};
 use crate::session::{NewStep, Pending};
+use crate::terms;
 use crate::text::{cut, fingerprint, lines, one_line};
 use serde_json::{Map, Value};
 
@@ -23,6 +25,7 @@ impl<'s> Run<'s, '_> {
         let mut judged = self.judge(call, id.clone(), true);
         let stopped = self.refuse_if_stopped(&mut judged);
         self.wait_if_held(&mut judged);
+        self.keep_terms(&mut judged);
         judged.provisional = !stopped && self.comes_first(judged.decision.risk);
         let mut rewritten = self.settle(call, &mut judged);
         let exception = self.except(&mut judged);
@@ -47,10 +50,11 @@ impl<'s> Run<'s, '_> {
         }
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
-        let (run_as, facts) = rewritten.filter(|_| !self.observing()).map(|rewritten| (rewritten.input, rewritten.facts)).unzip();
+        let (run_as, second) = rewritten.filter(|_| !self.observing()).map(|rewritten| (rewritten.input, rewritten.second)).unzip();
+        let (facts, quarantined) = second.map(|second: Second| (second.facts, second.quarantined)).unzip();
         self.runs_as = facts;
         let record = self.review_record(call, &judged, exception, run_as.as_ref(), step);
-        let record = Record { id, ..record };
+        let record = Record { id, quarantined: quarantined.unwrap_or_default(), ..record };
         // The review comes first, whatever answered it.
         self.records.insert(0, record);
     }
@@ -121,8 +125,7 @@ impl<'s> Run<'s, '_> {
 
     /// In a session that is held for a person nothing is changed without one; what only looks goes on.
     fn wait_if_held(&self, judged: &mut Judged) {
-        let facts = &judged.understood.action.facts;
-        let looks = facts.coverage == Coverage::Full && facts.effects.iter().all(|effect| effect.kind == EffectKind::FileRead);
+        let looks = terms::looks(&judged.understood.action.facts);
         let Some(reason) = self.state.session.held.as_ref().filter(|_| !looks) else { return };
         let reason = format!("this session is held until the person's next prompt: {reason}");
         judged.decision.reasons.insert(0, reason.clone());
@@ -130,6 +133,20 @@ impl<'s> Run<'s, '_> {
             judged.decision.primary_reason = reason;
         }
         judged.decision.tighten(Verdict::Ask, "the session is held for a person");
+    }
+
+    /// A session that a person let go on after a stop goes on on their terms.
+    fn keep_terms(&self, judged: &mut Judged) {
+        let facts = &judged.understood.action.facts;
+        let terms = self.state.session.terms().filter(|_| self.state.session.stopped.is_none());
+        let Some((terms, demand)) = terms.and_then(|terms| Some((terms, terms::demand(terms, facts)?))) else { return };
+        let decision = &mut judged.decision;
+        if decision.verdict < demand.verdict {
+            decision.primary_reason.clone_from(&demand.reason);
+            decision.alternatives.insert(0, demand.instead.to_owned());
+        }
+        decision.reasons.insert(0, demand.reason);
+        decision.tighten(demand.verdict, format!("terms of the session: {terms}"));
     }
 
     /// In a stopped session nothing runs any more; says whether it was stopped.
@@ -156,9 +173,9 @@ impl<'s> Run<'s, '_> {
                 match crate::rewrite::apply(&offer.finding, &call.input, &judged.understood.mask) {
                     Err(problem) => format!("the safer form that `{}` offered cannot be used: {problem}", offer.plugin),
                     Ok(input) => match self.second_look(call, &input, judged) {
-                        Ok(facts) => {
+                        Ok(second) => {
                             judged.decision.alternatives.insert(0, cut(&offer.finding.explanation, 512));
-                            return Some(Rewritten { input, facts });
+                            return Some(Rewritten { input, second });
                         }
                         Err(problem) => problem,
                     },
@@ -171,18 +188,20 @@ impl<'s> Run<'s, '_> {
 
     /// The rewrite must come out with no objection that would change or stop it again, and must not
     /// show what was masked. Gives what was found about it.
-    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<Facts, String> {
+    fn second_look(&mut self, call: &Call, input: &Map<String, Value>, judged: &mut Judged) -> Result<Second, String> {
         if self.uncovers(input, &judged.understood.mask) {
             return Err("the safer form that was offered would show a masked value".into());
         }
         let rewritten = Call { id: call.id.clone(), tool: call.tool.clone(), input: input.clone() };
-        let second = self.judge(&rewritten, judged.understood.action.id.clone(), false);
+        let id = judged.understood.action.id.clone();
+        let second = self.judge(&rewritten, id.clone(), false);
         judged.plugins.extend(second.plugins);
         judged.findings.faults.extend(second.findings.faults);
         if second.decision.verdict >= Verdict::Modify || second.decision.risk > judged.decision.risk {
             return Err(format!("the safer form that was offered is no better: {}", second.decision.primary_reason));
         }
-        Ok(second.understood.action.facts)
+        let action = second.understood.action;
+        Ok(Second { quarantined: quarantine::moves(&action.operation, &id), facts: action.facts })
     }
 
     fn add_step(&mut self, judged: &Judged) {
@@ -222,7 +241,7 @@ impl<'s> Run<'s, '_> {
         if let Some(id) = &call.id {
             self.state.agent.saw_call(id);
         }
-        let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.facts.identity);
+        let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| rewritten.second.facts.identity);
         let key = call.id.as_deref().map_or(identity, |id| fingerprint(&[id]));
         // The client takes a rewrite alone: what is to be said of it is said with the outcome.
         let note =
@@ -284,7 +303,13 @@ impl<'s> Run<'s, '_> {
 /// A call's new parameters, and what was found about the call that they make.
 struct Rewritten {
     input: Map<String, Value>,
+    second: Second,
+}
+
+/// What a second look found about a rewritten call.
+struct Second {
     facts: Facts,
+    quarantined: Vec<Moved>,
 }
 
 /// The most bytes of a reason in a reply, so that what comes after it is not cut off.
@@ -304,8 +329,10 @@ const fn runs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Allow | Verdict::Warn | Verdict::Modify)
 }
 
-pub(super) fn stopped(reason: &str) -> String {
-    format!("Portcullis stopped this session: {} Start a new session to go on.", sentence(reason))
+/// Why the session ended, and the way on; the incident is not known where an older version stopped it.
+pub(super) fn stopped(reason: &str, incident: Option<&str>) -> String {
+    let way = incident.map(|id| format!(", or see `portcullis incident show {id}` for a person's ways to let this one go on"));
+    format!("Portcullis stopped this session: {} Start a new session to go on{}.", sentence(reason), way.unwrap_or_default())
 }
 
 fn sentence(text: &str) -> String {

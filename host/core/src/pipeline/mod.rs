@@ -91,6 +91,7 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
     let place = place(event, &state, settings);
     let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
     let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, runs_as: None, judged };
+    run.tell_terms();
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
         EventKind::AfterTool(call, result) => run.after(call, result),
@@ -158,6 +159,17 @@ impl Run<'_, '_> {
         Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent, runs_as: self.runs_as }
     }
 
+    /// What a person decided about a stop is told to the agent with the first event whose answer reaches it.
+    fn tell_terms(&mut self) {
+        let reached = matches!(
+            self.event.kind,
+            EventKind::SessionStart { .. } | EventKind::Prompt(_) | EventKind::BeforeTool(_) | EventKind::AfterTool(..)
+        );
+        if reached && !self.observing() {
+            self.reply.agent.extend(self.state.session.take_note());
+        }
+    }
+
     /// An id that follows from the session and the event's position in it.
     fn id(&self, kind: RecordKind, part: usize) -> String {
         let seed = format!("{}\0{}\0{}\0{kind}\0{part}", self.event.client, self.event.session, self.state.session.events);
@@ -190,6 +202,7 @@ impl Run<'_, '_> {
             plugins: Vec::new(),
             shadow: Vec::new(),
             checkpoint: None,
+            quarantined: Vec::new(),
             masked: Vec::new(),
             details: serde_json::Map::new(),
         }

@@ -5,6 +5,7 @@ use crate::action::Context;
 use crate::decide::Decision;
 use crate::fault::{Fault, FaultKind};
 use crate::finding::{Issue, Response, Situation};
+use crate::incident;
 use crate::intervene::{self, Due, Kind};
 use crate::plugins::{Answer, Plugins};
 use crate::policy::Strategy;
@@ -21,7 +22,8 @@ impl Run<'_, '_> {
         }
         // The step under review counts from its review on.
         let clock = self.state.session.totals.steps.saturating_add(u64::from(decision.is_some()));
-        let issues = intervene::issues(findings, decision, step);
+        let mut issues = intervene::issues(findings, decision, step);
+        issues.retain(|issue| !self.state.session.was_decided(issue));
         let policy = &self.settings.policy.interventions;
         let noted = intervene::note(issues, &mut self.state.session, clock, self.now, policy);
         self.judged.extend(noted.judged);
@@ -87,7 +89,8 @@ impl Run<'_, '_> {
                 (recovery.unwrap_or_else(|_| nothing()), stand_in)
             }
         };
-        self.take_over(&recovery, &due.issue);
+        let id = self.id(RecordKind::Intervention, self.records.len());
+        self.take_over(&recovery, &due.issue, &id);
         self.state.session.intervened(intervene::past(due, kind, situation.step, self.now));
         let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
         record.step = Some(situation.step);
@@ -101,6 +104,10 @@ impl Run<'_, '_> {
             outcome: recovery.outcome,
             response,
         });
+        if recovery.stop.is_some() {
+            let state = incident::state(&self.state.session, &due.issue);
+            record.details.insert(incident::STATE.into(), serde_json::to_value(state).unwrap_or_default());
+        }
         self.records.push(record);
         kind
     }
@@ -129,7 +136,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn take_over(&mut self, recovery: &Recovery, issue: &Issue) {
+    fn take_over(&mut self, recovery: &Recovery, issue: &Issue, id: &str) {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
@@ -137,7 +144,7 @@ impl Run<'_, '_> {
             self.state.session.held = Some(crate::text::one_line(why, 512));
         }
         if recovery.stop.is_some() {
-            self.state.session.stopped = Some(crate::text::one_line(&issue.summary, 512));
+            self.state.session.stop(issue, id);
         }
     }
 }

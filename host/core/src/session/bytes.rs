@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// First byte of an encoded state: the version of its layout.
-const LAYOUT: u8 = 4;
-/// What layouts 2 and 3 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
-/// agents share no state, and number their steps each for itself.
-const ADDED: [&[u8]; 2] = [&[0], &[0, 0]];
+const LAYOUT: u8 = 5;
+/// What layouts 2, 3 and 5 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
+/// agents share no state, and number their steps each for itself; nobody knows of a stop.
+const ADDED: [&[u8]; 3] = [&[0], &[0, 0], &[0]];
 
 /// State that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,9 +51,10 @@ impl From<Earlier> for Agent {
 pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
     match bytes {
         None | Some([]) => Ok(Session::default()),
-        Some([3 | LAYOUT, body @ ..]) => read(body),
-        Some([2, body @ ..]) => read(&[body, ADDED[1]].concat()),
-        Some([1, body @ ..]) => read(&[body, ADDED[0], ADDED[1]].concat()),
+        Some([LAYOUT, body @ ..]) => read(body),
+        Some([3 | 4, body @ ..]) => read(&[body, ADDED[2]].concat()),
+        Some([2, body @ ..]) => read(&[body, ADDED[1], ADDED[2]].concat()),
+        Some([1, body @ ..]) => read(&[body, ADDED[0], ADDED[1], ADDED[2]].concat()),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }
 }
@@ -62,7 +63,7 @@ pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
 pub(super) fn agent(bytes: Option<&[u8]>) -> Result<Agent, StateError> {
     match bytes {
         None | Some([]) => Ok(Agent::default()),
-        Some([LAYOUT, body @ ..]) => read(body),
+        Some([4 | LAYOUT, body @ ..]) => read(body),
         Some([1..=3, body @ ..]) => read::<Earlier>(body).map(Agent::from),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }

@@ -31,6 +31,13 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// The whole of a checkpoint, for a person who was asked already.
+    pub fn of(id: &str, force: bool, dry_run: bool, json: bool) -> Self {
+        Self { id: id.to_owned(), only: Vec::new(), force, dry_run, yes: true, json }
+    }
+}
+
 /// So many paths are shown to a person.
 const MOST_SHOWN: usize = 50;
 

@@ -280,6 +280,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("breaker", with.breaker == without.breaker),
         ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
+        ("incidents", (with.incidents, with.quarantine_days) == (without.incidents, without.quarantine_days)),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),

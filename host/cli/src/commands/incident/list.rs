@@ -1,0 +1,50 @@
+//! `portcullis incident list`.
+
+use super::Desk;
+use crate::commands::hook::now;
+use crate::incidents::{self, Standing};
+use crate::paint;
+use anyhow::Result;
+use portcullis_core::text::one_line;
+use serde_json::json;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print JSON, one line each
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let desk = Desk::open()?;
+    let known = incidents::all(&desk.store, desk.home.path(), desk.incidents().kept_days, now())?;
+    for incident in &known.incidents {
+        let standing = incidents::standing(&desk.store, incident)?;
+        let issue = &incident.state.issue;
+        if arguments.json {
+            let document = json!({
+                "id": incident.id,
+                "at": incident.at,
+                "session": incident.session,
+                "issue": issue.name,
+                "severity": issue.severity,
+                "summary": issue.summary,
+                "standing": standing.as_str(),
+            });
+            paint::print(&format!("{document}\n"));
+            continue;
+        }
+        let mark = format!("{:11}", standing.as_str());
+        let mark = if standing == Standing::Stopped { paint::bad(mark) } else { paint::dim(mark) };
+        let what = one_line(&format!("{}: {}", issue.name, issue.summary), 100);
+        let session = paint::dim(format!("(session {})", one_line(&incident.session, 40)));
+        paint::print(&format!("{}  {}  {mark}  {what} {session}\n", incident.id, paint::time(incident.at)));
+    }
+    if known.incidents.is_empty() && !arguments.json {
+        paint::print("no incidents\n");
+    }
+    for damaged in &known.damaged {
+        anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(damaged, 512));
+    }
+    Ok(0)
+}

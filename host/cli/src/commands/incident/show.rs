@@ -1,0 +1,226 @@
+//! `portcullis incident show` and `export`.
+
+use super::{Desk, markdown};
+use crate::incidents::{self, Standing};
+use crate::show::layout::{Page, list};
+use crate::{amount, paint};
+use anyhow::{Context, Result};
+use portcullis_core::incident::{Incident, Progress};
+use portcullis_core::record::Record;
+use portcullis_core::text::one_line;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The incident's id or the beginning of one; `last` for the newest
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Export {
+    /// The incident's id or the beginning of one; `last` for the newest
+    id: String,
+    /// In what form
+    #[arg(long, value_enum, default_value = "markdown")]
+    format: Format,
+    /// Write to this file in place of standard output; it must not exist yet
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Markdown,
+    Json,
+}
+
+/// So many of the newest actions, moments and paths are on the page; an export has them all.
+const SHOWN: usize = 12;
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let desk = Desk::open()?;
+    let incident = incidents::find(&desk.store, desk.home.path(), &arguments.id)?;
+    let standing = incidents::standing(&desk.store, &incident)?;
+    let decisions = incidents::decisions(&desk.store, &incident)?;
+    if arguments.json {
+        paint::print(&format!("{}\n", document(&incident, standing, &decisions)?));
+    } else {
+        paint::print(&page(&incident, standing, &decisions));
+    }
+    Ok(0)
+}
+
+pub fn export(arguments: &Export) -> Result<u8> {
+    let desk = Desk::open()?;
+    let incident = incidents::find(&desk.store, desk.home.path(), &arguments.id)?;
+    let standing = incidents::standing(&desk.store, &incident)?;
+    let decisions = incidents::decisions(&desk.store, &incident)?;
+    let text = match arguments.format {
+        Format::Markdown if !arguments.json => markdown::markdown(&incident, standing, &decisions),
+        _ => format!("{:#}\n", document(&incident, standing, &decisions)?),
+    };
+    let Some(path) = &arguments.output else {
+        paint::print(&text);
+        return Ok(0);
+    };
+    let create = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = create.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("cannot create `{}`", path.display()))?;
+    Ok(0)
+}
+
+/// The incident with how its session stands.
+fn document(incident: &Incident, standing: Standing, decisions: &[Record]) -> Result<Value> {
+    let mut document = serde_json::to_value(incident)?;
+    if let Some(document) = document.as_object_mut() {
+        document.insert("standing".into(), standing.as_str().into());
+        let decided = decisions.iter().map(|record| json!({ "at": record.at, "what": record.summary, "record": record.id }));
+        document.insert("decisions".into(), decided.collect());
+    }
+    Ok(document)
+}
+
+fn page(incident: &Incident, standing: Standing, decisions: &[Record]) -> String {
+    let (mut page, report, issue) = (Page::new(), &incident.report, &incident.state.issue);
+    let head = format!("{}  {}  {}", paint::bold("incident"), incident.id, paint::dim(format!("{} UTC", paint::time(incident.at))));
+    page.line(&head);
+    let agent = incident.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
+    page.text(&format!("session {}{agent}; {}", one_line(&incident.session, 80), stands(standing)));
+    page.line("");
+    page.indented(&one_line(&report.summary, 512));
+    page.indented(&format!(
+        "{}, confidence {}, impact {}; began at step {}; level {} of 4, score {}",
+        issue.severity,
+        issue.confidence,
+        issue.impact,
+        issue.first_step,
+        incident.level,
+        thousandths(incident.score)
+    ));
+    if !incident.whole {
+        page.indented("Not all of the session's records were there to look at.");
+    }
+    list(&mut page, "root cause", report.root_cause.lines().map(str::to_owned));
+    list(&mut page, "what had a part in it", report.contributing_factors.iter().cloned());
+    list(&mut page, "impact", impact(incident).into_iter());
+    list(&mut page, "what led to it", newest(&moments(incident)));
+    list(&mut page, "the newest actions", newest(&actions(incident)));
+    let recommendations = &report.recommendations;
+    list(&mut page, "now", recommendations.immediate.iter().cloned());
+    list(&mut page, "against the next time", recommendations.preventive.iter().cloned());
+    list(&mut page, "in the configuration", recommendations.configuration.iter().cloned());
+    list(&mut page, "what a person did", decisions.iter().map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)));
+    ways(&mut page, incident, standing);
+    page.into_text()
+}
+
+fn ways(page: &mut Page, incident: &Incident, standing: Standing) {
+    if standing == Standing::Past {
+        page.heading("ways on");
+        return page.text("  None: its session had another incident since, or is not known any more. A new session starts afresh.");
+    }
+    page.heading("ways on, for a person at a terminal");
+    for way in &incident.recovery {
+        page.line(&format!("  {}", way.command));
+        match &way.not_now {
+            Some(why) => page.wrapped("    ", "    ", &format!("not possible: {why}")),
+            None => page.wrapped("    ", "    ", &way.what),
+        }
+    }
+    if matches!(standing, Standing::Decided(terms) if terms.holds()) {
+        page.line(&format!("  portcullis incident lift {}", incident.id));
+        page.wrapped("    ", "    ", "take back the limits or the supervision under which it goes on");
+    }
+}
+
+/// How its session stands, for a sentence.
+pub(super) const fn stands(standing: Standing) -> &'static str {
+    use portcullis_core::session::Terms;
+    match standing {
+        Standing::Stopped => "it is stopped",
+        Standing::Decided(Terms::Limited) => "it goes on under half its limits and without dangerous actions",
+        Standing::Decided(Terms::RolledBack) => "its files were put back and it goes on",
+        Standing::Decided(Terms::Supervised) => "it goes on, and a person approves each change",
+        Standing::Decided(Terms::Aborted) => "it was ended for good",
+        Standing::Decided(Terms::Lifted) => "it goes on as configured",
+        Standing::Past => "it is past",
+    }
+}
+
+/// What it has cost, a line each.
+pub(super) fn impact(incident: &Incident) -> Vec<String> {
+    let impact = &incident.report.impact;
+    let (used, files) = (&impact.used, &impact.files);
+    let mut lines = vec![format!(
+        "{} steps in {}: {} files written or deleted, {} bytes and {} tokens of results, {} failed, {} refused",
+        used.steps,
+        amount::span(impact.duration_ms),
+        used.files,
+        used.bytes,
+        used.tokens,
+        used.failed,
+        impact.refused
+    )];
+    let named = [
+        ("made", &files.made),
+        ("changed", &files.changed),
+        ("deleted", &files.deleted),
+        ("moved into a quarantine", &files.quarantined),
+        ("other machines", &impact.hosts),
+    ];
+    lines.extend(named.iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, paths)| {
+        let more = paths.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{what}: {}{more}", paths.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "))
+    }));
+    lines.extend(impact.seen_to_change.map(|changed| format!("checkpoints saw {changed} paths change")));
+    let limits = impact.limits.iter().filter(|limit| limit.used > 0);
+    lines.extend(limits.map(|limit| format!("{}: {} of {} used", quantity(&limit.quantity), limit.used, limit.maximum)));
+    lines
+}
+
+fn quantity(quantity: &portcullis_core::action::Quantity) -> String {
+    serde_json::to_value(quantity).ok().and_then(|name| Some(name.as_str()?.replace('-', " "))).unwrap_or_else(|| "other".into())
+}
+
+/// What led to it, a line each, oldest first.
+pub(super) fn moments(incident: &Incident) -> Vec<String> {
+    let line = |moment: &portcullis_core::incident::Moment| {
+        let step = moment.step.map(|step| format!("step {step}: ")).unwrap_or_default();
+        format!("{}  {step}{}", clock(moment.at), moment.what)
+    };
+    incident.report.timeline.iter().map(line).collect()
+}
+
+/// The newest actions, a line each, oldest first.
+pub(super) fn actions(incident: &Incident) -> Vec<String> {
+    let line = |action: &portcullis_core::incident::PastAction| {
+        let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
+        let progress = if action.progress == Progress::Refused { String::new() } else { format!(" {}", action.progress) };
+        format!("{}  {verdict}{progress}  {}", clock(action.at), action.what)
+    };
+    incident.actions.iter().map(line).collect()
+}
+
+fn newest(all: &[String]) -> impl Iterator<Item = String> {
+    let older = all.len().saturating_sub(SHOWN);
+    let more = (older > 0).then(|| format!("{older} earlier ones: `portcullis incident export` has them"));
+    more.into_iter().chain(all.iter().skip(older).cloned())
+}
+
+fn clock(at: u64) -> String {
+    let time = paint::time(at);
+    time.split(' ').next_back().unwrap_or_default().to_owned()
+}
+
+fn thousandths(score: u32) -> String {
+    format!("{}.{:02}", score / 1000, score % 1000 / 10)
+}

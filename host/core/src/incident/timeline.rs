@@ -1,0 +1,62 @@
+//! What led to a stop: the session's records without those that tell of ordinary things.
+
+use super::last;
+use crate::action::{Status, Timestamp};
+use crate::record::{Record, RecordKind};
+use crate::score::Verdict;
+use crate::text::one_line;
+use serde::{Deserialize, Serialize};
+
+/// So many of the newest are kept.
+const MOMENTS: usize = 100;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// When.
+    pub at: Timestamp,
+    /// The step, where it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub step: Option<u64>,
+    /// In one line.
+    pub what: String,
+    /// The record that tells of it.
+    pub record: String,
+}
+
+/// What led to it, oldest first, up to the stop itself.
+pub(super) fn timeline(stop: &Record, records: &[Record]) -> Vec<Moment> {
+    let told = records.iter().chain([stop]).flat_map(|record| {
+        let moment = move |what: String| Moment { at: record.at, step: record.step, what: one_line(&what, 320), record: record.id.clone() };
+        told(record).into_iter().map(moment)
+    });
+    last(told.collect(), MOMENTS)
+}
+
+fn told(record: &Record) -> Vec<String> {
+    let mut told = Vec::new();
+    let failed = record.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Failed);
+    match record.kind {
+        RecordKind::Session if record.details.get("goal").is_some_and(|goal| goal == true) => {
+            told.push(format!("the person asked: {}", record.summary));
+        }
+        RecordKind::Session if record.details.contains_key("goal") => {}
+        RecordKind::Session => told.push(format!("session: {}", record.summary)),
+        RecordKind::Review => {
+            let objected = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
+            told.extend(objected.map(|decision| format!("{} {}: {}", decision.verdict, record.summary, decision.primary_reason)));
+        }
+        RecordKind::Outcome if failed => told.push(format!("failed {}", record.summary)),
+        RecordKind::Outcome => {}
+        RecordKind::Unreviewed => told.push(format!("nobody reviewed {}", record.summary)),
+        RecordKind::Intervention => told.push(format!("{}: {}", record.subject, record.summary)),
+        RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Feedback => {
+            told.push(format!("{}: {}", record.kind, record.summary));
+        }
+    }
+    told.extend(record.detections.iter().map(|named| {
+        let detection = &named.finding;
+        format!("noticed {} ({}, confidence {}): {}", detection.pattern, detection.severity, detection.confidence, detection.summary)
+    }));
+    told
+}
