@@ -1,0 +1,1 @@
+//! Over real connections to servers of the tests.
