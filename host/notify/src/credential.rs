@@ -51,6 +51,6 @@ fn checked(name: &str, secret: SecretString) -> Result<SecretString, Failure> {
 
 /// A text of somebody else's without the credentials that it may repeat.
 pub(crate) fn redact(text: &str, secrets: &[&str]) -> String {
-    let hidden = |text: String, secret: &&str| if secret.is_empty() { text } else { text.replace(secret, "<secret>") };
+    let hidden = |text: String, secret: &&str| if secret.is_empty() { text } else { text.replace(secret, "[secret]") };
     secrets.iter().fold(text.to_owned(), hidden)
 }
