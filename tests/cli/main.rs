@@ -22,6 +22,7 @@ mod faults;
 mod install;
 mod judgements;
 mod metrics;
+mod notifications;
 mod pages;
 mod past;
 mod people;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         install::tests(),
         judgements::tests(),
         metrics::tests(),
+        notifications::tests(),
         pages::tests(),
         past::tests(),
         people::tests(),

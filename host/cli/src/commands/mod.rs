@@ -14,6 +14,7 @@ pub mod hook;
 pub mod install;
 pub mod maintain;
 pub mod metrics;
+pub mod notifications;
 pub mod pause;
 pub mod plugin;
 pub mod recover;
