@@ -23,6 +23,7 @@ mod incidents;
 mod install;
 mod judgements;
 mod metrics;
+mod notifications;
 mod pages;
 mod past;
 mod people;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         install::tests(),
         judgements::tests(),
         metrics::tests(),
+        notifications::tests(),
         pages::tests(),
         past::tests(),
         people::tests(),

@@ -18,6 +18,7 @@ mod incidents;
 mod kept;
 mod moves;
 mod names;
+mod notifications;
 mod paint;
 mod pause;
 mod places;
@@ -103,6 +104,9 @@ enum Command {
     /// Look at the configuration: what holds and why, what is wrong, the schema for editors
     #[command(subcommand)]
     Config(commands::config::Command),
+    /// Look at notifications: channels, what waits, and trying them
+    #[command(subcommand)]
+    Notifications(commands::notifications::Command),
     /// Let a project's configuration do more than tighten. For a person at a terminal
     Trust(commands::trust::Arguments),
     /// Let the guard only observe for a while. For a person at a terminal
@@ -113,7 +117,7 @@ enum Command {
     Doctor(commands::doctor::Arguments),
     /// Print one line for a status line: how the guard stands, and a session's counts
     Status(commands::status::Arguments),
-    /// Do the work that waits: retention, the journal's log and kept heads, the cache. Started by itself
+    /// Do the work that waits: notifications, retention, the journal's log and kept heads, the cache. Started by itself
     Maintain(commands::maintain::Arguments),
     /// Print a completion script for a shell
     Completions {
@@ -176,6 +180,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Incident(command) => commands::incident::run(&command),
         Command::Quarantine(command) => commands::quarantine::run(&command),
         Command::Rules(command) => commands::rules::run(&command),
+        Command::Notifications(command) => commands::notifications::run(&command),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),
         Command::Allow(arguments) => commands::allow::run(&arguments),

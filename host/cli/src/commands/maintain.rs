@@ -1,6 +1,6 @@
 //! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
 //!
-//! It empties the journal's log and does what is due in the outbox: retention, heads of the journal
+//! It empties the journal's log and does what is due in the outbox: notifications, retention, heads of the journal
 //! written elsewhere, sweeping the cache, forgetting old checkpoints and incidents, emptying quarantines, and writing
 //! down what outlives the journal. Work that fails waits longer each time and stays until it is done; `doctor` names
 //! what keeps failing.
@@ -9,13 +9,14 @@ use super::hook::now;
 use crate::checkpoints;
 use crate::config::Config;
 use crate::incidents;
+use crate::notifications::{self, deliver};
 use crate::paint;
 use crate::places::{Pins, Places};
 use crate::quarantine;
 use crate::runtime::{Reviewer, code_cache};
 use anyhow::{Context, Result, bail};
 use portcullis_checkpoint::Retention;
-use portcullis_store::{Home, NewWork, Store, Work};
+use portcullis_store::{Durability, Home, NewWork, Store, Work};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,6 +42,10 @@ const MINUTE: u64 = 60 * 1000;
 const DAY: u64 = 24 * 60 * MINUTE;
 /// Compiled code that no plugin of the configuration needs is kept for so long.
 const SWEEP_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long messages that are tried again soon are waited for, in milliseconds.
+const LINGER: u64 = 15 * MINUTE;
+/// How often it is looked whether one is due.
+const LOOK: Duration = Duration::from_secs(5);
 /// Work that is done in one run at most.
 const MOST: u64 = 100;
 
@@ -62,12 +67,37 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
-    let Some(_lock) = lock(&home)? else {
+    let Some(failed) = pass(arguments, &places, &home)? else {
         tell(arguments, "busy", "another instance is at it");
         return Ok(0);
     };
-    let config = Config::load(&places, Some(&home))?;
-    let mut store = Store::open(&home, config.durability)?;
+    if arguments.detached {
+        linger(arguments, &places, &home)?;
+    }
+    Ok(u8::from(failed))
+}
+
+/// Whether anything failed; none when another instance is at it.
+fn pass(arguments: &Arguments, places: &Places, home: &Home) -> Result<Option<bool>> {
+    let mut failed = None;
+    let mut until = if arguments.all { u64::MAX >> 1 } else { now() };
+    while let Some(lock) = lock(home)? {
+        let config = Config::load(places, Some(home))?;
+        let mut store = Store::open(home, config.durability)?;
+        let done = work(arguments, &mut store, &Site { places, home, config: &config }, until)?;
+        failed = Some(failed.unwrap_or(false) || done);
+        drop(lock);
+        // Whoever wanted something done in the meantime found it locked, and left.
+        until = now();
+        if !store.work_due(until)? {
+            break;
+        }
+    }
+    Ok(failed)
+}
+
+/// Does what is due by then; whether anything failed.
+fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -> Result<bool> {
     if arguments.all || store.checkpoint_due() {
         store.checkpoint()?;
         tell(arguments, "checkpoint", "the journal's log was moved into its database");
@@ -75,22 +105,48 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     for (kind, _) in RECURRING {
         store.enqueue(&NewWork { kind: (*kind).to_owned(), due_at: now(), ..NewWork::default() })?;
     }
+    let mut messages = deliver::Run::new(site.config, &site.places.person);
     let mut failed = false;
-    for work in store.due(if arguments.all { u64::MAX >> 1 } else { now() }, MOST)? {
-        let done = perform(&work, &mut store, &Site { places: &places, home: &home, config: &config });
+    for work in store.due(until, MOST)? {
+        let done = if work.kind == notifications::KIND {
+            messages.deliver(store, &work, now())?.map_err(anyhow::Error::new)
+        } else {
+            let done = perform(&work, store, site);
+            finish(store, &work, done.as_ref().err())?;
+            done
+        };
         failed |= done.is_err();
-        finish(&mut store, &work, done.as_ref().err())?;
         match done {
             Ok(what) => tell(arguments, &work.kind, &what),
             Err(error) => tell(arguments, &work.kind, &format!("failed: {error:#}")),
         }
     }
-    Ok(u8::from(failed))
+    Ok(failed)
+}
+
+/// Stays for messages that are tried again soon: where a session has ended, no hook comes any more to start anybody.
+/// One process at a time, which holds nothing that others wait for.
+fn linger(arguments: &Arguments, places: &Places, home: &Home) -> Result<()> {
+    let Some(_only) = hold(home, "linger.lock")? else { return Ok(()) };
+    let end = now().saturating_add(LINGER);
+    loop {
+        let waiting = notifications::waiting(&Store::open(home, Durability::Process)?)?;
+        let Some(next) = waiting.iter().map(|waits| waits.work.due_at).min().filter(|next| *next <= end) else { return Ok(()) };
+        let wait = next.saturating_sub(now());
+        // In small steps, since another message can become the next one. Where another instance has it, it ends.
+        if wait > 0 || pass(arguments, places, home)?.is_none() {
+            std::thread::sleep(LOOK.min(Duration::from_millis(wait.max(1000))));
+        }
+    }
 }
 
 /// None when another instance holds it.
-fn lock(home: &Home) -> Result<Option<File>> {
-    let path = home.path().join("maintain.lock");
+pub fn lock(home: &Home) -> Result<Option<File>> {
+    hold(home, "maintain.lock")
+}
+
+fn hold(home: &Home, name: &str) -> Result<Option<File>> {
+    let path = home.path().join(name);
     let lock = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
     let lock = lock.with_context(|| format!("cannot open `{}`", path.display()))?;
     match lock.try_lock() {

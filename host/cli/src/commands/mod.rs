@@ -15,6 +15,7 @@ pub mod incident;
 pub mod install;
 pub mod maintain;
 pub mod metrics;
+pub mod notifications;
 pub mod pause;
 pub mod plugin;
 pub mod quarantine;

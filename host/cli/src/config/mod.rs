@@ -19,6 +19,7 @@ pub mod trust;
 use crate::places::{PROJECT_FILE, Places};
 use anyhow::Result;
 use layers::{Entry, Ignored, Layer, Read, Scene, Settled, Why};
+use parse::Said;
 use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene::Kind as Intervention;
@@ -36,6 +37,9 @@ use std::time::Duration;
 
 /// The file's name inside the configuration folder.
 pub const FILE: &str = "config.toml";
+
+/// How the path of a key of a channel begins.
+pub const CHANNEL: &str = "notifications.channels.*.";
 
 /// The configuration in the terms of those who use it.
 #[derive(Clone, Debug)]
@@ -60,6 +64,8 @@ pub struct Config {
     pub incidents: Incidents,
     /// Days after which what was moved into a quarantine is deleted; 0 keeps it.
     pub quarantine_days: u32,
+    /// What is said of each channel of notifications: by name, by key.
+    pub channels: BTreeMap<String, BTreeMap<String, Value>>,
     /// The target for the time of a review, in milliseconds.
     pub max_review_time_ms: u64,
     /// The rules that files hold.
@@ -239,6 +245,7 @@ impl Config {
             checkpoints: holds.checkpoints(),
             incidents: Incidents { kept_days: holds.days("incidents.kept_days"), auto_cleanup: holds.flag("incidents.auto_cleanup") },
             quarantine_days: holds.days("quarantine.kept_days"),
+            channels: holds.channels(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::Rules::default(),
             audit: Audit {
@@ -390,6 +397,16 @@ impl Holds<'_> {
             max_total: bytes("checkpoints.max_total_mb"),
             kept: Duration::from_secs(self.number("checkpoints.kept_minutes").saturating_mul(60)),
         }
+    }
+
+    fn channels(&self) -> BTreeMap<String, BTreeMap<String, Value>> {
+        let mut channels: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+        for Said { key, name, value, .. } in self.0.entries.values().map(|entry| &entry.said) {
+            if let Some(last) = key.path.strip_prefix(CHANNEL) {
+                channels.entry(name.clone()).or_default().insert(last.to_owned(), value.clone());
+            }
+        }
+        channels
     }
 
     fn decision(&self) -> DecisionPolicy {

@@ -212,11 +212,15 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, at: usize, path: &mut Path, table: &DeTable<'_>, said: &mut Vec<Said>) {
-        if let [section, plugin] = path.parts.as_slice()
-            && section == "plugins"
-            && !is_name(plugin)
+        let named = match path.parts.as_slice() {
+            [section, plugin] if section == "plugins" => Some((plugin, "plugin")),
+            [section, table, channel] if section == "notifications" && table == "channels" => Some((channel, "channel")),
+            _ => None,
+        };
+        if let Some((name, what)) = named
+            && !is_name(name)
         {
-            self.problem(at, format!("`{path}`: a plugin's name {NAMES}"));
+            self.problem(at, format!("`{path}`: a {what}'s name {NAMES}"));
         }
         for (key, value) in table {
             self.entry(path, key, value, said);

@@ -58,8 +58,8 @@ fn insert(table: &mut Json, path: &str, key: &Key) {
     };
     if name == "*" {
         if !table["additionalProperties"].is_object() {
-            *table = named_tables("Plugins, by name.");
-            table["additionalProperties"] = object("A plugin.");
+            *table = named_tables("One table for each, by name.");
+            table["additionalProperties"] = object("What is said of the one of that name.");
         }
         insert(&mut table["additionalProperties"], below, key);
         return;

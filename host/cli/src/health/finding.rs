@@ -114,6 +114,8 @@ checks! {
     Unreviewed => "unreviewed", Journal;
     /// The work that waits gets done.
     Maintenance => "maintenance", Journal;
+    /// Channels of notifications can be used, and messages arrive; told where there are any.
+    Notifications => "notifications", Journal;
     /// What is kept of files before actions can be put back; told where it is switched on.
     Checkpoints => "checkpoints", Journal;
     /// What is known of stopped sessions can be read, and whether one waits for a person.

@@ -14,6 +14,7 @@ mod guard;
 mod handlers;
 mod journal;
 mod machine;
+mod notify;
 mod program;
 mod settings;
 mod start;
@@ -147,6 +148,7 @@ impl Scene {
         findings.push(journal::unreviewed(&store, self.now));
         findings.extend(journal::held(&store, self.now));
         findings.extend(guard.config.iter().flat_map(|config| stops::check(&store, home.path(), config, self.now)));
+        findings.extend(guard.config.iter().flat_map(|config| notify::check(config, &self.places.person, &store)));
         findings.extend(upkeep::check(&store, &home.path().join("maintain.lock"), self.now));
     }
 

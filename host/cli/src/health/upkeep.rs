@@ -2,6 +2,7 @@
 
 use super::finding::{Check, Finding};
 use crate::amount::span;
+use crate::notifications;
 use portcullis_store::{Store, Waiting};
 use std::path::Path;
 
@@ -16,7 +17,8 @@ pub fn check(store: &Store, lock: &Path, now: u64) -> Vec<Finding> {
             return vec![Finding::problem(Check::Maintenance, error.to_string(), "run `portcullis maintain` and mend what it names")];
         }
     };
-    let mut findings: Vec<Finding> = waiting.iter().filter_map(|work| stuck(work, now)).collect();
+    let mut findings: Vec<Finding> =
+        waiting.iter().filter(|work| work.kind != notifications::KIND).filter_map(|work| stuck(work, now)).collect();
     findings.extend(holder(lock));
     let count: u64 = waiting.iter().map(|work| work.count).sum();
     super::finding::or_ok(

@@ -118,6 +118,9 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         (["", "", "[audit]\nretention_days = 1"], false, "audit.retention_days", "30 default Global"),
         (["", "", "[audit]\nretention_days = 1"], true, "audit.retention_days", "30 default Global"),
         (["", "", "[audit]\nanchors = [\"/etc/passwd\"]"], true, "audit.anchors", "[] default Global"),
+        (["", "", "notifications.channels.x.program = \"/bin/sh\""], false, "notifications.channels.x.program", " default Global"),
+        (["", "", "notifications.channels.x.program = \"/bin/sh\""], true, "notifications.channels.x.program", " default Global"),
+        (["", "notifications.channels.x.events = [\"block\"]", "notifications.channels.x.events = []"], true, "notifications.channels.x.events", "[\"block\"] user Global"),
     ];
     for (texts, trusted, path, expected) in rows {
         assert_eq!(told(&settled(*texts, *trusted), path), *expected, "{texts:?}, trusted {trusted}: {path}");
@@ -281,6 +284,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("incidents", (with.incidents, with.quarantine_days) == (without.incidents, without.quarantine_days)),
+        ("notifications", with.channels == without.channels),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),

@@ -1,0 +1,175 @@
+//! `portcullis notifications`: which channels there are, what waits for them, and trying them.
+
+use crate::commands::hook::now;
+use crate::commands::maintain;
+use crate::config::Config;
+use crate::notifications::deliver::{Run, variable};
+use crate::notifications::{Configured, Waits, configured, waiting};
+use crate::paint;
+use crate::places::Places;
+use anyhow::{Result, bail};
+use portcullis_core::text::one_line;
+use portcullis_notify::{Message, Sender, Severity, Topic};
+use portcullis_store::{Home, Store};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List the channels and the messages that wait, with what failed
+    List(Print),
+    /// Send a message over one channel, now
+    Test {
+        /// The channel's name
+        name: String,
+        #[command(flatten)]
+        print: Print,
+    },
+    /// Try all messages that wait now, those that were given up too
+    Retry(Print),
+}
+
+#[derive(clap::Args)]
+pub struct Print {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long a test may take.
+const TEST: Duration = Duration::from_secs(15);
+
+pub fn run(command: &Command) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let config = Config::load(&places, Some(&home))?;
+    match command {
+        Command::List(print) => list(&places, &home, &config, print.json),
+        Command::Test { name, print } => test(&places, &config, name, print.json),
+        Command::Retry(print) => retry(&places, &home, &config, print.json),
+    }
+}
+
+fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8> {
+    let channels = configured(config, &places.person);
+    let waiting = waiting(&Store::open(home, config.durability)?)?;
+    if json {
+        let channels: Vec<Value> = channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
+        let waiting: Vec<Value> = waiting.iter().map(waiting_json).collect();
+        paint::print(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
+        return Ok(0);
+    }
+    for (name, channel) in &channels {
+        let state =
+            channel.problem().map_or_else(|| paint::good("ready"), |problem| format!("{}: {problem}", paint::bad("cannot be used")));
+        paint::print(&format!("{name}: {}, {} from {}: {state}\n", channel.kind, channel.events.join(", "), channel.severity.as_str()));
+    }
+    if channels.is_empty() {
+        paint::print("no channels: `notifications.channels.NAME` in your configuration makes one\n");
+    }
+    for waits in &waiting {
+        paint::print(&line(waits));
+    }
+    if waiting.is_empty() {
+        paint::print("no message waits\n");
+    }
+    Ok(0)
+}
+
+fn line(waits: &Waits) -> String {
+    let (channel, title) = match &waits.queued {
+        Some(queued) => (one_line(&queued.channel, 64), one_line(&queued.message.title, 100)),
+        None => ("?".to_owned(), "a message of another version".to_owned()),
+    };
+    let work = &waits.work;
+    let next = match waits.given_up() {
+        true => paint::bad("given up"),
+        false => format!("next {}", paint::time(work.due_at)),
+    };
+    let failed = work.last_error.as_ref().map(|error| format!("; {}", one_line(error, 512))).unwrap_or_default();
+    format!("{channel}: {title}: {next}, {} attempts failed{failed}\n", work.attempts)
+}
+
+fn channel_json(name: &str, channel: &Configured) -> Value {
+    json!({
+        "name": name,
+        "kind": channel.kind,
+        "events": channel.events,
+        "severity": channel.severity.as_str(),
+        "problem": channel.problem(),
+    })
+}
+
+fn waiting_json(waits: &Waits) -> Value {
+    let (work, queued) = (&waits.work, waits.queued.as_ref());
+    json!({
+        "channel": queued.map(|queued| &queued.channel),
+        "message": queued.map(|queued| &queued.message),
+        "attempts": work.attempts,
+        "next_at": (!waits.given_up()).then_some(work.due_at),
+        "failure": work.last_error,
+    })
+}
+
+fn test(places: &Places, config: &Config, name: &str, json: bool) -> Result<u8> {
+    let shown = one_line(name, 64);
+    let channels = configured(config, &places.person);
+    let Some(configured) = channels.get(name) else {
+        let known: Vec<String> = channels.keys().map(|name| format!("`{name}`")).collect();
+        let there = if known.is_empty() { "none is configured".to_owned() } else { format!("there are {}", known.join(", ")) };
+        bail!("there is no channel `{shown}`: {there}");
+    };
+    let at = now();
+    let message = Message {
+        id: format!("test-{at}"),
+        at,
+        topic: Topic::Test,
+        severity: Severity::Info,
+        title: "this channel works".into(),
+        session: String::new(),
+        project: String::new(),
+        what: format!("Somebody ran `portcullis notifications test {shown}`."),
+        why: String::new(),
+        commands: Vec::new(),
+    };
+    let result = match &configured.channel {
+        Ok(channel) => Sender::new(variable)
+            .send(channel, &message, Instant::now() + TEST)
+            .map(|delivered| delivered.what)
+            .map_err(|failure| failure.to_string()),
+        Err(problem) => Err(problem.clone()),
+    };
+    let code = u8::from(result.is_err());
+    tell(json, &shown, &result);
+    Ok(code)
+}
+
+fn retry(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8> {
+    let Some(_lock) = maintain::lock(home)? else { bail!("`portcullis maintain` is at it: try again when it has ended") };
+    let mut store = Store::open(home, config.durability)?;
+    let mut run = Run::new(config, &places.person);
+    let waiting = waiting(&store)?;
+    let mut failed = false;
+    for waits in &waiting {
+        let channel = waits.queued.as_ref().map_or("?", |queued| queued.channel.as_str());
+        let result = run.deliver(&mut store, &waits.work, now())?.map_err(|undelivered| undelivered.to_string());
+        failed |= result.is_err();
+        tell(json, &one_line(channel, 64), &result);
+    }
+    if waiting.is_empty() && !json {
+        paint::print("no message waits\n");
+    }
+    Ok(u8::from(failed))
+}
+
+fn tell(json: bool, channel: &str, result: &Result<String, String>) {
+    let (delivered, what) = match result {
+        Ok(what) => (true, what),
+        Err(failure) => (false, failure),
+    };
+    paint::print(&match (json, delivered) {
+        (true, _) => format!("{}\n", json!({ "channel": channel, "delivered": delivered, "what": what })),
+        (false, true) => format!("{}: {channel}: {what}\n", paint::good("delivered")),
+        (false, false) => format!("{}: {channel}: {what}\n", paint::bad("not delivered")),
+    });
+}

@@ -1,0 +1,43 @@
+//! Notifications: whether channels can be used, and whether messages arrive.
+
+use super::finding::{Check, Finding};
+use crate::config::Config;
+use crate::notifications::{Waits, configured, waiting};
+use portcullis_core::text::one_line;
+use portcullis_store::Store;
+
+/// Looks at channels and at what waits for them; says nothing where there is neither.
+pub fn check(config: &Config, person: &str, store: &Store) -> Vec<Finding> {
+    let channels = configured(config, person);
+    // An outbox that cannot be read is told of by its own check.
+    let waiting = waiting(store).unwrap_or_default();
+    if channels.is_empty() && waiting.is_empty() {
+        return Vec::new();
+    }
+    let unusable = channels.iter().filter_map(|(name, channel)| {
+        let what = format!("the channel `{name}` cannot be used: {}", channel.problem()?);
+        Some(Finding::warning(Check::Notifications, what, format!("mend it, then run `portcullis notifications test {name}`")))
+    });
+    let findings: Vec<Finding> = unusable.chain(undelivered(&waiting)).collect();
+    super::finding::or_ok(findings, Check::Notifications, format!("{} channels, {} messages wait", channels.len(), waiting.len()))
+}
+
+/// One finding for each channel whose messages failed, with the newest failure.
+fn undelivered(waiting: &[Waits]) -> Vec<Finding> {
+    let mut channels: Vec<&str> = waiting.iter().map(name).collect();
+    channels.sort_unstable();
+    channels.dedup();
+    let finding = |channel: &&str| {
+        let failed: Vec<&Waits> = waiting.iter().filter(|waits| name(waits) == *channel && waits.work.attempts > 0).collect();
+        let given_up = failed.iter().filter(|waits| waits.given_up()).count();
+        let why = failed.iter().max_by_key(|waits| waits.work.id)?.work.last_error.clone().unwrap_or_default();
+        let shown = one_line(channel, 64);
+        let what = format!("{} messages over `{shown}` did not arrive, {given_up} of them were given up: {why}", failed.len());
+        Some(Finding::warning(Check::Notifications, what, "then run `portcullis notifications retry`"))
+    };
+    channels.iter().filter_map(finding).collect()
+}
+
+fn name(waits: &Waits) -> &str {
+    waits.queued.as_ref().map_or("?", |queued| queued.channel.as_str())
+}

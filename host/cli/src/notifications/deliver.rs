@@ -1,0 +1,124 @@
+//! Delivering what waits: one attempt for each message that is due, and what becomes of it.
+
+use super::channel::{Configured, configured};
+use super::queue::{NEVER, Queued};
+use crate::config::Config;
+use portcullis_core::text::one_line;
+use portcullis_notify::{Channel, Failure, Message, Next, Sender, Severity, Topic, backoff};
+use portcullis_store::{Store, StoreError, Work};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// The most bytes of a failure that are kept.
+const FAILURE_BYTES: usize = 512;
+
+/// One run over the outbox.
+pub struct Run {
+    channels: BTreeMap<String, Configured>,
+    /// Channels that could not be reached in this run: what else waits for them is not tried one after the other.
+    unreachable: BTreeMap<String, Failure>,
+}
+
+/// Why a message was not delivered, and when it is tried again, in milliseconds since 1970; none for never.
+#[derive(Debug, thiserror::Error)]
+#[error("{failure}{}", if .again.is_some() { "" } else { "; given up: `portcullis notifications retry` tries it again" })]
+pub struct Undelivered {
+    failure: Failure,
+    again: Option<u64>,
+}
+
+impl Run {
+    /// With the channels of this configuration.
+    pub fn new(config: &Config, person: &str) -> Self {
+        Self { channels: configured(config, person), unreachable: BTreeMap::new() }
+    }
+
+    /// Tries to deliver, and keeps in the outbox what came of it. The outer error is the outbox's.
+    ///
+    /// # Errors
+    /// The outbox cannot be written.
+    pub fn deliver(&mut self, store: &mut Store, work: &Work, now: u64) -> Result<Result<String, Undelivered>, StoreError> {
+        let failure = match self.attempt(work) {
+            Ok(what) => {
+                store.work_done(work.id)?;
+                return Ok(Ok(what));
+            }
+            Err(failure) => failure,
+        };
+        let again = again(work, &failure, now);
+        store.work_failed(work.id, &one_line(&failure.to_string(), FAILURE_BYTES), again.unwrap_or(NEVER))?;
+        if again.is_none() {
+            self.tell_others(store, work, &failure, now)?;
+        }
+        Ok(Err(Undelivered { failure, again }))
+    }
+
+    fn attempt(&mut self, work: &Work) -> Result<String, Failure> {
+        let queued: Queued = serde_json::from_str(&work.document)
+            .map_err(|_| give_up("this version cannot read the message".into(), "use the version that wrote it".into()))?;
+        let channel = self.channel(&queued.channel)?;
+        if let Some(failure) = self.unreachable.get(&queued.channel) {
+            return Err(failure.clone());
+        }
+        let sent = Sender::new(variable).send(channel, &queued.message, Instant::now() + ATTEMPT);
+        if let Err(failure @ Failure { next: Next::Retry(_), .. }) = &sent {
+            self.unreachable.insert(queued.channel.clone(), failure.clone());
+        }
+        sent.map(|delivered| format!("{}: {}", queued.channel, delivered.what))
+    }
+
+    fn channel(&self, name: &str) -> Result<&Channel, Failure> {
+        let shown = one_line(name, 64);
+        let Some(configured) = self.channels.get(name) else {
+            let mend = format!("configure `notifications.channels.{shown}` again");
+            return Err(give_up(format!("there is no channel `{shown}` any more"), mend));
+        };
+        configured.channel.as_ref().map_err(|problem| give_up(format!("the channel `{shown}` cannot be used"), problem.clone()))
+    }
+
+    /// A message that was given up is worth one to the others, but for messages about messages.
+    fn tell_others(&self, store: &mut Store, work: &Work, failure: &Failure, now: u64) -> Result<(), StoreError> {
+        let Ok(queued) = serde_json::from_str::<Queued>(&work.document) else { return Ok(()) };
+        if queued.message.topic == Topic::Delivery {
+            return Ok(());
+        }
+        let message = Message {
+            // One for all that were given up for that channel while nobody has read of it.
+            id: format!("undelivered-{}", queued.channel),
+            at: now,
+            topic: Topic::Delivery,
+            severity: Severity::Warning,
+            title: format!("messages over {} do not arrive", queued.channel),
+            session: queued.message.session,
+            project: queued.message.project,
+            what: queued.message.title,
+            why: failure.to_string(),
+            commands: vec!["portcullis notifications list".into(), "portcullis notifications retry".into()],
+        };
+        for (name, channel) in &self.channels {
+            if *name != queued.channel && channel.wants(&message) {
+                store.enqueue(&Queued { channel: name.clone(), message: message.clone() }.work(now))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A variable of this process.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+const fn give_up(what: String, mend: String) -> Failure {
+    Failure { next: Next::GiveUp, what, mend }
+}
+
+fn again(work: &Work, failure: &Failure, now: u64) -> Option<u64> {
+    let Next::Retry(wanted) = failure.next else { return None };
+    let attempts = u32::try_from(work.attempts.saturating_add(1)).unwrap_or(u32::MAX);
+    let wait = backoff(attempts, &work.key)?.max(wanted.unwrap_or_default());
+    Some(now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+}

@@ -1,0 +1,60 @@
+//! Messages in the outbox.
+
+use portcullis_notify::Message;
+use portcullis_store::{NewWork, Store, StoreError, Work};
+use serde::{Deserialize, Serialize};
+
+/// The kind of work.
+pub const KIND: &str = "notification";
+
+/// A message for a channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Queued {
+    /// The channel's name.
+    pub channel: String,
+    /// What it is to be told.
+    pub message: Message,
+}
+
+/// A message that waits.
+#[derive(Debug)]
+pub struct Waits {
+    /// How it stands in the outbox.
+    pub work: Work,
+    /// The message; none where this version cannot read it.
+    pub queued: Option<Queued>,
+}
+
+/// More than anybody looks at.
+const MOST: u64 = 10_000;
+/// When what was given up is due, in milliseconds since 1970.
+pub const NEVER: u64 = i64::MAX.unsigned_abs();
+
+impl Queued {
+    /// As work; the same event is told a channel once.
+    pub fn work(&self, now: u64) -> NewWork {
+        NewWork {
+            kind: KIND.into(),
+            key: format!("{}/{}", self.channel, self.message.id),
+            due_at: now,
+            // Only map keys that are no strings could fail here, and there are none.
+            document: serde_json::to_string(self).unwrap_or_default(),
+        }
+    }
+}
+
+impl Waits {
+    /// Nobody tries it again by itself.
+    pub const fn given_up(&self) -> bool {
+        self.work.due_at == NEVER
+    }
+}
+
+/// All that wait, the longest due first.
+///
+/// # Errors
+/// The outbox cannot be read, or holds what we did not write.
+pub fn waiting(store: &Store) -> Result<Vec<Waits>, StoreError> {
+    let work = store.due(NEVER, MOST)?.into_iter().filter(|work| work.kind == KIND);
+    Ok(work.map(|work| Waits { queued: serde_json::from_str(&work.document).ok(), work }).collect())
+}

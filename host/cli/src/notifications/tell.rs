@@ -1,0 +1,87 @@
+//! Which records are worth a message, and what it says. Pure: a hook calls it for each of its records.
+
+use super::channel::configured;
+use super::queue::Queued;
+use crate::breakers;
+use crate::config::Config;
+use portcullis_core::breaker::Change;
+use portcullis_core::intervene::Kind;
+use portcullis_core::policy::Mode;
+use portcullis_core::record::Record;
+use portcullis_core::score::Verdict;
+use portcullis_notify::{Message, Severity, Topic};
+use portcullis_store::NewWork;
+
+/// The work for what these records tell of: one message for each channel that wants it. Records are masked, and so
+/// is the project's name.
+pub fn work<'a>(config: &Config, person: &str, records: impl IntoIterator<Item = &'a Record>, project: &str, now: u64) -> Vec<NewWork> {
+    // Who has no channel pays nothing.
+    if config.channels.is_empty() {
+        return Vec::new();
+    }
+    let messages: Vec<Message> = records.into_iter().filter_map(|record| message(record, project)).collect();
+    if messages.is_empty() {
+        return Vec::new();
+    }
+    let channels = configured(config, person);
+    let mut work = Vec::new();
+    for message in &messages {
+        for (name, _) in channels.iter().filter(|(_, channel)| channel.wants(message)) {
+            work.push(Queued { channel: name.clone(), message: message.clone() }.work(now));
+        }
+    }
+    work
+}
+
+fn message(record: &Record, project: &str) -> Option<Message> {
+    // Who only observes stops and blocks nothing.
+    if record.mode != Mode::Blocking {
+        return None;
+    }
+    let (topic, severity, title, why) = event(record)?;
+    Some(Message {
+        id: record.id.clone(),
+        at: record.at,
+        topic,
+        severity,
+        title,
+        session: record.session.clone(),
+        project: project.to_owned(),
+        what: record.summary.clone(),
+        why,
+        commands: vec![match topic {
+            Topic::Quarantine => "portcullis doctor".to_owned(),
+            _ => format!("portcullis explain {}", record.id),
+        }],
+    })
+}
+
+type Told = (Topic, Severity, String, String);
+
+fn event(record: &Record) -> Option<Told> {
+    if let Some(intervention) = &record.intervention {
+        let issue = format!("{}, level {}", intervention.issue, intervention.level);
+        return Some(match Kind::ALL.iter().find(|kind| kind.as_str() == intervention.kind) {
+            Some(Kind::EmergencyStop) => (Topic::EmergencyStop, Severity::Critical, "the session was stopped".into(), issue),
+            Some(Kind::SoftCorrection | Kind::ContextReinforcement) => {
+                (Topic::Intervention, Severity::Info, "the agent was given guidance".into(), issue)
+            }
+            _ => (Topic::Intervention, Severity::Warning, format!("the session goes on after {}", intervention.kind), issue),
+        });
+    }
+    match &record.decision {
+        Some(decision) if decision.verdict == Verdict::Block => {
+            Some((Topic::Block, Severity::Warning, format!("an action was blocked: {}", record.subject), decision.primary_reason.clone()))
+        }
+        _ => quarantine(record),
+    }
+}
+
+fn quarantine(record: &Record) -> Option<Told> {
+    let detail = |key: &str| record.details.get(key)?.as_str();
+    if record.subject != breakers::SUBJECT || detail("change")? != Change::Quarantined.as_str() {
+        return None;
+    }
+    let title = format!("the plugin {} runs no more", detail("plugin")?);
+    Some((Topic::Quarantine, Severity::Warning, title, String::new()))
+}

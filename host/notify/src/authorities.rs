@@ -1,0 +1,24 @@
+//! Authorities of the operator's choice, for servers that no public one vouches for.
+
+use crate::failure::Failure;
+use crate::file::{self, Owner};
+use std::path::Path;
+use ureq::tls::{Certificate, PemItem, parse_pem};
+
+/// The most bytes of a file of authorities.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The certificates of a PEM file, at least one.
+pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
+    let pem = file::read(path, MOST_BYTES, Owner::Writes)?;
+    let certificate = |item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    };
+    let found: Vec<_> = parse_pem(&pem).filter_map(certificate).collect();
+    if found.is_empty() {
+        let what = format!("the file `{}` holds no certificate", path.display());
+        return Err(Failure::give_up(what, "put the authorities' certificates into it, as PEM"));
+    }
+    Ok(found)
+}

@@ -1,0 +1,45 @@
+//! A message as the JSON that Slack takes at an incoming webhook, and many others take too.
+//!
+//! Slack shows the blocks; others, Mattermost among them, show `text` alone and read it as their own markup. So
+//! the blocks are plain text, and `text` stands in a code block, where neither markup nor mentions count. In both
+//! `&`, `<` and `>` are escaped, which is how Slack writes links and mentions, and `@` is written wide: no word of
+//! an agent's calls anybody.
+
+use crate::message::Message;
+use serde_json::{Value, json};
+
+/// Slack's limits, in characters, counted after escaping.
+const HEADER: usize = 150;
+const SECTION: usize = 3000;
+
+pub(crate) fn render(message: &Message) -> Value {
+    let plain = |text: &str, limit: usize| json!({ "type": "plain_text", "text": escaped(text, limit), "emoji": false });
+    let paragraphs = message.paragraphs();
+    let mut blocks = vec![json!({ "type": "header", "text": plain(&message.headline(), HEADER) })];
+    blocks.extend(paragraphs.iter().map(|text| json!({ "type": "section", "text": plain(text, SECTION) })));
+    let text = format!("{}\n\n{}", message.headline(), paragraphs.join("\n\n")).replace('`', "'");
+    json!({ "text": format!("```\n{}\n```", escaped(&text, 4 * SECTION)), "blocks": blocks })
+}
+
+/// Cut at a whole character, so that no escape is halved.
+fn escaped(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    let mut length = 0;
+    for c in text.chars() {
+        let mut own = [0; 4];
+        let written: &str = match c {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '@' => "\u{ff20}",
+            c => c.encode_utf8(&mut own),
+        };
+        length += written.chars().count();
+        if length >= limit {
+            out.push('\u{2026}');
+            break;
+        }
+        out.push_str(written);
+    }
+    out
+}

@@ -1,0 +1,150 @@
+//! Posts a message to a webhook.
+
+use crate::channel::{Webhook, WebhookUrl};
+use crate::credential::redact;
+use crate::failure::{Delivered, Failure};
+use crate::message::Message;
+use crate::send::Surroundings;
+use crate::{authorities, slack, webhook_reply};
+use secrecy::{ExposeSecret, SecretString};
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+use ureq::Agent;
+use ureq::http::{Response, Uri};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+
+/// The most bytes of an answer's status and headers.
+const HEAD_BYTES: usize = 16 << 10;
+/// The most bytes that are read of an answer's body, for what it says of a failure.
+const BODY_BYTES: u64 = 4 << 10;
+
+/// A webhook whose settings hold.
+pub(crate) struct Ready {
+    uri: Uri,
+    /// Scheme, host and port: what errors may name.
+    place: String,
+    /// The one address that a connection without TLS goes to.
+    loopback: Option<SocketAddr>,
+    bearer: Option<SecretString>,
+    roots: RootCerts,
+}
+
+impl Ready {
+    pub(crate) fn new(webhook: &Webhook, from: &impl Surroundings) -> Result<Self, Failure> {
+        let uri = match &webhook.url {
+            WebhookUrl::Open(url) => parse(url)?,
+            WebhookUrl::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
+        };
+        let host = uri.host().unwrap_or_default();
+        let place = match uri.port_u16() {
+            Some(port) => format!("{}://{host}:{port}", uri.scheme_str().unwrap_or_default()),
+            None => format!("{}://{host}", uri.scheme_str().unwrap_or_default()),
+        };
+        let loopback = match uri.scheme_str() {
+            Some("https") => None,
+            _ => Some(SocketAddr::new(loopback(host).ok_or_else(|| open_line(&place))?, uri.port_u16().unwrap_or(80))),
+        };
+        if loopback.is_some() && webhook.bearer.is_some() {
+            let what = format!("the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there");
+            return Err(Failure::give_up(what, "use `https`, or leave out `bearer`"));
+        }
+        let bearer = webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
+        let roots = match &webhook.authorities {
+            Some(path) => RootCerts::Specific(Arc::new(authorities::read(path)?)),
+            None => RootCerts::WebPki,
+        };
+        Ok(Self { uri, place, loopback, bearer, roots })
+    }
+
+    pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
+        let body = slack::render(message).to_string();
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(webhook_reply::late(&self.place));
+        }
+        let config = Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .user_agent("portcullis")
+            .accept_encoding("")
+            .max_idle_connections(0)
+            .max_response_header_size(HEAD_BYTES)
+            .timeout_global(Some(left))
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
+            .build();
+        let agent = Agent::with_parts(config, DefaultConnector::default(), Names { only: self.loopback });
+        let mut request = agent.post(&self.uri).header("content-type", "application/json");
+        if let Some(bearer) = &self.bearer {
+            request = request.header("authorization", format!("Bearer {}", bearer.expose_secret()));
+        }
+        let answer = request.send(body.as_bytes()).map_err(|error| webhook_reply::unreachable(&self.place, &error))?;
+        self.judge(answer)
+    }
+
+    fn judge(&self, answer: Response<ureq::Body>) -> Result<Delivered, Failure> {
+        let (head, body) = answer.into_parts();
+        if head.status.is_success() {
+            return Ok(Delivered { what: format!("`{}` answered {}", self.place, head.status.as_u16()) });
+        }
+        let mut said = Vec::new();
+        // What of it came in time; it only explains.
+        let _ = body.into_reader().take(BODY_BYTES).read_to_end(&mut said);
+        let said = redact(&String::from_utf8_lossy(&said), &self.secrets());
+        Err(webhook_reply::refused(&self.place, head.status.as_u16(), &head.headers, &said))
+    }
+
+    /// What an answer could repeat.
+    fn secrets(&self) -> Vec<&str> {
+        let target = self.uri.path_and_query().map_or("", |target| target.as_str());
+        let parts = target.split(['/', '?', '&', '=']).filter(|part| part.len() >= 8);
+        let whole = (target.len() > 1).then_some(target);
+        whole.into_iter().chain(parts).chain(self.bearer.iter().map(ExposeSecret::expose_secret)).collect()
+    }
+}
+
+fn parse(url: &str) -> Result<Uri, Failure> {
+    let bad = |what: &str| Failure::give_up(format!("the webhook's address {what}"), "write it as `https://host/path`");
+    let uri: Uri = url.parse().map_err(|_| bad("is none"))?;
+    let authority = uri.authority().ok_or_else(|| bad("names no host"))?;
+    if authority.as_str().contains('@') {
+        return Err(bad("holds a user name"));
+    }
+    match uri.scheme_str() {
+        Some("https" | "http") if !authority.host().is_empty() => Ok(uri),
+        _ => Err(bad("is neither `https` nor `http`")),
+    }
+}
+
+/// The loopback address that a host names by itself: no name service is asked.
+pub(crate) fn loopback(host: &str) -> Option<IpAddr> {
+    if host == "localhost" {
+        return Some(Ipv4Addr::LOCALHOST.into());
+    }
+    let address: IpAddr = host.trim_start_matches('[').trim_end_matches(']').parse().ok()?;
+    address.is_loopback().then_some(address)
+}
+
+fn open_line(place: &str) -> Failure {
+    Failure::give_up(format!("the webhook `{place}` is not encrypted and not on this machine"), "use `https`")
+}
+
+/// Looks names up, or answers with the one address that may be reached.
+#[derive(Debug)]
+struct Names {
+    only: Option<SocketAddr>,
+}
+
+impl Resolver for Names {
+    fn resolve(&self, uri: &Uri, config: &ureq::config::Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let Some(only) = self.only else { return DefaultResolver::default().resolve(uri, config, timeout) };
+        let mut addresses = self.empty();
+        addresses.push(only);
+        Ok(addresses)
+    }
+}
