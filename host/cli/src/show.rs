@@ -110,9 +110,10 @@ fn checkpoint(kept: &RecordedCheckpoint) -> Vec<String> {
     let changed = kept.changed.map(|changed| format!(", {changed} paths changed")).unwrap_or_default();
     let id = kept.id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("{}, {whole}{files}{changed}", one_line(id, 128)));
     let problem = kept.problem.iter().map(|problem| format!("problem: {problem}"));
+    let lost = kept.irreversible.iter().map(|what| format!("cannot be undone: {what}"));
     let counts = kept.left_out_counts.iter().map(|(why, count)| format!("left out, {why}: {count}"));
     let named = kept.left_out.iter().map(|one| format!("left out: {} ({})", one.path, one.why));
-    std::iter::once(id).chain(problem).chain(counts).chain(named).collect()
+    std::iter::once(id).chain(lost).chain(problem).chain(counts).chain(named).collect()
 }
 
 /// What a plugin that did not count would have done.

@@ -32,5 +32,6 @@ pub mod score;
 pub mod session;
 pub mod text;
 pub mod throttle;
+pub mod undo;
 mod voice;
 pub mod wire;

@@ -191,9 +191,20 @@ pub struct RecordedCheckpoint {
     /// How many were left out, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub left_out_counts: BTreeMap<String, u64>,
+    /// What the action destroys or overwrites that could not be kept, and what helps: it cannot be undone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub irreversible: Option<String>,
     /// Why nothing could be kept, or nothing told of what the action changed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
+}
+
+impl RecordedCheckpoint {
+    /// Hides secrets in what names files.
+    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
+        let paths = self.left_out.iter_mut().map(|left_out| &mut left_out.path);
+        paths.chain(&mut self.problem).chain(&mut self.irreversible).for_each(|text| *text = mask(text));
+    }
 }
 
 /// A path that a checkpoint does not have.

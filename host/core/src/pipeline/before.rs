@@ -29,6 +29,8 @@ impl<'s> Run<'s, '_> {
         if exception.is_some() || judged.provisional {
             rewritten = None;
         }
+        let runs_as = rewritten.as_ref().map(|rewritten| &rewritten.facts);
+        let kept = self.keep(call, &mut judged, runs_as, exception.is_some());
         let step = self.state.agent.next_step;
         self.state.agent.note(line(&judged));
         self.reply_to(&judged, rewritten.as_ref(), &id);
@@ -47,10 +49,9 @@ impl<'s> Run<'s, '_> {
         }
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
-        let (run_as, facts) = rewritten.filter(|_| !self.observing()).map(|rewritten| (rewritten.input, rewritten.facts)).unzip();
-        self.runs_as = facts;
+        let run_as = rewritten.filter(|_| !self.observing()).map(|rewritten| rewritten.input);
         let record = self.review_record(call, &judged, exception, run_as.as_ref(), step);
-        let record = Record { id, ..record };
+        let record = Record { id, checkpoint: kept, ..record };
         // The review comes first, whatever answered it.
         self.records.insert(0, record);
     }
@@ -308,7 +309,7 @@ pub(super) fn stopped(reason: &str) -> String {
     format!("Portcullis stopped this session: {} Start a new session to go on.", sentence(reason))
 }
 
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
 }

@@ -278,6 +278,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),
         ("breaker", with.breaker == without.breaker),
+        ("on_failure", a.on_failure >= b.on_failure),
         ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
