@@ -2,6 +2,7 @@
 //! hook, runs the very command that the hook lets run, and restores with the command that a person has.
 
 mod loss;
+mod rollback;
 
 use crate::common::process::Ended;
 use crate::common::reply::{Answer, Reply};
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         trial("checkpoints: what does not fit is left out, and the person is told", too_large),
         trial("checkpoints: what is destroyed and could not be kept counts against the action", loss::irreversible),
         trial("checkpoints: folders that git ignores are kept where they are deleted", loss::ignored_and_deleted),
+        trial("checkpoints: an intervention goes back to one, or hands it to a person", rollback::rollback),
         trial("checkpoints: a project switches them on, and not off", by_project),
         trial("checkpoints: list, show, diff, and ids that mean nothing or too much", looked_at),
         trial("checkpoints: a restore is a person's", for_a_person),

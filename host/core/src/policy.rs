@@ -329,6 +329,8 @@ pub struct InterventionPolicy {
     /// How often an issue is answered by building the context up anew or going back to a checkpoint; after that the
     /// session is held for a person.
     pub most_retries: u32,
+    /// Files go back at once, where an intervention goes back to a checkpoint after an action.
+    pub auto_rollback: bool,
 }
 
 impl Default for InterventionPolicy {
@@ -344,6 +346,7 @@ impl Default for InterventionPolicy {
             plugins: BTreeMap::new(),
             decider: None,
             most_retries: 3,
+            auto_rollback: false,
         }
     }
 }

@@ -166,6 +166,32 @@ pub struct RecordedIntervention {
     pub outcome: crate::recover::Outcome,
     /// What the plugin answered.
     pub response: Response,
+    /// What was put back at once; none where a person is left to do it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub restored: Option<RecordedRestore>,
+}
+
+/// What was put back of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedRestore {
+    /// The checkpoint that undoes it; none where nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub undo: Option<String>,
+    /// How many paths are as they were.
+    pub paths: u64,
+    /// The first of them, masked.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub first: Vec<String>,
+    /// Why nothing was put back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub problem: Option<String>,
+}
+
+impl RecordedRestore {
+    /// Hides secrets in what names files.
+    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
+        self.first.iter_mut().chain(&mut self.problem).for_each(|text| *text = mask(text));
+    }
 }
 
 /// What was kept of files before an action, so that it can be undone.

@@ -3,8 +3,8 @@
 //! This module says what there is to keep and what it means that something could not be kept; the command line
 //! does the keeping. What came of it stands in the record, so a replay needs no disk.
 
-use crate::action::Facts;
-use crate::record::RecordedCheckpoint;
+use crate::action::{Facts, Timestamp};
+use crate::record::{RecordedCheckpoint, RecordedRestore};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,11 +37,33 @@ pub struct Coming<'a> {
     pub roots: &'a [String],
 }
 
-/// Keeps files.
+/// A checkpoint of a session that files can go back to: nothing is missing, and its action is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its id.
+    pub id: String,
+    /// The step before which it was taken.
+    pub step: u64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Keeps files, and puts them back.
 pub trait Undo {
     /// Keeps what an action may change, once however often its review is done; none where it changes nothing, or
     /// nothing is to be kept. Its texts are not masked.
     fn keep(&self, action: &Coming<'_>) -> Option<RecordedCheckpoint>;
+
+    /// The session's checkpoints, newest first. Asked for only where an answer to an issue may go back to one.
+    fn kept(&self) -> Vec<Kept> {
+        Vec::new()
+    }
+
+    /// Puts files back that still hold what the agent left, once however often the review is done: all of them or
+    /// none. Its texts are not masked.
+    fn restore(&self, checkpoint: &str) -> RecordedRestore {
+        RecordedRestore { problem: Some(format!("nothing is kept here as `{checkpoint}`")), ..RecordedRestore::default() }
+    }
 }
 
 /// Keeps nothing: for what is only tried out.

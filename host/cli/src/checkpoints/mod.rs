@@ -3,19 +3,21 @@
 //! Nothing here decides whether an action runs: what could not be kept is told to the review, which holds it against
 //! an action that destroys it. It is said in the record, and to the person once a session.
 
+mod back;
 mod loss;
 mod reach;
 mod unsettled;
 
+pub use back::{reviews, undo_id};
 pub use unsettled::sweep;
 
 use crate::config;
 use portcullis_checkpoint::{Bounds, CheckpointError, Durability, Id, Ignored, LeftOuts, Policy, Request, Vault, What};
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::pipeline::Reviewed;
-use portcullis_core::record::{RecordedCheckpoint, RecordedLeftOut};
+use portcullis_core::record::{RecordedCheckpoint, RecordedLeftOut, RecordedRestore};
 use portcullis_core::text::one_line;
-use portcullis_core::undo::{Coming, Undo};
+use portcullis_core::undo::{Coming, Kept, Undo};
 use portcullis_store::Home;
 use reach::Reach;
 use std::cell::{OnceCell, RefCell};
@@ -61,6 +63,7 @@ struct Done {
     spent: Duration,
     kept: Option<RecordedCheckpoint>,
     told: Option<String>,
+    restored: Option<RecordedRestore>,
 }
 
 impl<'e> Keeper<'e> {
@@ -199,6 +202,19 @@ impl Undo for Keeper<'_> {
             self.done(kept, &format!("`{}`", one_line(action.summary, 64)), start);
         }
         self.done.borrow().kept.clone()
+    }
+
+    fn kept(&self) -> Vec<Kept> {
+        // Where nothing was ever kept, nothing is made.
+        if self.config.enabled && folder(self.home.path()).exists() { self.of_session() } else { Vec::new() }
+    }
+
+    fn restore(&self, checkpoint: &str) -> RecordedRestore {
+        let mut done = self.done.borrow_mut();
+        let start = Instant::now();
+        let restored = done.restored.get_or_insert_with(|| self.go_back(checkpoint)).clone();
+        done.spent += start.elapsed();
+        restored
     }
 }
 

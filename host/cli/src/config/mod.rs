@@ -352,6 +352,7 @@ impl Holds<'_> {
                 plugins: self.named_texts("interventions.plugins.*"),
                 decider: Some(self.text("interventions.decider")).filter(|name| !name.is_empty()),
                 most_retries: u32::try_from(self.number("interventions.most_retries")).unwrap_or(u32::MAX),
+                auto_rollback: self.flag("interventions.auto_rollback"),
             },
             on_failure: OnFailure::ALL
                 .iter()

@@ -329,6 +329,14 @@ pub static KEYS: &[Key] = &[
         doc: "how often an issue is answered by a new beginning (context, checkpoint) before the agent is held for you",
     },
     Key {
+        path: "interventions.auto_rollback",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(DEFAULT.interventions.auto_rollback)),
+        default_told: "",
+        project: Project::Trust,
+        doc: "files go back by themselves where an intervention goes back to a checkpoint after an action; else the agent is held and you get the command",
+    },
+    Key {
         path: "interventions.decider",
         kind: Kind::Text,
         default: || None,
