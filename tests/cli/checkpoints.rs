@@ -1,6 +1,9 @@
 //! Undo: what an action changed comes back byte for byte, and nothing else is touched. Each case goes through the
 //! hook, runs the very command that the hook lets run, and restores with the command that a person has.
 
+mod loss;
+mod rollback;
+
 use crate::common::process::Ended;
 use crate::common::reply::{Answer, Reply};
 use crate::common::site::{Site, lines};
@@ -8,11 +11,10 @@ use crate::common::terminal;
 use crate::common::trial;
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
+use portcullis_tests::{Tree, differing, tree};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
 use std::process::Command;
 
 pub fn tests() -> Vec<Trial> {
@@ -28,6 +30,9 @@ pub fn tests() -> Vec<Trial> {
         trial("checkpoints: a folder that cannot be written blocks nothing and is told once", unwritable),
         trial("checkpoints: what git ignores is left out, and the record says so", ignored),
         trial("checkpoints: what does not fit is left out, and the person is told", too_large),
+        trial("checkpoints: what is destroyed and could not be kept counts against the action", loss::irreversible),
+        trial("checkpoints: folders that git ignores are kept where they are deleted", loss::ignored_and_deleted),
+        trial("checkpoints: an intervention goes back to one, or hands it to a person", rollback::rollback),
         trial("checkpoints: a project switches them on, and not off", by_project),
         trial("checkpoints: list, show, diff, and ids that mean nothing or too much", looked_at),
         trial("checkpoints: a restore is a person's", for_a_person),
@@ -60,32 +65,17 @@ fn site(name: &str, configuration: &str) -> Result<Site> {
     Ok(site)
 }
 
-/// Everything below a folder: kind, permission bits, bytes.
-fn tree(folder: &Path) -> Result<BTreeMap<String, (u32, Vec<u8>)>> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(next) = open.pop() {
-        for entry in fs::read_dir(&next)? {
-            let path = entry?.path();
-            let stat = fs::symlink_metadata(&path)?;
-            let bytes = if stat.is_symlink() {
-                fs::read_link(&path)?.to_string_lossy().into_owned().into_bytes()
-            } else if stat.is_dir() {
-                open.push(path.clone());
-                Vec::new()
-            } else {
-                fs::read(&path)?
-            };
-            found.insert(path.strip_prefix(folder)?.to_string_lossy().into_owned(), (stat.permissions().mode(), bytes));
-        }
-    }
-    Ok(found)
+fn same(site: &Site, before: &Tree) -> Result<()> {
+    let after = tree(&site.project())?;
+    let differing = differing(before, &after);
+    ensure!(differing.is_empty(), "not as it was: {differing:?}");
+    Ok(())
 }
 
-fn same(site: &Site, before: &BTreeMap<String, (u32, Vec<u8>)>) -> Result<()> {
-    let after = tree(&site.project())?;
-    let names: Vec<&String> = before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).collect();
-    ensure!(names.is_empty(), "not as it was: {names:?}");
+/// Tries every row, and tells of all that fail.
+fn each<R>(rows: &[R], check: impl Fn(&R) -> Result<()>) -> Result<()> {
+    let wrong: Vec<String> = rows.iter().filter_map(|row| check(row).err()).map(|error| format!("{error:#}")).collect();
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
@@ -119,6 +109,12 @@ fn restored(site: &Site, id: &str, more: &[&str]) -> Result<Value> {
     let ended = restore(site, id, &[&["--json"], more].concat())?;
     ensure!(ended.code == Some(0), "{id}: {}", ended.all());
     Ok(serde_json::from_slice(&ended.stdout)?)
+}
+
+/// What `explain` tells of a record, on one line.
+fn explained(site: &Site, record: &Value) -> Result<String> {
+    let page = site.output(&["explain", record["id"].as_str().context("no id")?])?;
+    Ok(page.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn listed(site: &Site) -> Result<Vec<Value>> {
@@ -350,7 +346,7 @@ fn too_large() -> Result<()> {
     let site = site("checkpoints-large", "[checkpoints]\nenabled = true\nmax_file_mb = 1\n")?;
     fs::write(site.project().join("big"), vec![b'x'; 3 << 20])?;
     let reply = act(&site, "s", "c1", "sh rewrite.sh && echo small > big")?;
-    reply.says(&["cannot be undone in full", "too large"])?;
+    reply.says(&["cannot be put back in full", "too large"])?;
     let kept = recorded(&site, "review", "c1")?;
     ensure!(kept["complete"] == false && kept["left_out"].to_string().contains("big"), "{kept}");
     let done = restored(&site, "c1", &[])?;

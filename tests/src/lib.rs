@@ -1,1 +1,46 @@
-//! Placeholder.
+//! What several of these test programs need.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// A folder tree as a person sees it: by path, the kind and permission bits, and the bytes or the link's text.
+pub type Tree = BTreeMap<String, (u32, Vec<u8>)>;
+
+/// Everything below a folder.
+///
+/// # Errors
+/// The system refuses to show some of it.
+pub fn tree(folder: &Path) -> io::Result<Tree> {
+    let mut found = Tree::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(&next)? {
+            let path = entry?.path();
+            let stat = fs::symlink_metadata(&path)?;
+            let bytes = if stat.is_symlink() {
+                fs::read_link(&path)?.into_os_string().into_vec()
+            } else if stat.is_dir() {
+                open.push(path.clone());
+                Vec::new()
+            } else {
+                fs::read(&path)?
+            };
+            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            found.insert(name, (stat.permissions().mode(), bytes));
+        }
+    }
+    Ok(found)
+}
+
+/// The paths at which two trees differ.
+#[must_use]
+pub fn differing<'t>(one: &'t Tree, other: &'t Tree) -> Vec<&'t String> {
+    let mut paths: Vec<&String> = one.keys().chain(other.keys()).filter(|path| one.get(*path) != other.get(*path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}

@@ -14,16 +14,24 @@ const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 const BUILD_OUTPUT: [&str; 10] =
     ["node_modules", "__pycache__", ".venv", ".tox", ".nox", ".gradle", ".next", ".mypy_cache", ".pytest_cache", ".ruff_cache"];
 
+/// When something is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// In its turn.
+    Now,
+    /// After everything else: it may be large, and takes no time from what a person wrote.
+    Last,
+    /// Not at all.
+    Never(Why),
+}
+
 /// The rules of the folders on the way, the outermost first.
 #[derive(Debug, Default)]
 pub(crate) struct Rules(Vec<Gitignore>);
 
 impl Rules {
     /// Adds the rules of a folder; the answer is how many to [leave](Rules::leave) with it.
-    pub(crate) fn enter(&mut self, policy: &Policy, folder: &Folder, path: &Path, names: &[OsString]) -> usize {
-        if policy.ignored == Ignored::Keep {
-            return 0;
-        }
+    pub(crate) fn enter(&mut self, folder: &Folder, path: &Path, names: &[OsString]) -> usize {
         let has = |name: &str| names.iter().any(|known| known == name);
         let excluded = || folder.enter(OsStr::new(".git")).and_then(|git| git.enter(OsStr::new("info"))).ok();
         let lists = [
@@ -46,20 +54,18 @@ impl Rules {
         self.0.truncate(self.0.len().saturating_sub(count));
     }
 
-    /// Why something is left out by its name; none if it is not.
-    pub(crate) fn leaves_out(&self, policy: &Policy, path: &Path, name: &OsStr, is_folder: bool) -> Option<Why> {
+    /// When something is looked at, by its name and by these rules.
+    pub(crate) fn turn(&self, policy: &Policy, path: &Path, name: &OsStr, is_folder: bool) -> Turn {
         if name == ".git" && !policy.git {
-            return Some(Why::Git);
+            return Turn::Never(Why::Git);
         }
-        if is_folder && !policy.build_output && BUILD_OUTPUT.iter().any(|known| name == *known) {
-            return Some(Why::BuildOutput);
+        if is_folder && BUILD_OUTPUT.iter().any(|known| name == *known) {
+            return if policy.build_output { Turn::Last } else { Turn::Never(Why::BuildOutput) };
         }
-        let counts = match policy.ignored {
-            Ignored::Keep => false,
-            Ignored::LeaveFolders => is_folder,
-            Ignored::Leave => true,
-        };
-        (counts && self.ignores(path, is_folder)).then_some(Why::Ignored)
+        if !(is_folder || policy.ignored == Ignored::Leave) || !self.ignores(path, is_folder) {
+            return Turn::Now;
+        }
+        if policy.ignored == Ignored::Keep { Turn::Last } else { Turn::Never(Why::Ignored) }
     }
 
     fn ignores(&self, path: &Path, is_folder: bool) -> bool {

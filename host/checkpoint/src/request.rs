@@ -96,7 +96,8 @@ impl Policy {
 /// What git ignores by `.gitignore` files at or below the root and by `.git/info/exclude`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ignored {
-    /// It is kept.
+    /// It is kept. Ignored folders, and those of build tools, are looked at after everything else: what the
+    /// budget or a limit leaves out is theirs.
     Keep,
     /// An ignored folder is left out as a whole; an ignored file elsewhere is kept, since such a file (`.env`,
     /// a local database) is often nobody's output and git cannot bring it back.

@@ -1,7 +1,7 @@
 //! Looks at a tree: first what stands where, then the bytes of what is new.
 
 use crate::error::CheckpointError;
-use crate::ignored::{Rules, is_tagged};
+use crate::ignored::{Rules, Turn, is_tagged};
 use crate::keep::Keeper;
 use crate::manifest::Scope;
 use crate::node::{Content, Node, Time, Why};
@@ -53,6 +53,8 @@ pub(crate) struct Seen {
     pub(crate) files: u64,
     pub(crate) hard_links: u64,
     pending: Vec<(Rel, Found)>,
+    /// Folders that are looked at after everything else, with their device and depth.
+    last: Vec<(Rel, Found, (u64, usize))>,
     rules: Rules,
 }
 
@@ -74,9 +76,22 @@ impl Scan<'_> {
                 },
             }
         }
+        self.look_at_the_last(&mut seen, &mut root, left_out);
         self.read(&mut seen, keeper, &mut root, left_out)?;
         seen.news = seen.news || seen.snapshot.0.len() != self.base.0.len();
         Ok(seen)
+    }
+
+    /// Each of them may hold more of its kind.
+    fn look_at_the_last(&self, seen: &mut Seen, root: &mut Root<'_>, left_out: &mut LeftOuts) {
+        while !seen.last.is_empty() {
+            for (path, found, (device, depth)) in std::mem::take(&mut seen.last) {
+                match root.way(&path) {
+                    Ok(Way::Open(folder, name)) => self.visit(seen, left_out, folder, &name, (path, found), (device, depth, true)),
+                    Ok(Way::Missing | Way::Barred) | Err(_) => self.pass(seen, left_out, path, &found, Why::Changing),
+                }
+            }
+        }
     }
 
     fn full(&self, path: &Rel) -> std::path::PathBuf {
@@ -146,14 +161,16 @@ impl Scan<'_> {
         if choosy && !self.is_known_open(path) && is_tagged(&self.policy, &folder, &names) {
             return Some(Why::BuildOutput);
         }
-        let rules = if self.choosy { seen.rules.enter(&self.policy, &folder, &full, &names) } else { 0 };
+        let rules = if self.choosy { seen.rules.enter(&folder, &full, &names) } else { 0 };
         for name in names.iter().filter(|name| !self.passed_over.contains(*name)) {
             match folder.find(name) {
                 Ok(Some(found)) if (found.stamp.device, found.stamp.inode) == self.vault => {}
                 Ok(Some(found)) => {
                     let path = path.join(name);
-                    if !self.leaves_out(seen, left_out, &path, name, &found) {
-                        self.visit(seen, left_out, &folder, name, (path, found), (device, depth + 1, true));
+                    match self.turn(seen, &path, name, &found) {
+                        Turn::Now => self.visit(seen, left_out, &folder, name, (path, found), (device, depth + 1, true)),
+                        Turn::Last => seen.last.push((path, found, (device, depth + 1))),
+                        Turn::Never(why) => self.pass(seen, left_out, path, &found, why),
                     }
                 }
                 Ok(None) => {}
@@ -167,18 +184,22 @@ impl Scan<'_> {
         None
     }
 
-    /// Whether something is left out by its name or by the rules, and if so, puts down that it is there.
-    fn leaves_out(&self, seen: &mut Seen, left_out: &mut LeftOuts, path: &Rel, name: &OsStr, found: &Found) -> bool {
+    /// When something is looked at: by its name, by the rules, and by what was known.
+    fn turn(&self, seen: &Seen, path: &Rel, name: &OsStr, found: &Found) -> Turn {
         let is_folder = found.kind == FileType::Directory;
         if !self.choosy || !(is_folder || found.kind == FileType::RegularFile) || self.is_known_open(path) {
-            return false;
+            return Turn::Now;
         }
-        let Some(why) = seen.rules.leaves_out(&self.policy, &self.full(path), name, is_folder) else { return false };
-        left_out.add(|| self.full(path), why);
+        seen.rules.turn(&self.policy, &self.full(path), name, is_folder)
+    }
+
+    /// Leaves something out, and puts down that it is there.
+    fn pass(&self, seen: &mut Seen, left_out: &mut LeftOuts, path: Rel, found: &Found, why: Why) {
+        let is_folder = found.kind == FileType::Directory;
+        left_out.add(|| self.full(&path), why);
         let node =
             if is_folder { Node::Folder { mode: found.mode, closed: Some(why) } } else { file(found, Content::LeftOut(why, found.stamp)) };
-        self.put(seen, path.clone(), Known { node, stamp: (!is_folder).then_some(found.stamp), sure: true });
-        true
+        self.put(seen, path, Known { node, stamp: (!is_folder).then_some(found.stamp), sure: true });
     }
 
     fn is_known_open(&self, path: &Rel) -> bool {

@@ -15,6 +15,7 @@ mod transcript;
 use anyhow::{Context, Result, bail};
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use portcullis_core::observe::Observations;
+use portcullis_core::record::RecordedCheckpoint;
 use portcullis_core::text::one_line;
 use portcullis_core::wire::claude;
 use serde_json::{Map, Value};
@@ -42,6 +43,8 @@ pub struct Seen {
     pub observed: Observations,
     /// The person's home folder; none in records that do not say.
     pub home: Option<String>,
+    /// What was kept of files before the action, and how far.
+    pub kept: Option<RecordedCheckpoint>,
 }
 
 /// One session of a recording.

@@ -17,6 +17,7 @@ use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
 use portcullis_core::policy::{Mode, Strategy};
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
+use portcullis_core::undo::{NothingKept, Undo};
 use portcullis_engine::{
     CodeCache, Engine, Entry, Folder, Grants, Hold, Host, Kind, Limits, MOST_VARIABLES, Memory, PluginSet, Random, ReviewClock, Setting,
     SettingValue, Source, Web,
@@ -179,7 +180,8 @@ impl Reviewer {
             None => Observations::new(),
         };
         let settings = Settings { policy, masker: &self.masker, home, exceptions: around.exceptions, unwhole: around.unwhole };
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details };
+        let undo = around.undo.unwrap_or(&NothingKept);
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details, undo };
         let reviewed = pipeline::run(event, state, now, &settings, &mut ports);
         if around.missed.is_empty() {
             return reviewed;
@@ -203,6 +205,8 @@ pub struct Circumstances<'a> {
     pub unwhole: &'a [String],
     /// Calls that only the client's transcript shows.
     pub missed: &'a [MissedCall],
+    /// Keeps files before an action; none keeps nothing.
+    pub undo: Option<&'a dyn Undo>,
 }
 
 /// The cache of compiled code of a home.

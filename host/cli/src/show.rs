@@ -9,7 +9,7 @@ pub use decision::explanation;
 use crate::paint;
 use crate::restorable::Restorable;
 use layout::{Page, list};
-use portcullis_core::record::{Record, RecordKind, RecordedCheckpoint, RecordedShadow};
+use portcullis_core::record::{Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 
@@ -79,6 +79,9 @@ fn rest(page: &mut Page, record: &Record) {
             intervention.issue, intervention.level, intervention.score, intervention.outcome
         ));
         page.indented(&one_line(&serde_json::to_string(&intervention.response).unwrap_or_default(), 2000));
+        if let Some(restored) = &intervention.restored {
+            page.text(&put_back(restored));
+        }
     }
     if let Some(outcome) = &record.outcome {
         let code = outcome.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
@@ -110,9 +113,19 @@ fn checkpoint(kept: &RecordedCheckpoint) -> Vec<String> {
     let changed = kept.changed.map(|changed| format!(", {changed} paths changed")).unwrap_or_default();
     let id = kept.id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("{}, {whole}{files}{changed}", one_line(id, 128)));
     let problem = kept.problem.iter().map(|problem| format!("problem: {problem}"));
+    let lost = kept.irreversible.iter().map(|what| format!("cannot be undone: {what}"));
     let counts = kept.left_out_counts.iter().map(|(why, count)| format!("left out, {why}: {count}"));
     let named = kept.left_out.iter().map(|one| format!("left out: {} ({})", one.path, one.why));
-    std::iter::once(id).chain(problem).chain(counts).chain(named).collect()
+    std::iter::once(id).chain(lost).chain(problem).chain(counts).chain(named).collect()
+}
+
+/// What an intervention put back by itself.
+fn put_back(restored: &RecordedRestore) -> String {
+    match (&restored.problem, &restored.undo) {
+        (Some(problem), _) => format!("nothing was put back: {problem}"),
+        (None, None) => "nothing had to be put back".to_owned(),
+        (None, Some(undo)) => format!("put back {} paths; undone by `portcullis checkpoint restore {undo}`", restored.paths),
+    }
 }
 
 /// What a plugin that did not count would have done.

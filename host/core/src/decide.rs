@@ -62,6 +62,17 @@ impl Decision {
         self.explanation = explain(self.verdict, &self.primary_reason);
     }
 
+    /// Holds against the action that it cannot be undone. Never loosens the verdict.
+    pub(crate) fn cannot_be_undone(&mut self, what: String, to: Verdict) {
+        if self.verdict < to {
+            self.primary_reason.clone_from(&what);
+            self.reasons.insert(0, what);
+        } else {
+            self.reasons.push(what);
+        }
+        self.tighten(to, "it cannot be undone");
+    }
+
     /// Whether a person's exception can lift it: never what is critical, what protects the guard itself,
     /// or an action of a stopped session. Faults can be lifted: that is the way out when one keeps coming.
     ///

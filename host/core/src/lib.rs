@@ -35,5 +35,6 @@ pub mod session;
 pub mod terms;
 pub mod text;
 pub mod throttle;
+pub mod undo;
 mod voice;
 pub mod wire;

@@ -5,6 +5,7 @@
 use crate::action::Quantity;
 use crate::mask::Kind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
+use crate::undo::OnFailure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,6 +63,8 @@ pub struct Policy {
     pub limits: LimitPolicy,
     /// When and how a session is answered.
     pub interventions: InterventionPolicy,
+    /// What follows where an action destroys what could not be kept before it.
+    pub on_failure: OnFailure,
     /// In the mode `async`, what has a risk below it runs first.
     pub async_threshold: Score,
     /// How much a record holds.
@@ -84,6 +87,7 @@ impl Default for Policy {
             scope: ScopePolicy::default(),
             limits: LimitPolicy::default(),
             interventions: InterventionPolicy::default(),
+            on_failure: OnFailure::Warn,
             async_threshold: Score::new(300),
             detail: Detail::Info,
             personal_data: vec![Kind::Email, Kind::PaymentCard],
@@ -325,6 +329,8 @@ pub struct InterventionPolicy {
     /// How often an issue is answered by building the context up anew or going back to a checkpoint; after that the
     /// session is held for a person.
     pub most_retries: u32,
+    /// Files go back at once, where an intervention goes back to a checkpoint after an action.
+    pub auto_rollback: bool,
 }
 
 impl Default for InterventionPolicy {
@@ -340,6 +346,7 @@ impl Default for InterventionPolicy {
             plugins: BTreeMap::new(),
             decider: None,
             most_retries: 3,
+            auto_rollback: false,
         }
     }
 }

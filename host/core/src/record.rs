@@ -169,6 +169,32 @@ pub struct RecordedIntervention {
     pub outcome: crate::recover::Outcome,
     /// What the plugin answered.
     pub response: Response,
+    /// What was put back at once; none where a person is left to do it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub restored: Option<RecordedRestore>,
+}
+
+/// What was put back of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedRestore {
+    /// The checkpoint that undoes it; none where nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub undo: Option<String>,
+    /// How many paths are as they were.
+    pub paths: u64,
+    /// The first of them, masked.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub first: Vec<String>,
+    /// Why nothing was put back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub problem: Option<String>,
+}
+
+impl RecordedRestore {
+    /// Hides secrets in what names files.
+    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
+        self.first.iter_mut().chain(&mut self.problem).for_each(|text| *text = mask(text));
+    }
 }
 
 /// What was kept of files before an action, so that it can be undone.
@@ -194,9 +220,20 @@ pub struct RecordedCheckpoint {
     /// How many were left out, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub left_out_counts: BTreeMap<String, u64>,
+    /// What the action destroys or overwrites that could not be kept, and what helps: it cannot be undone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub irreversible: Option<String>,
     /// Why nothing could be kept, or nothing told of what the action changed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
+}
+
+impl RecordedCheckpoint {
+    /// Hides secrets in what names files.
+    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
+        let paths = self.left_out.iter_mut().map(|left_out| &mut left_out.path);
+        paths.chain(&mut self.problem).chain(&mut self.irreversible).for_each(|text| *text = mask(text));
+    }
 }
 
 /// Something that is moved and can be moved back.

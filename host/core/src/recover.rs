@@ -4,6 +4,7 @@
 //! that does not exist is a fault.
 
 use crate::finding::{Background, Guidance, Response, Situation};
+use crate::record::RecordedRestore;
 use crate::session::Session;
 use crate::text::lines;
 use serde::{Deserialize, Serialize};
@@ -59,8 +60,9 @@ pub fn carry_out(response: &Response, situation: &Situation, beyond: bool, sessi
             }
             let mut recovery = guide(guidance, session);
             recovery.outcome = Outcome::Restore;
-            recovery.person.push(format!("the files can be put back to the checkpoint {checkpoint}"));
-            recovery.hold = Some(format!("a person has to decide whether files go back to the checkpoint {checkpoint}"));
+            let id = lines(checkpoint, 128);
+            recovery.person.push(format!("to put the files back as they were: `portcullis checkpoint restore {id}`"));
+            recovery.hold = Some(format!("a person has to decide whether files go back to the checkpoint {id}"));
             recovery
         }
         Response::Stop { message, report } => {
@@ -79,6 +81,24 @@ pub fn carry_out(response: &Response, situation: &Situation, beyond: bool, sessi
 }
 
 impl Recovery {
+    /// The files are back, or why they are not; then the session stays held for a person.
+    #[must_use]
+    pub fn restored(mut self, restored: &RecordedRestore) -> Self {
+        if let Some(why) = &restored.problem {
+            self.person.push(format!("nothing was put back by itself: {}", lines(why, MOST)));
+            return self;
+        }
+        let named = restored.first.iter().map(|path| format!("`{}`", lines(path, 240))).collect::<Vec<_>>().join(", ");
+        let more = restored.paths.saturating_sub(restored.first.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let what = format!("{} paths are as they were before it: {named}{more}", restored.paths);
+        self.agent.push(format!("{what}. The conversation was not rewound: read a file again before you rely on what you remember of it."));
+        let undo = restored.undo.as_ref().map(|undo| format!("; `portcullis checkpoint restore {undo}` undoes that")).unwrap_or_default();
+        self.person = vec![format!("{what}{undo}")];
+        self.hold = None;
+        self
+    }
+
     /// Another new beginning would be one too many.
     fn given_up(mut self) -> Self {
         if matches!(self.outcome, Outcome::Rebuild | Outcome::Restore) {

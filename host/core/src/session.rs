@@ -177,13 +177,18 @@ impl Session {
     pub fn prompt(&mut self, goal: Option<String>, now: Timestamp) {
         self.prompts = self.prompts.saturating_add(1);
         self.totals.prompts = self.prompts;
-        self.limits.iter_mut().for_each(|limit| limit.used = 0);
+        self.restart_usage();
         self.held = None;
         if let Some(goal) = goal {
             self.goals.push((goal, now));
             let excess = self.goals.len().saturating_sub(GOALS);
             self.goals.drain(..excess);
         }
+    }
+
+    /// Nothing is used of any limit yet.
+    pub fn restart_usage(&mut self) {
+        self.limits.iter_mut().for_each(|limit| limit.used = 0);
     }
 
     /// The goals as plugins see them: newest last, newest most important.

@@ -19,6 +19,7 @@ use portcullis_core::observe::Observations;
 use portcullis_core::pipeline::{self, Ports, Settings};
 use portcullis_core::policy::Policy;
 use portcullis_core::session::State;
+use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::claude;
 use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ impl Host {
         self.now += 1000;
         self.plugins.begin(self.now);
         let settings = Settings { policy: &self.policy, masker: &self.masker, home: "/home/me", exceptions: &[], unwhole: &[] };
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut |_| Observations::new(), details: &|_| None };
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut |_| Observations::new(), details: &|_| None, undo: &NothingKept };
         let state = State::decode(stored.session.as_deref(), stored.agent.as_deref()).expect("a state of this version");
         let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
         let (session, agent) = reviewed.state.encode().expect("a state that can be written");

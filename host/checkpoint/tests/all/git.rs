@@ -48,6 +48,20 @@ fn git_clean_comes_back_but_for_ignored_folders() {
 }
 
 #[test]
+fn git_clean_comes_back_whole_where_ignored_folders_are_kept() {
+    let place = repository();
+    place.sh("mkdir -p out/node_modules/m; echo m > out/node_modules/m/m");
+    let before = place.walk();
+    let mut request = place.request("a", 10, What::Tree);
+    request.policy = Policy { git: false, ..Policy::everything() };
+    assert!(place.vault.take(&request).unwrap().complete);
+    place.sh("git clean -fdxq");
+    place.settle("a", 11);
+    assert_eq!(place.restore("a", &plainly("u", 20)).unwrap().not_kept, []);
+    assert_same(&before, &place.walk(), "git clean");
+}
+
+#[test]
 fn a_target_that_is_gits_folder_is_kept_whole() {
     let place = repository();
     let before = place.walk();

@@ -37,6 +37,20 @@ fn a_change_in_the_same_tick_is_seen() {
     }
 }
 
+#[test]
+fn what_git_ignores_comes_after_everything_else() {
+    let place = Place::new();
+    place.sh("git init -q .; echo 'a*/' > .gitignore; mkdir ab z node_modules z/ac; for f in ab node_modules z z/ac; do printf '%-100s' $f > $f/file; done; printf x > z/x");
+    let mut request = place.request("a", 1, What::Tree);
+    request.policy = Policy { git: false, max_total: 130, ..Policy::everything() };
+    let taken = place.vault.take(&request).unwrap();
+    let mut left: Vec<_> =
+        taken.left_out.first.iter().map(|left| (left.path.strip_prefix(&place.root).unwrap().to_owned(), left.why)).collect();
+    left.sort();
+    let total = |path: &str| (path.into(), Why::TotalReached);
+    assert_eq!(left, [(".git".into(), Why::Git), total("ab/file"), total("node_modules/file"), total("z/ac/file")]);
+}
+
 const TREE: &str = "git init -q .; mkdir -p out/deep s/node_modules/m cache s/out; echo o > out/deep/o; echo m > s/node_modules/m/m; \
     printf 'Signature: 8a477f597d28d172789f06886806bc55\\n' > cache/CACHEDIR.TAG; echo c > cache/c; echo k > .env; echo s > s/s; echo x > s/out/kept; \
     printf '/out/\\n.env\\n*.big\\n' > .gitignore; printf '!important\\nlocal\\n' > s/.gitignore; echo l > s/local; echo i > s/important; echo excluded > .git/info/exclude; mkdir excluded; echo e > excluded/e";

@@ -1,7 +1,7 @@
 //! How far an action may change files, by what was found about it. Decides what is kept, and looks at the
 //! disk for nothing but which folders are there.
 
-use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Path as Named, Scope};
+use portcullis_core::action::{Coverage, Effect, EffectKind, Entry, Facts, GitState, Path as Named, Scope};
 use portcullis_core::facts::within;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,30 +19,49 @@ pub enum Reach {
     /// These paths and what is below them.
     Targets(BTreeSet<PathBuf>),
     /// It does not say what.
-    Anything,
+    Anything {
+        /// It deletes folders, and what git ignores is not safe from it.
+        ignored: bool,
+    },
 }
 
 /// What an action may change. `masked` are the placeholders in its facts: a path with one is no path.
 pub fn reach(facts: &Facts, roots: &[PathBuf], masked: &[String]) -> Reach {
-    if facts.coverage == Coverage::Partial {
-        return Reach::Anything;
-    }
     let mut targets = BTreeSet::new();
+    let (mut anything, mut ignored) = (facts.coverage == Coverage::Partial, false);
     for effect in facts.effects.iter().filter(|effect| changes_something(&effect.kind)) {
         let path = effect.path.and_then(|index| facts.paths.get(index as usize));
-        if path.is_some_and(|path| NO_FILES.iter().any(|folder| within(&path.text, folder))) {
+        if path.is_some_and(is_no_file) {
             continue;
         }
-        match path.filter(|path| is_one(effect, path, masked) && !is_whole(effect, path, roots)) {
-            Some(path) => targets.extend([Some(&path.text), path.link_target.as_ref()].into_iter().flatten().map(PathBuf::from)),
-            None => return Reach::Anything,
-        }
+        let one = path.filter(|path| is_one(effect, path, masked) && !is_whole(effect, path, roots));
+        targets.extend(one.into_iter().flat_map(|path| [Some(&path.text), path.link_target.as_ref()]).flatten().map(PathBuf::from));
+        anything |= one.is_none();
+        ignored |= deletes_ignored(effect, path, one.is_some());
     }
     match targets.len() {
+        _ if anything => Reach::Anything { ignored },
         0 => Reach::Nothing,
         1..=MOST_TARGETS => Reach::Targets(targets),
-        _ => Reach::Anything,
+        _ => Reach::Anything { ignored },
     }
+}
+
+/// Whether folders go that git may ignore and nothing makes again: `git clean -fdx`, `rm -rf *`, or one that is
+/// named beside what is not.
+fn deletes_ignored(effect: &Effect, path: Option<&Named>, is_one: bool) -> bool {
+    let folders = effect.recursive || path.is_some_and(|path| path.text.contains("**"));
+    matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard)
+        && folders
+        && path.is_none_or(|path| {
+            let untold = matches!(path.git, GitState::Ignored | GitState::Unknown);
+            !path.restorable && path.entry != Entry::Absent && (!is_one || untold)
+        })
+}
+
+/// Whether nothing at that path is a file that could be put back.
+pub fn is_no_file(path: &Named) -> bool {
+    NO_FILES.iter().any(|folder| within(&path.text, folder))
 }
 
 /// Whether an effect of that kind can change a file of this machine. A kind that nobody knows can.
@@ -91,8 +110,8 @@ pub fn roots_of(targets: &BTreeSet<PathBuf>, projects: &[PathBuf]) -> Vec<PathBu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_core::action::{Entry, GitState};
 
+    const ANYTHING: Reach = Reach::Anything { ignored: false };
     const MASKED: &str = "<secret:token:0011aabb>";
 
     fn facts(effects: &[(EffectKind, &str, bool)]) -> Facts {
@@ -129,23 +148,52 @@ mod tests {
             (vec![(FileModify, "/p/a", true), (FileCreate, "/q/b", true)], named(&["/p/a", "/q/b"])),
             (vec![(FileModify, "/h/.bashrc", true), (Persistence, "/h/.bashrc", true)], named(&["/h/.bashrc"])),
             (vec![(FileDelete, "/p", true)], named(&["/p"])),
-            (vec![(FileCreate, "/p", true)], Reach::Anything),
-            (vec![(FileCreate, "/", true)], Reach::Anything),
-            (vec![(FileModify, "/p/a", false)], Reach::Anything),
-            (vec![(FileDelete, "/p/*.o", true)], Reach::Anything),
-            (vec![(FileDelete, &placeholder, true)], Reach::Anything),
-            (vec![(ProcessStart, "make", true)], Reach::Anything),
-            (vec![(UnseenCode, "", true)], Reach::Anything),
-            (vec![(FileModify, "/p/a", true), (Other("new".into()), "", true)], Reach::Anything),
+            (vec![(FileCreate, "/p", true)], ANYTHING),
+            (vec![(FileCreate, "/", true)], ANYTHING),
+            (vec![(FileModify, "/p/a", false)], ANYTHING),
+            (vec![(FileDelete, "/p/*.o", true)], ANYTHING),
+            (vec![(FileDelete, &placeholder, true)], ANYTHING),
+            (vec![(ProcessStart, "make", true)], ANYTHING),
+            (vec![(UnseenCode, "", true)], ANYTHING),
+            (vec![(FileModify, "/p/a", true), (Other("new".into()), "", true)], ANYTHING),
         ] {
             let found = reach(&facts(&effects), &["/p".into()], &[MASKED.into()]);
             assert_eq!(found, expected, "{effects:?}");
         }
         let partial = Facts { coverage: Coverage::Partial, ..facts(&[(FileRead, "/p/a", true)]) };
-        assert_eq!(reach(&partial, &[], &[]), Reach::Anything);
+        assert_eq!(reach(&partial, &[], &[]), ANYTHING);
         let many: Vec<String> = (0..=MOST_TARGETS).map(|number| format!("/p/{number}")).collect();
         let many: Vec<_> = many.iter().map(|path| (FileCreate, path.as_str(), true)).collect();
-        assert_eq!(reach(&facts(&many), &[], &[]), Reach::Anything);
+        assert_eq!(reach(&facts(&many), &[], &[]), ANYTHING);
+    }
+
+    #[test]
+    fn what_git_ignores_is_reached_by_what_deletes_folders() {
+        use EffectKind::{Discard, FileDelete, ProcessStart};
+        let plain = |kind, text, recursive, certain| {
+            let mut facts = facts(&[(kind, text, certain), (ProcessStart, "make", true)]);
+            facts.effects[0].recursive = recursive;
+            facts
+        };
+        let with = |mut facts: Facts, git, restorable| {
+            (facts.paths[0].git, facts.paths[0].restorable) = (git, restorable);
+            facts
+        };
+        for (name, facts, expected) in [
+            ("git clean", plain(Discard, "/p", true, false), true),
+            ("git checkout .", plain(Discard, "/p", false, false), false),
+            ("rm -rf *", plain(FileDelete, "/p/*", true, true), true),
+            ("rm *.o", plain(FileDelete, "/p/*.o", false, true), false),
+            ("find -delete", plain(FileDelete, "/p/**/x", false, true), true),
+            ("rm -rf $unknown", plain(FileDelete, "", true, false), true),
+            ("rm -rf src && make", with(plain(FileDelete, "/p/src", true, true), GitState::Untracked, false), false),
+            ("rm -rf src && make, nobody knows git's word", plain(FileDelete, "/p/src", true, true), true),
+            ("rm -rf data && make", with(plain(FileDelete, "/p/data", true, true), GitState::Ignored, false), true),
+            ("rm -rf target && make", with(plain(FileDelete, "/p/target", true, true), GitState::Ignored, true), false),
+            ("rm -rf target/* && make", with(plain(FileDelete, "/p/target/*", true, true), GitState::Unknown, true), false),
+        ] {
+            assert_eq!(reach(&facts, &["/p".into()], &[]), Reach::Anything { ignored: expected }, "{name}");
+        }
     }
 
     #[test]

@@ -157,19 +157,25 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
         detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
     };
-    let mut keeper = Keeper::new(reviewer.config().checkpoints, &home, &places.person, &event.session);
-    keeper.settle(event, now);
+    let keeper = Keeper::new(reviewer.config().checkpoints, &home, &places.person, event, now);
+    keeper.settle();
     let missed = missed(event, input, &home, &store);
     let committed = store.review(&event.session, agent, |snapshot| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
         let held = breakers::holds(&snapshot.breakers, now);
-        let around = Circumstances { exceptions: &exceptions, held: &held, missed: &missed, unwhole: &unwhole, ..Circumstances::default() };
+        let around = Circumstances {
+            exceptions: &exceptions,
+            held: &held,
+            missed: &missed,
+            unwhole: &unwhole,
+            undo: Some(&keeper),
+            ..Circumstances::default()
+        };
         let mut reviewed = reviewer.review(event, state, now, &around, &details);
         let reviewing = begun.elapsed().saturating_sub(keeper.spent());
-        // After the verdict and before the record, which tells of it.
-        keeper.keep(event, &mut reviewed, now, &|text| reviewer.masked(text));
+        keeper.tell(&mut reviewed, &|text| reviewer.masked(text));
         if let Some(record) = reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review) {
             // Beside what a replay gives again: how long the agent waited for it, up to the commit.
             record.details.insert(metrics::REVIEW_US.into(), u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX).into());

@@ -28,6 +28,7 @@ use portcullis_core::policy::{
 };
 use portcullis_core::score::Score;
 use portcullis_core::text::one_line;
+use portcullis_core::undo::OnFailure;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_store::{Durability, Home};
 use problem::{BadConfiguration, Problems};
@@ -150,6 +151,8 @@ pub struct Cache {
 pub struct Checkpoints {
     /// Anything is.
     pub enabled: bool,
+    /// What git ignores and builds make is kept wherever a whole project is, not only where it is deleted.
+    pub ignored: bool,
     /// How long an action waits for it.
     pub budget: Duration,
     /// Bytes of the largest file.
@@ -371,7 +374,13 @@ impl Holds<'_> {
                 plugins: self.named_texts("interventions.plugins.*"),
                 decider: Some(self.text("interventions.decider")).filter(|name| !name.is_empty()),
                 most_retries: u32::try_from(self.number("interventions.most_retries")).unwrap_or(u32::MAX),
+                auto_rollback: self.flag("interventions.auto_rollback"),
             },
+            on_failure: OnFailure::ALL
+                .iter()
+                .copied()
+                .find(|known| known.as_str() == word("checkpoints.on_failure"))
+                .unwrap_or(default.on_failure),
             guarded: default.guarded,
             personal_data: personal.iter().filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok()).collect(),
             mask_results: self.flag("mask.results"),
@@ -392,6 +401,7 @@ impl Holds<'_> {
         let bytes = |path: &str| self.number(path).saturating_mul(1 << 20);
         Checkpoints {
             enabled: self.flag("checkpoints.enabled"),
+            ignored: self.text("checkpoints.ignored") == "keep",
             budget: Duration::from_millis(self.number("checkpoints.budget_ms")),
             max_file: bytes("checkpoints.max_file_mb"),
             max_total: bytes("checkpoints.max_total_mb"),

@@ -42,10 +42,11 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         }
     };
     let cwd = record.action.as_ref().map(|action| action.cwd.clone()).unwrap_or_default();
-    let seen = record
-        .action
-        .as_ref()
-        .map(|action| Seen { observed: action.observed.clone(), home: Some(action.home.clone()).filter(|home| !home.is_empty()) });
+    let seen = record.action.as_ref().map(|action| Seen {
+        observed: action.observed.clone(),
+        home: Some(action.home.clone()).filter(|home| !home.is_empty()),
+        kept: record.checkpoint.clone(),
+    });
     let event =
         Event { client: record.client, session: record.session, agent: record.agent, cwd, permission_mode: None, name: record.event, kind };
     collector.push(event, Some(record.at), seen);

@@ -32,6 +32,8 @@ impl<'s> Run<'s, '_> {
         if exception.is_some() || judged.provisional {
             rewritten = None;
         }
+        let runs_as = rewritten.as_ref().map(|rewritten| &rewritten.second.facts);
+        let kept = self.keep(call, &mut judged, runs_as, exception.is_some());
         let step = self.state.agent.next_step;
         self.state.agent.note(line(&judged));
         self.reply_to(&judged, rewritten.as_ref(), &id);
@@ -51,10 +53,9 @@ impl<'s> Run<'s, '_> {
         self.add_step(&judged);
         self.remember(call, &judged, rewritten.as_ref(), &id, step);
         let (run_as, second) = rewritten.filter(|_| !self.observing()).map(|rewritten| (rewritten.input, rewritten.second)).unzip();
-        let (facts, quarantined) = second.map(|second: Second| (second.facts, second.quarantined)).unzip();
-        self.runs_as = facts;
+        let quarantined = second.map(|second: Second| second.quarantined).unwrap_or_default();
         let record = self.review_record(call, &judged, exception, run_as.as_ref(), step);
-        let record = Record { id, quarantined: quarantined.unwrap_or_default(), ..record };
+        let record = Record { id, checkpoint: kept, quarantined, ..record };
         // The review comes first, whatever answered it.
         self.records.insert(0, record);
     }
@@ -335,7 +336,7 @@ pub(super) fn stopped(reason: &str, incident: Option<&str>) -> String {
     format!("Portcullis stopped this session: {} Start a new session to go on{}.", sentence(reason), way.unwrap_or_default())
 }
 
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
 }

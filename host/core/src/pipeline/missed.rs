@@ -40,9 +40,9 @@ pub fn missed_calls<'p>(
     settings: &Settings<'_>,
     ports: &mut Ports<'p>,
 ) -> Reviewed {
-    let Reviewed { reply, records, state, spent, runs_as } = reviewed;
+    let Reviewed { reply, records, state, spent } = reviewed;
     let place = place(event, &state, settings);
-    let mut run = Run { event, settings, ports, state, now, place, records, reply, spent, runs_as, judged: Vec::new() };
+    let mut run = Run { event, settings, ports, state, now, place, records, reply, spent, judged: Vec::new() };
     let mut named = Vec::new();
     for call in missed {
         if named.len() < MOST_MISSED && !run.state.agent.knows_call(&call.id) {

@@ -10,8 +10,9 @@ mod missed;
 mod respond;
 mod session_events;
 mod shadow;
+mod undo;
 
-use crate::action::{Facts, Timestamp};
+use crate::action::Timestamp;
 use crate::event::{Event, EventKind, Reply, Ruling};
 use crate::exceptions::Exception;
 use crate::facts::Place;
@@ -24,6 +25,7 @@ use crate::policy::{Mode, Policy};
 use crate::record::{Record, RecordKind, RecordedPlugin};
 use crate::session::State;
 use crate::text::{cut, lines, one_line};
+use crate::undo::Undo;
 use glob::Pattern;
 
 pub use missed::{MOST_MISSED, MissedCall, missed_calls};
@@ -36,6 +38,8 @@ pub struct Ports<'a> {
     pub observe: &'a mut Observer<'a>,
     /// Gives past steps in full.
     pub details: &'a Details<'a>,
+    /// Keeps files before an action.
+    pub undo: &'a dyn Undo,
 }
 
 /// What stays the same over many events.
@@ -63,8 +67,6 @@ pub struct Reviewed {
     pub state: State,
     /// Ids of the exceptions that this event used up; spending them belongs to the same commit.
     pub spent: Vec<String>,
-    /// What was found about the call that runs in place of the one that was reviewed, if one does.
-    pub runs_as: Option<Facts>,
 }
 
 /// One event on its way.
@@ -78,7 +80,6 @@ struct Run<'a, 'p> {
     records: Vec<Record>,
     reply: Reply,
     spent: Vec<String>,
-    runs_as: Option<Facts>,
     /// Earlier interventions whose effectiveness is known since this event.
     judged: Vec<PastIntervention>,
 }
@@ -90,7 +91,7 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
     state.take_position();
     let place = place(event, &state, settings);
     let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, runs_as: None, judged };
+    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, judged };
     run.tell_terms();
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
@@ -156,7 +157,7 @@ impl Run<'_, '_> {
             first.judged.extend(self.judged);
         }
         records.iter_mut().for_each(|record| record.reduce(detail));
-        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent, runs_as: self.runs_as }
+        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
     }
 
     /// What a person decided about a stop is told to the agent with the first event whose answer reaches it.

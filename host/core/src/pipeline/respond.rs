@@ -16,6 +16,7 @@ use crate::voice::Heard;
 
 impl Run<'_, '_> {
     /// Answers what was found; `decision` is there before an action, not after it.
+    /// Files go back by themselves only then: an action that is about to run was planned on them as they are.
     pub(super) fn respond(&mut self, findings: &Findings, decision: Option<&Decision>, context: &Context, step: u64) {
         if self.observing() || self.state.session.stopped.is_some() {
             return;
@@ -29,14 +30,14 @@ impl Run<'_, '_> {
         self.judged.extend(noted.judged);
         let mut said = None;
         for due in &noted.due {
-            said = said.max(self.answer(due, said, context, step));
+            said = said.max(self.answer(due, said, context, (step, decision.is_none())));
         }
     }
 
     /// Asks the plugin that decides, if there is one; else for the sternest intervention that is due and there.
     /// Milder ones stand in for missing ones. `said` is the sternest answer to this event so far: guidance that is
     /// no sterner would only blur it. Gives the kind of the answer, if there is one.
-    fn answer(&mut self, due: &Due, said: Option<Kind>, context: &Context, step: u64) -> Option<Kind> {
+    fn answer(&mut self, due: &Due, said: Option<Kind>, context: &Context, (step, over): (u64, bool)) -> Option<Kind> {
         let situation = self.situation(due, step);
         let policy = &self.settings.policy.interventions;
         let mut faults = Vec::new();
@@ -46,7 +47,7 @@ impl Run<'_, '_> {
                 None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
                 Some(answer) => match answer.result.as_ref().map(Kind::of) {
                     Ok(kind) if silent(kind) => return None,
-                    Ok(kind) if self.is_open(kind) => return Some(self.carry_out(kind, answer, due, &situation, faults)),
+                    Ok(kind) if self.is_open(kind) => return Some(self.carry_out((kind, answer), due, (&situation, over), faults)),
                     Ok(_) => {}
                     Err(fault) => faults.push(fault.clone()),
                 },
@@ -58,7 +59,7 @@ impl Run<'_, '_> {
             }
             let name = policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin());
             if let Some(answer) = self.ask(&name, due, &situation, context) {
-                return Some(self.carry_out(kind, answer, due, &situation, faults));
+                return Some(self.carry_out((kind, answer), due, (&situation, over), faults));
             }
         }
         None
@@ -73,7 +74,13 @@ impl Run<'_, '_> {
         !self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str())
     }
 
-    fn carry_out(&mut self, kind: Kind, answer: Answer<Response>, due: &Due, situation: &Situation, mut faults: Vec<Fault>) -> Kind {
+    fn carry_out(
+        &mut self,
+        (kind, answer): (Kind, Answer<Response>),
+        due: &Due,
+        (situation, over): (&Situation, bool),
+        mut faults: Vec<Fault>,
+    ) -> Kind {
         let plugins = taken_down(std::slice::from_ref(&answer));
         let beyond = intervene::is_beyond_retries(&due.issue, &self.state.session, &self.settings.policy.interventions);
         let response = answer.result.unwrap_or_else(|fault| {
@@ -90,6 +97,7 @@ impl Run<'_, '_> {
             }
         };
         let id = self.id(RecordKind::Intervention, self.records.len());
+        let (recovery, restored) = self.go_back(recovery, &response, over);
         self.take_over(&recovery, &due.issue, &id);
         self.state.session.intervened(intervene::past(due, kind, situation.step, self.now));
         let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
@@ -103,6 +111,7 @@ impl Run<'_, '_> {
             score: due.score,
             outcome: recovery.outcome,
             response,
+            restored,
         });
         if recovery.stop.is_some() {
             let state = incident::state(&self.state.session, &due.issue);
@@ -124,12 +133,13 @@ impl Run<'_, '_> {
 
     fn situation(&self, due: &Due, step: u64) -> Situation {
         let policy = &self.settings.policy.interventions;
+        let may_go_back = due.kind >= Kind::CheckpointRollback || policy.strategy == Strategy::Custom;
         Situation {
             step,
             level: due.level,
             score: due.score,
             totals: self.state.session.totals,
-            checkpoints: Vec::new(),
+            checkpoints: if may_go_back { self.checkpoints() } else { Vec::new() },
             past: self.state.session.interventions.iter().rev().take(16).cloned().collect(),
             recent: self.state.agent.recent.iter().cloned().collect(),
             templates: policy.templates.iter().map(|(issue, text)| (issue.clone(), text.clone())).collect(),
@@ -140,6 +150,9 @@ impl Run<'_, '_> {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
+        if recovery.outcome == recover::Outcome::Restore && recovery.hold.is_none() {
+            self.state.session.restart_usage();
+        }
         if let Some(why) = &recovery.hold {
             self.state.session.held = Some(crate::text::one_line(why, 512));
         }

@@ -19,6 +19,7 @@ use portcullis_core::policy::Policy;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::session::{Agent, State};
+use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::{self, claude};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -210,7 +211,7 @@ impl World {
             let known = |query: &Query| Some((query.path.clone(), observed.get(&query.path)?.clone()));
             queries.iter().filter_map(known).collect()
         };
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details: &|_| None };
+        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details: &|_| None, undo: &NothingKept };
         let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
         self.now += 1000;
         reviewed

@@ -6,6 +6,7 @@ use portcullis_core::event::CallResult;
 use portcullis_core::pipeline::{MOST_MISSED, MissedCall, Ports, Reviewed, Settings, missed_calls};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::RecordKind;
+use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::claude;
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ fn with_missed(world: &mut World, payload: &Value, calls: &[MissedCall]) -> Revi
         looked += 1;
         portcullis_core::observe::Observations::new()
     };
-    let mut ports = Ports { plugins: &mut world.plugins, observe: &mut observe, details: &|_| None };
+    let mut ports = Ports { plugins: &mut world.plugins, observe: &mut observe, details: &|_| None, undo: &NothingKept };
     let reviewed = missed_calls(&event, reviewed, calls, world.now, &settings, &mut ports);
     assert_eq!(looked, 0, "the workspace of now says nothing of a call of then");
     reviewed
@@ -68,7 +69,7 @@ fn missed_calls_again(world: &mut World, payload: &Value, reviewed: Reviewed, ca
     let event = claude::parse(payload.to_string().as_bytes()).unwrap();
     let settings = Settings { policy: &world.policy, masker: &world.masker, home: HOME, exceptions: &[], unwhole: &[] };
     let mut observe = |_: &[portcullis_core::observe::Query]| portcullis_core::observe::Observations::new();
-    let mut ports = Ports { plugins: &mut world.plugins, observe: &mut observe, details: &|_| None };
+    let mut ports = Ports { plugins: &mut world.plugins, observe: &mut observe, details: &|_| None, undo: &NothingKept };
     missed_calls(&event, reviewed, calls, world.now, &settings, &mut ports)
 }
 

@@ -6,6 +6,7 @@ use portcullis_core::finding::{Assessment, Change, Detection, Edit, Rationality,
 use portcullis_core::pipeline::{self, Ports, Settings};
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::session::State;
+use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::claude;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -219,7 +220,7 @@ proptest! {
         let mut plugins = Scripted { detect: super::harness::detects("make", vec![detection("loop", Severity::High, 1000, 1000)]), ..Scripted::default() };
         for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("mend it")] {
             let event = claude::parse(payload.to_string().as_bytes()).unwrap();
-            let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None };
+            let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None, undo: &NothingKept };
             let reviewed = pipeline::run(&event, state.clone(), 5, &settings, &mut ports);
             one_object(&claude::render(&event.name, &reviewed.reply).stdout);
         }

@@ -11,6 +11,7 @@ use portcullis_core::policy::Policy;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
+use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::claude;
 use portcullis_engine::{
     CodeCache, CompileEnd, CompileLimit, CompileLimits, Engine, Entry, Limits, PluginSet, ReviewClock, Workshop, compile_here,
@@ -136,7 +137,7 @@ impl Place {
         let (policy, payload) = (Policy::default(), include_str!("strictness.json"));
         let masker = Masker::new([7; 32], &policy.personal_data);
         let settings = Settings { policy: &policy, masker: &masker, home: "/home/me", exceptions: &[], unwhole: &[] };
-        let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Observations::new(), details: &|_| None };
+        let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Observations::new(), details: &|_| None, undo: &NothingKept };
         let event = claude::parse(payload.as_bytes()).unwrap();
         let mut reviewed = pipeline::run(&event, State::decode(None, None).unwrap(), clock.now_ms, &settings, &mut ports);
         (reviewed.reply, reviewed.records.remove(0))

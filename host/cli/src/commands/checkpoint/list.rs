@@ -1,10 +1,11 @@
 //! `portcullis checkpoint list`: everything that is kept, with the action that it was kept for.
 
+use crate::checkpoints::reviews;
 use crate::commands::audit;
 use crate::paint;
 use anyhow::Result;
 use portcullis_checkpoint::{Cause, Listed};
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
 use portcullis_store::{Filter, StoreError};
 use serde_json::{Value, json};
@@ -57,17 +58,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 pub fn told(since: u64) -> Result<BTreeMap<String, Told>> {
     let store = audit::open()?;
     let mut told = BTreeMap::new();
-    let filter = Filter { kind: Some(RecordKind::Review.as_str().into()), since: Some(since), ..Filter::default() };
-    let read = |stored: portcullis_store::Stored| {
-        let document = &stored.record.document;
-        // Most records have none, and reading one costs more than looking for the word.
-        let record = document.contains("\"checkpoint\":").then(|| serde_json::from_str::<Record>(document).ok()).flatten();
-        if let Some((id, record)) = record.and_then(|record| Some((record.checkpoint.as_ref()?.id.clone()?, record))) {
-            told.insert(id, Told { session: record.session, review: record.id, action: record.summary });
-        }
+    let each = |id, record: Record| {
+        told.insert(id, Told { session: record.session, review: record.id, action: record.summary });
         ControlFlow::Continue(())
     };
-    store.query(&filter, read).map_err(|error: StoreError| anyhow::anyhow!("the journal cannot be read: {error}"))?;
+    let read = reviews(&store, Filter { since: Some(since), ..Filter::default() }, each);
+    read.map_err(|error: StoreError| anyhow::anyhow!("the journal cannot be read: {error}"))?;
     Ok(told)
 }
 

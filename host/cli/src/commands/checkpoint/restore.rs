@@ -1,11 +1,12 @@
 //! `portcullis checkpoint restore`: puts back what files held before an action.
 
 use super::{absolute, diff, find, path};
+use crate::checkpoints::undo_id;
 use crate::commands::{audit, hook};
 use crate::runtime::to_store;
 use crate::{human, paint};
 use anyhow::Result;
-use portcullis_checkpoint::{CheckpointError, Difference, Id, Listed, Restore, Restored, Standing, Vault};
+use portcullis_checkpoint::{CheckpointError, Difference, Listed, Restore, Restored, Standing, Vault};
 use portcullis_core::record::{Record, RecordKind};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -47,33 +48,31 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let (vault, listed) = find(&arguments.id)?;
     let at = hook::now();
-    let digest = blake3::hash(format!("undo\0{}\0{at}\0{}", listed.id, std::process::id()).as_bytes()).to_hex();
     let only = arguments.only.iter().map(|path| absolute(path)).collect::<Result<_>>()?;
-    let how = Restore {
-        undo: Id::new(format!("undo-{}", digest.chars().take(16).collect::<String>()))?,
-        at,
-        force: arguments.force,
-        only,
-        dry: true,
-    };
-    let planned = match vault.restore(&listed.id, &how) {
-        Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
-        planned => planned?,
-    };
-    if arguments.dry_run || planned.restored.is_empty() {
-        tell(arguments, &listed, &planned);
-        return Ok(0);
-    }
-    if !arguments.json {
-        plan(&vault, &listed, &planned)?;
-    }
-    if !arguments.yes {
+    let how = Restore { undo: undo_id(&listed.id, at)?, at, force: arguments.force, only, dry: true };
+    // Who is not asked needs no plan first, and each look at a large tree takes its time.
+    if !arguments.yes || arguments.dry_run {
+        let planned = match vault.restore(&listed.id, &how) {
+            Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
+            planned => planned?,
+        };
+        if arguments.dry_run || planned.restored.is_empty() {
+            tell(arguments, &listed, &planned);
+            return Ok(0);
+        }
+        if !arguments.json {
+            plan(&vault, &listed, &planned)?;
+        }
         human::confirm(&format!("{} paths will be as they were before the action.", planned.restored.len()))?;
     }
     let restored = match vault.restore(&listed.id, &Restore { dry: false, ..how }) {
         Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
         restored => restored?,
     };
+    if restored.undo.is_none() {
+        tell(arguments, &listed, &restored);
+        return Ok(0);
+    }
     let unrecorded = record(&listed, &restored, at).err();
     tell(arguments, &listed, &restored);
     if let Some(error) = unrecorded {

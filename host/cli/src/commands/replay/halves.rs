@@ -9,6 +9,7 @@ use crate::places::Places;
 use crate::recording::{self, EPOCH, Item, Recording};
 use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache, detail, to_store};
 use portcullis_core::session::State;
+use portcullis_core::undo::KeptThen;
 use portcullis_engine::ReviewClock;
 use portcullis_store::{Commit, Durability, Home, Store};
 use std::path::{Path, PathBuf};
@@ -88,9 +89,11 @@ fn stored(item: &Item, reviewer: &mut Reviewer, store: &mut Store) -> Vec<String
     let snapshot = store.snapshot(session, agent).unwrap();
     let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref()).unwrap();
     let seen = item.seen.as_ref();
+    let kept = KeptThen(seen.and_then(|seen| seen.kept.as_ref()));
     let around = Circumstances {
         seen: seen.map(|seen| &seen.observed),
         home: seen.and_then(|seen| seen.home.as_deref()),
+        undo: Some(&kept),
         ..Circumstances::default()
     };
     let details = |step: u64| {

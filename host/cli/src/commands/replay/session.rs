@@ -8,6 +8,7 @@ use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_core::throttle::is_tightened;
+use portcullis_core::undo::KeptThen;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
@@ -54,9 +55,11 @@ impl Session {
         let documents = &self.documents;
         let details = |step: u64| detail(documents.get(&(agent.clone(), step))?);
         let seen = item.seen.as_ref();
+        let kept = KeptThen(seen.and_then(|seen| seen.kept.as_ref()));
         let around = Circumstances {
             seen: seen.map(|seen| &seen.observed),
             home: seen.and_then(|seen| seen.home.as_deref()),
+            undo: Some(&kept),
             ..Circumstances::default()
         };
         let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);

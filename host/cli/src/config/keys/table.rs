@@ -329,6 +329,14 @@ pub static KEYS: &[Key] = &[
         doc: "how often an issue is answered by a new beginning (context, checkpoint) before the agent is held for you",
     },
     Key {
+        path: "interventions.auto_rollback",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(DEFAULT.interventions.auto_rollback)),
+        default_told: "",
+        project: Project::Trust,
+        doc: "files go back by themselves where an intervention goes back to a checkpoint after an action; else the agent is held and you get the command",
+    },
+    Key {
         path: "interventions.decider",
         kind: Kind::Text,
         default: || None,
@@ -463,6 +471,22 @@ pub static KEYS: &[Key] = &[
         default_told: "",
         project: Project::True,
         doc: "before an action that can change files, what they hold is kept, so that `portcullis checkpoint restore` can undo it",
+    },
+    Key {
+        path: "checkpoints.on_failure",
+        kind: Kind::Choice(&["ignore", "warn", "ask"]),
+        default: || text(DEFAULT.on_failure.as_str()),
+        default_told: "",
+        project: Project::Later,
+        doc: "what follows where an action deletes or overwrites what could not be kept: `\"warn\"` lets it run and says so, `\"ask\"` asks a person, `\"ignore\"` leaves it to the record",
+    },
+    Key {
+        path: "checkpoints.ignored",
+        kind: Kind::Choice(&["leave", "keep"]),
+        default: || text("leave"),
+        default_told: "",
+        project: Project::Never,
+        doc: "folders that git ignores and build output, where the whole project is kept: `\"leave\"` keeps them only before an action that deletes folders without naming them; what does not fit is named",
     },
     Key {
         path: "checkpoints.budget_ms",

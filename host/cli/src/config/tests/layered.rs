@@ -281,6 +281,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),
         ("breaker", with.breaker == without.breaker),
+        ("on_failure", a.on_failure >= b.on_failure),
         ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("incidents", (with.incidents, with.quarantine_days) == (without.incidents, without.quarantine_days)),

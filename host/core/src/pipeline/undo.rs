@@ -1,0 +1,89 @@
+//! Before an action runs: what it may change is kept, and what is lost for good counts against it. After it: files go
+//! back where an intervention has it so.
+
+use super::Run;
+use super::before::{sentence, summary};
+use super::judge::Judged;
+use crate::action::{Facts, Status};
+use crate::event::Call;
+use crate::finding::{Checkpoint, Response};
+use crate::record::{RecordedCheckpoint, RecordedRestore};
+use crate::recover::{Outcome, Recovery};
+use crate::score::{Score, Verdict};
+use crate::undo::{Coming, OnFailure};
+
+impl Run<'_, '_> {
+    /// Has kept what the call may change, and holds against it what would be lost. What a person allowed, what runs
+    /// already, and what was changed into a safer form (`runs_as`) stays as it was decided.
+    pub(super) fn keep(&self, call: &Call, judged: &mut Judged, runs_as: Option<&Facts>, excepted: bool) -> Option<RecordedCheckpoint> {
+        if judged.decision.verdict == Verdict::Block && !self.observing() {
+            return None;
+        }
+        let action = &judged.understood.action;
+        let mut kept = self.ports.undo.keep(&Coming {
+            facts: runs_as.filter(|_| !self.observing()).unwrap_or(&action.facts),
+            review: &action.id,
+            call: call.id.as_deref(),
+            summary: &summary(action),
+            masked: &judged.understood.mask.placeholders(),
+            roots: &self.state.session.roots,
+        })?;
+        kept.mask(&|text| self.settings.masker.mask(&[text]).apply(text));
+        let to = match self.settings.policy.on_failure {
+            OnFailure::Ignore => None,
+            OnFailure::Warn => Some(Verdict::Warn),
+            OnFailure::Ask => Some(Verdict::Ask),
+        };
+        let spared = excepted || judged.provisional || runs_as.is_some();
+        if let (Some(what), Some(to), false) = (&kept.irreversible, to, spared) {
+            if judged.decision.verdict >= to {
+                judged.note.push_str(&format!(" Also, {}", sentence(what)));
+            }
+            judged.decision.cannot_be_undone(what.clone(), to);
+        }
+        Some(kept)
+    }
+
+    /// What the session can go back to, with how the agent's steps before it ended.
+    pub(super) fn checkpoints(&self) -> Vec<Checkpoint> {
+        let kept = self.ports.undo.kept().into_iter().take(MOST_CHECKPOINTS);
+        kept.map(|kept| Checkpoint {
+            success_rate: self.success_before(kept.step),
+            id: kept.id,
+            step: kept.step,
+            at: kept.at,
+            unsafe_because: None,
+        })
+        .collect()
+    }
+
+    /// The share of the steps before it that ended well; all, where none ended.
+    fn success_before(&self, step: u64) -> Score {
+        let before = self.state.agent.steps.iter().rev().filter(|known| known.index < step);
+        let done: Vec<bool> = before.filter_map(|known| ended_well(known.status)).take(RECENT).collect();
+        let well = done.iter().filter(|well| **well).count();
+        Score::new(u16::try_from((well * 1000).checked_div(done.len()).unwrap_or(1000)).unwrap_or(1000))
+    }
+
+    /// Puts files back where the answer is to go back to a checkpoint, the action is over, and the operator has it so.
+    pub(super) fn go_back(&self, recovery: Recovery, response: &Response, over: bool) -> (Recovery, Option<RecordedRestore>) {
+        let wanted = self.settings.policy.interventions.auto_rollback && over && recovery.outcome == Outcome::Restore;
+        let (true, Response::Rollback { checkpoint, .. }) = (wanted, response) else { return (recovery, None) };
+        let mut restored = self.ports.undo.restore(checkpoint);
+        restored.mask(&|text| self.settings.masker.mask(&[text]).apply(text));
+        (recovery.restored(&restored), Some(restored))
+    }
+}
+
+/// Checkpoints that an intervention is told of.
+const MOST_CHECKPOINTS: usize = 32;
+/// Steps that tell how well it went.
+const RECENT: usize = 20;
+
+const fn ended_well(status: Status) -> Option<bool> {
+    match status {
+        Status::Ok => Some(true),
+        Status::Failed => Some(false),
+        Status::Pending | Status::Refused => None,
+    }
+}

@@ -1,0 +1,144 @@
+//! What the agent does to files through the real client comes back byte for byte: each command runs in the client,
+//! behind our hooks, and a person restores afterwards.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use libtest_mimic::{Failed, Trial};
+use portcullis_tests::{Tree, differing, tree};
+use serde_json::{Value, json};
+
+use crate::case::Block;
+use crate::evidence::tool_results;
+use crate::process;
+use crate::run::{self, Programs, Session};
+use crate::scratch::{Installed, Scratch};
+
+/// What an agent does, as a person sees it.
+struct Case {
+    name: &'static str,
+    /// The commands, in order.
+    commands: &'static [&'static str],
+    /// How many paths differ afterwards, at least.
+    changes: usize,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "undo: rm -r of a folder that git does not have", commands: &["rm -r src"], changes: 7 },
+    Case { name: "undo: sed in place", commands: &["sed -i 's/main/other/' src/main.rs"], changes: 1 },
+    Case { name: "undo: git clean with what git ignores", commands: &["git clean -fdx"], changes: 14 },
+    Case { name: "undo: a script that rewrites 300 files", commands: &["sh rewrite.sh"], changes: 300 },
+    Case {
+        name: "undo: all of it, one after the other",
+        commands: &["sed -i 's/main/other/' src/main.rs", "sh rewrite.sh", "rm -r src", "git clean -fdx"],
+        changes: 310,
+    },
+];
+
+/// Rules and thresholds that would rather not have it run are switched off: what is shown is what follows if it does.
+const CONFIGURATION: &str = "[checkpoints]\nenabled = true\n[rules]\nbuiltin = \"none\"\n[risk]\nmedium = 0.95\nhigh = 0.95\n";
+
+/// How long a restore may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// All of them.
+pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
+    let trial = |case: &'static Case| match programs {
+        Ok(programs) => {
+            let (programs, parent) = (programs.clone(), parent.to_owned());
+            Trial::test(case.name, move || play(case, &parent, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+        }
+        Err(why) => {
+            let why = format!("{why:#}");
+            Trial::test(case.name, || Err(Failed::from(why))).with_ignored_flag(true)
+        }
+    };
+    CASES.iter().map(trial).collect()
+}
+
+fn play(case: &Case, parent: &Path, programs: &Programs) -> Result<()> {
+    let scratch = Scratch::create(parent, &case.name.replace([' ', ':', ','], "-"))?;
+    shown(case, &scratch, programs).map_err(|error| anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display()))?;
+    scratch.remove()
+}
+
+fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
+    furnish(scratch)?;
+    scratch.install(&programs.portcullis, &programs.portcullis, Installed::User)?;
+    let before = files(scratch)?;
+    let evidence = run::run(&session(case), scratch, programs)?;
+    let told = tool_results(&evidence.conversation);
+    let refused: Vec<_> = told.iter().filter(|(_, told)| told.error).collect();
+    ensure!(told.len() == case.commands.len() && refused.is_empty(), "it did not run: {told:?}");
+    let after = files(scratch)?;
+    let changed = differing(&before, &after).len();
+    ensure!(changed >= case.changes, "{changed} paths changed, not {}", case.changes);
+    let records = evidence.journal?;
+    let kept = records.iter().filter(|record| record["kind"] == "review" && record["checkpoint"]["complete"] == true).count();
+    ensure!(kept == case.commands.len(), "{kept} of {} actions have a whole checkpoint", case.commands.len());
+    let restored = restore(scratch, &programs.portcullis, "toolu_0")?;
+    ensure!(restored["outcome"] == "restored" && restored["not_kept"] == json!([]), "{restored}");
+    let back = files(scratch)?;
+    ensure!(before == back, "not as it was: {:?}", differing(&before, &back));
+    Ok(())
+}
+
+/// The project without git's own folder, which no restore touches.
+fn files(scratch: &Scratch) -> Result<Tree> {
+    let mut files = tree(&scratch.project())?;
+    files.retain(|path, _| path != ".git" && !path.starts_with(".git/"));
+    Ok(files)
+}
+
+fn session(case: &Case) -> Session {
+    let call = |(at, command): (usize, &&str)| {
+        vec![Block::Tool { tool: "Bash".to_owned(), id: format!("toolu_{at}"), input: json!({ "command": command }) }]
+    };
+    let mut turns: Vec<_> = case.commands.iter().enumerate().map(call).collect();
+    turns.push(vec![Block::Text { text: "Done.".to_owned() }]);
+    Session { prompt: "Clean up.".to_owned(), turns, ..Session::default() }
+}
+
+/// A project with something of every kind: little of it is in git, some of it is ignored.
+fn furnish(scratch: &Scratch) -> Result<()> {
+    let project = scratch.project();
+    let committed = [
+        (project.join(".gitignore"), "cache/\n.env\nnode_modules/\n".to_owned()),
+        (project.join("rewrite.sh"), "for f in many/*.txt; do echo \"rewritten $f\" > \"$f\"; done\n".to_owned()),
+    ];
+    let many = (0..300).map(|number| (project.join(format!("many/{number}.txt")), format!("number {number}\n")));
+    scratch
+        .furnish(&committed.into_iter().chain(many).collect(), &[(scratch.state().join("config.toml"), CONFIGURATION.to_owned())].into())?;
+    for (path, bytes) in [
+        ("src/main.rs", b"fn main() {}\n".as_slice()),
+        ("src/deep/data.bin", &[0, 159, 146, 150, 10, 0]),
+        ("src/deep/run.sh", b"#!/bin/sh\necho run\n"),
+        ("notes.txt", b"untracked\n"),
+        (".env", b"NAME=value\n"),
+        ("cache/deep/entry", b"ignored\n"),
+        ("node_modules/left/index.js", b"module.exports = 1\n"),
+    ] {
+        let path = project.join(path);
+        fs::create_dir_all(path.parent().context("no folder")?)?;
+        fs::write(path, bytes)?;
+    }
+    fs::create_dir_all(project.join("src/empty"))?;
+    fs::set_permissions(project.join("src/deep/run.sh"), Permissions::from_mode(0o755))?;
+    symlink("../main.rs", project.join("src/deep/link"))?;
+    symlink("/nowhere/at/all", project.join("src/dangling"))?;
+    Ok(())
+}
+
+/// The command that a person has.
+fn restore(scratch: &Scratch, portcullis: &Path, id: &str) -> Result<Value> {
+    let mut command = Command::new(portcullis);
+    command.args(["checkpoint", "restore", id, "--yes", "--json"]);
+    command.current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
+    let ended = process::run(command, &scratch.root().join("restore"), LIMIT)?;
+    ensure!(ended.success, "the restore failed: {} {}", ended.stdout, ended.stderr);
+    Ok(serde_json::from_str(&ended.stdout)?)
+}
