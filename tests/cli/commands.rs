@@ -378,7 +378,7 @@ fn arguments() -> Result<()> {
     let site = Site::new("arguments")?;
     for shell in ["bash", "zsh", "fish"] {
         let script = site.output(&["completions", shell])?;
-        for command in ["hook", "review", "replay", "explain", "audit", "plugin", "demo", "checkpoint"] {
+        for command in ["hook", "review", "replay", "explain", "audit", "plugin", "demo", "checkpoint", "run"] {
             ensure!(script.contains(command), "{shell} completes no `{command}`");
         }
     }

@@ -27,6 +27,8 @@ mod past;
 mod people;
 mod replays;
 mod rules;
+#[cfg(target_os = "linux")]
+mod run;
 mod settings;
 mod timelines;
 mod upkeep;
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
         people::tests(),
         replays::tests(),
         rules::tests(),
+        #[cfg(target_os = "linux")]
+        run::tests(),
         settings::tests(),
         timelines::tests(),
         upkeep::tests(),

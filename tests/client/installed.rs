@@ -18,7 +18,7 @@ use crate::run::{self, Programs, Session};
 use crate::scratch::Scratch;
 
 /// A test, by its name.
-type Test = fn(&Scratch, &Programs) -> Result<()>;
+pub(crate) type Test = fn(&Scratch, &Programs) -> Result<()>;
 
 /// All of them.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
@@ -29,7 +29,12 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
         ("installed: the client drops what we call a mistake", judged),
         ("installed: as a plugin", plugin),
     ];
-    let trial = |(name, test): (&str, Test)| match programs {
+    named(&tests, parent, programs)
+}
+
+/// Each test in folders of its own, which stay where they are when it fails.
+pub(crate) fn named(tests: &[(&'static str, Test)], parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
+    let trial = |&(name, test): &(&'static str, Test)| match programs {
         Ok(programs) => {
             let (programs, parent, folder) = (programs.clone(), parent.to_owned(), name.replace([' ', ':', ','], "-"));
             let play = move || {
@@ -45,7 +50,7 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
             Trial::test(name, || Err(Failed::from(why))).with_ignored_flag(true)
         }
     };
-    tests.into_iter().map(trial).collect()
+    tests.iter().map(trial).collect()
 }
 
 /// From a person's own settings and back.

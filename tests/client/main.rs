@@ -20,6 +20,7 @@ mod offline;
 mod process;
 mod run;
 mod scratch;
+mod watched;
 
 use std::env;
 use std::fs;
@@ -44,7 +45,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let cases = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs));
-    let rest = [fail_open::trials(&parent()?, &programs)?, installed::trials(&parent()?, &programs)];
+    let rest =
+        [fail_open::trials(&parent()?, &programs)?, installed::trials(&parent()?, &programs), watched::trials(&parent()?, &programs)];
     let trials = cases.chain(rest.into_iter().flatten()).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list && arguments.filter.is_none() && programs.is_ok() {
