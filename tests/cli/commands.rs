@@ -378,7 +378,20 @@ fn arguments() -> Result<()> {
     let site = Site::new("arguments")?;
     for shell in ["bash", "zsh", "fish"] {
         let script = site.output(&["completions", shell])?;
-        for command in ["hook", "review", "replay", "explain", "audit", "plugin", "demo", "checkpoint", "incident", "quarantine"] {
+        for command in [
+            "hook",
+            "review",
+            "replay",
+            "explain",
+            "audit",
+            "plugin",
+            "demo",
+            "checkpoint",
+            "incident",
+            "quarantine",
+            "notifications",
+            "run",
+        ] {
             ensure!(script.contains(command), "{shell} completes no `{command}`");
         }
     }

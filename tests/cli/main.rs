@@ -30,6 +30,8 @@ mod people;
 mod quarantine;
 mod replays;
 mod rules;
+#[cfg(target_os = "linux")]
+mod run;
 mod settings;
 mod timelines;
 mod upkeep;
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         quarantine::tests(),
         replays::tests(),
         rules::tests(),
+        #[cfg(target_os = "linux")]
+        run::tests(),
         settings::tests(),
         timelines::tests(),
         upkeep::tests(),

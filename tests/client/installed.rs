@@ -19,7 +19,7 @@ use crate::scratch::Scratch;
 use crate::stopped;
 
 /// A test, by its name.
-type Test = fn(&Scratch, &Programs) -> Result<()>;
+pub(crate) type Test = fn(&Scratch, &Programs) -> Result<()>;
 
 /// All of them.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
@@ -32,7 +32,12 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
         ("stopped: an incident, and the resumed session on a person's terms", stopped::resumed),
         ("stopped: the files as they were, and the resumed session goes on", stopped::rolled_back),
     ];
-    let trial = |(name, test): (&str, Test)| match programs {
+    named(&tests, parent, programs)
+}
+
+/// Each test in folders of its own, which stay where they are when it fails.
+pub(crate) fn named(tests: &[(&'static str, Test)], parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
+    let trial = |&(name, test): &(&'static str, Test)| match programs {
         Ok(programs) => {
             let (programs, parent, folder) = (programs.clone(), parent.to_owned(), name.replace([' ', ':', ','], "-"));
             let play = move || {
@@ -48,7 +53,7 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
             Trial::test(name, || Err(Failed::from(why))).with_ignored_flag(true)
         }
     };
-    tests.into_iter().map(trial).collect()
+    tests.iter().map(trial).collect()
 }
 
 /// From a person's own settings and back.

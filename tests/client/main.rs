@@ -22,6 +22,7 @@ mod run;
 mod scratch;
 mod stopped;
 mod undo;
+mod watched;
 
 use std::env;
 use std::fs;
@@ -46,7 +47,13 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let cases = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs));
-    let rest = [fail_open::trials(&parent()?, &programs)?, installed::trials(&parent()?, &programs), undo::trials(&parent()?, &programs)];
+    let parent = parent()?;
+    let rest = [
+        fail_open::trials(&parent, &programs)?,
+        installed::trials(&parent, &programs),
+        undo::trials(&parent, &programs),
+        watched::trials(&parent, &programs),
+    ];
     let trials = cases.chain(rest.into_iter().flatten()).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list && arguments.filter.is_none() && programs.is_ok() {

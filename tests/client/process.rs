@@ -15,6 +15,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 pub(crate) struct Ended {
     /// It ended by itself with code 0.
     pub(crate) success: bool,
+    /// Its exit code; none when a signal ended it.
+    pub(crate) code: Option<i32>,
     /// Its standard output.
     pub(crate) stdout: String,
     /// Its standard error.
@@ -32,23 +34,27 @@ pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<E
         end(&mut child)?;
         bail!("`{name}` did not end within {} s; see `{}`", limit.as_secs(), out.display());
     };
-    Ok(Ended { success: status.success(), stdout: fs::read_to_string(out)?, stderr: fs::read_to_string(err)? })
+    Ok(Ended { success: status.success(), code: status.code(), stdout: fs::read_to_string(out)?, stderr: fs::read_to_string(err)? })
 }
 
 /// Ends every process whose environment holds `mark`, an assignment that only one run has: a client
 /// puts what it starts into sessions of their own, where no group reaches it. Looks at `/proc`, so it
 /// finds none on a system that has no such folder.
 pub(crate) fn end_marked(mark: &str) {
+    for id in marked(mark) {
+        // An error says that it has ended since, which is what was wanted.
+        let _ = kill_process(id, Signal::KILL);
+    }
+}
+
+/// The processes whose environment holds `mark`.
+pub(crate) fn marked(mark: &str) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let marked = processes.filter(|process| {
         let environment = fs::read(process.path().join("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|assignment| assignment == mark.as_bytes())
     });
-    let ids = marked.filter_map(|process| process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw));
-    for id in ids {
-        // An error says that it has ended since, which is what was wanted.
-        let _ = kill_process(id, Signal::KILL);
-    }
+    marked.filter_map(|process| process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)).collect()
 }
 
 fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {

@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 use crate::{machine, process};
 
 /// Where our hooks keep what they keep; no two runs have the same place.
-const STATE: &str = "PORTCULLIS_HOME";
+pub(crate) const STATE: &str = "PORTCULLIS_HOME";
 
 /// How long one run may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -84,15 +84,22 @@ fn client(session: &Session, scratch: &Scratch, client: &Path, url: &str) -> Com
     command
         .args(["-p", &session.prompt, "--output-format", "stream-json", "--verbose"])
         .args(["--permission-mode", "bypassPermissions", "--include-hook-events"])
-        .args(&session.arguments)
+        .args(&session.arguments);
+    surround(&mut command, scratch, url);
+    command.envs(&session.environment);
+    command
+}
+
+/// Where a client is started and what it sees, with the scripted model behind it.
+pub(crate) fn surround(command: &mut Command, scratch: &Scratch, url: &str) {
+    command
         .current_dir(scratch.project())
         .env_clear()
         .envs(environment(scratch))
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "none")
         // Lets the superuser, whom tests in a container run as, use bypassPermissions.
-        .env("IS_SANDBOX", "1")
-        .envs(&session.environment);
+        .env("IS_SANDBOX", "1");
     for off in [
         "DISABLE_TELEMETRY",
         "DISABLE_ERROR_REPORTING",
@@ -102,7 +109,6 @@ fn client(session: &Session, scratch: &Scratch, client: &Path, url: &str) -> Com
     ] {
         command.env(off, "1");
     }
-    command
 }
 
 /// What the client, its tools and our hooks see. The proxy is a closed port of this machine: where no
@@ -130,7 +136,8 @@ fn keep(scratch: &Scratch, conversation: &Conversation) -> Result<()> {
     fs::write(scratch.root().join("requests.jsonl"), text).context("cannot write the requests")
 }
 
-fn journal(scratch: &Scratch, portcullis: &Path) -> Result<Vec<Value>> {
+/// The journal's records, whose chain must hold.
+pub(crate) fn journal(scratch: &Scratch, portcullis: &Path) -> Result<Vec<Value>> {
     let own = |arguments: &[&str]| {
         let mut command = Command::new(portcullis);
         command.args(arguments).current_dir(scratch.project()).env_clear().envs(environment(scratch));

@@ -28,6 +28,8 @@ mod restorable;
 mod rules;
 mod runtime;
 mod show;
+#[cfg(target_os = "linux")]
+mod sizes;
 mod timeline;
 mod workshop;
 mod workspace;
@@ -51,7 +53,8 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 it could not be done; 2 wrong arguments, and for `hook` the action is refused; \
-3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block; 5 `doctor` found a problem.";
+3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block; 5 `doctor` found a problem. `run`: 10 the agent failed, \
+11 it used up a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -101,6 +104,9 @@ enum Command {
     /// Look at rules: all of them, what is wrong with those in files, what their conditions can see
     #[command(subcommand)]
     Rules(commands::rules::Command),
+    /// Start an agent with the hooks for this run alone, follow it, and stop it with all that it started where it must be
+    #[cfg(target_os = "linux")]
+    Run(commands::run::Arguments),
     /// Look at the configuration: what holds and why, what is wrong, the schema for editors
     #[command(subcommand)]
     Config(commands::config::Command),
@@ -148,6 +154,10 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == workshop::COMMAND) {
         return ExitCode::from(commands::compile::run(arguments));
     }
+    #[cfg(target_os = "linux")]
+    if let Some(code) = commands::run::reentered(&mut std::env::args_os().skip(1)) {
+        return code;
+    }
     let arguments = Arguments::parse();
     let pins = places::Pins { config: arguments.pins.config.filter(|_| !arguments.command.tries_configurations()), ..arguments.pins };
     pins.hold();
@@ -181,6 +191,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Quarantine(command) => commands::quarantine::run(&command),
         Command::Rules(command) => commands::rules::run(&command),
         Command::Notifications(command) => commands::notifications::run(&command),
+        #[cfg(target_os = "linux")]
+        Command::Run(arguments) => commands::run::run(&arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),
         Command::Allow(arguments) => commands::allow::run(&arguments),

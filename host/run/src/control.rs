@@ -52,11 +52,30 @@ impl Question {
 }
 
 /// The lines that begin a session: the protocol's own, and the prompt.
-pub fn begin(prompt: &str) -> String {
-    let initialize = json!({"type": "control_request", "request_id": "begin", "request": {"subtype": "initialize"}});
-    let content = json!([{"type": "text", "text": prompt}]);
+pub fn begin(text: &str) -> String {
+    format!("{}{}", request("begin", "initialize"), prompt(text))
+}
+
+/// The line that asks the client for something that needs no more words, such as `initialize` or
+/// `get_hooks_listing`. [`response`] finds the answer by the same id.
+pub fn request(id: &str, subtype: &str) -> String {
+    format!("{}\n", json!({"type": "control_request", "request_id": id, "request": {"subtype": subtype}}))
+}
+
+/// The line that is the person's prompt.
+pub fn prompt(text: &str) -> String {
+    let content = json!([{"type": "text", "text": text}]);
     let user = json!({"type": "user", "session_id": "", "parent_tool_use_id": null, "message": {"role": "user", "content": content}});
-    format!("{initialize}\n{user}\n")
+    format!("{user}\n")
+}
+
+/// What a line answers to the request of that id: its content, or the client's error; `None` when it is no answer to it.
+pub fn response(line: &Value, id: &str) -> Option<Result<Value, String>> {
+    let response = line.get("response").filter(|_| text(line, "type") == Some("control_response"))?;
+    (text(response, "request_id")? == id).then(|| match text(response, "subtype") {
+        Some("success") => Ok(response.get("response").cloned().unwrap_or_default()),
+        _ => Err(text(response, "error").unwrap_or("it gave no reason").to_owned()),
+    })
 }
 
 /// The line that refuses any other request of the client, which would wait for an answer otherwise; `None` when the
@@ -80,7 +99,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Question, refuse};
+    use super::{Question, begin, refuse, response};
     use serde_json::{Value, json};
 
     fn asked() -> Value {
@@ -120,5 +139,22 @@ mod tests {
             assert_eq!(said.as_ref().and_then(|said| said["response"]["request_id"].as_str()), refused, "{line}");
             assert!(said.is_none_or(|said| said["response"]["subtype"] == "error"), "{line}");
         }
+    }
+
+    #[test]
+    fn an_answer_is_found_by_the_id_of_its_request() {
+        let said = |body: Value| json!({"type": "control_response", "response": body});
+        let rows = [
+            (said(json!({"subtype": "success", "request_id": "h", "response": {"hooks": []}})), Some(Ok(json!({"hooks": []})))),
+            (said(json!({"subtype": "success", "request_id": "h"})), Some(Ok(Value::Null))),
+            (said(json!({"subtype": "error", "request_id": "h", "error": "no such thing"})), Some(Err("no such thing".to_owned()))),
+            (said(json!({"request_id": "h"})), Some(Err("it gave no reason".to_owned()))),
+            (said(json!({"subtype": "success", "request_id": "other"})), None),
+            (asked(), None),
+        ];
+        for (line, expected) in rows {
+            assert_eq!(response(&line, "h"), expected, "{line}");
+        }
+        assert_eq!(begin("a\nb").lines().count(), 2, "a prompt of two lines is one line");
     }
 }

@@ -4,7 +4,8 @@ use crate::limits::Warning;
 use serde_json::Value;
 use std::ops::AddAssign;
 
-/// Something that happened while the agent ran. Texts are cut at 8 KiB; what the agent wrote is passed on whole.
+/// Something that happened while the agent ran. Texts are cut at 8 KiB, but for the last words
+/// of a turn; what the agent wrote is passed on whole.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -64,7 +65,7 @@ pub enum Line {
         failed: bool,
         /// Why it ended: `completed`, `hook_stopped`, ...
         reason: String,
-        /// The last words.
+        /// The last words, whole.
         text: String,
         /// The calls that were refused.
         denials: Vec<Denial>,

@@ -60,7 +60,7 @@ mod wire;
 
 pub use agent::{Agent, Input, Reentry};
 pub use confinement::{Confinement, Enforced, Kernel, Report};
-pub use control::{CONTROL_ARGUMENTS, Question, begin, refuse};
+pub use control::{CONTROL_ARGUMENTS, Question, begin, prompt, refuse, request, response};
 pub use error::RunError;
 pub use event::{Denial, Event, Line, Tokens};
 pub use launcher::launcher_main;

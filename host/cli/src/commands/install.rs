@@ -4,7 +4,7 @@
 //! Nothing is written before everything that can be known has been checked, and what the client does not
 //! load is taken back.
 
-mod prepare;
+pub mod prepare;
 pub mod report;
 mod surroundings;
 

@@ -23,6 +23,8 @@ pub mod recover;
 pub mod replay;
 pub mod review;
 pub mod rules;
+#[cfg(target_os = "linux")]
+pub mod run;
 pub mod status;
 pub mod trust;
 pub mod uninstall;

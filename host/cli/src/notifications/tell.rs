@@ -51,6 +51,8 @@ fn message(record: &Record, project: &str) -> Option<Message> {
         why,
         commands: vec![match topic {
             Topic::Quarantine => "portcullis doctor".to_owned(),
+            // The record that tells of a stop gives the incident its id.
+            Topic::EmergencyStop => format!("portcullis incident show {}", record.id),
             _ => format!("portcullis explain {}", record.id),
         }],
     })

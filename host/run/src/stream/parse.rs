@@ -67,7 +67,8 @@ fn result(value: &Value) -> Line {
     Line::Result {
         failed: flag(value, "is_error"),
         reason: text(value, "terminal_reason"),
-        text: text(value, "result"),
+        // What the agent was asked for: whoever prints it needs all of it.
+        text: value.get("result").and_then(Value::as_str).unwrap_or_default().to_owned(),
         denials: denials
             .into_iter()
             .flatten()
@@ -156,6 +157,8 @@ mod tests {
     fn a_text_is_cut_between_characters() {
         let long = "\u{e4}".repeat(SHOWN);
         assert_eq!(cut(&format!("x{long}")).len(), SHOWN - 1);
+        let last = serde_json::json!({"type": "result", "result": long}).to_string();
+        assert!(matches!(&read(&last)[..], [Line::Result { text, .. }] if *text == long), "the last words are whole");
         assert_eq!(cut("short"), "short");
     }
 }

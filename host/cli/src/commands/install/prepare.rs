@@ -6,6 +6,7 @@ use super::report::Report;
 use crate::client::claude::settings::Scope;
 use crate::commands::hook::now;
 use crate::config::{self, Config};
+use crate::places::Places;
 use crate::runtime::Reviewer;
 use anyhow::{Context, Result, bail};
 use portcullis_core::policy::Mode;
@@ -31,7 +32,7 @@ pub(super) fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result
     }
     report.mode(mode);
     drop(Store::open(&home, durability).context("cannot make the journal")?);
-    compile(site, &home, config)?;
+    compile(&site.places, &home, config)?;
     Ok(home)
 }
 
@@ -61,8 +62,12 @@ fn write_observe(path: &Path, scope: Scope, report: &mut Report) -> Result<()> {
     }
 }
 
-fn compile(site: &Site, home: &Home, config: Config) -> Result<()> {
-    let mut reviewer = Reviewer::installed(&site.places, home, config, &[], now())?;
+/// Compiles every plugin that is not compiled yet.
+///
+/// # Errors
+/// One cannot be used, and with it every action would be refused.
+pub fn compile(places: &Places, home: &Home, config: Config) -> Result<()> {
+    let mut reviewer = Reviewer::installed(places, home, config, &[], now())?;
     let shown = std::io::stderr().is_terminal();
     let mut faults = Vec::new();
     reviewer.plugins.warm(|progress| {

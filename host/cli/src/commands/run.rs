@@ -1,0 +1,261 @@
+//! `portcullis run -- claude -p ...`: starts an agent with our hooks for this run alone, follows it, and ends it with
+//! all that it started where it uses up a limit or its review stops it.
+//!
+//! What holds the processes is `portcullis-run`; what an action is worth is decided by the hooks, in processes of their
+//! own. Here both come together: the command line of the client, the person, the journal.
+//!
+//! An agent may call it too: what it starts is reviewed like any command of its, and the agent below it by its own
+//! hooks. Nobody is asked then.
+
+mod claude;
+mod confine;
+mod follow;
+mod guard;
+mod person;
+mod summary;
+mod view;
+mod watch;
+
+use crate::client::claude::{find, version};
+use crate::commands::hook::now;
+use crate::commands::install::prepare;
+use crate::config::Config;
+use crate::places::Places;
+use crate::{duration, paint, pause, sizes};
+use anyhow::{Context, Result, anyhow, bail};
+use claude::Asked;
+use follow::{Followed, Talk};
+use person::Person;
+use portcullis_core::policy::Mode;
+use portcullis_run::{Agent, CONTROL_ARGUMENTS, Confinement, Ended, Input, Limits, Reentry, Run, Sinks};
+use portcullis_store::{Durability, Home, Store};
+use std::ffi::OsString;
+use std::io::{ErrorKind, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use summary::Summary;
+use view::{View, tell};
+use watch::{Shared, Watch};
+
+/// The word by which this program is started again as the agent's watcher.
+const WATCHER: &str = "run-watcher";
+/// The word by which it is started again to become the agent.
+const LAUNCHER: &str = "run-launcher";
+
+/// The most bytes of a prompt on standard input.
+const MOST_PROMPT: u64 = 8 << 20;
+/// How long standard input may be silent where the prompt is an argument too. The client waits as long.
+const SILENCE: Duration = Duration::from_secs(3);
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Stop it after this time, for example 30m
+    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, help_heading = "Limits")]
+    time: Option<u64>,
+    /// Stop it when its processes have more memory than this, for example 2GiB; looked at twice a second
+    #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
+    memory: Option<u64>,
+    /// Stop it when it has spent more tokens than this, by its own account; those read from the cache do not count
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    tokens: Option<u64>,
+    /// Stop it when more of its processes live at once
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    processes: Option<u64>,
+    /// Stop it when it has written more than this to its own output, for example 100MB
+    #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
+    output_bytes: Option<u64>,
+    /// How long its processes may take to end by themselves when it is stopped
+    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, default_value = "300ms")]
+    grace: u64,
+    /// Let it write nowhere but in the project, the folder for temporary files, the client's own folders and our state,
+    /// as far as the kernel can (Landlock)
+    #[arg(long)]
+    confine: bool,
+    /// A further folder or file to write to; can be repeated
+    #[arg(long, value_name = "PATH", requires = "confine")]
+    writable: Vec<PathBuf>,
+    /// Print one JSON document on how it went in place of the agent's last words
+    #[arg(long)]
+    json: bool,
+    /// Show neither what the agent does nor a summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// The agent: `claude -p`, its options, the prompt. The prompt can come on standard input
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What this program is, where it was started again by itself; none where a person or a script started it.
+pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode> {
+    let word = arguments.next()?;
+    if word == WATCHER {
+        Some(portcullis_run::watcher_main(arguments))
+    } else if word == LAUNCHER {
+        Some(portcullis_run::launcher_main(arguments))
+    } else {
+        None
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let asked = Asked::read(&arguments.command)?;
+    let places = Places::from_environment()?;
+    let wanted = guard::invocation(&places)?;
+    let settings = guard::with_hooks(asked.own_settings()?, &wanted)?;
+    let confinement = if arguments.confine { confine::confinement(&places, &asked, &arguments.writable)? } else { Confinement::default() };
+    let program = program(&asked.program, &places)?;
+    let prompt = prompt(asked.prompt.as_deref())?;
+    let (home, durability) = ready(&places)?;
+    let view = View::new(Store::open(&home, durability)?, now(), !arguments.quiet);
+    for line in arguments.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
+        view.say(&paint::dim(line));
+    }
+    let shared = Shared::new(view);
+    let command = std::iter::once(program.into_os_string())
+        .chain(asked.options.iter().map(OsString::from))
+        .chain(["--settings".into(), settings.into()])
+        .chain(CONTROL_ARGUMENTS.map(OsString::from));
+    let grace = Duration::from_millis(arguments.grace);
+    let agent = Agent { confinement: confinement.clone(), input: Input::Written, grace, ..Agent::new(command) };
+    let talk = Talk { prompt: &prompt, wanted: &wanted, person: Person::here(), shared: shared.clone(), errors: !arguments.quiet };
+    let (ended, followed) = watched(&agent, &limits(arguments), &talk, home)?;
+    if let Some(why) = followed.unguarded {
+        bail!("the agent would run unreviewed: {why}");
+    }
+    if !shared.is_guarded() && shared.reason().is_some() {
+        bail!("the agent would run unreviewed: {}", shared.reason().unwrap_or_default());
+    }
+    let view = shared.view();
+    let summary = Summary {
+        ended: &ended,
+        reason: shared.reason(),
+        text: followed.text.as_deref(),
+        reviews: view.reviews().unwrap_or_else(|error| {
+            tell(&format!("{}: the journal cannot be read: {error}", paint::warn("warning")));
+            Vec::new()
+        }),
+        view: &view,
+        confined: arguments.confine.then(|| confine::document(&confinement)),
+    };
+    if !arguments.quiet {
+        summary.show();
+    }
+    if arguments.json {
+        paint::print(&summary.document()?);
+    } else if let Some(text) = &followed.text {
+        paint::print(&format!("{text}\n"));
+    }
+    if view.work_waits(now()) {
+        super::maintain::start_detached();
+    }
+    Ok(ended.outcome.exit_code())
+}
+
+/// Starts the agent and follows it to its end.
+fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>, home: Home) -> Result<(Ended, Followed)> {
+    let reentry = Reentry { program: talk.wanted.program.clone(), watcher: WATCHER.to_owned(), launcher: LAUNCHER.to_owned() };
+    let mut run = Run::start(agent, limits, &reentry, Sinks::default())?;
+    // A stop that was made before a person paused the guard does not hold while the pause does.
+    let watch = Watch::begin(&talk.shared, run.stopper(), move || !matches!(pause::current(&home, now()), Ok(Some(_))));
+    let followed = follow::follow(&mut run, talk);
+    let ended = run.wait()?;
+    drop(watch);
+    Ok((ended, followed))
+}
+
+fn limits(arguments: &Arguments) -> Limits {
+    Limits {
+        time: arguments.time.map(Duration::from_millis),
+        memory: arguments.memory,
+        processes: arguments.processes,
+        tokens: arguments.tokens,
+        output: arguments.output_bytes,
+    }
+}
+
+/// The client's program, of a version that refuses an action whose hook dies.
+fn program(named: &str, places: &Places) -> Result<PathBuf> {
+    let program = if named.contains('/') {
+        PathBuf::from(named)
+    } else {
+        find::client(Path::new(&places.person)).context("`claude` is not found: install Claude Code, or name it by its path")?
+    };
+    let found = version::ask(&program)?;
+    if found < version::LEAST {
+        bail!(
+            "`{}` is Claude Code {found}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
+            program.display(),
+            version::LEAST
+        );
+    }
+    Ok(program)
+}
+
+/// What the hooks need, made before the agent starts, so that none pays for it.
+fn ready(places: &Places) -> Result<(Home, Durability)> {
+    let home = Home::open(&places.state)?;
+    let config = Config::load(places, Some(&home))?;
+    let (mode, durability) = (config.policy.mode, config.durability);
+    let paused = pause::current(&home, now()).ok().flatten();
+    match (mode, paused) {
+        (Mode::Off, _) => bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true"),
+        (_, Some(pause)) => tell(&format!("{}: {}", paint::warn("warning"), pause.notice())),
+        (Mode::Observe, None) => {
+            tell(&format!("{}: the mode is `observe`: nothing is refused or stopped by a review", paint::warn("warning")))
+        }
+        _ => {}
+    }
+    drop(Store::open(&home, durability).context("cannot make the journal")?);
+    prepare::compile(places, &home, config)?;
+    Ok((home, durability))
+}
+
+/// The prompt: the argument, then what comes on standard input, as the client itself puts them together.
+fn prompt(argument: Option<&str>) -> Result<String> {
+    let said = if std::io::stdin().is_terminal() { Vec::new() } else { piped(argument.is_some())? };
+    let said = String::from_utf8(said).context("the prompt on standard input is no UTF-8")?;
+    let parts: Vec<&str> = argument.into_iter().chain(Some(said.as_str())).filter(|part| !part.trim().is_empty()).collect();
+    if parts.is_empty() {
+        bail!("there is no prompt: write it in quotes after `claude -p`, or pass it on standard input");
+    }
+    Ok(parts.join("\n"))
+}
+
+/// All of standard input. Where the prompt is an argument too, an input that stays silent holds nothing up.
+fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
+    let (sender, chunks) = channel();
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        let mut chunk = vec![0; 1 << 16];
+        loop {
+            let read = input.read(&mut chunk);
+            if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
+                continue;
+            }
+            let part = read.map(|count| chunk.get(..count).unwrap_or_default().to_vec());
+            let last = part.as_ref().map_or(true, Vec::is_empty);
+            // Nobody waits for it any more after the silence.
+            if sender.send(part).is_err() || last {
+                return;
+            }
+        }
+    });
+    let mut all = Vec::new();
+    loop {
+        let part = if may_be_silent && all.is_empty() {
+            let Ok(part) = chunks.recv_timeout(SILENCE) else { return Ok(all) };
+            part
+        } else {
+            chunks.recv().map_err(|_| anyhow!("the prompt on standard input ended early"))?
+        };
+        match part.context("cannot read the prompt from standard input")? {
+            part if part.is_empty() => return Ok(all),
+            part => all.extend(part),
+        }
+        if all.len() as u64 > MOST_PROMPT {
+            bail!("the prompt on standard input is longer than {MOST_PROMPT} bytes: write it to a file and name that in the prompt");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The command line of Claude Code, as far as `run` must understand it: where the prompt stands, which arguments
+//! would lead the agent out of its review, and what it is started with instead.
+//!
+//! An option that is not known here is passed on. Whether the hooks really run is not judged by arguments: the client
+//! is asked before it gets the prompt (`guard`).
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// The client's name.
+pub const PROGRAM: &str = "claude";
+
+/// Options that take the next argument, whatever it is.
+const ONE: &[&str] = &[
+    "--agent",
+    "--agents",
+    "--append-system-prompt",
+    "--append-system-prompt-file",
+    "--autocompact",
+    "--debug-file",
+    "--effort",
+    "--fallback-model",
+    "--json-schema",
+    "--max-budget-usd",
+    "--max-turns",
+    "--model",
+    "-n",
+    "--name",
+    "--permission-mode",
+    "--permission-prompts",
+    "--plugin-dir",
+    "--plugin-url",
+    "--session-id",
+    "--setting-sources",
+    "--settings",
+    "--system-prompt",
+    "--system-prompt-file",
+    "--system-prompt-snapshot",
+];
+
+/// Options that take all arguments up to the next option.
+const SEVERAL: &[&str] = &[
+    "--add-dir",
+    "--allowedTools",
+    "--allowed-tools",
+    "--betas",
+    "--disallowedTools",
+    "--disallowed-tools",
+    "--file",
+    "--mcp-config",
+    "--tools",
+];
+
+/// Options that take the next argument unless that is an option.
+const PERHAPS: &[&str] = &["-d", "--debug", "--from-pr", "--prompt-suggestions", "-r", "--resume", "-w", "--worktree"];
+
+/// Options that take nothing.
+const NONE: &[&str] = &[
+    "--allow-dangerously-skip-permissions",
+    "--ax-screen-reader",
+    "--brief",
+    "--chrome",
+    "-c",
+    "--continue",
+    "--dangerously-skip-permissions",
+    "--disable-slash-commands",
+    "--exclude-dynamic-system-prompt-sections",
+    "--fork-session",
+    "--forward-subagent-text",
+    "--ide",
+    "--include-hook-events",
+    "--include-partial-messages",
+    "--no-chrome",
+    "--no-session-persistence",
+    "-p",
+    "--print",
+    "--replay-user-messages",
+    "--strict-mcp-config",
+    "--verbose",
+];
+
+/// Options that `run` does not pass on, and what to do instead.
+const REFUSED: &[(&[&str], &str)] = &[
+    (&["--bare", "--safe-mode", "--restricted"], "starts the agent without the hooks that review it: leave it out"),
+    (&["--output-format"], "is `run`'s own matter: leave it out, and write `--json` before the `--` for one JSON document at the end"),
+    (
+        &["--input-format", "--permission-prompt-tool"],
+        "is `run`'s own matter: leave it out, and give the prompt as an argument or on standard input",
+    ),
+    (
+        &["--bg", "--background", "--cloud", "--desktop", "--environment", "--remote-control", "--teleport", "--tmux"],
+        "has the agent work where `run` can neither follow nor stop it: leave it out",
+    ),
+    (&["-h", "--help", "-v", "--version"], "runs no agent: call `claude` itself"),
+];
+
+/// What a person asks of the agent.
+#[derive(Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The program as it was written.
+    pub program: String,
+    /// The arguments that are passed on: without the prompt and `--settings`.
+    pub options: Vec<String>,
+    /// The prompt, where it is an argument.
+    pub prompt: Option<String>,
+    /// The settings that were given, a file or JSON.
+    pub settings: Option<String>,
+    /// Further folders that the agent works in.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Asked {
+    /// Reads the words after `--`.
+    ///
+    /// # Errors
+    /// It is no command that can be followed and reviewed; the message names the argument and the mend.
+    pub fn read(words: &[String]) -> Result<Self> {
+        let Some((program, words)) = words.split_first() else {
+            bail!("there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`");
+        };
+        if Path::new(program).file_name().is_none_or(|name| name != PROGRAM) {
+            bail!(
+                "`{program}` is no agent that can be reviewed: `run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
+            );
+        }
+        let mut asked = Self { program: program.clone(), ..Self::default() };
+        let mut places = Vec::new();
+        let mut words = words.iter().peekable();
+        let mut doubt = None;
+        while let Some(word) = words.next() {
+            if word == "--" {
+                places.extend(words.by_ref());
+                doubt = None;
+                break;
+            }
+            if !word.starts_with('-') || word == "-" {
+                places.push(word);
+                continue;
+            }
+            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
+            refuse(name)?;
+            let mut values: Vec<String> = value.into_iter().collect();
+            if values.is_empty() {
+                let next = |word: &&String| !word.starts_with('-');
+                if ONE.contains(&name) {
+                    values.extend(words.next().cloned());
+                } else if SEVERAL.contains(&name) {
+                    values.extend(std::iter::from_fn(|| words.next_if(|word| next(&word))).cloned());
+                } else if PERHAPS.contains(&name) {
+                    values.extend(words.next_if(|word| next(&word)).cloned());
+                } else if !NONE.contains(&name) && words.peek().is_some_and(next) {
+                    doubt = Some(name.to_owned());
+                }
+            }
+            asked.keep(name, word, values)?;
+        }
+        if let Some(name) = doubt {
+            bail!(
+                "`{name}` is not known here, so what follows it may be its value or the prompt: write `{name}=VALUE`, or the prompt last, after another `--`"
+            );
+        }
+        if !asked.options.iter().any(|option| option == "-p" || option == "--print") {
+            bail!("`{PROGRAM}` would wait for a person at its screen, which `run` does not show: add `-p`");
+        }
+        match places[..] {
+            [] => {}
+            [prompt] => asked.prompt = Some(prompt.clone()),
+            [first, second, ..] => bail!("there are two prompts, `{}` and `{}`: put one in quotes", short(first), short(second)),
+        }
+        Ok(asked)
+    }
+
+    fn keep(&mut self, name: &str, word: &str, values: Vec<String>) -> Result<()> {
+        match name {
+            "--settings" => {
+                if self.settings.is_some() {
+                    bail!("`--settings` is given twice, of which the client reads one: put them together");
+                }
+                self.settings = Some(values.into_iter().next().context("`--settings` has no value: name a file, or write JSON")?);
+                return Ok(());
+            }
+            "--add-dir" => self.folders.extend(values.iter().map(PathBuf::from)),
+            _ => {}
+        }
+        self.options.push(word.to_owned());
+        if !word.contains('=') {
+            self.options.extend(values);
+        }
+        Ok(())
+    }
+
+    /// The settings that were given, as a value to add the hooks to.
+    ///
+    /// # Errors
+    /// They cannot be read, or switch hooks off.
+    pub fn own_settings(&self) -> Result<Map<String, Value>> {
+        let Some(given) = &self.settings else { return Ok(Map::new()) };
+        let text = if given.trim_start().starts_with('{') {
+            given.clone()
+        } else {
+            std::fs::read_to_string(given).with_context(|| format!("cannot read `{}`, which `--settings` names", short(given)))?
+        };
+        let value: Value = serde_json::from_str(&text).context("what `--settings` gives is no JSON")?;
+        let Value::Object(settings) = value else { bail!("what `--settings` gives is no JSON object: write `{{...}}`") };
+        if settings.get("disableAllHooks").is_some_and(|value| value != &Value::Bool(false)) {
+            bail!("`disableAllHooks` in `--settings` starts the agent without the hooks that review it: take it out");
+        }
+        Ok(settings)
+    }
+}
+
+fn refuse(name: &str) -> Result<()> {
+    match REFUSED.iter().find(|(names, _)| names.contains(&name)) {
+        Some((_, why)) => bail!("`{name}` {why}"),
+        None => Ok(()),
+    }
+}
+
+fn short(text: &str) -> String {
+    portcullis_core::text::one_line(text, 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Asked> {
+        // `+` stands for a blank within a word.
+        Asked::read(&line.split(' ').map(|word| word.replace('+', " ")).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_prompt_is_told_from_the_values_of_options() {
+        for (line, prompt, options) in [
+            ("claude -p hello+there", Some("hello there"), "-p"),
+            ("claude hello -p", Some("hello"), "-p"),
+            ("/opt/claude --print", None, "--print"),
+            ("claude -p --model opus hello", Some("hello"), "-p --model opus"),
+            ("claude -p --model=opus hello", Some("hello"), "-p --model=opus"),
+            ("claude -p --model --odd hello", Some("hello"), "-p --model --odd"),
+            ("claude -p hello --allowedTools Bash Edit", Some("hello"), "-p --allowedTools Bash Edit"),
+            ("claude --allowedTools Bash Edit -p hello", Some("hello"), "--allowedTools Bash Edit -p"),
+            ("claude -p --resume abc hello", Some("hello"), "-p --resume abc"),
+            ("claude --resume -p hello", Some("hello"), "--resume -p"),
+            ("claude -c -p -- --hello", Some("--hello"), "-c -p"),
+            ("claude -p --newer value -- hello", None, ""),
+            ("claude -p --newer -- hello", Some("hello"), "-p --newer"),
+            ("claude -p --newer=value hello", Some("hello"), "-p --newer=value"),
+            ("claude -p hello --newer", Some("hello"), "-p --newer"),
+            ("claude -p --settings {} hello", Some("hello"), "-p"),
+        ] {
+            let Ok(asked) = read(line) else {
+                assert!(options.is_empty(), "{line}: {:?}", read(line));
+                continue;
+            };
+            assert_eq!((asked.prompt.as_deref(), asked.options.join(" ").as_str()), (prompt, options), "{line}");
+        }
+    }
+
+    #[test]
+    fn folders_and_settings_are_known() {
+        let asked = read("claude -p --add-dir /a /b --settings {\"model\":\"x\"} --add-dir=/c").unwrap();
+        assert_eq!(asked.folders, ["/a", "/b", "/c"].map(PathBuf::from));
+        assert_eq!(asked.own_settings().unwrap().get("model"), Some(&Value::from("x")));
+        assert_eq!(read("claude -p").unwrap().own_settings().unwrap(), Map::new());
+    }
+}

@@ -1,0 +1,161 @@
+//! The hooks of one run: given to the client on its command line, and by the client's own word loaded, before it gets
+//! the prompt.
+//!
+//! They stand beside those of an installation. The client runs handlers that are the same once, so the handler that is
+//! installed is given again where there is one.
+
+use crate::client::claude::handlers::{EVENTS, Invocation, group};
+use crate::client::claude::settings::Folders;
+use crate::client::claude::{registered, validate};
+use crate::client::file;
+use crate::client::json::Document;
+use crate::places::{Pins, Places};
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// The sources that a project or an agent cannot take hooks out of while the client runs.
+const SURE: &[&str] = &["flagSettings", "policySettings"];
+
+/// What the client is to start for each event.
+///
+/// # Errors
+/// This program cannot be found, or its folders cannot be told to the hooks.
+pub fn invocation(places: &Places) -> Result<Invocation> {
+    if Pins::arguments().iter().any(|argument| argument == "--managed-config") {
+        bail!("`run` cannot give --managed-config to the hooks: leave it out");
+    }
+    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    let pinned = Invocation { program: program.clone(), pinned: Some((places.config.clone(), places.state.clone())) };
+    let shared = Invocation { program, pinned: None };
+    let current = std::env::current_dir().context("cannot tell the current folder")?;
+    let files = Folders::from_environment(Path::new(&places.person), &current).files();
+    let settings = files.into_iter().filter_map(|(_, path)| settings(&path)).collect::<Vec<_>>();
+    let installed =
+        |wanted: &Invocation| settings.iter().any(|settings| registered::missing(&registered::find(settings, wanted)).is_empty());
+    Ok(if installed(&shared) && !installed(&pinned) { shared } else { pinned })
+}
+
+/// What the client takes of a settings file. What it cannot read gives it no hooks.
+fn settings(path: &Path) -> Option<Value> {
+    let bytes = file::look(path, validate::MOST_BYTES).ok()?.bytes?;
+    Some(Document::parse(&bytes).ok()?.value().clone())
+}
+
+/// The person's settings with our handlers behind theirs.
+///
+/// # Errors
+/// The client would not take them.
+pub fn with_hooks(mut settings: Map<String, Value>, wanted: &Invocation) -> Result<String> {
+    let wrong = "`hooks` in `--settings` is not as the client takes it: it holds a list of groups for each event";
+    let hooks = settings.entry("hooks").or_insert_with(|| json!({})).as_object_mut().context(wrong)?;
+    for listened in EVENTS {
+        let groups = hooks.entry(listened.event).or_insert_with(|| json!([])).as_array_mut().context(wrong)?;
+        groups.push(group(&wanted.handler(listened)));
+    }
+    Ok(Value::Object(settings).to_string())
+}
+
+/// Reads the client's list of its hooks, and gives what to warn of.
+///
+/// # Errors
+/// Ours are not among them for every event, so the agent would run unreviewed.
+pub fn loaded(listing: &Value, wanted: &Invocation) -> Result<Option<String>> {
+    let hooks: Vec<&Value> = listing.get("hooks").and_then(Value::as_array).into_iter().flatten().collect();
+    let sure = |event: &str| hooks.iter().any(|hook| of(hook, "event") == event && is_sure(hook, wanted));
+    let missing: Vec<&str> = EVENTS.iter().map(|listened| listened.event).filter(|event| !sure(event)).collect();
+    if !missing.is_empty() {
+        bail!(
+            "the client does not run our hooks for {}, so the agent was not given its prompt: `portcullis doctor` tells what switches them off",
+            missing.join(", ")
+        );
+    }
+    let before: Vec<&str> = hooks
+        .iter()
+        .filter(|hook| of(hook, "event") == "PreToolUse" && is_ours(hook, wanted))
+        .map(|hook| of(hook, "commandText"))
+        .collect();
+    let other = before.iter().find(|text| before.first() != Some(text));
+    Ok(other.map(|text| {
+        let text = portcullis_core::text::one_line(text, 120);
+        format!("Portcullis is installed as `{text}` too: each action is reviewed twice; uninstall that one, or run with that program")
+    }))
+}
+
+fn is_sure(hook: &Value, wanted: &Invocation) -> bool {
+    let everything = matches!(of(hook, "matcher"), "" | "*" | ".*");
+    SURE.contains(&of(hook, "source")) && everything && hook.get("disabled") != Some(&Value::Bool(true)) && is_ours(hook, wanted)
+}
+
+fn is_ours(hook: &Value, wanted: &Invocation) -> bool {
+    let text = of(hook, "commandText");
+    let named = text.split_whitespace().next().and_then(|program| program.rsplit('/').next()) == Some(env!("CARGO_PKG_NAME"));
+    (named || text.contains(&*wanted.program.to_string_lossy())) && text.contains("hook claude")
+}
+
+fn of<'a>(hook: &'a Value, name: &str) -> &'a str {
+    hook.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Invocation {
+        Invocation { program: "/opt/guard dog".into(), pinned: Some(("/c".into(), "/s".into())) }
+    }
+
+    /// A listing in which every hook of ours has this value in this place.
+    fn listing(name: &str, value: Value) -> Value {
+        let text = "/opt/guard dog hook claude --config /c --state /s";
+        let mut hooks: Vec<Value> = EVENTS
+            .iter()
+            .map(|listened| json!({"event": listened.event, "matcher": "", "source": "flagSettings", "commandText": text}))
+            .collect();
+        hooks.last_mut().unwrap()[name] = value;
+        json!({"hooks": hooks})
+    }
+
+    #[test]
+    fn only_hooks_that_run_and_stay_count() {
+        for (name, value, held) in [
+            ("matcher", json!("*"), true),
+            ("matcher", Value::Null, true),
+            ("source", json!("policySettings"), true),
+            ("disabled", json!(false), true),
+            ("disabled", json!(true), false),
+            ("source", json!("projectSettings"), false),
+            ("source", json!("userSettings"), false),
+            ("matcher", json!("Bash"), false),
+            ("commandText", json!("/bin/true"), false),
+            ("commandText", json!("/opt/guard dog status"), false),
+            ("commandText", json!("/usr/bin/portcullis hook claude"), true),
+            ("event", json!("Notification"), false),
+        ] {
+            let listing = listing(name, value);
+            assert_eq!(loaded(&listing, &wanted()).is_ok(), held, "{listing}");
+        }
+        assert!(loaded(&Value::Null, &wanted()).is_err());
+    }
+
+    #[test]
+    fn a_second_installation_is_told_of() {
+        let mut twice = listing("disabled", json!(false));
+        let other =
+            json!({"event": "PreToolUse", "matcher": "", "source": "userSettings", "commandText": "/usr/bin/portcullis hook claude"});
+        twice["hooks"].as_array_mut().unwrap().push(other);
+        let told = loaded(&twice, &wanted()).unwrap();
+        assert!(told.as_ref().is_some_and(|told| told.contains("reviewed twice")), "{told:?}");
+    }
+
+    #[test]
+    fn hooks_of_the_person_stay_before_ours() {
+        let own = json!({"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}});
+        let merged: Value = serde_json::from_str(&with_hooks(own.as_object().unwrap().clone(), &wanted()).unwrap()).unwrap();
+        assert_eq!((&merged["model"], &merged["hooks"]["Stop"][0]), (&own["model"], &own["hooks"]["Stop"][0]));
+        assert!(registered::missing(&registered::find(&merged, &wanted())).is_empty(), "{merged}");
+        for wrong in [json!({"hooks": []}), json!({"hooks": {"Stop": {}}})] {
+            assert!(with_hooks(wrong.as_object().unwrap().clone(), &wanted()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! How a run ended, for a person and for a script.
+
+use super::view::{View, amount, tell};
+use crate::{paint, show, sizes};
+use anyhow::Result;
+use portcullis_core::record::Record;
+use portcullis_core::score::Verdict;
+use portcullis_core::text::one_line;
+use portcullis_run::{Ended, Limit, Outcome};
+use serde_json::{Value, json};
+
+/// How many objections are listed for a person.
+const MOST_LISTED: usize = 20;
+
+/// All that is told of a run.
+pub struct Summary<'a> {
+    /// How it ended.
+    pub ended: &'a Ended,
+    /// Why it was stopped, if it was.
+    pub reason: Option<String>,
+    /// The agent's last words.
+    pub text: Option<&'a str>,
+    /// What is known of it.
+    pub view: &'a View,
+    /// Its reviews.
+    pub reviews: Vec<Record>,
+    /// What it was kept from, where it was confined.
+    pub confined: Option<Value>,
+}
+
+impl Summary<'_> {
+    /// For a person, on standard error.
+    pub fn show(&self) {
+        let totals = &self.ended.totals;
+        let time = amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
+        let tokens = totals.tokens.spent();
+        tell(&format!(
+            "\n{}  {time}, {tokens} tokens, at most {} and {} processes, {} of output",
+            self.headline(),
+            sizes::shown(totals.memory),
+            totals.processes,
+            sizes::shown(totals.output)
+        ));
+        if let Some(stopped) = &self.ended.stopped {
+            let killed = if stopped.killed == 0 { String::new() } else { format!(", {} of them killed", stopped.killed) };
+            tell(&format!("its processes were stopped within {} ms{killed}", stopped.took.as_millis()));
+            if !stopped.survivors.is_empty() {
+                let ids = stopped.survivors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                tell(&format!("{}: these could not be stopped, look at them: {ids}", paint::bad("still there")));
+            }
+        }
+        let counts = Verdict::ALL.iter().map(|verdict| (verdict, self.with(*verdict))).filter(|(_, count)| *count > 0);
+        let counts = counts.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ");
+        tell(&format!("{} actions reviewed{}{counts}", self.reviews.len(), if counts.is_empty() { "" } else { ": " }));
+        let objections: Vec<&Record> = self.objections().collect();
+        for record in objections.iter().take(MOST_LISTED) {
+            tell(&format!("  {}  {}", show::line(record), paint::dim(format!("{}{}", record.id, self.said(record)))));
+        }
+        if objections.len() > MOST_LISTED {
+            tell(&format!("  and {} more", objections.len() - MOST_LISTED));
+        }
+        if !self.view.unreviewed().is_empty() {
+            tell(&format!("{}: {} actions ran without a review", paint::bad("unreviewed"), self.view.unreviewed().len()));
+        }
+        if let Some(session) = self.view.newest_session().filter(|_| !objections.is_empty() || self.reason.is_some()) {
+            tell(&format!("look at it: portcullis audit show --session {}, portcullis explain ID", one_line(session, 80)));
+        }
+    }
+
+    fn headline(&self) -> String {
+        let why = self.reason.as_deref().map(|why| format!(": {}", one_line(why, 300))).unwrap_or_default();
+        match self.ended.outcome {
+            Outcome::Well => paint::good("the agent ended well"),
+            Outcome::Failed => {
+                let exit = self.ended.exit.map(|exit| format!(" ({exit})")).unwrap_or_default();
+                paint::bad(format!("the agent failed{exit}"))
+            }
+            Outcome::Limit(limit) => paint::bad(format!("stopped: it used up its {limit}")),
+            Outcome::Emergency => paint::bad(format!("emergency stop{why}")),
+            Outcome::Unwatched => paint::bad("stopped: the process that watched it died or did not answer"),
+            Outcome::Interrupted => paint::warn("interrupted"),
+        }
+    }
+
+    fn with(&self, verdict: Verdict) -> usize {
+        self.reviews.iter().filter(|record| record.verdict() == Some(verdict)).count()
+    }
+
+    /// What was blocked, and what a person had to decide.
+    fn objections(&self) -> impl Iterator<Item = &Record> {
+        self.reviews.iter().filter(|record| record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask))
+    }
+
+    fn said(&self, record: &Record) -> &'static str {
+        match record.call.as_deref().and_then(|call| self.view.answer(call)) {
+            Some(true) => ", the person let it run",
+            Some(false) => ", refused when asked",
+            None => "",
+        }
+    }
+
+    /// For a script, on standard output.
+    ///
+    /// # Errors
+    /// It is no JSON, which no run gives.
+    pub fn document(&self) -> Result<String> {
+        let (ended, totals) = (self.ended, &self.ended.totals);
+        let (outcome, limit) = match ended.outcome {
+            Outcome::Well => ("well", None),
+            Outcome::Failed => ("failed", None),
+            Outcome::Limit(limit) => ("limit", Some(limit.to_string())),
+            Outcome::Emergency => ("emergency", None),
+            Outcome::Unwatched => ("unwatched", None),
+            Outcome::Interrupted => ("interrupted", None),
+        };
+        let objections: Vec<Value> = self
+            .objections()
+            .map(|record| {
+                json!({
+                    "id": record.id,
+                    "call": record.call,
+                    "agent": record.agent,
+                    "tool": record.subject,
+                    "action": record.summary,
+                    "verdict": record.verdict(),
+                    "reason": record.decision.as_ref().map(|decision| &decision.primary_reason),
+                    "allowed_by_person": record.call.as_deref().and_then(|call| self.view.answer(call)),
+                })
+            })
+            .collect();
+        let counts: serde_json::Map<String, Value> =
+            Verdict::ALL.iter().map(|verdict| (verdict.as_str().to_owned(), self.with(*verdict).into())).collect();
+        let warnings: Vec<Value> = ended
+            .warnings
+            .iter()
+            .map(|warning| json!({"limit": warning.limit.to_string(), "used": warning.used, "allowed": warning.allowed}))
+            .collect();
+        let stopped = ended.stopped.as_ref().map(|stopped| {
+            json!({"took_ms": u64::try_from(stopped.took.as_millis()).ok(), "killed": stopped.killed, "survivors": stopped.survivors})
+        });
+        let document = json!({
+            "outcome": outcome,
+            "exit_code": ended.outcome.exit_code(),
+            "limit": limit,
+            "reason": self.reason,
+            "agent_exit": ended.exit,
+            "session": self.view.newest_session(),
+            "model": self.view.model(),
+            "result": self.text,
+            "time_ms": u64::try_from(totals.time.as_millis()).ok(),
+            "tokens": {
+                "spent": totals.tokens.spent(),
+                "input": totals.tokens.input,
+                "output": totals.tokens.output,
+                "cache_written": totals.tokens.cache_written,
+                "cache_read": totals.tokens.cache_read,
+            },
+            "memory": totals.memory,
+            "processes": totals.processes,
+            "output_bytes": totals.output,
+            "warnings": warnings,
+            "stopped": stopped,
+            "reviews": counts,
+            "objections": objections,
+            "unreviewed": self.view.unreviewed(),
+            "confined": self.confined,
+        });
+        Ok(format!("{}\n", serde_json::to_string(&document)?))
+    }
+}

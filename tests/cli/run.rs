@@ -1,0 +1,146 @@
+//! `portcullis run` as far as no real client is needed: what it refuses to start, how it reads its prompt, and what it
+//! makes of a client that does not run our hooks. `tests/client` has the rest.
+
+use crate::common::process;
+use crate::common::site::{LIMIT, Site};
+use crate::common::trial;
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        trial("run: what it does not start, and what to do instead", refused),
+        trial("run: a client that does not run our hooks gets no prompt", unguarded),
+        trial("run: a question that nobody can answer is refused with its reason", nobody),
+    ]
+}
+
+/// A client in a few lines of shell: it tells its version, answers the requests in `answers` by the words that they
+/// hold, writes all that it is told to `told`, and ends with its input.
+fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
+    let told = site.root().join("told").display().to_string();
+    let cases: String = answers.iter().map(|(word, answer)| format!("*'{word}'*) echo '{answer}' ;;\n")).collect();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
+         while read -r line; do echo \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
+    );
+    let path = site.root().join("claude");
+    fs::write(&path, script)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+    Ok(path.display().to_string())
+}
+
+/// The client's list of hooks; `source` says where they come from.
+fn listing(site: &Site, source: &str) -> Value {
+    let text = format!("{} hook claude", site.binary().display());
+    let events = [
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PostToolBatch",
+        "UserPromptSubmit",
+        "SessionStart",
+        "SessionEnd",
+        "Stop",
+        "SubagentStart",
+        "SubagentStop",
+        "ConfigChange",
+    ];
+    let hooks: Vec<Value> =
+        events.iter().map(|event| json!({"event": event, "matcher": "", "source": source, "commandText": text})).collect();
+    json!({"type": "control_response", "response": {"subtype": "success", "request_id": "hooks", "response": {"hooks": hooks}}})
+}
+
+fn refused() -> Result<()> {
+    let site = Site::new("run-refused")?;
+    let claude = client(&site, "2.1.329", &[])?;
+    let old = site.root().join("old");
+    fs::create_dir(&old)?;
+    fs::write(old.join("claude"), "#!/bin/sh\necho '2.1.197 (Claude Code)'\n")?;
+    fs::set_permissions(old.join("claude"), Permissions::from_mode(0o755))?;
+    let old = old.join("claude").display().to_string();
+    let settings = site.root().join("settings.json").display().to_string();
+    fs::write(&settings, "{\"disableAllHooks\": true}")?;
+    for (words, parts) in [
+        (&["codex", "exec"][..], &["`codex`", "Claude Code only"][..]),
+        (&["sh", "-c", "claude -p x"], &["`sh`", "Claude Code only"]),
+        (&[&claude, "hello"], &["add `-p`"]),
+        (&[&claude, "mcp", "list"], &["add `-p`"]),
+        (&[&claude, "-p", "one", "two"], &["two prompts", "quotes"]),
+        (&[&claude, "-p", "--newer", "value"], &["`--newer`", "another `--`"]),
+        (&[&claude, "-p", "--bare", "x"], &["`--bare`", "leave it out"]),
+        (&[&claude, "-p", "x", "--safe-mode"], &["`--safe-mode`", "leave it out"]),
+        (&[&claude, "-p", "x", "--restricted"], &["`--restricted`", "leave it out"]),
+        (&[&claude, "-p", "x", "--cloud"], &["`--cloud`", "leave it out"]),
+        (&[&claude, "-p", "x", "--bg"], &["`--bg`", "leave it out"]),
+        (&[&claude, "-p", "x", "--output-format=json"], &["`--output-format`", "`--json`"]),
+        (&[&claude, "-p", "x", "--input-format", "text"], &["`--input-format`", "leave it out"]),
+        (&[&claude, "-p", "x", "--permission-prompt-tool", "y"], &["`--permission-prompt-tool`", "leave it out"]),
+        (&[&claude, "-p", "x", "--settings", "{\"disableAllHooks\":true}"], &["`disableAllHooks`", "take it out"]),
+        (&[&claude, "-p", "x", &format!("--settings={settings}")], &["`disableAllHooks`", "take it out"]),
+        (&[&claude, "-p", "x", "--settings", "/nowhere.json"], &["cannot read `/nowhere.json`"]),
+        (&[&claude, "-p", "x", "--settings", "{"], &["no JSON"]),
+        (&[&claude, "-p", "x", "--settings", "{}", "--settings", "{}"], &["twice"]),
+        (&[&claude, "-p", "x", "--settings", "{\"hooks\":[]}"], &["`hooks` in `--settings`"]),
+        (&[&claude, "-p"], &["no prompt", "standard input"]),
+        (&["claude", "-p", "x"], &["`claude` is not found"]),
+        (&["/nowhere/claude", "-p", "x"], &["/nowhere/claude"]),
+        (&[&old, "-p", "x"], &["2.1.197", "update it"]),
+    ] {
+        let ended = site.run(&[&["run", "--"], words].concat())?;
+        ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{words:?}: {}", ended.all());
+        for part in parts {
+            ensure!(ended.stderr.contains(part), "{words:?}: `{part}` is missing: {}", ended.stderr);
+        }
+    }
+    for wrong in [
+        &["run"][..],
+        &["run", "--time", "soon", "--", "claude"],
+        &["run", "--memory", "much", "--", "claude"],
+        &["run", "--writable", "/tmp", "--", "claude"],
+        &["run", "claude", "-p"],
+    ] {
+        let ended = site.run(wrong)?;
+        ensure!(ended.code == Some(2) && ended.stdout.is_empty(), "{wrong:?}: {}", ended.all());
+    }
+    ensure!(!site.root().join("told").exists(), "a client was started");
+    Ok(())
+}
+
+fn unguarded() -> Result<()> {
+    let site = Site::new("run-unguarded")?;
+    let refusal = json!({"type": "control_response", "response": {"subtype": "error", "request_id": "hooks", "error": "unknown subtype"}});
+    for (answer, part) in [(listing(&site, "projectSettings"), "does not run our hooks for PreToolUse"), (refusal, "unknown subtype")] {
+        let claude = client(&site, "2.1.329", &[("get_hooks_listing", answer)])?;
+        let ended = site.run(&["run", "--", &claude, "-p", "count the trees"])?;
+        ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{}", ended.all());
+        ensure!(ended.stderr.contains("unreviewed") && ended.stderr.contains(part), "`{part}` is missing: {}", ended.stderr);
+        let told = fs::read_to_string(site.root().join("told"))?;
+        ensure!(!told.contains("count the trees"), "it got its prompt: {told}");
+    }
+    Ok(())
+}
+
+fn nobody() -> Result<()> {
+    let site = Site::new("run-nobody")?;
+    let question = json!({"type": "control_request", "request_id": "q", "request": {"subtype": "can_use_tool", "tool_name": "Bash",
+        "input": {"command": "make"}, "tool_use_id": "call", "decision_reason": "looks odd."}});
+    let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
+    let answers = [("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", question), ("would have to decide", result)];
+    let claude = client(&site, "2.1.329", &answers)?;
+    // The second half of the prompt comes on standard input.
+    let ended = process::run(site.command(&["run", "--json", "--", &claude, "-p", "count"]), b"count the trees", LIMIT)?;
+    let told = fs::read_to_string(site.root().join("told"))?;
+    ensure!(ended.code == Some(0), "{}; it was told {told}", ended.all());
+    let document: Value = serde_json::from_slice(&ended.stdout)?;
+    ensure!(document["outcome"] == "well" && document["result"] == "done", "{document}");
+    let answer = told.lines().find(|line| line.contains("would have to decide")).unwrap_or_default();
+    for part in ["\"behavior\":\"deny\"", "looks odd.", "\"request_id\":\"q\""] {
+        ensure!(answer.contains(part), "`{part}` is missing: {told}");
+    }
+    ensure!(told.contains("\"text\":\"count\\ncount the trees\""), "the prompt is not both parts: {told}");
+    Ok(())
+}
