@@ -29,11 +29,10 @@ pub(crate) struct Extent {
     pub(crate) length: u64,
 }
 
-/// A finished pack.
+/// A finished pack. It is not held open: there may be more of them than a process may have files.
 #[derive(Debug)]
 pub(crate) struct Pack {
     pub(crate) path: PathBuf,
-    pub(crate) file: File,
     pub(crate) size: u64,
     index: Vec<u8>,
 }
@@ -62,7 +61,7 @@ impl Pack {
         if blake3::hash(&index).as_bytes() != sum {
             return Err(damaged("the checksum of its index is wrong"));
         }
-        Ok(Self { path: path.to_owned(), file, size, index })
+        Ok(Self { path: path.to_owned(), size, index })
     }
 
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (Digest, Extent)> + '_ {
@@ -85,13 +84,14 @@ impl Pack {
 
     /// Copies a content and says whether it is still the one of that digest.
     pub(crate) fn copy(&self, digest: &Digest, extent: Extent, to: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
+        let file = File::open(&self.path)?;
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; BUFFER.min(usize::try_from(extent.length).unwrap_or(BUFFER))];
         let (mut at, mut left) = (extent.offset, extent.length);
         while left > 0 {
             let length = buffer.len().min(usize::try_from(left).unwrap_or(BUFFER));
             let part = buffer.get_mut(..length).unwrap_or_default();
-            match self.file.read_exact_at(part, at) {
+            match file.read_exact_at(part, at) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
                 other => other?,
             }

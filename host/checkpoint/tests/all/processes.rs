@@ -49,6 +49,29 @@ fn checkpoints_taken_side_by_side_are_all_there() {
     }
 }
 
+/// Set in the process whose files are limited.
+const LIMITED: &str = "PORTCULLIS_TEST_LIMITED";
+
+#[test]
+fn more_checkpoints_than_files_may_be_open() {
+    if std::env::var_os(LIMITED).is_none() {
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -n 64 && exec \"$0\" --exact processes::more_checkpoints_than_files_may_be_open"]);
+        let done = limited.arg(std::env::current_exe().unwrap()).env(LIMITED, "1").output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+        return;
+    }
+    let place = Place::new();
+    for at in 0..100 {
+        fs::write(place.root.join("f"), at.to_string()).unwrap();
+        assert!(place.targets(&format!("c{at}"), at, &["f"]).complete);
+        fs::write(place.root.join("f"), "left").unwrap();
+        place.settle(&format!("c{at}"), at);
+    }
+    place.restore("c99", &plainly("u", 200)).unwrap();
+    assert_eq!(fs::read_to_string(place.root.join("f")).unwrap(), "99");
+}
+
 #[test]
 fn a_call_has_one_checkpoint() {
     let place = Place::new();
