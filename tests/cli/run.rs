@@ -25,7 +25,7 @@ fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<Strin
     let cases: String = answers.iter().map(|(word, answer)| format!("*'{word}'*) echo '{answer}' ;;\n")).collect();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
-         while read -r line; do echo \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
+         while read -r line; do printf '%s\\n' \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
     );
     let path = site.root().join("claude");
     fs::write(&path, script)?;

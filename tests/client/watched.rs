@@ -128,7 +128,7 @@ fn once(scratch: &Scratch, programs: &Programs) -> Result<()> {
 }
 
 fn limits(scratch: &Scratch, programs: &Programs) -> Result<()> {
-    let turns = [bash("toolu_wait", "sleep 300; true"), text("Done.")];
+    let turns = [bash("toolu_wait", "tail -f /dev/null"), text("Done.")];
     for (options, name) in [(["--time", "6s", "--json"], "time"), (["--tokens", "100", "--json"], "tokens")] {
         let (ended, _) = play(scratch, programs, &options, &turns)?;
         let document = document(&ended)?;
@@ -155,12 +155,12 @@ fn emergency(scratch: &Scratch, programs: &Programs) -> Result<()> {
 }
 
 fn killed(scratch: &Scratch, programs: &Programs) -> Result<()> {
-    let model = Model::start(&[bash("toolu_wait", "sleep 317; true"), text("Done.")], &BTreeMap::new())?;
+    let model = Model::start(&[bash("toolu_wait", "tail -f /dev/null"), text("Done.")], &BTreeMap::new())?;
     let mut command = command(scratch, programs, &model.url(), &[]);
     let log = File::create(scratch.root().join("run.err"))?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     let mut child: Child = command.spawn().context("cannot start `portcullis run`")?;
-    let ran = until(|| agents(scratch).iter().any(|line| line.starts_with("sleep 317")));
+    let ran = until(|| agents(scratch).iter().any(|line| line.starts_with("tail -f /dev/null")));
     kill_process(Pid::from_child(&child), Signal::KILL)?;
     child.wait()?;
     let gone = until(|| agents(scratch).is_empty());

@@ -54,7 +54,8 @@ pub fn follow(run: &mut Run, talk: &Talk<'_>) -> Followed {
             Event::Output(Line::Control(line)) => control(run, talk, &stopper, &line, &mut input, &mut followed),
             Event::Output(Line::Result { text, reason, .. }) => {
                 if reason == HOOK_STOPPED {
-                    talk.shared.stop(&stopper, "a hook ended the agent's turn");
+                    let known = talk.shared.view().stopped();
+                    talk.shared.stop(&stopper, known.as_deref().unwrap_or("a hook ended the agent's turn"));
                 }
                 followed.text = Some(text);
                 // There is no other prompt: the client ends.

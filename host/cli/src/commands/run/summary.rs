@@ -64,6 +64,9 @@ impl Summary<'_> {
         }
         if let Some(session) = self.view.newest_session().filter(|_| !objections.is_empty() || self.reason.is_some()) {
             tell(&format!("look at it: portcullis audit show --session {}, portcullis explain ID", one_line(session, 80)));
+            if let Some(incident) = self.view.incident() {
+                tell(&format!("the ways on: portcullis incident show {incident}"));
+            }
         }
     }
 

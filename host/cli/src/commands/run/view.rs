@@ -5,7 +5,7 @@
 use crate::{paint, show};
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
-use portcullis_core::session::State;
+use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
 use portcullis_run::{Limit, Warning};
 use portcullis_store::{Filter, Store, StoreError};
@@ -154,8 +154,17 @@ impl View {
 
     /// Why the session was stopped, if it was.
     pub fn stopped(&self) -> Option<String> {
+        self.session_state()?.stopped
+    }
+
+    /// The incident of the session's stop, if it was stopped.
+    pub fn incident(&self) -> Option<String> {
+        self.session_state().filter(|session| session.stopped.is_some())?.stop.map(|stop| stop.incident)
+    }
+
+    fn session_state(&self) -> Option<Session> {
         let snapshot = self.store.snapshot(self.sessions.last()?, None).ok()?;
-        State::decode(snapshot.session.as_deref(), None).ok()?.session.stopped
+        State::decode(snapshot.session.as_deref(), None).ok().map(|state| state.session)
     }
 
     /// The newest session, once it is known.
