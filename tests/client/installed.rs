@@ -29,7 +29,7 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
         ("installed: hooks that are switched off are named", switched_off),
         ("installed: the client drops what we call a mistake", judged),
         ("installed: as a plugin", plugin),
-        ("stopped: an incident, and the resumed session on a person's terms", stopped::resumed),
+        ("stopped: an incident, and the resumed session on terms", stopped::resumed),
         ("stopped: the files as they were, and the resumed session goes on", stopped::rolled_back),
     ];
     named(&tests, parent, programs)
