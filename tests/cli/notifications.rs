@@ -425,11 +425,8 @@ fn by_project() -> Result<()> {
     let held = site("notifications-project", &webhook("mine", 1, "\"block\""))?;
     let project = held.site.project().join(".portcullis");
     fs::create_dir_all(&project)?;
-    let theirs = format!(
-        "{}{}",
-        chat.channel("theirs", "\"block\""),
-        format!("[notifications.channels.mine]\nurl = \"http://127.0.0.1:{}/\"\n", chat.port)
-    );
+    let theirs =
+        format!("{}[notifications.channels.mine]\nurl = \"http://127.0.0.1:{}/\"\n", chat.channel("theirs", "\"block\""), chat.port);
     fs::write(project.join("config.toml"), &theirs)?;
     // With a person's trust in the file neither.
     for trusted in [false, true] {

@@ -15,18 +15,21 @@ pub(super) struct Triggers<const N: usize> {
 }
 
 impl<const N: usize> Triggers<N> {
-    #[allow(clippy::indexing_slicing, reason = "compile time; a table has an entry for each byte")]
+    #[allow(clippy::indexing_slicing, clippy::panic, reason = "compile time; a table has an entry for each byte")]
     pub(super) const fn new(texts: [&'static str; N]) -> Self {
         assert!(N <= 64, "one bit for each text");
         let (mut last, mut before_last) = ([0; 256], [0; 256]);
         let mut index = 0;
         while index < N {
             let bit = 1 << index;
-            let (end, rest) = texts[index].as_bytes().split_last().expect("no text is empty");
-            add(&mut last, *end, bit);
-            match rest.split_last() {
-                Some((byte, _)) => add(&mut before_last, *byte, bit),
-                None => {
+            match texts[index].as_bytes() {
+                [] => panic!("no text is empty"),
+                [.., before, end] => {
+                    add(&mut last, *end, bit);
+                    add(&mut before_last, *before, bit);
+                }
+                [end] => {
+                    add(&mut last, *end, bit);
                     let mut byte = 0;
                     while byte < 256 {
                         before_last[byte] |= bit;

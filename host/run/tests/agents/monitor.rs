@@ -15,8 +15,8 @@ pub(crate) fn main(told: &str) -> ExitCode {
     let folder = PathBuf::from(told["folder"].as_str().unwrap());
     let reentry = Reentry { program: std::env::current_exe().unwrap(), watcher: "watch".to_owned(), launcher: "launch".to_owned() };
     let sinks = Sinks {
-        output: Some(Box::new(File::create(folder.join("output")).unwrap())),
-        errors: Some(Box::new(File::create(folder.join("errors")).unwrap())),
+        output: Some(Box::new(Beginning::of(&folder.join("output")))),
+        errors: Some(Box::new(Beginning::of(&folder.join("errors")))),
     };
     // A descriptor that whoever started the monitor left open to everybody.
     std::mem::forget(rustix::io::dup(File::open("/etc/passwd").unwrap()).unwrap());
@@ -54,6 +54,28 @@ fn limits(told: &Value) -> Limits {
         processes: of("processes"),
         tokens: of("tokens"),
         output: of("output"),
+    }
+}
+
+/// Writes the first 4 MiB to a file: a flood that went on to a disk would hold up all else on the machine.
+struct Beginning(File, usize);
+
+impl Beginning {
+    fn of(path: &Path) -> Self {
+        Self(File::create(path).unwrap(), 4 << 20)
+    }
+}
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let kept = bytes.len().min(self.1);
+        self.1 -= kept;
+        self.0.write_all(&bytes[..kept])?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 

@@ -146,9 +146,9 @@ impl Asked {
                 if ONE.contains(&name) {
                     values.extend(words.next().cloned());
                 } else if SEVERAL.contains(&name) {
-                    values.extend(std::iter::from_fn(|| words.next_if(|word| next(&word))).cloned());
+                    values.extend(std::iter::from_fn(|| words.next_if(|word| next(word))).cloned());
                 } else if PERHAPS.contains(&name) {
-                    values.extend(words.next_if(|word| next(&word)).cloned());
+                    values.extend(words.next_if(|word| next(word)).cloned());
                 } else if !NONE.contains(&name) && words.peek().is_some_and(next) {
                     doubt = Some(name.to_owned());
                 }
