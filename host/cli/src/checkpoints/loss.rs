@@ -80,19 +80,11 @@ fn touches(path: &Named, left: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoints::reach;
     use portcullis_checkpoint::LeftOut;
-    use portcullis_core::action::GitState;
 
     fn facts(kind: EffectKind, text: &str, certain: bool) -> Facts {
-        let path = Named {
-            text: text.into(),
-            glob: text.contains('*'),
-            scope: Scope::Inside,
-            entry: Entry::Unknown,
-            link_target: None,
-            git: GitState::Unknown,
-            restorable: false,
-        };
+        let path = reach::named(text);
         let effect = Effect { kind, target: text.into(), path: (!text.is_empty()).then_some(0), command: None, recursive: false, certain };
         Facts { effects: vec![effect], paths: vec![path], ..Facts::nothing() }
     }

@@ -107,6 +107,20 @@ pub fn roots_of(targets: &BTreeSet<PathBuf>, projects: &[PathBuf]) -> Vec<PathBu
     roots.into_iter().collect()
 }
 
+/// A path in the project that nobody looked at.
+#[cfg(test)]
+pub(super) fn named(text: &str) -> Named {
+    Named {
+        text: text.to_owned(),
+        glob: text.contains('*'),
+        scope: Scope::Inside,
+        entry: Entry::Unknown,
+        link_target: None,
+        git: GitState::Unknown,
+        restorable: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,15 +129,7 @@ mod tests {
     const MASKED: &str = "<secret:token:0011aabb>";
 
     fn facts(effects: &[(EffectKind, &str, bool)]) -> Facts {
-        let named = |(_, text, _): &(EffectKind, &str, bool)| Named {
-            text: (*text).to_owned(),
-            glob: text.contains('*'),
-            scope: Scope::Inside,
-            entry: Entry::Unknown,
-            link_target: None,
-            git: GitState::Unknown,
-            restorable: false,
-        };
+        let named = |(_, text, _): &(EffectKind, &str, bool)| named(text);
         let effect = |(index, (kind, text, certain)): (usize, &(EffectKind, &str, bool))| Effect {
             kind: kind.clone(),
             target: (*text).to_owned(),

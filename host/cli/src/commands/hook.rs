@@ -183,7 +183,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let told = reviewed.records.iter().chain(&learned.records);
-        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), &project(&reviewer, event), now);
+        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), || project(&reviewer, event), now);
         let kept = incidents::work(&reviewed.records, now).chain(quarantine::work(&reviewed.records, now));
         let work = kept.chain(messages).collect();
         let records = told.map(to_store).collect();
@@ -213,7 +213,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
 /// What people call the project: the last part of its folder, masked.
 fn project(reviewer: &Reviewer, event: &Event) -> String {
     let name = Path::new(&event.cwd).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if reviewer.config().channels.is_empty() { String::new() } else { reviewer.masked(&name) }
+    reviewer.masked(&name)
 }
 
 /// The calls that the client's transcript shows and that nobody reviewed, where a turn or a session ends

@@ -13,13 +13,20 @@ use portcullis_notify::{Message, Severity, Topic};
 use portcullis_store::NewWork;
 
 /// The work for what these records tell of: one message for each channel that wants it. Records are masked, and so
-/// is the project's name.
-pub fn work<'a>(config: &Config, person: &str, records: impl IntoIterator<Item = &'a Record>, project: &str, now: u64) -> Vec<NewWork> {
+/// is the project's name, which is asked for only where there is a channel.
+pub fn work<'a>(
+    config: &Config,
+    person: &str,
+    records: impl IntoIterator<Item = &'a Record>,
+    project: impl FnOnce() -> String,
+    now: u64,
+) -> Vec<NewWork> {
     // Who has no channel pays nothing.
     if config.channels.is_empty() {
         return Vec::new();
     }
-    let messages: Vec<Message> = records.into_iter().filter_map(|record| message(record, project)).collect();
+    let project = project();
+    let messages: Vec<Message> = records.into_iter().filter_map(|record| message(record, &project)).collect();
     if messages.is_empty() {
         return Vec::new();
     }
