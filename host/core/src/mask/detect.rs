@@ -104,7 +104,7 @@ const TRIGGERS: [(&str, Check); 45] = [
     ("@", Check::Email),
 ];
 
-static FINDER: Triggers<{ TRIGGERS.len() }> = Triggers::new(texts());
+const FINDER: &Triggers<{ TRIGGERS.len() }> = &Triggers::new(texts());
 
 #[allow(clippy::indexing_slicing, reason = "compile time; as long as the other")]
 const fn texts() -> [&'static str; TRIGGERS.len()] {

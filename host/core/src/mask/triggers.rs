@@ -78,7 +78,7 @@ mod tests {
     use aho_corasick::AhoCorasick;
     use proptest::prelude::*;
 
-    static SOME: Triggers<8> = Triggers::new(["@", "://", "sk-", "sk_live_", "ghp_", "live", "E", "-----BEGIN "]);
+    const SOME: &Triggers<8> = &Triggers::new(["@", "://", "sk-", "sk_live_", "ghp_", "live", "E", "-----BEGIN "]);
 
     proptest! {
         #[test]
