@@ -20,6 +20,7 @@ mod moves;
 mod names;
 mod notifications;
 mod paint;
+mod past;
 mod pause;
 mod places;
 mod quarantine;

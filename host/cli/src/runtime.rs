@@ -424,17 +424,3 @@ pub fn to_store(record: &Record) -> NewRecord {
         document: record.document(),
     }
 }
-
-/// A past step in full, from its records.
-#[must_use]
-pub fn detail(documents: &[String]) -> Option<StepDetail> {
-    let records: Vec<Record> = documents.iter().filter_map(|document| serde_json::from_str(document).ok()).collect();
-    let (subject, action) = records.iter().find_map(|record| Some((record.subject.clone(), record.action.clone()?)))?;
-    Some(StepDetail {
-        tool: subject,
-        parameters: action.parameters,
-        effects: action.facts.effects,
-        paths: action.facts.paths,
-        outcome: records.iter().find_map(|record| record.outcome.clone()),
-    })
-}

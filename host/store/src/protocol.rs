@@ -5,6 +5,7 @@
 //! lock. So a review runs at most three times, and the third cannot be overtaken.
 
 use crate::error::{CommitError, StoreError};
+use crate::past::Past;
 use crate::record::Stored;
 use crate::store::{Commit, Snapshot, Store};
 
@@ -29,8 +30,8 @@ pub struct Committed<T> {
 }
 
 impl Store {
-    /// Reviews and commits. `review` must not keep anything of a run that does not count; it should be
-    /// quick, since its third run holds the write lock.
+    /// Reviews and commits. `review` gets the session as it stands and a way to its past steps. It must
+    /// not keep anything of a run that does not count; it should be quick, since its third run holds the write lock.
     ///
     /// # Errors
     /// What `review` fails with, in which case nothing is written, or as for [`Store::append`].
@@ -38,19 +39,19 @@ impl Store {
         &mut self,
         session: &str,
         agent: Option<&str>,
-        mut review: impl FnMut(&Snapshot) -> Result<Draft<T>, E>,
+        mut review: impl FnMut(&Snapshot, &Past<'_>) -> Result<Draft<T>, E>,
     ) -> Result<Committed<T>, E> {
         for attempts in [1, 2] {
             let snapshot = self.snapshot(session, agent)?;
-            let Draft { commit, value } = review(&snapshot)?;
+            let Draft { commit, value } = review(&snapshot, &self.past(session, agent))?;
             match self.commit(&snapshot, commit) {
                 Ok(stored) => return Ok(Committed { value, stored, attempts }),
                 Err(CommitError::Moved { .. } | CommitError::Spent { .. } | CommitError::Learned { .. }) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
-        let (stored, value) = self.commit_locked(session, agent, |snapshot| {
-            let Draft { commit, value } = review(snapshot)?;
+        let (stored, value) = self.commit_locked(session, agent, |snapshot, past| {
+            let Draft { commit, value } = review(snapshot, past)?;
             Ok::<_, E>((commit, value))
         })?;
         Ok(Committed { value, stored, attempts: 3 })

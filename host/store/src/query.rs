@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use crate::record::{NewRecord, Stored};
 use crate::store::Store;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Params, Row, params, params_from_iter};
+use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -66,16 +66,6 @@ impl Store {
             return Err(StoreError::Ambiguous { prefix: id.to_owned(), candidates });
         }
         Ok(found.pop())
-    }
-
-    /// The records of one step of a session, in order. An empty agent name is the main agent.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn step(&self, session: &str, agent: Option<&str>, step: u64) -> Result<Vec<Stored>, StoreError> {
-        let agent = agent.filter(|name| !name.is_empty());
-        let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
-        self.select("WHERE session = ?1 AND agent IS ?2 AND step = ?3 ORDER BY sequence", params![session, agent, step])
     }
 
     /// The newest record of that kind about a tool call, by the client's own id of the call.

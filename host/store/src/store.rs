@@ -8,6 +8,7 @@ use crate::error::{CommitError, StoreError};
 use crate::grants::{self, Grant};
 use crate::home::{Home, PATIENCE};
 use crate::outbox::NewWork;
+use crate::past::Past;
 use crate::record::{NewRecord, Stored};
 use crate::schema::{self, Missing};
 use crate::seal::Keys;
@@ -133,6 +134,12 @@ impl Store {
         })
     }
 
+    /// The past steps of an agent; an empty name is the main agent.
+    #[must_use]
+    pub fn past<'a>(&'a self, session: &'a str, agent: Option<&'a str>) -> Past<'a> {
+        Past::new(&self.connection, &self.path, session, agent)
+    }
+
     /// Reviews and commits under the write lock, where nobody can move the session: `review` gets the
     /// snapshot, and other writers wait for it, for at most 2 s.
     ///
@@ -142,11 +149,13 @@ impl Store {
         &mut self,
         session: &str,
         agent: Option<&str>,
-        review: impl FnOnce(&Snapshot) -> Result<(Commit, T), E>,
+        review: impl FnOnce(&Snapshot, &Past<'_>) -> Result<(Commit, T), E>,
     ) -> Result<(Vec<Stored>, T), E> {
         self.write(|writer| {
             let snapshot = snapshot(&writer.transaction, writer.keys, writer.path, session, agent)?;
-            let (commit, value) = review(&snapshot)?;
+            let past = Past::new(&writer.transaction, writer.path, session, agent);
+            let (commit, value) = review(&snapshot, &past)?;
+            drop(past);
             // Nobody else can have ended it, so it never was in the snapshot.
             let foreign = |overtaken| match overtaken {
                 Overtaken::Grant(id) => StoreError::BadGrant { id, reason: "it is not live in this session" },

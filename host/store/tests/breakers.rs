@@ -53,7 +53,7 @@ fn what_another_session_learned_is_not_lost() {
     assert!(matches!(refused, Err(CommitError::Learned { plugin }) if plugin == "slow"));
     assert!(store.record("b").unwrap().is_none(), "nothing of the commit was written");
     let mut reviews = 0;
-    let committed = store.review("second", None, |snapshot| {
+    let committed = store.review("second", None, |snapshot, _| {
         reviews += 1;
         let before = snapshot.breakers.get("slow").cloned();
         if reviews < 3 {

@@ -78,7 +78,7 @@ fn one_that_ended_meanwhile_has_the_review_run_again() {
         there.add_grant(once("g"), Vec::new()).unwrap();
         let mut seen = Vec::new();
         let committed = here
-            .review("s", None, |snapshot| {
+            .review("s", None, |snapshot, _| {
                 seen.push(snapshot.grants.len());
                 let spend: &[&str] = if snapshot.grants.is_empty() { &[] } else { &["g"] };
                 if seen.len() == 1 {
@@ -124,7 +124,7 @@ fn what_cannot_be_granted_or_spent() {
     for id in ["theirs", "nobody"] {
         let error = store.commit(&snapshot, spending("r", &["taken", id])).unwrap_err();
         assert!(matches!(&error, CommitError::Spent { id: found } if found == id), "{error}");
-        let locked = store.commit_locked("s", None, |_| Ok::<_, StoreError>((spending("r", &[id]), ())));
+        let locked = store.commit_locked("s", None, |_, _| Ok::<_, StoreError>((spending("r", &[id]), ())));
         assert!(locked.unwrap_err().to_string().ends_with("it is not live in this session"));
     }
     assert_eq!((store.snapshot("s", None).unwrap().head, live(&store, "other").len()), (0, 2));
@@ -189,7 +189,7 @@ fn a_row_that_was_changed_without_the_key_is_named_and_never_relied_on() {
             store.grants().map(drop),
             store.add_grant(grant("new"), Vec::new()).map(drop),
             store.revoke_grant("g", 1, Vec::new()).map(drop),
-            store.review("s", None, |_| Ok::<_, StoreError>(Draft { commit: commit("r"), value: () })).map(drop),
+            store.review("s", None, |_, _| Ok::<_, StoreError>(Draft { commit: commit("r"), value: () })).map(drop),
         ];
         for (n, outcome) in outcomes.into_iter().enumerate() {
             let error = outcome.expect_err(&format!("{change}: {n}")).to_string();
@@ -266,7 +266,7 @@ fn spender() {
     for n in 0..GRANTS * 2 {
         // Each in its own session, so that only the exceptions can collide.
         let spent = store
-            .review(&name, None, |snapshot| {
+            .review(&name, None, |snapshot, _| {
                 let first = snapshot.grants.iter().find(|grant| grant.once).map(|grant| grant.id.clone());
                 std::thread::sleep(std::time::Duration::from_micros(300));
                 let commit = Commit { spend: first.iter().cloned().collect(), ..commit(&format!("{name}-{n}")) };

@@ -123,10 +123,14 @@ fn by_id_or_prefix() {
 fn by_step_and_call() {
     let place = Place::new();
     let store = filled(&place);
-    let ids = |found: Vec<Stored>| found.into_iter().map(|stored| stored.record.id).collect::<Vec<_>>();
-    assert_eq!(ids(store.step("one", None, 1).unwrap()), ["aa1", "aa2"]);
-    assert_eq!(ids(store.step("one", Some("scout"), 1).unwrap()), ["ac1"]);
-    assert_eq!(ids(store.step("one", None, u64::MAX).unwrap()), [""; 0]);
+    let ids = |agent, step| {
+        let documents = store.past("one", agent).documents(step).unwrap();
+        documents.iter().map(|document| document[7..10].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(None, 1), ["aa1", "aa2"]);
+    assert_eq!(ids(Some(""), 2), ["ab1"]);
+    assert_eq!(ids(Some("scout"), 1), ["ac1"]);
+    assert_eq!(ids(None, u64::MAX), [""; 0]);
     let call = |call, kind| store.call("one", call, kind).unwrap().map(|stored| stored.record.id);
     assert_eq!(call("toolu_aa1", "review").as_deref(), Some("aa1"));
     assert_eq!(call("toolu_aa1", "outcome").as_deref(), Some("aa2"));
@@ -225,7 +229,7 @@ fn the_protocol_reviews_again_and_then_under_the_lock() {
         let (mut store, mut other) = (place.store(), place.store());
         let mut heads = Vec::new();
         let committed = store
-            .review("s", None, |snapshot| {
+            .review("s", None, |snapshot, _| {
                 heads.push(snapshot.head);
                 if heads.len() <= disturbances {
                     other.commit(&other.snapshot("s", None).unwrap(), commit(&format!("disturbance{}", heads.len())))?;
@@ -245,8 +249,8 @@ fn a_review_that_fails_writes_nothing() {
     let place = Place::new();
     let mut store = place.store();
     let fail = || StoreError::BadRecord { id: "x".into(), reason: "because" };
-    assert!(store.review("s", None, |_| Err::<Draft<()>, _>(fail())).is_err());
-    assert!(store.commit_locked("s", None, |_| Err::<(Commit, ()), _>(fail())).is_err());
+    assert!(store.review("s", None, |_, _| Err::<Draft<()>, _>(fail())).is_err());
+    assert!(store.commit_locked("s", None, |_, _| Err::<(Commit, ()), _>(fail())).is_err());
     assert_eq!(store.snapshot("s", None).unwrap().head, 0);
     store.append(vec![record("after")]).unwrap();
 }

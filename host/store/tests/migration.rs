@@ -59,7 +59,7 @@ fn all_is_there_and_goes_on() {
         let scout = store.snapshot("second", Some("scout")).unwrap();
         let last = u8::try_from(head + 3).unwrap();
         assert_eq!((scout.head, scout.session, scout.agent), (head, Some(vec![last; 300]), Some(vec![0xa0 + last; 100])));
-        assert_eq!(store.step("first", None, 1).unwrap().len(), 2);
+        assert_eq!(store.past("first", None).documents(1).unwrap().len(), 2);
         let first = store.snapshot("first", None).unwrap();
         assert_eq!(store.commit(&first, common::commit("next")).unwrap()[0].sequence, records + 1);
         let grant = common::grant("g");

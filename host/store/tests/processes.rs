@@ -65,7 +65,7 @@ fn committer() {
         let mut store = Store::open(&home, Durability::Process).unwrap();
         let agent = n.is_multiple_of(3).then_some(name.as_str());
         let committed = store
-            .review("shared", agent, |snapshot| {
+            .review("shared", agent, |snapshot, _| {
                 std::thread::sleep(Duration::from_micros(200));
                 let count = |state: &Option<Vec<u8>>| state.as_deref().map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().unwrap()));
                 let next = |state| Some((count(state) + 1).to_be_bytes().to_vec());
@@ -122,7 +122,7 @@ fn victim() {
         let id = format!("{name}-{n}");
         let state = vec![u8::try_from(n % 251).unwrap(); 9_000];
         let draft = || Draft { commit: Commit { session_state: Some(state.clone()), ..common::commit(&id) }, value: () };
-        store.review("shared", None, |_| Ok::<_, StoreError>(draft())).unwrap();
+        store.review("shared", None, |_, _| Ok::<_, StoreError>(draft())).unwrap();
         answer(&id);
         if n % 16 == 15 {
             store.checkpoint().unwrap();

@@ -256,7 +256,7 @@ fn writer() {
             let commit = Commit { session_state: Some(vec![1; 4_000]), records: vec![at(&id, now())], ..Commit::default() };
             Ok::<_, StoreError>(Draft { commit, value: () })
         };
-        let stored = store.review(&session, None, |_| draft()).unwrap().stored;
+        let stored = store.review(&session, None, |_, _| draft()).unwrap().stored;
         answer(&format!("{id} {}", stored[0].sequence));
     }
 }

@@ -93,7 +93,7 @@ fn compile(reviewer: &mut Reviewer) {
 }
 
 fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) -> Result<Reviewed> {
-    let committed = store.review(&item.event.session, None, |snapshot| {
+    let committed = store.review(&item.event.session, None, |snapshot, _| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         let reviewed = reviewer.review(&item.event, state, item.at, &Circumstances::default(), &|_| None);
         let (session, agent) = reviewed.state.encode()?;

@@ -13,10 +13,11 @@ use crate::config::Config;
 use crate::health;
 use crate::incidents;
 use crate::notifications;
+use crate::past;
 use crate::pause;
 use crate::places::{Pins, Places};
 use crate::quarantine;
-use crate::runtime::{Circumstances, Reviewer, detail, to_store};
+use crate::runtime::{Circumstances, Reviewer, to_store};
 use crate::workshop::Processes;
 use anyhow::Result;
 use portcullis_core::event::{Event, EventKind, Reply, Ruling};
@@ -29,7 +30,6 @@ use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_core::wire::{Answer, WireError, claude};
 use portcullis_store::{Commit, Draft, Durability, Home, Store, StoreError};
-use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -150,17 +150,11 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let journal = health::Journal::read(&store).map_err(|error| store_fault(&error))?;
         unwhole = health::unwhole(places, &home, &mut reviewer, Path::new(&event.cwd), &journal, now);
     }
-    let lookup = OnceCell::new();
     let agent = event.agent.as_deref();
-    let details = |step: u64| {
-        let store: &Option<Store> = lookup.get_or_init(|| Store::open(&home, durability).ok());
-        let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
-        detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
-    };
     let keeper = Keeper::new(reviewer.config().checkpoints, &home, &places.person, event, now);
     keeper.settle();
     let missed = missed(event, input, &home, &store);
-    let committed = store.review(&event.session, agent, |snapshot| {
+    let committed = store.review(&event.session, agent, |snapshot, steps| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
         let exceptions: Vec<Exception> = snapshot.grants.iter().filter_map(|grant| serde_json::from_str(&grant.document).ok()).collect();
@@ -173,6 +167,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
             undo: Some(&keeper),
             ..Circumstances::default()
         };
+        let details = |step: u64| past::detail(&steps.documents(step).ok()?);
         let mut reviewed = reviewer.review(event, state, now, &around, &details);
         let reviewing = begun.elapsed().saturating_sub(keeper.spent());
         keeper.tell(&mut reviewed, &|text| reviewer.masked(text));

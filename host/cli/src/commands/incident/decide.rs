@@ -111,7 +111,7 @@ pub(super) fn decide(desk: &mut Desk, incident: &Incident, terms: Terms, reason:
     record.details.insert("incident".into(), incident.id.clone().into());
     record.details.insert("option".into(), terms.as_str().into());
     let limits = &desk.config.policy.limits;
-    desk.store.commit_locked(&incident.session, None, |snapshot| {
+    desk.store.commit_locked(&incident.session, None, |snapshot, _| {
         let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         let decided = state.session.decide(&incident.id, terms, note, limits);
         decided.map_err(|why| anyhow!("the incident `{}` can be decided no more: {why}", incident.id))?;

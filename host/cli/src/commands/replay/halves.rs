@@ -5,9 +5,10 @@
 
 use super::Session;
 use crate::config::Config;
+use crate::past;
 use crate::places::Places;
 use crate::recording::{self, EPOCH, Item, Recording};
-use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache, detail, to_store};
+use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache, to_store};
 use portcullis_core::session::State;
 use portcullis_core::undo::KeptThen;
 use portcullis_engine::ReviewClock;
@@ -96,11 +97,10 @@ fn stored(item: &Item, reviewer: &mut Reviewer, store: &mut Store) -> Vec<String
         undo: Some(&kept),
         ..Circumstances::default()
     };
-    let details = |step: u64| {
-        let records = store.step(session, agent, step).unwrap();
-        detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
-    };
+    let steps = store.past(session, agent);
+    let details = |step: u64| past::detail(&steps.documents(step).unwrap());
     let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);
+    drop(steps);
     let (session_state, agent_state) = reviewed.state.encode().unwrap();
     let (session_state, agent_state) = (Some(session_state), Some(agent_state));
     let records = reviewed.records.iter().map(to_store).collect();

@@ -1,8 +1,9 @@
 //! One recorded session, played again from its beginning.
 
 use crate::paint;
+use crate::past;
 use crate::recording::{Item, Recording};
-use crate::runtime::{Circumstances, Reviewer, detail};
+use crate::runtime::{Circumstances, Reviewer};
 use crate::timeline::{Standing, Timeline};
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
@@ -53,7 +54,7 @@ impl Session {
         let agent = item.event.agent.clone();
         let state = State { session: std::mem::take(&mut self.shared), agent: self.agents.remove(&agent).unwrap_or_default() };
         let documents = &self.documents;
-        let details = |step: u64| detail(documents.get(&(agent.clone(), step))?);
+        let details = |step: u64| past::detail(documents.get(&(agent.clone(), step))?);
         let seen = item.seen.as_ref();
         let kept = KeptThen(seen.and_then(|seen| seen.kept.as_ref()));
         let around = Circumstances {
