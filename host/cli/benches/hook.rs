@@ -3,6 +3,10 @@
 //! `cargo bench --workspace --bench hook` prints, for `portcullis hook claude` (release, warm cache, all
 //! builtin plugins, record written) and for what everybody knows the price of, the median and the ratio
 //! to `sh -c true`. Quote the ratios: the times are the machine's.
+//!
+//! Two sessions are measured. In the ordinary one the agent goes from file to file: nothing is wrong with it, and
+//! that nothing was said of it is checked. In the other one it does the same over and over: patterns are
+//! detected, interventions are made and recorded, and limits are in force.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a measurement for people")]
 
@@ -14,11 +18,16 @@ use std::time::{Duration, Instant};
 /// Rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 200;
 
+/// The person asks for something every so many rounds: limits count what happened since.
+const TURN: usize = 20;
+
 struct Case {
     name: &'static str,
     program: PathBuf,
     arguments: Vec<String>,
     input: Option<PathBuf>,
+    /// Nothing is to be said of it.
+    ordinary: bool,
     times: Vec<Duration>,
 }
 
@@ -28,6 +37,9 @@ fn main() {
     fs::create_dir_all(folder.join("project")).unwrap();
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
+        if round % TURN == 0 {
+            once(&prompt(&folder), &folder, round);
+        }
         for case in &mut cases {
             let time = once(case, &folder, round);
             if round >= 5 {
@@ -41,24 +53,18 @@ fn main() {
 
 fn cases(folder: &Path) -> Vec<Case> {
     let hook = PathBuf::from(env!("CARGO_BIN_EXE_portcullis"));
-    let case = |name, program: PathBuf, arguments: &[&str], input: Option<PathBuf>| Case {
-        name,
-        program,
-        arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-        input,
-        times: Vec::new(),
-    };
-    let event = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text.replace("@project@", &folder.join("project").display().to_string())).unwrap();
-        Some(path)
-    };
+    let event = |name: &str, text: &str| Some(event(folder, name, text));
+    let call = &["hook", "claude"];
     let mut cases = vec![
         case("sh -c true", "/bin/sh".into(), &["-c", "true"], None),
-        case("hook: before a shell command", hook.clone(), &["hook", "claude"], event("before.json", BEFORE)),
-        case("hook: after it", hook.clone(), &["hook", "claude"], event("after.json", AFTER)),
-        case("hook: before an edit", hook.clone(), &["hook", "claude"], event("edit.json", EDIT)),
-        case("hook: an event that nobody needs", hook, &["hook", "claude"], event("other.json", OTHER)),
+        case("hook: ordinary, before a shell command", hook.clone(), call, event("before.json", BEFORE)),
+        case("hook: ordinary, after it", hook.clone(), call, event("after.json", AFTER)),
+        case("hook: ordinary, before an edit", hook.clone(), call, event("edit.json", EDIT)),
+        case("hook: ordinary, after it", hook.clone(), call, event("edited.json", EDITED)),
+        case("hook: going wrong, before a command", hook.clone(), call, event("again.json", &again(BEFORE))),
+        case("hook: going wrong, after it", hook.clone(), call, event("again-after.json", &again(AFTER))),
+        case("hook: going wrong, before an edit", hook.clone(), call, event("again-edit.json", &again(EDIT))),
+        case("hook: an event that nobody needs", hook, call, event("other.json", OTHER)),
     ];
     for (name, program, arguments) in [("python3 -c pass", "python3", ["-c", "pass"]), ("node -e 0", "node", ["-e", "0"])] {
         match found(program) {
@@ -67,6 +73,21 @@ fn cases(folder: &Path) -> Vec<Case> {
         }
     }
     cases
+}
+
+fn case(name: &'static str, program: PathBuf, arguments: &[&str], input: Option<PathBuf>) -> Case {
+    let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    Case { name, program, arguments, input, ordinary: name.starts_with("hook: ordinary"), times: Vec::new() }
+}
+
+fn prompt(folder: &Path) -> Case {
+    case("the person's prompt", env!("CARGO_BIN_EXE_portcullis").into(), &["hook", "claude"], Some(event(folder, "prompt.json", PROMPT)))
+}
+
+fn event(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text.replace("@project@", &folder.join("project").display().to_string())).unwrap();
+    path
 }
 
 /// The real program, not a shim that looks for it at each start.
@@ -82,20 +103,29 @@ fn found(program: &str) -> Option<PathBuf> {
 /// Each round is another call, as in a session; what the case before it left is what it finds.
 fn once(case: &Case, folder: &Path, round: usize) -> Duration {
     let input = case.input.as_ref().map_or_else(Stdio::null, |path| {
-        let text = fs::read_to_string(path).unwrap().replace("@call@", &format!("call_{round}"));
+        let text = fs::read_to_string(path).unwrap().replace("@round@", &round.to_string()).replace("@part@", &round.to_string());
         let current = folder.join("input.json");
         fs::write(&current, text).unwrap();
         Stdio::from(File::open(current).unwrap())
     });
+    let said = folder.join("said.json");
     let mut command = Command::new(&case.program);
-    command.args(&case.arguments).stdin(input).stdout(Stdio::null()).stderr(Stdio::null()).env("PORTCULLIS_HOME", folder.join("home"));
+    command.args(&case.arguments).stdin(input).stdout(File::create(&said).unwrap()).stderr(Stdio::null());
+    command.env("PORTCULLIS_HOME", folder.join("home"));
     // Cargo sets it, and a shell that looks for its libraries in cargo's folders first takes a third longer.
     command.env_remove("LD_LIBRARY_PATH");
     let begun = Instant::now();
     let status = command.status().unwrap();
     let time = begun.elapsed();
     assert!(status.success(), "{} failed", case.name);
+    let said = fs::read_to_string(said).unwrap();
+    assert!(!case.ordinary || !said.contains("ortcullis"), "{} is not ordinary: {said}", case.name);
     time
+}
+
+/// The same in another session, where each round is like the first.
+fn again(event: &str) -> String {
+    event.replace(r#""session_id":"bench""#, r#""session_id":"again""#).replace("@part@", "1")
 }
 
 fn report(cases: &mut [Case], rounds: usize) {
@@ -105,13 +135,15 @@ fn report(cases: &mut [Case], rounds: usize) {
     let median = |case: &Case| case.times.get(case.times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0;
     let least = |case: &Case| case.times.first().copied().unwrap_or_default().as_secs_f64() * 1000.0;
     let shell = cases.first().map(median).unwrap_or_default();
-    println!("{:<34} {:>9} {:>9} {:>14}   ({rounds} rounds)", "whole process", "least ms", "median ms", "x `sh -c true`");
+    println!("{:<40} {:>9} {:>9} {:>14}   ({rounds} rounds)", "whole process", "least ms", "median ms", "x `sh -c true`");
     for case in cases.iter() {
-        println!("{:<34} {:>9.2} {:>9.2} {:>14.2}", case.name, least(case), median(case), median(case) / shell);
+        println!("{:<40} {:>9.2} {:>9.2} {:>14.2}", case.name, least(case), median(case), median(case) / shell);
     }
 }
 
-const BEFORE: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --workspace 2>&1 | tail -20","description":"run the tests"},"tool_use_id":"@call@"}"#;
-const AFTER: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --workspace 2>&1 | tail -20","description":"run the tests"},"tool_response":{"stdout":"test result: ok. 12 passed","stderr":""},"tool_use_id":"@call@"}"#;
-const EDIT: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/src/lib.rs","old_string":"a","new_string":"b"},"tool_use_id":"@call@/edit"}"#;
+const BEFORE: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --package part@part@ 2>&1 | tail -20","description":"run the tests"},"tool_use_id":"call_@round@"}"#;
+const AFTER: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --package part@part@ 2>&1 | tail -20","description":"run the tests"},"tool_response":{"stdout":"part@part@: test result: ok. 12 passed","stderr":""},"tool_use_id":"call_@round@"}"#;
+const EDIT: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_use_id":"edit_call_@round@"}"#;
+const EDITED: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_response":{"filePath":"@project@/part@part@/src/lib.rs"},"tool_use_id":"edit_call_@round@"}"#;
+const PROMPT: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"UserPromptSubmit","prompt":"Let `b` stand for `a` in the next parts, and run the tests of each."}"#;
 const OTHER: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"Notification","message":"x"}"#;
