@@ -57,4 +57,5 @@ pub use plugin::{Entry, Source};
 pub use readings::{Memory, Remembered};
 pub use set::{Description, PluginSet, Progress, ReviewClock};
 pub use settings::{Setting, SettingValue};
+pub use slots::Ahead;
 pub use web::{Names, Web};

@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::load_error::LoadError;
 use crate::plugin::{Entry, Loaded, Slot, Source, is_file};
 use crate::readings::{self, Memory, Readings, Remembered};
-use crate::slots::Slots;
+use crate::slots::{Ahead, Slots};
 use crate::state::{Seat, State};
 use crate::world::{self, Called, Said, World, ready, wrong_world};
 use crate::{cache::CacheEvent, check, from_wit, reading, to_wit};
@@ -45,7 +45,6 @@ pub struct PluginSet {
     engine: Engine,
     backstop: Backstop,
     now_ms: u64,
-    reader: Slot,
     slots: Slots,
     /// The pattern plugins that are asked; none for all.
     patterns: Option<Vec<String>>,
@@ -113,8 +112,7 @@ impl PluginSet {
             engine,
             backstop: Backstop::new(clock.backstop),
             now_ms: clock.now_ms,
-            reader: Slot::new(shell_reader),
-            slots: Slots::new(entries),
+            slots: Slots::new(shell_reader, entries),
             patterns: None,
             readings: None,
             strangers_told: false,
@@ -174,11 +172,10 @@ impl PluginSet {
         self.slots.maybe(kind).filter_map(of_kind).collect()
     }
 
-    /// Loads the plugins that a question about an action will need, on a thread of its own: the caller goes
-    /// on, and asks each as soon as it is loaded. `ended`: the action has ended.
-    pub fn load_ahead(&mut self, ended: bool) {
-        let kinds: &[Kind] = if ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
-        self.slots.load_ahead(&self.engine, self.now_ms, kinds, ended);
+    /// Loads what a review will ask for, on a thread of its own: the caller goes on, and asks each as soon as it
+    /// is loaded.
+    pub fn load_ahead(&mut self, ahead: Ahead) {
+        self.slots.load_ahead(&self.engine, self.now_ms, ahead);
     }
 
     /// Asks the exporter of that name to write records; none when there is no such exporter.
@@ -207,14 +204,14 @@ impl PluginSet {
             let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
             progress(Progress { name: &slot.entry.name, done, total, result });
         };
-        warm(&mut self.reader, 1);
+        warm(&mut self.slots.reader(), 1);
         self.slots.all().zip(2..).for_each(|(mut slot, done)| warm(&mut slot, done));
     }
 
     /// Every plugin, the shell reader first. Reads what is needed for it, compiles nothing.
     pub fn describe(&mut self) -> Vec<Description> {
         let engine = &self.engine;
-        let reader = describe(&mut self.reader, engine);
+        let reader = describe(&mut self.slots.reader(), engine);
         std::iter::once(reader).chain(self.slots.all().map(|mut slot| describe(&mut slot, engine))).collect()
     }
 
@@ -269,7 +266,7 @@ impl PluginSet {
             _ => Err(wrong_world()),
         };
         let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
-        turn.take(&mut self.reader, self.backstop.part(Whose::Ours), ask, reading::reading).result
+        turn.take(&mut self.slots.reader(), self.backstop.part(Whose::Ours), ask, reading::reading).result
     }
 }
 

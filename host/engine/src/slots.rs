@@ -11,22 +11,41 @@ use crate::plugin::{Entry, Slot, Source};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
+/// What a review will ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The action has ended.
+    pub ended: bool,
+    /// It holds text for a shell.
+    pub shell: bool,
+}
+
 /// All slots of a set.
 pub(crate) struct Slots {
+    /// The host's own shell reader.
+    reader: Arc<Mutex<Slot>>,
     /// Kinds that are known without a look at the disk, in the same order.
     kinds: Vec<Option<Kind>>,
     slots: Arc<[Mutex<Slot>]>,
 }
 
 impl Slots {
-    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+    pub(crate) fn new(reader: Entry, entries: Vec<Entry>) -> Self {
         let kind = |entry: &Entry| match entry.source {
             Source::Builtin { kind, .. } => Some(kind),
             Source::File(_) => None,
         };
-        Self { kinds: entries.iter().map(kind).collect(), slots: entries.into_iter().map(|entry| Mutex::new(Slot::new(entry))).collect() }
+        let kinds = entries.iter().map(kind).collect();
+        let slots = entries.into_iter().map(|entry| Mutex::new(Slot::new(entry))).collect();
+        Self { reader: Arc::new(Mutex::new(Slot::new(reader))), kinds, slots }
     }
 
+    /// The shell reader's.
+    pub(crate) fn reader(&self) -> MutexGuard<'_, Slot> {
+        taken(&self.reader)
+    }
+
+    /// How many there are beside the shell reader's.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -47,17 +66,24 @@ impl Slots {
         self.kinds.iter().zip(self.slots.iter()).filter(|(known, _)| known.is_none()).map(|(_, slot)| taken(slot))
     }
 
-    /// Loads the plugins of these kinds on a thread of its own, in this order, but for files that must prepare
-    /// themselves first; `ended` as in the question that will come.
-    pub(crate) fn load_ahead(&self, engine: &Engine, now_ms: u64, kinds: &'static [Kind], ended: bool) {
-        let (theirs, engine) = (Self { kinds: self.kinds.clone(), slots: Arc::clone(&self.slots) }, engine.clone());
+    /// Loads what a review will ask for on a thread of its own, in the order in which it will, but for files that
+    /// must prepare themselves first.
+    pub(crate) fn load_ahead(&self, engine: &Engine, now_ms: u64, ahead: Ahead) {
+        let theirs = Self { reader: Arc::clone(&self.reader), kinds: self.kinds.clone(), slots: Arc::clone(&self.slots) };
+        let engine = engine.clone();
         let load = move || {
             let _room = room();
+            let load = |slot: &mut Slot| drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
+            if ahead.shell {
+                load(&mut theirs.reader());
+            }
+            let kinds: &[Kind] = if ahead.ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
             for kind in kinds {
                 for mut slot in theirs.maybe(*kind) {
                     // Here no clock runs: a file whose code has something to do first waits for its turn.
-                    if slot.is_at_rest(&engine) && slot.kind(&engine) == Some(*kind) && (ended || !slot.waits_for_outcome(&engine)) {
-                        drop(slot.load(&engine, now_ms, &mut Part::unbounded()));
+                    let awaited = ahead.ended || !slot.waits_for_outcome(&engine);
+                    if awaited && slot.is_at_rest(&engine) && slot.kind(&engine) == Some(*kind) {
+                        load(&mut slot);
                     }
                 }
             }

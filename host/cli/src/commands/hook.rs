@@ -22,6 +22,7 @@ use crate::workshop::Processes;
 use anyhow::Result;
 use portcullis_core::event::{Event, EventKind, Reply, Ruling};
 use portcullis_core::exceptions::Exception;
+use portcullis_core::facts;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
@@ -29,6 +30,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_core::wire::{Answer, WireError, claude};
+use portcullis_engine::Ahead;
 use portcullis_store::{Commit, Draft, Durability, Home, Store, StoreError};
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -139,10 +141,14 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
     let untrusted = config.notice();
     let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
     reviewer.plugins.compile_in(Arc::new(Processes::of_hook()));
-    match event.kind {
-        EventKind::BeforeTool(_) | EventKind::SessionStart { .. } => reviewer.plugins.load_ahead(false),
-        EventKind::AfterTool(..) => reviewer.plugins.load_ahead(true),
-        _ => {}
+    let ahead = match &event.kind {
+        EventKind::BeforeTool(call) => Some(Ahead { ended: false, shell: facts::is_shell(&call.tool) }),
+        EventKind::AfterTool(call, _) => Some(Ahead { ended: true, shell: facts::is_shell(&call.tool) }),
+        EventKind::SessionStart { .. } => Some(Ahead { ended: false, shell: true }),
+        _ => None,
+    };
+    if let Some(ahead) = ahead {
+        reviewer.plugins.load_ahead(ahead);
     }
     let mut store = Store::open(&home, durability).map_err(|error| store_fault(&error))?;
     let mut unwhole = Vec::new();

@@ -9,6 +9,7 @@ mod paths;
 mod tools;
 
 pub use paths::{Place, normalise, scope, within};
+pub use tools::is_shell;
 
 use crate::action::{Coverage, Effect, EffectKind, Entry, Facts, GitState, Intent, Operation, Path, Reading, Scope};
 use crate::event::Call;

@@ -73,8 +73,18 @@ const TOOLS: &[(&str, Reader)] = &[
     ("ReadMcpResource", Reader::Internal),
 ];
 
+/// Whether a tool of this name runs a shell command, for all that its name tells: a tool of a server may too.
+#[must_use]
+pub fn is_shell(tool: &str) -> bool {
+    matches!(reader(tool), Some(Reader::Shell))
+}
+
+fn reader(tool: &str) -> Option<&'static Reader> {
+    TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, reader)| reader)
+}
+
 pub(super) fn read(call: &Call, place: &Place, facts: &mut Collector<'_>, read_shell: &mut ShellReader<'_>) -> Read {
-    match TOOLS.iter().find(|(name, _)| *name == call.tool).map(|(_, reader)| reader) {
+    match reader(&call.tool) {
         Some(Reader::Shell) => shell(call, place, facts, read_shell),
         Some(Reader::File(parameter, access)) => file(call, parameter, *access, facts),
         Some(Reader::Search) => search(call, facts),
