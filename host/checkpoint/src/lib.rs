@@ -45,6 +45,7 @@ mod error;
 mod hands;
 mod id;
 mod ignored;
+mod index;
 mod keep;
 mod manifest;
 mod node;

@@ -210,7 +210,9 @@ impl Scan<'_> {
     fn read(&self, seen: &mut Seen, keeper: &mut Keeper<'_>, root: &mut Root<'_>, left_out: &mut LeftOuts) -> Result<()> {
         for (path, found) in std::mem::take(&mut seen.pending) {
             let known = self.base.0.get(&path).filter(|known| known.sure && known.stamp == Some(found.stamp));
-            if let Some(known) = known.filter(|known| known.node.digest().is_some_and(|digest| keeper.has(&digest))) {
+            if let Some((known, digest)) = known.and_then(|known| Some((known, known.node.digest()?)))
+                && keeper.has(&digest)?
+            {
                 // The bits are part of what a stamp stands for.
                 seen.put(path, known.clone());
                 continue;
