@@ -190,7 +190,7 @@ impl Scan<'_> {
         if !self.choosy || !(is_folder || found.kind == FileType::RegularFile) || self.is_known_open(path) {
             return Turn::Now;
         }
-        seen.rules.turn(&self.policy, &self.full(path), name, is_folder)
+        seen.rules.turn(&self.policy, || self.full(path), name, is_folder)
     }
 
     /// Leaves something out, and puts down that it is there.

@@ -3,7 +3,7 @@
 use crate::node::{Content, Node, Stamp};
 use crate::path::Rel;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What stood at a path, and how to tell without reading whether it still does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +36,9 @@ impl Known {
 pub(crate) struct Snapshot(pub(crate) BTreeMap<Rel, Known>);
 
 impl Snapshot {
-    /// What stood at a path; none if nobody looked.
-    pub(crate) fn at(&self, path: &Rel) -> Option<&Known> {
-        self.0.get(path).or_else(|| if self.is_closed_above(path) { None } else { Some(&Known::MISSING) })
+    /// What stood at a path that is not in it; none if nobody looked.
+    fn absent(&self, path: &Rel) -> Option<&Known> {
+        if self.is_closed_above(path) { None } else { Some(&Known::MISSING) }
     }
 
     fn is_closed_above(&self, path: &Rel) -> bool {
@@ -47,12 +47,19 @@ impl Snapshot {
 
     /// Each path that differs from a later look, where both looked.
     pub(crate) fn changes(&self, later: &Self) -> Vec<Change> {
-        let paths: BTreeSet<&Rel> = self.0.keys().chain(later.0.keys()).collect();
-        let differing = paths.into_iter().filter_map(|path| {
-            let (before, after) = (self.at(path)?, later.at(path)?);
-            (!before.same(after)).then(|| Change { path: path.clone(), before: before.clone(), after: after.clone() })
-        });
-        differing.collect()
+        let (mut ours, mut theirs) = (self.0.iter().peekable(), later.0.iter().peekable());
+        let mut differing = Vec::new();
+        // Both are in order, so no path has to be looked for that both have.
+        while let Some(path) = ours.peek().into_iter().chain(theirs.peek()).map(|(path, _)| *path).min() {
+            let before = ours.next_if(|(other, _)| *other == path).map(|(_, known)| known).or_else(|| self.absent(path));
+            let after = theirs.next_if(|(other, _)| *other == path).map(|(_, known)| known).or_else(|| later.absent(path));
+            if let (Some(before), Some(after)) = (before, after)
+                && !before.same(after)
+            {
+                differing.push(Change { path: path.clone(), before: before.clone(), after: after.clone() });
+            }
+        }
+        differing
     }
 }
 
