@@ -210,7 +210,7 @@ impl<'a> Live<'a> {
     /// The contents of a snapshot; none of one that is lost or damaged, which nobody can use.
     fn of_snapshot(&self, digest: &Digest) -> Result<BTreeSet<Digest>> {
         match self.vault.before(&Before::Stored(*digest)) {
-            Ok(snapshot) => Ok(snapshot.0.values().filter_map(|known| known.node.digest()).collect()),
+            Ok(snapshot) => Ok(snapshot.values().filter_map(|known| known.node.digest()).collect()),
             Err(CheckpointError::Damaged { .. }) => Ok(BTreeSet::new()),
             Err(error) => Err(error),
         }
