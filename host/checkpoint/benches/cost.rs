@@ -10,12 +10,78 @@ const SIZES: [usize; 3] = [100, 5_000, 50_000];
 /// Large enough that nothing is cut short.
 const BUDGET: Duration = Duration::from_secs(600);
 
+/// Checkpoints that a vault has when a take is measured.
+const VAULTS: [usize; 3] = [10, 1_000, 5_000];
+/// Takes of which the median is told.
+const ROUNDS: usize = 101;
+
 fn main() {
     println!("| files | durability | operation | time | files read or written | bytes read | bytes stored |");
     println!("|---|---|---|---|---|---|---|");
     for files in SIZES {
         for durability in [Durability::Process, Durability::Power] {
             measure(files, durability);
+        }
+    }
+    growth();
+}
+
+/// The median of a take and its settling in vaults of different size, in turn, each of a new content.
+fn growth() {
+    println!("\n| checkpoints and packs | take of one known file | settle | both, against {} |\n|---|---|---|---|", VAULTS[0]);
+    let mut vaults = VAULTS.map(Grown::new);
+    for round in 0..ROUNDS {
+        vaults.iter_mut().for_each(|vault| vault.round(&format!("before {round}"), &format!("after {round}"), true));
+    }
+    let medians = vaults.map(|vault| [vault.takes, vault.settles].map(median));
+    for (checkpoints, [take, settle]) in VAULTS.into_iter().zip(medians) {
+        let ratio = (take + settle) / (medians[0][0] + medians[0][1]);
+        println!("| {checkpoints} | {take:.3} ms | {settle:.3} ms | x {ratio:.2} |");
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0
+}
+
+/// A vault with as many packs as checkpoints.
+struct Grown {
+    bench: Bench,
+    file: PathBuf,
+    takes: Vec<Duration>,
+    settles: Vec<Duration>,
+    _folder: tempfile::TempDir,
+}
+
+impl Grown {
+    fn new(checkpoints: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap().join("root");
+        fs::create_dir(&root).unwrap();
+        let vault = Vault::open(folder.path().join("vault"), Bounds { durability: Durability::Process, ..Bounds::default() }).unwrap();
+        let file = root.join("f");
+        let bench = Bench { vault, root, label: String::new(), number: 0 };
+        let mut grown = Self { bench, file, takes: Vec::new(), settles: Vec::new(), _folder: folder };
+        for at in 0..checkpoints {
+            let text = format!("content {at}");
+            grown.round(&text, &text, false);
+        }
+        grown
+    }
+
+    fn round(&mut self, before: &str, after: &str, counts: bool) {
+        fs::write(&self.file, before).unwrap();
+        let request = self.bench.request(What::Targets(vec![self.file.clone()]), BUDGET);
+        let start = Instant::now();
+        self.bench.vault.take(&request).unwrap();
+        let take = start.elapsed();
+        fs::write(&self.file, after).unwrap();
+        let start = Instant::now();
+        self.bench.vault.settle(&request.id, self.bench.number, BUDGET).unwrap();
+        if counts {
+            self.takes.push(take);
+            self.settles.push(start.elapsed());
         }
     }
 }

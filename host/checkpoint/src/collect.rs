@@ -2,6 +2,7 @@
 
 use crate::error::CheckpointError;
 use crate::id::Id;
+use crate::index;
 use crate::manifest::{Before, Manifest};
 use crate::node::Digest;
 use crate::pack::{Draft, Pack};
@@ -56,8 +57,9 @@ impl Vault {
         for path in self.desk.list("drafts")? {
             self.desk.remove(&path)?;
         }
+        index::forget(&self.desk)?;
         self.collect_packs(packs, &live.contents)?;
-        collected.bytes_after = Packs::load(&self.desk)?.size();
+        collected.bytes_after = index::write(&self.desk, &Packs::load(&self.desk)?)?;
         Ok(collected)
     }
 
@@ -110,8 +112,8 @@ impl Vault {
         let copied = packs.into_iter().map(|pack| Ok(copy(&mut draft, &pack, &wanted)?.then_some(pack.path))).collect::<Result<Vec<_>>>();
         match copied {
             Ok(copied) => {
-                let name = draft.finish(&self.desk)?;
-                Ok(copied.into_iter().flatten().filter(|path| Some(path) != name.as_ref()).collect())
+                let joined = draft.finish(&self.desk)?.map(|name| Pack::path(&self.desk, &name));
+                Ok(copied.into_iter().flatten().filter(|path| Some(path) != joined.as_ref()).collect())
             }
             Err(error) => {
                 draft.discard();
@@ -208,7 +210,7 @@ impl<'a> Live<'a> {
     /// The contents of a snapshot; none of one that is lost or damaged, which nobody can use.
     fn of_snapshot(&self, digest: &Digest) -> Result<BTreeSet<Digest>> {
         match self.vault.before(&Before::Stored(*digest)) {
-            Ok(snapshot) => Ok(snapshot.0.values().filter_map(|known| known.node.digest()).collect()),
+            Ok(snapshot) => Ok(snapshot.values().filter_map(|known| known.node.digest()).collect()),
             Err(CheckpointError::Damaged { .. }) => Ok(BTreeSet::new()),
             Err(error) => Err(error),
         }

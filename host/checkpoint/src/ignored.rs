@@ -6,7 +6,7 @@ use crate::tree::Folder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger lists of patterns are not read.
 const LARGEST: u64 = 1 << 20;
@@ -55,14 +55,15 @@ impl Rules {
     }
 
     /// When something is looked at, by its name and by these rules.
-    pub(crate) fn turn(&self, policy: &Policy, path: &Path, name: &OsStr, is_folder: bool) -> Turn {
+    pub(crate) fn turn(&self, policy: &Policy, path: impl FnOnce() -> PathBuf, name: &OsStr, is_folder: bool) -> Turn {
         if name == ".git" && !policy.git {
             return Turn::Never(Why::Git);
         }
         if is_folder && BUILD_OUTPUT.iter().any(|known| name == *known) {
             return if policy.build_output { Turn::Last } else { Turn::Never(Why::BuildOutput) };
         }
-        if !(is_folder || policy.ignored == Ignored::Leave) || !self.ignores(path, is_folder) {
+        let asks = !self.0.is_empty() && (is_folder || policy.ignored == Ignored::Leave);
+        if !asks || !self.ignores(&path(), is_folder) {
             return Turn::Now;
         }
         if policy.ignored == Ignored::Keep { Turn::Last } else { Turn::Never(Why::Ignored) }

@@ -1,9 +1,9 @@
 //! Reads files of the tree and keeps their contents, each once, within limits.
 
 use crate::error::CheckpointError;
+use crate::index::Index;
 use crate::node::{Digest, Stamp, Why};
 use crate::pack::{Draft, SMALL, fill};
-use crate::packs::Packs;
 use crate::request::Policy;
 use crate::sealed::Desk;
 use crate::tree::{Folder, Found};
@@ -23,7 +23,7 @@ const TRIES: u32 = 3;
 pub(crate) struct Keeper<'a> {
     desk: &'a Desk,
     /// None to look only: contents are read for their digests and not kept.
-    store: Option<Store>,
+    store: Option<Store<'a>>,
     max_file: u64,
     max_total: u64,
     room: u64,
@@ -33,16 +33,16 @@ pub(crate) struct Keeper<'a> {
 }
 
 #[derive(Debug)]
-struct Store {
-    packs: Packs,
+struct Store<'a> {
+    index: Index<'a>,
     draft: Option<Draft>,
 }
 
 impl<'a> Keeper<'a> {
     pub(crate) fn new(desk: &'a Desk, policy: &Policy, max_bytes: u64) -> Result<Self> {
-        let packs = Packs::load(desk)?;
-        let room = max_bytes.saturating_sub(packs.size());
-        Ok(Self { max_total: policy.max_total, room, store: Some(Store { packs, draft: None }), ..Self::looking(desk, policy.max_file) })
+        let index = Index::open(desk)?;
+        let room = max_bytes.saturating_sub(index.size);
+        Ok(Self { max_total: policy.max_total, room, store: Some(Store { index, draft: None }), ..Self::looking(desk, policy.max_file) })
     }
 
     pub(crate) fn looking(desk: &'a Desk, max_file: u64) -> Self {
@@ -50,8 +50,11 @@ impl<'a> Keeper<'a> {
     }
 
     /// Whether a content that a snapshot knows is still there.
-    pub(crate) fn has(&mut self, digest: &Digest) -> bool {
-        self.store.as_mut().is_none_or(|store| store.has(digest))
+    ///
+    /// # Errors
+    /// The index cannot be read, or not be made again.
+    pub(crate) fn has(&mut self, digest: &Digest) -> Result<bool> {
+        self.store.as_mut().map_or(Ok(true), |store| store.has(digest))
     }
 
     /// Keeps the file of that name and says which it was, as it was when it was read; or why it is left out.
@@ -120,7 +123,7 @@ impl<'a> Keeper<'a> {
             hasher.update(buffer);
             let last = buffer.len() < SMALL;
             // A small file that is known already is not written at all.
-            let known = last && length < SMALL as u64 && self.has(&Digest(*hasher.finalize().as_bytes()));
+            let known = last && length < SMALL as u64 && self.has(&Digest(*hasher.finalize().as_bytes()))?;
             if !known && length <= stamp.size {
                 start = Some(self.append(start, buffer, path)?);
             }
@@ -135,7 +138,7 @@ impl<'a> Keeper<'a> {
             self.take_back(start, path)?;
             return Ok(Ok(None));
         }
-        if self.has(&digest) {
+        if self.has(&digest)? {
             self.take_back(start, path)?;
         } else if let (Some(start), Some(draft)) = (start, self.store.as_mut().and_then(|store| store.draft.as_mut())) {
             draft.add(digest, start);
@@ -166,8 +169,8 @@ impl<'a> Keeper<'a> {
 
     /// Makes what was kept part of the vault.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        match self.store.as_mut().and_then(|store| store.draft.take()) {
-            Some(draft) => draft.finish(self.desk).map(|_| ()),
+        match self.store.as_mut().and_then(|store| Some((store.draft.take()?, &store.index))) {
+            Some((draft, index)) => index.add(draft),
             None => Ok(()),
         }
     }
@@ -180,8 +183,8 @@ impl<'a> Keeper<'a> {
     }
 }
 
-impl Store {
-    fn has(&mut self, digest: &Digest) -> bool {
-        self.draft.as_ref().is_some_and(|draft| draft.index.contains_key(digest)) || self.packs.has(digest)
+impl Store<'_> {
+    fn has(&mut self, digest: &Digest) -> Result<bool> {
+        if self.draft.as_ref().is_some_and(|draft| draft.index.contains_key(digest)) { Ok(true) } else { self.index.has(digest) }
     }
 }

@@ -97,7 +97,7 @@ impl Manifest {
         for area in &self.areas {
             into.extend(area.changes.iter().flat_map(|change| [&change.before, &change.after]).filter_map(|known| known.node.digest()));
             if let Before::Here(snapshot) = &area.before {
-                into.extend(snapshot.0.values().filter_map(|known| known.node.digest()));
+                into.extend(snapshot.values().filter_map(|known| known.node.digest()));
             }
         }
     }

@@ -33,11 +33,17 @@ pub(crate) struct Extent {
 #[derive(Debug)]
 pub(crate) struct Pack {
     pub(crate) path: PathBuf,
+    /// The checksum of its index.
+    pub(crate) name: Digest,
     pub(crate) size: u64,
     index: Vec<u8>,
 }
 
 impl Pack {
+    pub(crate) fn path(desk: &Desk, name: &Digest) -> PathBuf {
+        desk.folder.join("packs").join(format!("{name}.pack"))
+    }
+
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let damaged = |reason| CheckpointError::Damaged { path: path.to_owned(), reason };
         let unreadable = |error: io::Error| match error.kind() {
@@ -58,10 +64,11 @@ impl Pack {
             number(count).checked_mul(ENTRY as u64).filter(|length| *length <= foot_at).ok_or_else(|| damaged("its index is wrong"))?;
         let mut index = vec![0; usize::try_from(length).map_err(|_| damaged("its index is wrong"))?];
         file.read_exact_at(&mut index, foot_at - length).map_err(unreadable)?;
-        if blake3::hash(&index).as_bytes() != sum {
+        let name = Digest::of(&index);
+        if name.0 != sum {
             return Err(damaged("the checksum of its index is wrong"));
         }
-        Ok(Self { path: path.to_owned(), size, index })
+        Ok(Self { path: path.to_owned(), name, size, index })
     }
 
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (Digest, Extent)> + '_ {
@@ -171,8 +178,13 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes it a pack, named by its index, and says where. Without contents nothing is made.
-    pub(crate) fn finish(mut self, desk: &Desk) -> Result<Option<PathBuf>> {
+    /// Bytes of the pack that it would be by now.
+    pub(crate) fn size(&self) -> u64 {
+        self.position() + (self.index.len() * ENTRY + FOOT) as u64
+    }
+
+    /// Makes it a pack, named by its index, and says how. Without contents nothing is made.
+    pub(crate) fn finish(mut self, desk: &Desk) -> Result<Option<Digest>> {
         if self.index.is_empty() {
             self.discard();
             return Ok(None);
@@ -183,9 +195,8 @@ impl Draft {
             index.extend_from_slice(&extent.offset.to_le_bytes());
             index.extend_from_slice(&extent.length.to_le_bytes());
         }
-        let sum = blake3::hash(&index);
-        let target = desk.folder.join("packs").join(format!("{}.pack", sum.to_hex()));
-        let foot = [&(self.index.len() as u64).to_le_bytes()[..], sum.as_bytes(), MARK].concat();
+        let name = Digest::of(&index);
+        let foot = [&(self.index.len() as u64).to_le_bytes()[..], &name.0, MARK].concat();
         let write = self.append(&index).and_then(|()| self.append(&foot)).and_then(|()| self.flush());
         if let Err(error) = write {
             let path = self.path.clone();
@@ -193,7 +204,7 @@ impl Draft {
             return Err(CheckpointError::io("write", path)(error));
         }
         // A pack of that name has the same contents.
-        desk.publish(&self.path, &self.file, &target, true).map(|_| Some(target))
+        desk.publish(&self.path, &self.file, &Pack::path(desk, &name), true).map(|_| Some(name))
     }
 
     pub(crate) fn discard(self) {

@@ -4,22 +4,16 @@ use crate::error::CheckpointError;
 use crate::node::Digest;
 use crate::pack::{Extent, Pack};
 use crate::sealed::Desk;
-use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, CheckpointError>;
-
-/// So many searches are cheaper than an index over all packs.
-const SEARCHES: u32 = 500;
 
 /// The packs that can be read, and those that cannot.
 #[derive(Debug, Default)]
 pub(crate) struct Packs {
     pub(crate) packs: Vec<Pack>,
     pub(crate) damaged: Vec<CheckpointError>,
-    searches: u32,
-    index: HashSet<Digest>,
 }
 
 impl Packs {
@@ -38,18 +32,6 @@ impl Packs {
     /// Bytes of all packs.
     pub(crate) fn size(&self) -> u64 {
         self.packs.iter().map(|pack| pack.size).sum()
-    }
-
-    /// Whether a content is there. Its bytes are not looked at.
-    pub(crate) fn has(&mut self, digest: &Digest) -> bool {
-        if self.searches < SEARCHES {
-            self.searches += 1;
-            return self.find(digest).is_some();
-        }
-        if self.index.is_empty() {
-            self.index = self.packs.iter().flat_map(|pack| pack.entries().map(|(digest, _)| digest)).collect();
-        }
-        self.index.contains(digest)
     }
 
     pub(crate) fn find(&self, digest: &Digest) -> Option<(&Pack, Extent)> {

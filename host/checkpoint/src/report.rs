@@ -256,6 +256,8 @@ pub struct Restored {
     pub left_alone: Vec<PathBuf>,
     /// The checkpoint that undoes this restore; none if there was nothing to do.
     pub undo: Option<(Id, Taken)>,
+    /// What the restore was planned by: each path with what stood there then. Empty for one that was completed later.
+    pub planned: Vec<Difference>,
 }
 
 /// What a collection removed.

@@ -185,5 +185,6 @@ fn report(found: &[Difference], items: &[Item]) -> Restored {
         not_kept: found.iter().filter_map(not_kept).collect(),
         left_alone: Vec::new(),
         undo: None,
+        planned: found.to_vec(),
     }
 }

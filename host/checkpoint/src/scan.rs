@@ -48,6 +48,7 @@ pub(crate) struct Scan<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) snapshot: Snapshot,
+    entries: Vec<(Rel, Known)>,
     /// Whether it differs from the base.
     pub(crate) news: bool,
     pub(crate) files: u64,
@@ -78,7 +79,8 @@ impl Scan<'_> {
         }
         self.look_at_the_last(&mut seen, &mut root, left_out);
         self.read(&mut seen, keeper, &mut root, left_out)?;
-        seen.news = seen.news || seen.snapshot.0.len() != self.base.0.len();
+        seen.snapshot = Snapshot::of(std::mem::take(&mut seen.entries));
+        seen.news = seen.news || seen.snapshot.len() != self.base.len();
         Ok(seen)
     }
 
@@ -187,10 +189,13 @@ impl Scan<'_> {
     /// When something is looked at: by its name, by the rules, and by what was known.
     fn turn(&self, seen: &Seen, path: &Rel, name: &OsStr, found: &Found) -> Turn {
         let is_folder = found.kind == FileType::Directory;
-        if !self.choosy || !(is_folder || found.kind == FileType::RegularFile) || self.is_known_open(path) {
+        if !self.choosy || !(is_folder || found.kind == FileType::RegularFile) {
             return Turn::Now;
         }
-        seen.rules.turn(&self.policy, &self.full(path), name, is_folder)
+        match seen.rules.turn(&self.policy, || self.full(path), name, is_folder) {
+            Turn::Last | Turn::Never(_) if self.is_known_open(path) => Turn::Now,
+            turn => turn,
+        }
     }
 
     /// Leaves something out, and puts down that it is there.
@@ -203,14 +208,17 @@ impl Scan<'_> {
     }
 
     fn is_known_open(&self, path: &Rel) -> bool {
-        self.faithful && self.base.0.get(path).is_some_and(|known| known.node.left_out().is_none() && known.node != Node::Missing)
+        self.faithful && self.base.get(path).is_some_and(|known| known.node.left_out().is_none() && known.node != Node::Missing)
     }
 
     /// Reads what is new.
     fn read(&self, seen: &mut Seen, keeper: &mut Keeper<'_>, root: &mut Root<'_>, left_out: &mut LeftOuts) -> Result<()> {
+        let mut next = 0;
         for (path, found) in std::mem::take(&mut seen.pending) {
-            let known = self.base.0.get(&path).filter(|known| known.sure && known.stamp == Some(found.stamp));
-            if let Some(known) = known.filter(|known| known.node.digest().is_some_and(|digest| keeper.has(&digest))) {
+            let known = self.base.get_from(&path, &mut next).filter(|known| known.sure && known.stamp == Some(found.stamp));
+            if let Some((known, digest)) = known.and_then(|known| Some((known, known.node.digest()?)))
+                && keeper.has(&digest)?
+            {
                 // The bits are part of what a stamp stands for.
                 seen.put(path, known.clone());
                 continue;
@@ -246,14 +254,14 @@ impl Scan<'_> {
     }
 
     fn put(&self, seen: &mut Seen, path: Rel, known: Known) {
-        seen.news = seen.news || self.base.0.get(&path) != Some(&known);
+        seen.news = seen.news || self.base.get(&path) != Some(&known);
         seen.put(path, known);
     }
 }
 
 impl Seen {
     fn put(&mut self, path: Rel, known: Known) {
-        self.snapshot.0.insert(path, known);
+        self.entries.push((path, known));
     }
 }
 

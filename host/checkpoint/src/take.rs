@@ -98,7 +98,7 @@ impl Vault {
             let (digest, base) = base.unzip();
             let base = base.unwrap_or_default();
             let seen = self.look((&root, &scopes), manifest, (&base, false), time, keeper, &mut left_out)?;
-            files += seen.snapshot.0.values().filter(|known| known.node.digest().is_some()).count() as u64;
+            files += seen.snapshot.values().filter(|known| known.node.digest().is_some()).count() as u64;
             hard_links += seen.hard_links;
             snapshots.push((root, scopes, seen, digest));
         }

@@ -2,6 +2,7 @@
 
 use crate::error::CheckpointError;
 use crate::id::Id;
+use crate::index;
 use crate::node::{Digest, Time};
 use crate::packs::Packs;
 use crate::report::{Listing, Shown};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const FOLDERS: [&str; 6] = ["packs", "checkpoints", "snapshots", "roots", "restores", "drafts"];
+const FOLDERS: [&str; 7] = ["packs", "checkpoints", "snapshots", "roots", "restores", index::FOLDER, "drafts"];
 
 /// All checkpoints of a user, in one folder. Any number of processes may use it at once.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const CHILD: &str = "CHECKPOINT_TEST_CHILD";
-const OPERATIONS: [&str; 4] = ["take", "settle", "restore", "collect"];
+/// A take makes the index anew where that is gone.
+const OPERATIONS: [&str; 5] = ["take", "take-unindexed", "settle", "restore", "collect"];
 
 /// Fails at one step, by an error or by the death of the process.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ fn scene(operation: &str) -> Scene {
     let first = place.walk();
     place.act("e", 1, "echo early > g; mkdir early; echo x > early/x");
     let new = place.walk();
-    if operation != "take" {
+    if !operation.starts_with("take") {
         place.take("a", 10);
     }
     place.sh("rm -r d; echo 22 > g; mkdir -p n/m; echo 4 > n/m/o; rm k/h; mkdir k/h; echo 5 > k/h/i; rm link; chmod 700 k");
@@ -55,6 +56,9 @@ fn scene(operation: &str) -> Scene {
         // Something to forget, in a pack with something to keep.
         place.act("gone", 0, "echo gone > gone; rm gone");
     }
+    if operation == "take-unindexed" {
+        std::fs::remove_file(place.home.join("vault/index/sizes")).unwrap();
+    }
     let old = place.walk();
     Scene { place, first, old, new }
 }
@@ -64,7 +68,7 @@ fn operate(operation: &str, home: &Path, steps: Arc<dyn Steps>) -> Result<(), Ch
     let request =
         Request { id: id("t"), at: 20, roots: vec![home.join("root")], what: What::Tree, policy: Policy::everything(), budget: TIME };
     match operation {
-        "take" => vault.take(&request).map(|_| ()),
+        "take" | "take-unindexed" => vault.take(&request).map(|_| ()),
         "settle" => vault.settle(&id("a"), 11, TIME).map(|_| ()),
         "restore" => vault.restore(&id("a"), &plainly("u", 20)).map(|_| ()),
         "collect" => vault.collect(&Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 }, 100).map(|_| ()),
@@ -106,6 +110,7 @@ fn check(scene: &Scene, what: &str) {
         place.act("b", 30, "echo b > g");
         place.restore("t", &plainly("u2", 40)).unwrap();
         assert_same(old, &place.walk(), what);
+        assert_eq!(place.targets("again", 50, &["g", "n"]).bytes_stored, 0, "{what}: the index lost what a checkpoint has");
         return;
     }
     place.settle("a", 11);

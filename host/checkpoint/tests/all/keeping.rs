@@ -1,7 +1,7 @@
 //! What is read, kept, left out and forgotten.
 
 use crate::support::{Place, TIME, assert_same, id, open, plainly};
-use portcullis_checkpoint::{Bounds, CheckpointError, Ignored, Policy, Retention, Vault, What, Why};
+use portcullis_checkpoint::{Bounds, CheckpointError, Ignored, Policy, Request, Retention, Vault, What, Why};
 use std::fs;
 use std::time::Duration;
 
@@ -203,4 +203,49 @@ fn the_vault_is_no_content_of_a_tree_that_holds_it() {
     assert_eq!(place.vault.take(&request).unwrap().files, 1);
     place.sh("echo 1 > f");
     assert_eq!(place.settle("a", 2).changes.len(), 1);
+}
+
+/// Set in the process that has a mount of its own.
+const MOUNTED: &str = "PORTCULLIS_TEST_MOUNTED";
+
+/// Of a mount inside the tree nothing is kept, which is no choice: the checkpoint is not whole, and says where.
+#[test]
+fn what_lies_on_another_file_system_is_left_out() {
+    let Some(root) = std::env::var_os(MOUNTED).map(std::path::PathBuf::from) else {
+        let place = Place::new();
+        place.sh("mkdir -p d/mount; echo f > d/f; echo hidden > d/mount/hidden");
+        let mut inside = std::process::Command::new("unshare");
+        // Only there the mount is seen, and it goes with the process.
+        let script = "mount -t tmpfs none \"$1/d/mount\" && echo there > \"$1/d/mount/there\" && exec \"$0\" --exact keeping::what_lies_on_another_file_system_is_left_out";
+        inside.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap());
+        let done = inside.arg(&place.root).env(MOUNTED, &place.root).output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    };
+    let vault = open(&root.with_file_name("vault"));
+    let targets = |paths: &[&str]| What::Targets(paths.iter().map(|path| root.join(path)).collect());
+    let rows = [
+        ("tree", What::Tree, false),
+        ("above", targets(&["d"]), false),
+        ("beside", targets(&["d/f"]), true),
+        ("there", targets(&["d/mount/there"]), true),
+    ];
+    for (at, (name, what, complete)) in rows.into_iter().enumerate() {
+        let request = Request { id: id(name), at: at as u64, roots: vec![root.clone()], what, policy: Policy::default(), budget: TIME };
+        let taken = vault.take(&request).unwrap();
+        let left: Vec<_> =
+            taken.left_out.first.iter().map(|left| (left.path.strip_prefix(&root).unwrap().to_str().unwrap(), left.why)).collect();
+        let expected: &[_] = if complete { &[] } else { &[("d/mount", Why::OtherFileSystem)] };
+        assert_eq!((left.as_slice(), taken.complete), (expected, complete), "{name}");
+        if name != "tree" {
+            assert!(vault.settle(&id(name), at as u64, TIME).unwrap().changes.is_empty(), "{name}");
+        }
+    }
+    fs::write(root.join("d/mount/there"), "changed").unwrap();
+    fs::write(root.join("d/f"), "changed").unwrap();
+    assert_eq!(vault.settle(&id("tree"), 10, TIME).unwrap().changes.len(), 1);
+    vault.restore(&id("tree"), &plainly("u", 11)).unwrap();
+    assert_eq!(fs::read(root.join("d/f")).unwrap(), b"f\n");
+    assert_eq!(fs::read(root.join("d/mount/there")).unwrap(), b"changed");
 }

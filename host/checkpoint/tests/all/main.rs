@@ -4,6 +4,7 @@
 mod attacks;
 mod faults;
 mod git;
+mod index;
 mod keeping;
 mod processes;
 mod property;

@@ -6,7 +6,7 @@ use crate::commands::{audit, hook};
 use crate::runtime::to_store;
 use crate::{human, paint};
 use anyhow::Result;
-use portcullis_checkpoint::{CheckpointError, Difference, Listed, Restore, Restored, Standing, Vault};
+use portcullis_checkpoint::{CheckpointError, Difference, Listed, Restore, Restored, Standing};
 use portcullis_core::record::{Record, RecordKind};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             return Ok(0);
         }
         if !arguments.json {
-            plan(&vault, &listed, &planned)?;
+            plan(&listed, &planned);
         }
         human::confirm(&format!("{} paths will be as they were before the action.", planned.restored.len()))?;
     }
@@ -82,11 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// What would be put back.
-fn plan(vault: &Vault, listed: &Listed, planned: &Restored) -> Result<()> {
-    let differences = vault.diff(&listed.id)?;
+fn plan(listed: &Listed, planned: &Restored) {
     let mut lines: Vec<String> = Vec::new();
     for restored in planned.restored.iter().take(MOST_SHOWN) {
-        let one = differences.iter().find(|one| one.path == *restored);
+        let one = planned.planned.iter().find(|one| one.path == *restored);
         let since = one.filter(|one| one.standing != Standing::AsLeft).map(|one| format!("  ({})", one.standing)).unwrap_or_default();
         lines.push(format!("  {:8} {}{}\n", one.map_or("changed", diff::how), path(restored), paint::warn(since)));
     }
@@ -95,7 +94,6 @@ fn plan(vault: &Vault, listed: &Listed, planned: &Restored) -> Result<()> {
         lines.push(format!("  and {more} more\n"));
     }
     paint::print(&format!("Since the checkpoint {} these were:\n{}", listed.id, lines.concat()));
-    Ok(())
 }
 
 /// Nothing was changed; says what stands in the way.
