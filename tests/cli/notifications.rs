@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         trial("notifications: a dead channel loses nothing, and the others hear of it", failing::dead),
         trial("notifications: what is refused is given up, kept and named", failing::refused),
         trial("notifications: a mail, and a program", ways::others),
+        trial("notifications: through the channel's own proxy, and no other", ways::proxied),
         trial("notifications: a project can neither add nor change a channel", telling::by_project),
         trial("notifications: a channel that cannot be used says why, and no secret", ways::unusable),
         trial("notifications: who only observes blocks nothing, and tells of no block", telling::observing),

@@ -2,6 +2,7 @@
 
 use super::chat::LONG;
 use super::held::{doctor, hold};
+use crate::common::process;
 use crate::common::site::Site;
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -92,6 +93,12 @@ pub fn unusable() -> Result<()> {
         ("kind = \"webhook\"", "`notifications.channels.c.url` is missing"),
         ("kind = \"webhook\"\nurl = \"http://example.com/verysecret\"", "is not encrypted and not on this machine"),
         ("kind = \"webhook\"\nurl = \"https://example.com/\"\nbearer = \"verysecret\"", "a credential has no place in the configuration"),
+        (
+            "kind = \"webhook\"\nurl = \"https://example.com/\"\nproxy = \"http://me:verysecret@127.0.0.1:1\"",
+            "a credential has no place in the configuration",
+        ),
+        ("kind = \"webhook\"\nurl = \"https://example.com/\"\nproxy = \"socks5://127.0.0.1:1\"", "write it as `http://host:port`"),
+        ("kind = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\nproxy = \"http://127.0.0.1:2\"", "leave out `proxy`"),
         ("kind = \"webhook\"\nurl = \"env:NOT_THERE\"", "`NOT_THERE` is not set"),
         (&format!("kind = \"webhook\"\nurl = \"file:{open}\""), "run `chmod 600 "),
         ("kind = \"smtp\"\nfrom = \"a@example.com\"", "`notifications.channels.c.host` is missing"),
@@ -125,4 +132,45 @@ pub fn unusable() -> Result<()> {
         ensure!(ended.code == Some(1) && ended.all().contains(why), "{text}: {}", ended.all());
     }
     Ok(())
+}
+
+pub fn proxied() -> Result<()> {
+    let (port, asked) = proxy()?;
+    let site = Site::new("notifications-proxied")?;
+    let webhook = "[notifications.channels.team]\nkind = \"webhook\"\nurl = \"https://hooks.invalid/verysecret\"\nevents = [\"block\"]\n";
+    let address = format!("http://127.0.0.1:{port}");
+    for (named, uses) in [("", false), (address.as_str(), true), ("env:HTTPS_PROXY", true)] {
+        let key = if named.is_empty() { String::new() } else { format!("proxy = \"{named}\"\n") };
+        site.write("config.toml", format!("{webhook}{key}"))?;
+        let mut command = site.command(&["notifications", "test", "team"]);
+        command.env("HTTPS_PROXY", &address).env("ALL_PROXY", &address);
+        let said = process::run(command, b"", LONG)?;
+        ensure!(said.code == Some(1) && !said.all().contains("verysecret"), "{}", said.all());
+        let through = said.all().contains(&format!("the proxy `{address}` did not connect us to `https://hooks.invalid`"));
+        ensure!(through == uses, "`{named}`: {}", said.all());
+        ensure!(asked.try_iter().collect::<Vec<_>>() == vec!["CONNECT hooks.invalid:443 HTTP/1.1"; usize::from(uses)], "`{named}`");
+    }
+    // A project has no say.
+    let project = site.project().join(".portcullis");
+    fs::create_dir_all(&project)?;
+    fs::write(project.join("config.toml"), "[notifications.channels.team]\nproxy = \"http://127.0.0.1:1\"\n")?;
+    let said = site.run(&["notifications", "test", "team"])?;
+    ensure!(!said.all().contains("127.0.0.1:1`"), "{}", said.all());
+    Ok(())
+}
+
+/// Says no to everybody, and tells what it was asked.
+fn proxy() -> Result<(u16, Receiver<String>)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    let (asks, asked) = channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let Ok(read) = stream.try_clone() else { return };
+            let head: Vec<String> = BufReader::new(read).lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            let _ = asks.send(head.first().cloned().unwrap_or_default());
+            let _ = stream.write_all(b"HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    Ok((port, asked))
 }

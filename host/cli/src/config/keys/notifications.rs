@@ -37,6 +37,14 @@ pub(super) const KEYS: &[Key] = &[
         doc: "webhook: `https://…`, or `http://` to this machine by its loopback address, or `env:NAME` or `file:PATH` where the address is a secret",
     },
     Key {
+        path: "notifications.channels.*.proxy",
+        kind: Kind::Text,
+        default: || None,
+        default_told: "",
+        project: Project::Never,
+        doc: "webhook: `http://host:port` of a proxy, or `env:NAME` (as `env:HTTPS_PROXY`) or `file:PATH`; without it no proxy is used, whatever the environment says",
+    },
+    Key {
         path: "notifications.channels.*.bearer",
         kind: Kind::Text,
         default: || None,
