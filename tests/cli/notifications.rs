@@ -3,6 +3,7 @@
 mod chat;
 mod failing;
 mod held;
+mod pacing;
 mod telling;
 mod ways;
 
@@ -20,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
         trial("notifications: killed between sending and keeping, it comes again", failing::killed),
         trial("notifications: a dead channel loses nothing, and the others hear of it", failing::dead),
         trial("notifications: what is refused is given up, kept and named", failing::refused),
+        trial("notifications: what was given up goes after its days", failing::forgotten),
+        trial("notifications: an agent that goes in circles floods nobody", pacing::gathered),
+        trial("notifications: what was gathered stays together when it fails", pacing::fails_together),
+        trial("notifications: a stop comes at once, whatever was blocked before", pacing::stops_at_once),
         trial("notifications: a mail, and a program", ways::others),
         trial("notifications: through the channel's own proxy, and no other", ways::proxied),
         trial("notifications: a project can neither add nor change a channel", telling::by_project),

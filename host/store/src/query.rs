@@ -45,6 +45,8 @@ pub struct SessionSummary {
 const COLUMNS: &str =
     "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
 const CANDIDATES: usize = 10;
+/// So many of the newest records are looked at where a hook asks what happened just now.
+const NEAR: u64 = 1000;
 
 impl Store {
     /// The record of that id, or the only one whose id begins so. None may mean that retention removed it:
@@ -76,6 +78,21 @@ impl Store {
         let agent = agent.filter(|name| !name.is_empty());
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
         self.select("WHERE session = ?1 AND agent IS ?2 AND step = ?3 ORDER BY sequence", params![session, agent, step])
+    }
+
+    /// How many of a session's records have that verdict and are not older than `since`. No more than `most` are
+    /// counted, and of the journal only its newest 1000 records are looked at: cheap enough for a hook.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn recently(&self, session: &str, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
+        // By position: the index of sessions would lead through all that a long one has.
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT max(sequence) FROM journal) - ?1 \
+                   AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let values = params![number(NEAR), session, verdict, number(since), number(most)];
+        let count: i64 = self.connection.query_row(sql, values, |row| row.get(0)).map_err(|error| self.named(&error))?;
+        Ok(count.unsigned_abs())
     }
 
     /// The newest record of that kind about a tool call, by the client's own id of the call.

@@ -3,7 +3,8 @@
 use super::chat::{LONG, SILENT, chat, webhook};
 use super::held::{block, doctor, site, waiting};
 use crate::common::site::Site;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
@@ -30,6 +31,9 @@ pub fn retried() -> Result<()> {
     ensure!(chat.quiet() && held.waiting()?.is_empty());
     held.site.verify()
 }
+
+/// In milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// A session has ended, so that no hook comes any more.
 pub fn lingering() -> Result<()> {
@@ -106,7 +110,8 @@ pub fn refused() -> Result<()> {
     ensure!(code == Some(1) && said.contains("answered 404") && said.contains("given up"), "{said}");
     chat.next()?;
     held.block("c2")?;
-    ensure!(held.site.output(&["notifications", "list"])?.contains("given up, 1 attempts failed; `http://127.0.0.1:"));
+    let listed = held.site.output(&["notifications", "list"])?;
+    ensure!(listed.contains("given up and kept until ") && listed.contains(", 1 attempts failed; `http://127.0.0.1:"), "{listed}");
     let found = doctor(&held.site)?;
     ensure!(found.contains("make a new webhook there"), "{found}");
     // The channel is taken out: what waits for it is kept all the same.
@@ -114,5 +119,49 @@ pub fn refused() -> Result<()> {
     held.run(&["maintain", "--all"])?;
     ensure!(held.waiting()?.len() == 2 && doctor(&held.site)?.contains("there is no channel `team` any more"));
     ensure!(chat.quiet());
+    held.site.verify()
+}
+
+pub fn forgotten() -> Result<()> {
+    let chat = chat(404)?;
+    let held = site("notifications-forgotten", &chat.channel("team", "\"block\""))?;
+    held.block("c1")?;
+    held.run(&["maintain"])?;
+    let waits = held.waiting()?.pop().context("nothing waits")?;
+    let at = waits["message"]["at"].as_u64().context("no time")?;
+    ensure!(waits["kept_until"] == at + 30 * DAY && waits["next_at"].is_null(), "{waits}");
+    ensure!(held.site.output(&["notifications", "list"])?.contains("given up and kept until "));
+    ensure!(doctor(&held.site)?.contains("what was given up is kept for 30 days"));
+    // The same of another time: a message that still is tried stays, however old.
+    let queue = |key: &str, at: u64, given_up: bool| -> Result<()> {
+        let home = portcullis_store::Home::open(held.site.state())?;
+        let mut store = portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
+        let mut queued = json!({ "channel": "team", "message": waits["message"] });
+        queued["message"]["at"] = at.into();
+        let due_at = if given_up { i64::MAX.unsigned_abs() } else { u64::MAX >> 2 };
+        store.enqueue(&portcullis_store::NewWork { kind: "notification".into(), key: key.into(), due_at, document: queued.to_string() })?;
+        Ok(())
+    };
+    let kept = |days: u32| -> Result<usize> {
+        held.site.write("config.toml", format!("{}[notifications]\nkept_days = {days}\n", chat.channel("team", "\"block\"")))?;
+        let home = portcullis_store::Home::open(held.site.state())?;
+        let mut store = portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
+        for work in store.due(u64::MAX >> 1, 1000)?.iter().filter(|work| work.kind == "messages") {
+            store.work_done(work.id)?;
+        }
+        drop(store);
+        held.run(&["maintain"])?;
+        Ok(held.waiting()?.len())
+    };
+    queue("old", at - 31 * DAY, true)?;
+    queue("old and tried", at - 31 * DAY, false)?;
+    queue("young", at - 29 * DAY, true)?;
+    for (days, left) in [(0, 4), (30, 3), (28, 2)] {
+        ensure!(kept(days)? == left, "{days} days: {:?}", held.waiting()?);
+    }
+    chat.answers(200);
+    while !chat.quiet() {}
+    let (code, said) = held.run(&["notifications", "retry"])?;
+    ensure!(code == Some(0) && said.matches("delivered").count() == 2 && held.waiting()?.is_empty(), "what is kept is revived: {said}");
     held.site.verify()
 }

@@ -25,6 +25,7 @@ use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_core::wire::{Answer, WireError, claude};
@@ -152,14 +153,20 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
     }
     let lookup = OnceCell::new();
     let agent = event.agent.as_deref();
+    let beside = || -> Option<&Store> { lookup.get_or_init(|| Store::open(&home, durability).ok()).as_ref() };
     let details = |step: u64| {
-        let store: &Option<Store> = lookup.get_or_init(|| Store::open(&home, durability).ok());
-        let records = store.as_ref()?.step(&event.session, agent, step).ok()?;
+        let records = beside()?.step(&event.session, agent, step).ok()?;
         detail(&records.into_iter().map(|stored| stored.record.document).collect::<Vec<_>>())
     };
     let keeper = Keeper::new(reviewer.config().checkpoints, &home, &places.person, event, now);
     keeper.settle();
     let missed = missed(event, input, &home, &store);
+    let blocks = || {
+        let since = now.saturating_sub(notifications::WINDOW);
+        let most = notifications::AT_ONCE as u64;
+        let blocks = beside().and_then(|store| store.recently(&event.session, Verdict::Block.as_str(), since, most).ok());
+        blocks.and_then(|blocks| usize::try_from(blocks).ok()).unwrap_or(0)
+    };
     let committed = store.review(&event.session, agent, |snapshot| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         // An exception of another version's layout is none: it can only loosen.
@@ -183,7 +190,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
         let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let told = reviewed.records.iter().chain(&learned.records);
-        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), || project(&reviewer, event), now);
+        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), || project(&reviewer, event), blocks, now);
         let kept = incidents::work(&reviewed.records, now).chain(quarantine::work(&reviewed.records, now));
         let work = kept.chain(messages).collect();
         let records = told.map(to_store).collect();

@@ -1,9 +1,17 @@
 //! Whom a person hears from, and of what.
 
-use super::defaults::text;
+use super::defaults::{number, text};
 use super::{Key, Kind, Project, Value};
 
 pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "notifications.kept_days",
+        kind: Kind::Integer(0, 36_500),
+        default: || number(30),
+        default_told: "",
+        project: Project::Never,
+        doc: "messages that were given up are kept so many days from what they tell of; 0 keeps them for ever",
+    },
     Key {
         path: "notifications.channels.*.kind",
         kind: Kind::Choice(&["webhook", "smtp", "program"]),
