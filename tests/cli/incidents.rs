@@ -392,7 +392,12 @@ fn rolled_back() -> Result<()> {
     let id = id_of(&incident)?;
     ensure!(incident["recovery"][1]["checkpoint"] == "c1", "{}", incident["recovery"]);
     ensure!(site.output(&["incident", "show", &id])?.contains("as they were before `Bash: sed -i"));
-    let says = ["2 paths would be put back", "2 paths were put back", "the session goes on"];
+    let says = [
+        "2 paths would be put back",
+        "2 paths were put back",
+        "the session goes on",
+        "Back to the checkpoint c1: no checkpoint was taken since",
+    ];
     person(&site, &["incident", "rollback", &id], &says)?;
     ensure!(fs::read_to_string(site.project().join("a.txt"))? == "before\n" && !site.project().join("made.txt").exists());
     ensure!(fs::read_to_string(site.project().join("b.txt"))? == "mine\n");
@@ -401,7 +406,7 @@ fn rolled_back() -> Result<()> {
     fs::write(site.project().join("a.txt"), "a person's\n")?;
     stopped(&site, "s")?;
     let refused = site.at_a_terminal(&["incident", "rollback", "last", "--to", "c1"], Answer::Word, &[])?;
-    refused.ended(1, &["a.txt"])?;
+    refused.ended(1, &["a.txt", "Back to the checkpoint c1: you named it"])?;
     ensure!(newest(&site)?["standing"] == "stopped", "what was not put back is not let go on");
     site.verify()
 }

@@ -19,6 +19,7 @@ mod dashboard;
 mod doctor;
 mod evaluation;
 mod faults;
+mod incident_pages;
 mod incidents;
 mod install;
 mod judgements;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         doctor::tests(),
         evaluation::tests(),
         faults::tests(),
+        incident_pages::tests(),
         incidents::tests(),
         install::tests(),
         judgements::tests(),

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::case::Block;
 use crate::evidence::tool_results;
 use crate::machine;
+use crate::person::at_a_terminal;
 use crate::run::{self, Programs, Session};
 use crate::scratch::Scratch;
 use crate::stopped;
@@ -23,7 +24,7 @@ pub(crate) type Test = fn(&Scratch, &Programs) -> Result<()>;
 
 /// All of them.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 9] = [
         ("installed: install, block, uninstall", life),
         ("installed: on the machine", managed),
         ("installed: hooks that are switched off are named", switched_off),
@@ -31,6 +32,8 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
         ("installed: as a plugin", plugin),
         ("stopped: an incident, and the resumed session on terms", stopped::resumed),
         ("stopped: the files as they were, and the resumed session goes on", stopped::rolled_back),
+        ("stopped: the resumed session under supervision", stopped::supervised),
+        ("stopped: for good, in the same process and in a resumed one", stopped::aborted),
     ];
     named(&tests, parent, programs)
 }
@@ -402,22 +405,6 @@ fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str]) -> Resu
     Ok(())
 }
 
-/// What one of our commands shows a person who types the word that it asks for.
-pub(crate) fn at_a_terminal(scratch: &Scratch, programs: &Programs, arguments: &str) -> Result<String> {
-    let line = format!("'{}' {arguments}", programs.portcullis.display());
-    let log = scratch.root().join("terminal");
-    drop(fs::remove_file(&log));
-    // The word that is shown goes to the log, and from there to where a person would type it.
-    let typist = format!(
-        "( for i in $(seq 600); do word=$(sed -n 's/.*Type `\\([a-z]*\\)`.*/\\1/p' '{log}' 2>/dev/null); [ -n \"$word\" ] && {{ echo \"$word\"; sleep 1; exit; }}; sleep .1; done ) | script -qefc \"{line}\" '{log}'",
-        log = log.display()
-    );
-    let mut command = Command::new("sh");
-    command.args(["-c", &typist]).current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
-    let output = command.output().context("cannot start `script`: install util-linux")?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 /// The client's own judgement of its settings.
 fn asked(scratch: &Scratch, programs: &Programs) -> Result<Value> {
     let mut command = Command::new(&programs.client);
@@ -437,7 +424,8 @@ fn asked(scratch: &Scratch, programs: &Programs) -> Result<Value> {
     Ok(answer.ok_or_else(|| anyhow!("the client did not answer: {text}"))?["response"]["response"].clone())
 }
 
-fn path(programs: &Programs) -> Result<String> {
+/// A search path with the client in it.
+pub(crate) fn path(programs: &Programs) -> Result<String> {
     let folder: PathBuf = programs.client.parent().context("the client lies nowhere")?.to_owned();
     Ok(format!("{}:/usr/bin:/bin", folder.display()))
 }

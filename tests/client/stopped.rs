@@ -1,17 +1,21 @@
 //! A stopped session of the real client: the incident that it leaves, and what a person's decision does to the same
 //! session when the client takes it up again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::case::Block;
+use crate::case::{Block, Turn};
 use crate::evidence::{context, tool_results};
-use crate::installed::{at_a_terminal, install};
+use crate::installed::install;
+use crate::model::Model;
+use crate::person::{at_a_terminal, watching};
 use crate::run::{self, Evidence, Programs, Session};
 use crate::scratch::Scratch;
+use crate::staying::Staying;
 
 /// Stops the session.
 const FATAL: &str = "rm -rf ~";
@@ -61,10 +65,80 @@ pub(crate) fn rolled_back(scratch: &Scratch, programs: &Programs) -> Result<()> 
     evidence.journal.map(drop)
 }
 
+/// Each change waits for a person: with nobody there it does not happen, and at a terminal it is as they answer.
+pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
+    install(scratch, programs, &[], None)?;
+    let project = scratch.project();
+    let (notes, made) = (project.join("notes.txt"), project.join("made.txt"));
+    fs::write(&notes, "before\n")?;
+    let session = stop(scratch, programs, Vec::new())?;
+    let said = at_a_terminal(scratch, programs, "incident supervise last")?;
+    ensure!(said.contains("ask you about each write") && said.contains(&session), "{said}");
+    let write =
+        Block::Tool { tool: "Write".to_owned(), id: "toolu_2".to_owned(), input: json!({ "file_path": made, "content": "made\n" }) };
+    let changes = [write, bash("toolu_3", "echo after > notes.txt"), bash("toolu_4", "rm notes.txt"), bash("toolu_5", "mkdir folder")];
+    let calls = std::iter::once(bash("toolu_1", "cat notes.txt")).chain(changes).chain([bash("toolu_6", "ls")]).collect();
+    let evidence = play(scratch, programs, &session, calls)?;
+    ensure!(context(&evidence.conversation).contains("under supervision"), "the agent was not told");
+    let told = tool_results(&evidence.conversation);
+    for (id, refused) in
+        ["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5", "toolu_6"].iter().zip([false, true, true, true, true, false])
+    {
+        let result = told.get(*id).with_context(|| format!("{id} has no result"))?;
+        let asked = result.text.contains("a person approves each write, deletion and command");
+        ensure!((result.error, asked) == (refused, refused), "{id}: {result:?}");
+    }
+    ensure!(fs::read_to_string(&notes)? == "before\n" && !made.exists() && !project.join("folder").exists(), "a change was made");
+    let asked = evidence.journal?.iter().filter(|record| record["kind"] == "review" && record["decision"]["verdict"] == "ask").count();
+    ensure!(asked == 4, "{asked} reviews ask");
+    let turns = [call(bash("toolu_7", "echo yes > made.txt")), call(bash("toolu_8", "rm notes.txt")), done()];
+    let model = Model::start(&turns, &BTreeMap::new())?;
+    let client = ["-p", "--resume", &session, "--permission-mode", "bypassPermissions", "Go on."];
+    let shown = watching(scratch, programs, &model.url(), &client, &["y", "n"]);
+    let told = tool_results(&model.finish()?);
+    shown?.ended(0, &["Bash wants to run", "a person approves each write", "rm notes.txt"])?;
+    ensure!(told.get("toolu_7").is_some_and(|told| !told.error) && told.get("toolu_8").is_some_and(|told| told.error), "{told:?}");
+    ensure!(fs::read_to_string(&made)? == "yes\n" && notes.exists(), "it is not as the person answered");
+    at_a_terminal(scratch, programs, "incident lift last")?;
+    let evidence = play(scratch, programs, &session, vec![bash("toolu_9", "rm notes.txt")])?;
+    ensure!(tool_results(&evidence.conversation).get("toolu_9").is_some_and(|told| !told.error) && !notes.exists(), "it was not lifted");
+    evidence.journal.map(drop)
+}
+
+/// Nothing goes on any more: not where the client still runs, and not when it takes the session up again.
+pub(crate) fn aborted(scratch: &Scratch, programs: &Programs) -> Result<()> {
+    install(scratch, programs, &[], None)?;
+    let after = scratch.project().join("after.txt");
+    let make = |id: &str| bash(id, "echo after > after.txt");
+    let calls = [bash("toolu_1", "echo made > made.txt"), bash("toolu_fatal", FATAL), make("toolu_2")];
+    let mut client = Staying::start(scratch, programs, &calls.map(call))?;
+    let said = client.prompt("Free some space.")?;
+    let ended = said.last().context("it said nothing")?;
+    ensure!(ended["terminal_reason"] == "hook_stopped", "{ended}");
+    let session = ended["session_id"].as_str().context("the client names no session")?.to_owned();
+    let shown = at_a_terminal(scratch, programs, "incident abort last")?;
+    ensure!(
+        shown.contains("the session stays stopped") && shown.contains("files that it made (1)") && shown.contains("made.txt"),
+        "{shown}"
+    );
+    let said = client.prompt("Go on.")?;
+    ensure!(said.last().is_some_and(|line| line["terminal_reason"] == "hook_stopped"), "it went on: {:?}", said.last());
+    let result = |line: &Value| line["message"]["content"][0].clone();
+    let told = said.iter().map(result).find(|result| result["tool_use_id"] == "toolu_2").context("the action has no result")?;
+    ensure!(told["is_error"] == true && told.to_string().contains("portcullis incident show") && !after.exists(), "it ran: {told}");
+    let conversation = client.end()?;
+    ensure!(conversation.unplayed == 0 && conversation.overrun == 0, "the model was asked once more: {conversation:?}");
+    let evidence = play(scratch, programs, &session, vec![make("toolu_3")])?;
+    ensure!(evidence.stream.iter().any(|line| line["terminal_reason"] == "hook_stopped"), "it went on: {:?}", evidence.stream.last());
+    ensure!(evidence.conversation.unplayed == 1 && !after.exists(), "the agent went on: {:?}", evidence.conversation);
+    ensure!(newest(scratch, programs)?["standing"] == "aborted" && scratch.project().join("made.txt").exists());
+    evidence.journal.map(drop)
+}
+
 /// Plays these calls and then one that stops the session; gives the session's id.
 fn stop(scratch: &Scratch, programs: &Programs, before: Vec<Block>) -> Result<String> {
     let calls = before.into_iter().chain([bash("toolu_fatal", FATAL)]);
-    let session = Session { prompt: "Free some space.".to_owned(), turns: calls.map(|call| vec![call]).collect(), ..Session::default() };
+    let session = Session { prompt: "Free some space.".to_owned(), turns: calls.map(call).collect(), ..Session::default() };
     let evidence = run::run(&session, scratch, programs)?;
     let id = evidence.stream.iter().find_map(|line| line["session_id"].as_str());
     Ok(id.context("the client names no session")?.to_owned())
@@ -72,14 +146,21 @@ fn stop(scratch: &Scratch, programs: &Programs, before: Vec<Block>) -> Result<St
 
 /// The same session, taken up again.
 fn play(scratch: &Scratch, programs: &Programs, session: &str, calls: Vec<Block>) -> Result<Evidence> {
-    let end = vec![Block::Text { text: "Done.".to_owned() }];
     let session = Session {
         prompt: "Go on.".to_owned(),
-        turns: calls.into_iter().map(|call| vec![call]).chain([end]).collect(),
+        turns: calls.into_iter().map(call).chain([done()]).collect(),
         arguments: vec!["--resume".to_owned(), session.to_owned()],
         ..Session::default()
     };
     run::run(&session, scratch, programs)
+}
+
+fn call(block: Block) -> Turn {
+    vec![block]
+}
+
+fn done() -> Turn {
+    vec![Block::Text { text: "Done.".to_owned() }]
 }
 
 fn bash(id: &str, command: &str) -> Block {

@@ -1,5 +1,7 @@
 //! What several of these test programs need.
 
+pub mod terminal;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

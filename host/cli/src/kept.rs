@@ -112,7 +112,12 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     read().with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
-/// Whether something of that time is past its days; 0 days keep for ever.
+/// Until when something of that time is kept, in milliseconds since 1970; none for ever, which 0 days stand for.
+pub fn until(at: u64, days: u32) -> Option<u64> {
+    (days > 0).then(|| at.saturating_add(u64::from(days).saturating_mul(24 * 60 * 60 * 1000)))
+}
+
+/// Whether something of that time is past its days.
 pub fn is_past(at: u64, days: u32, now: u64) -> bool {
-    days > 0 && at < now.saturating_sub(u64::from(days).saturating_mul(24 * 60 * 60 * 1000))
+    until(at, days).is_some_and(|until| until < now)
 }

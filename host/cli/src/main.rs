@@ -19,6 +19,7 @@ mod kept;
 mod moves;
 mod names;
 mod notifications;
+mod page;
 mod paint;
 mod past;
 mod pause;

@@ -94,15 +94,28 @@ fn the_way_back_undoes_what_happened_since_it_began() {
         details(json!({ "issue": issue, "started": 0, "roots": [], "goals": [], "limits": [], "interventions": [],
             "totals": portcullis_core::action::Totals::default() }))
     };
+    let chose = |issue: &str, checkpoint: &str| {
+        let response = json!({ "rollback": { "checkpoint": checkpoint, "guidance": { "messages": [], "background": [], "limits": [] } } });
+        let intervention = json!({ "kind": "checkpoint_rollback", "issue": issue, "level": 1, "score": 800, "outcome": "restore",
+            "response": response });
+        record(json!({ "id": "i", "kind": "intervention", "step": 5, "intervention": intervention }))
+    };
     for (first_step, records, expected) in [
         (3, vec![], None),
         (3, vec![bare(3)], None),
-        (3, vec![kept(1), kept(3), kept(4)], Some("c3")),
-        (3, vec![kept(1), bare(3), kept(4), kept(5)], Some("c4")),
-        (3, vec![kept(1), kept(2), bare(3)], Some("c2")),
+        (3, vec![kept(1), kept(3), kept(4)], Some(("c3", "the first action since it began", "before `Bash: 3`"))),
+        (3, vec![kept(1), bare(3), kept(4), kept(5)], Some(("c4", "the first action since it began", "before `Bash: 4`"))),
+        (3, vec![kept(1), kept(2), bare(3)], Some(("c2", "no checkpoint was taken since it began", "before `Bash: 2`"))),
+        (3, vec![kept(1), kept(3), chose("loop", "c1"), kept(6)], Some(("c1", "checkpoint_rollback at step 5 chose", "before `Bash: 1`"))),
+        (3, vec![kept(1), chose("loop", "c1"), kept(4), chose("loop", "c4")], Some(("c4", "chose that checkpoint", "before `Bash: 4`"))),
+        (3, vec![kept(1), kept(3), chose("other", "c1")], Some(("c3", "the first action since it began", "before `Bash: 3`"))),
+        (3, vec![kept(3), chose("loop", "gone")], Some(("gone", "chose that checkpoint", "at the checkpoint gone"))),
     ] {
         let way = &composed(&stop(state(first_step)), &records).recovery[1];
-        assert_eq!(way.checkpoint.as_deref(), expected);
+        assert_eq!(way.checkpoint.as_deref(), expected.map(|(id, ..)| id));
         assert_eq!(way.not_now.is_none(), expected.is_some());
+        let (because, before) = expected.map_or(("", ""), |(_, because, before)| (because, before));
+        assert!(way.because.as_deref().unwrap_or_default().contains(because) && way.because.is_some() == expected.is_some(), "{way:?}");
+        assert!(way.what.contains(before) && way.what.contains(because), "{way:?}");
     }
 }

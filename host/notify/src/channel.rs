@@ -18,16 +18,18 @@ pub enum Channel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
     /// `https://…`, or `http://` and a loopback address.
-    pub url: WebhookUrl,
+    pub url: Address,
+    /// `http://host:port` of a proxy that connects us; none for a direct way. Not where `url` is a loopback address.
+    pub proxy: Option<Address>,
     /// What follows `Authorization: Bearer`; not over `http`, where any program of this machine could be listening.
     pub bearer: Option<Credential>,
     /// A PEM file whose authorities count in place of Mozilla's.
     pub authorities: Option<PathBuf>,
 }
 
-/// An address, which often is a credential itself.
+/// An address, which often is a credential itself, or has one in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WebhookUrl {
+pub enum Address {
     /// As it stands in the configuration; there is nothing secret in it.
     Open(String),
     /// A credential holds it.

@@ -18,7 +18,8 @@
 //!
 //! **Where a message may go.**
 //! - [`Webhook`]: `https`, or `http` to this machine by a loopback address. Mozilla's authorities count, or those
-//!   of one file. No redirect is followed, no proxy is used, no cookie kept, and 4 KiB of an answer are read.
+//!   of one file. No redirect is followed, no proxy is used but the channel's own, no cookie kept, and 4 KiB of an
+//!   answer are read.
 //! - [`Smtp`]: TLS from the first byte or by STARTTLS, or neither to a loopback address, then without a password.
 //! - [`Program`]: an absolute path and a list of arguments, no shell; the message as JSON on its standard input;
 //!   of the environment `PATH`, `HOME` and `LANG`. Its process group ends with it; what leaves the group is not
@@ -38,6 +39,7 @@ mod failure;
 mod file;
 mod message;
 mod program;
+mod proxy;
 mod send;
 mod slack;
 mod smtp;
@@ -46,7 +48,7 @@ mod webhook;
 mod webhook_reply;
 
 pub use backoff::{MOST_ATTEMPTS, backoff};
-pub use channel::{Channel, Encryption, Program, Smtp, Webhook, WebhookUrl};
+pub use channel::{Address, Channel, Encryption, Program, Smtp, Webhook};
 pub use credential::Credential;
 pub use failure::{Delivered, Failure, Next};
 pub use message::{Message, Severity, Topic};

@@ -1,9 +1,10 @@
 //! Posts a message to a webhook.
 
-use crate::channel::{Webhook, WebhookUrl};
+use crate::channel::{Address, Webhook};
 use crate::credential::redact;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
+use crate::proxy::{self, Through};
 use crate::send::Surroundings;
 use crate::{authorities, slack, webhook_reply};
 use secrecy::{ExposeSecret, SecretString};
@@ -29,6 +30,7 @@ pub(crate) struct Ready {
     place: String,
     /// The one address that a connection without TLS goes to.
     loopback: Option<SocketAddr>,
+    proxy: Option<Through>,
     bearer: Option<SecretString>,
     roots: RootCerts,
 }
@@ -36,8 +38,8 @@ pub(crate) struct Ready {
 impl Ready {
     pub(crate) fn new(webhook: &Webhook, from: &impl Surroundings) -> Result<Self, Failure> {
         let uri = match &webhook.url {
-            WebhookUrl::Open(url) => parse(url)?,
-            WebhookUrl::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
+            Address::Open(url) => parse(url)?,
+            Address::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
         };
         let host = uri.host().unwrap_or_default();
         let place = match uri.port_u16() {
@@ -52,12 +54,17 @@ impl Ready {
             let what = format!("the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there");
             return Err(Failure::give_up(what, "use `https`, or leave out `bearer`"));
         }
+        let proxy = webhook.proxy.as_ref().map(|address| proxy::read(address, from)).transpose()?;
+        if loopback.is_some() && proxy.is_some() {
+            let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
+            return Err(Failure::give_up(what, "leave out `proxy`"));
+        }
         let bearer = webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
         let roots = match &webhook.authorities {
             Some(path) => RootCerts::Specific(Arc::new(authorities::read(path)?)),
             None => RootCerts::WebPki,
         };
-        Ok(Self { uri, place, loopback, bearer, roots })
+        Ok(Self { uri, place, loopback, proxy, bearer, roots })
     }
 
     pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
@@ -67,7 +74,7 @@ impl Ready {
             return Err(webhook_reply::late(&self.place));
         }
         let config = Agent::config_builder()
-            .proxy(None)
+            .proxy(self.proxy.as_ref().map(|through| through.proxy.clone()))
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
@@ -83,8 +90,15 @@ impl Ready {
         if let Some(bearer) = &self.bearer {
             request = request.header("authorization", format!("Bearer {}", bearer.expose_secret()));
         }
-        let answer = request.send(body.as_bytes()).map_err(|error| webhook_reply::unreachable(&self.place, &error))?;
+        let answer = request.send(body.as_bytes()).map_err(|error| self.unreachable(&error))?;
         self.judge(answer)
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        match &self.proxy {
+            Some(through) => webhook_reply::unreachable_through(&through.place, &self.place, error),
+            None => webhook_reply::unreachable(&self.place, error),
+        }
     }
 
     fn judge(&self, answer: Response<ureq::Body>) -> Result<Delivered, Failure> {

@@ -30,20 +30,36 @@ pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> Failure {
     match error {
         ureq::Error::Timeout(_) => late(place),
         ureq::Error::HostNotFound => Failure::retry(format!("the host of `{place}` is not known"), "check the name and the network"),
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => Failure::retry(
-            format!("no secure connection to `{place}` ({error})"),
-            "name its authority in `authorities`, or have its certificate renewed",
-        ),
-        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => Failure::retry(
-            format!("no secure connection to `{place}` ({error})"),
-            "name its authority in `authorities`, or have its certificate renewed",
-        ),
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => insecure(place, error),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => insecure(place, error),
         error => Failure::retry(format!("`{place}` cannot be reached ({error})"), "check the address and the network"),
+    }
+}
+
+/// No answer through a proxy, whose own words stay out: they may repeat how we introduced ourselves.
+pub(crate) fn unreachable_through(proxy: &str, place: &str, error: &ureq::Error) -> Failure {
+    match error {
+        ureq::Error::Timeout(_) => late(place),
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => unreachable(place, error),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => insecure(place, error),
+        ureq::Error::ConnectProxyFailed(_) => Failure::retry(
+            format!("the proxy `{proxy}` did not connect us to `{place}`"),
+            "look whether it knows us and lets us reach that host",
+        ),
+        ureq::Error::HostNotFound => Failure::retry(format!("the proxy `{proxy}` is not known"), "check the name and the network"),
+        error => Failure::retry(format!("`{place}` cannot be reached through the proxy `{proxy}` ({error})"), "check the proxy"),
     }
 }
 
 pub(crate) fn late(place: &str) -> Failure {
     Failure::retry(format!("`{place}` did not answer in time"), "nothing to do: it is tried again; check the network if that goes on")
+}
+
+fn insecure(place: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure::retry(
+        format!("no secure connection to `{place}` ({error})"),
+        "name its authority in `authorities`, or have its certificate renewed",
+    )
 }
 
 /// `Retry-After`, in seconds or as a date; a date counts from the server's own `Date`.

@@ -1,11 +1,14 @@
-//! The past steps of a session, for a review that looks back at many of them.
+//! The past of a session, for a review that looks back at many of its steps.
 
 use crate::error::StoreError;
 use rusqlite::{Connection, Statement, params};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// The past steps of one agent, on the connection that the review has open anyway.
+/// So many of the newest records are looked at where a hook asks what happened just now.
+const NEAR: u64 = 1000;
+
+/// The past steps of one agent and what its session came to lately, on the connection that the review has open anyway.
 pub struct Past<'a> {
     connection: &'a Connection,
     path: &'a Path,
@@ -19,6 +22,22 @@ impl<'a> Past<'a> {
     /// An empty agent name is the main agent.
     pub(crate) fn new(connection: &'a Connection, path: &'a Path, session: &'a str, agent: Option<&'a str>) -> Self {
         Self { connection, path, session, agent: agent.filter(|name| !name.is_empty()), statement: RefCell::new(None) }
+    }
+
+    /// How many of the session's records, those of all its agents, have that verdict and are not older than `since`.
+    /// No more than `most` are counted, and of the journal only its newest 1000 records are looked at: cheap enough
+    /// for a hook.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn recently(&self, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
+        // By position: the index of sessions would lead through all that a long one has.
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT max(sequence) FROM journal) - ?1 \
+                   AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let values = params![number(NEAR), self.session, verdict, number(since), number(most)];
+        let count = self.connection.query_row(sql, values, |row| row.get::<_, i64>(0));
+        count.map(i64::unsigned_abs).map_err(|error| StoreError::database(self.path, &error))
     }
 
     /// The documents of a step's records, in order; none of a step that the journal does not hold.

@@ -8,6 +8,10 @@ use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+const COLUMNS: &str =
+    "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
+const CANDIDATES: usize = 10;
+
 /// Which records; every part that is present must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -41,10 +45,6 @@ pub struct SessionSummary {
     /// The time of its newest record.
     pub last_at: u64,
 }
-
-const COLUMNS: &str =
-    "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
-const CANDIDATES: usize = 10;
 
 impl Store {
     /// The record of that id, or the only one whose id begins so. None may mean that retention removed it:

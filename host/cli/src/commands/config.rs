@@ -1,6 +1,6 @@
 //! `portcullis config`: what holds and where it comes from, what is wrong, and the schema for editors.
 
-use crate::config::keys::{self, KEYS, Key, toml_text};
+use crate::config::keys::{self, Key, toml_text};
 use crate::config::layers::{Entry, Ignored, Layer, Settled, Why};
 use crate::config::problem::BadConfiguration;
 use crate::config::{self, Config, schema};
@@ -106,7 +106,7 @@ struct Row<'a> {
 
 /// Every key in the table's order; of those with names, what somebody said.
 fn rows(settled: &Settled) -> Vec<Row<'_>> {
-    KEYS.iter().filter(|key| !key.path.starts_with(keys::PIPELINES)).flat_map(|key| rows_of(settled, key)).collect()
+    keys::all().filter(|key| !key.path.starts_with(keys::PIPELINES)).flat_map(|key| rows_of(settled, key)).collect()
 }
 
 fn rows_of<'a>(settled: &'a Settled, key: &Key) -> Vec<Row<'a>> {

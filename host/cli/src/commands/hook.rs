@@ -27,6 +27,7 @@ use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_core::wire::{Answer, WireError, claude};
@@ -181,10 +182,15 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
             // Beside what a replay gives again: how long the agent waited for it, up to the commit.
             record.details.insert(metrics::REVIEW_US.into(), u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX).into());
         }
+        let blocks = || {
+            let since = now.saturating_sub(notifications::WINDOW);
+            let blocks = steps.recently(Verdict::Block.as_str(), since, notifications::AT_ONCE as u64);
+            blocks.ok().and_then(|blocks| usize::try_from(blocks).ok()).unwrap_or(0)
+        };
         let learned = breakers::learn(&snapshot.breakers, reviewer.plugins.asked(), event, now, &reviewer.config().breaker);
         let (session_state, agent_state) = reviewed.state.encode()?;
         let told = reviewed.records.iter().chain(&learned.records);
-        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), || project(&reviewer, event), now);
+        let messages = notifications::work(reviewer.config(), &places.person, told.clone(), || project(&reviewer, event), blocks, now);
         let kept = incidents::work(&reviewed.records, now).chain(quarantine::work(&reviewed.records, now));
         let work = kept.chain(messages).collect();
         let records = told.map(to_store).collect();

@@ -4,6 +4,7 @@
 
 mod abort;
 mod decide;
+mod html;
 mod list;
 mod markdown;
 mod show;
@@ -19,7 +20,7 @@ pub enum Command {
     List(list::Arguments),
     /// Show what is known of a stop, and the ways on
     Show(show::Arguments),
-    /// Write an incident's whole report as Markdown or JSON
+    /// Write an incident's whole report as Markdown, as a page for a browser, or as JSON
     Export(show::Export),
     /// Let the session go on under half its limits and without dangerous actions. For a person at a terminal
     Resume(decide::Arguments),

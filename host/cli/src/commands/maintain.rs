@@ -1,8 +1,8 @@
 //! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
 //!
 //! It empties the journal's log and does what is due in the outbox: notifications, retention, heads of the journal
-//! written elsewhere, sweeping the cache, forgetting old checkpoints and incidents, emptying quarantines, and writing
-//! down what outlives the journal. Work that fails waits longer each time and stays until it is done; `doctor` names
+//! written elsewhere, sweeping the cache, forgetting old checkpoints, incidents and messages, emptying quarantines, and
+//! writing down what outlives the journal. Work that fails waits longer each time and stays until it is done; `doctor` names
 //! what keeps failing.
 
 use super::hook::now;
@@ -50,13 +50,21 @@ const LOOK: Duration = Duration::from_secs(5);
 const MOST: u64 = 100;
 
 /// Work that comes back by itself: its kind, and after how long.
-const RECURRING: &[(&str, u64)] =
-    &[(RETENTION, DAY), (ANCHORS, DAY / 24), (SWEEP, 7 * DAY), (CHECKPOINTS, DAY / 24), (INCIDENTS, DAY), (QUARANTINE, DAY)];
+const RECURRING: &[(&str, u64)] = &[
+    (RETENTION, DAY),
+    (ANCHORS, DAY / 24),
+    (SWEEP, 7 * DAY),
+    (CHECKPOINTS, DAY / 24),
+    (INCIDENTS, DAY),
+    (MESSAGES, DAY),
+    (QUARANTINE, DAY),
+];
 const RETENTION: &str = "retention";
 const ANCHORS: &str = "anchors";
 const SWEEP: &str = "sweep";
 const CHECKPOINTS: &str = "checkpoints";
 const INCIDENTS: &str = "incidents";
+const MESSAGES: &str = "messages";
 const QUARANTINE: &str = "quarantine";
 
 /// Does what is due.
@@ -109,7 +117,8 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
     let mut failed = false;
     for work in store.due(until, MOST)? {
         let done = if work.kind == notifications::KIND {
-            messages.deliver(store, &work, now())?.map_err(anyhow::Error::new)
+            let Some(done) = messages.deliver(store, &work, now())? else { continue };
+            done.map_err(anyhow::Error::new)
         } else {
             let done = perform(&work, store, site);
             finish(store, &work, done.as_ref().err())?;
@@ -170,6 +179,7 @@ fn perform(work: &Work, store: &mut Store, site: &Site<'_>) -> Result<String> {
         CHECKPOINTS => forget(site),
         incidents::WORK => incidents::keep(store, site.home.path(), &work.key),
         INCIDENTS => incidents::forget(site.home.path(), site.config.incidents.kept_days, now()),
+        MESSAGES => notifications::forget(store, site.config.messages_days, now()),
         quarantine::WORK => quarantine::keep(store, site.home.path(), &work.key),
         QUARANTINE => quarantine::forget(store, site.home.path(), site.config.quarantine_days, now()),
         other => bail!("this version knows no work of the kind `{other}`"),

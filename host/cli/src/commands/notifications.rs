@@ -55,7 +55,7 @@ fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8>
     let waiting = waiting(&Store::open(home, config.durability)?)?;
     if json {
         let channels: Vec<Value> = channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
-        let waiting: Vec<Value> = waiting.iter().map(waiting_json).collect();
+        let waiting: Vec<Value> = waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
         paint::print(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
         return Ok(0);
     }
@@ -68,7 +68,7 @@ fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8>
         paint::print("no channels: `notifications.channels.NAME` in your configuration makes one\n");
     }
     for waits in &waiting {
-        paint::print(&line(waits));
+        paint::print(&line(waits, config.messages_days));
     }
     if waiting.is_empty() {
         paint::print("no message waits\n");
@@ -76,18 +76,22 @@ fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8>
     Ok(0)
 }
 
-fn line(waits: &Waits) -> String {
+fn line(waits: &Waits, days: u32) -> String {
     let (channel, title) = match &waits.queued {
         Some(queued) => (one_line(&queued.channel, 64), one_line(&queued.message.title, 100)),
         None => ("?".to_owned(), "a message of another version".to_owned()),
     };
     let work = &waits.work;
     let next = match waits.given_up() {
-        true => paint::bad("given up"),
+        true => format!("{}{}", paint::bad("given up"), kept_until(waits, days)),
         false => format!("next {}", paint::time(work.due_at)),
     };
     let failed = work.last_error.as_ref().map(|error| format!("; {}", one_line(error, 512))).unwrap_or_default();
     format!("{channel}: {title}: {next}, {} attempts failed{failed}\n", work.attempts)
+}
+
+fn kept_until(waits: &Waits, days: u32) -> String {
+    waits.kept_until(days).map(|until| format!(" and kept until {}", paint::time(until))).unwrap_or_default()
 }
 
 fn channel_json(name: &str, channel: &Configured) -> Value {
@@ -100,13 +104,14 @@ fn channel_json(name: &str, channel: &Configured) -> Value {
     })
 }
 
-fn waiting_json(waits: &Waits) -> Value {
+fn waiting_json(waits: &Waits, days: u32) -> Value {
     let (work, queued) = (&waits.work, waits.queued.as_ref());
     json!({
         "channel": queued.map(|queued| &queued.channel),
         "message": queued.map(|queued| &queued.message),
         "attempts": work.attempts,
         "next_at": (!waits.given_up()).then_some(work.due_at),
+        "kept_until": waits.kept_until(days),
         "failure": work.last_error,
     })
 }
@@ -152,7 +157,8 @@ fn retry(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8
     let mut failed = false;
     for waits in &waiting {
         let channel = waits.queued.as_ref().map_or("?", |queued| queued.channel.as_str());
-        let result = run.deliver(&mut store, &waits.work, now())?.map_err(|undelivered| undelivered.to_string());
+        let Some(result) = run.deliver(&mut store, &waits.work, now())? else { continue };
+        let result = result.map_err(|undelivered| undelivered.to_string());
         failed |= result.is_err();
         tell(json, &one_line(channel, 64), &result);
     }

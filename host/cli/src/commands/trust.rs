@@ -3,7 +3,7 @@
 //! The trust is in these very bytes in this very folder; a file that changes loses it.
 
 use crate::commands::hook::now;
-use crate::config::keys::{KEYS, toml_text};
+use crate::config::keys::{all, toml_text};
 use crate::config::layers::{Ignored, Layer, Settled, Why};
 use crate::config::{self, Config, trust};
 use crate::places::Places;
@@ -102,7 +102,7 @@ fn add(places: &Places, home: &Home, project: &Path) -> Result<u8> {
 
 /// One line for each value that holds with trust and not without, and how it is without.
 fn changes(before: &Settled, after: &Settled) -> Vec<String> {
-    let default = |path: &str| KEYS.iter().find(|key| key.path == path).and_then(|key| (key.default)());
+    let default = |path: &str| all().find(|key| key.path == path).and_then(|key| (key.default)());
     let value = |settled: &Settled, path: &str| settled.entries.get(path).map(|entry| entry.said.value.clone()).or_else(|| default(path));
     let line = |path: &String| {
         let (old, new) = (value(before, path), value(after, path));

@@ -3,11 +3,17 @@
 //! The table drives all that knows keys: strict reading, errors, layers, `config show`, the JSON schema
 //! and the tables of the documentation. What a value means is not known here; the defaults are the core's.
 
-mod table;
+mod decision;
+mod defaults;
+mod notifications;
+mod plugins;
+mod records;
+mod rules;
+mod session;
+mod undo;
 
 pub use super::kinds::{Kind, Project, toml_text};
 use portcullis_engine::SettingValue as Value;
-pub use table::KEYS;
 
 /// One key.
 #[derive(Debug)]
@@ -26,6 +32,14 @@ pub struct Key {
     pub doc: &'static str,
 }
 
+/// The table, in parts, in the order of the documentation.
+const TABLE: [&[Key]; 7] = [decision::KEYS, rules::KEYS, session::KEYS, records::KEYS, undo::KEYS, notifications::KEYS, plugins::KEYS];
+
+/// Every key, in the order of the documentation.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    TABLE.into_iter().flatten()
+}
+
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path
@@ -39,7 +53,7 @@ pub const PROJECTS: &str = "projects";
 
 /// The key of that path, which stands in the table as it is written here.
 pub fn named(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path)
+    all().find(|key| key.path == path)
 }
 
 /// What stands at a path of the file.
@@ -56,7 +70,7 @@ pub enum Found {
 /// Finds what stands at a path.
 pub fn find(path: &[String]) -> Found {
     let mut inside = false;
-    for key in KEYS {
+    for key in all() {
         match fits(key.path, path) {
             Fit::Whole => return Found::Key(key),
             Fit::Beginning => inside = true,
@@ -88,14 +102,13 @@ fn fits(pattern: &str, path: &[String]) -> Fit {
 
 /// Whether everything in a table holds for the whole installation.
 pub fn is_global(table: &[String]) -> bool {
-    let mut keys = KEYS.iter().filter(|key| fits(key.path, table) != Fit::No).peekable();
+    let mut keys = all().filter(|key| fits(key.path, table) != Fit::No).peekable();
     keys.peek().is_some() && keys.all(Key::is_global)
 }
 
 /// The names that may stand directly below a path, sorted; none where any name may.
 pub fn below(path: &[String]) -> Vec<&'static str> {
-    let mut names: Vec<&str> = KEYS
-        .iter()
+    let mut names: Vec<&str> = all()
         .filter(|key| path.is_empty() || fits(key.path, path) == Fit::Beginning)
         .filter_map(|key| key.path.split('.').nth(path.len()))
         .filter(|name| !name.starts_with('*'))

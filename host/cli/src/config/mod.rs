@@ -65,6 +65,8 @@ pub struct Config {
     pub incidents: Incidents,
     /// Days after which what was moved into a quarantine is deleted; 0 keeps it.
     pub quarantine_days: u32,
+    /// Days after which messages that were given up are deleted; 0 keeps them.
+    pub messages_days: u32,
     /// What is said of each channel of notifications: by name, by key.
     pub channels: BTreeMap<String, BTreeMap<String, Value>>,
     /// The target for the time of a review, in milliseconds.
@@ -248,6 +250,7 @@ impl Config {
             checkpoints: holds.checkpoints(),
             incidents: Incidents { kept_days: holds.days("incidents.kept_days"), auto_cleanup: holds.flag("incidents.auto_cleanup") },
             quarantine_days: holds.days("quarantine.kept_days"),
+            messages_days: holds.days("notifications.kept_days"),
             channels: holds.channels(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::Rules::default(),

@@ -239,7 +239,7 @@ impl Reader<'_> {
         parent.parts.pop();
         let mend = match nearest(siblings.iter().copied(), given) {
             Some(name) => format!("did you mean `{}`?", parent.with(name)),
-            None => match keys::KEYS.iter().find(|key| key.path.rsplit('.').next() == Some(given)) {
+            None => match keys::all().find(|key| key.path.rsplit('.').next() == Some(given)) {
                 Some(key) => format!("did you mean `{}`?", key.path.replace(".*", ".NAME")),
                 None if above.is_empty() => format!("known here are {}", quoted(&siblings)),
                 None => format!("`{parent}` has {}", quoted(&siblings)),

@@ -5,7 +5,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "every value that is indexed is an object made here, which takes a new name")]
 
-use super::keys::{KEYS, Key, Kind, PIPELINES};
+use super::keys::{Key, Kind, PIPELINES, all};
 use super::plugins::{Declared, Type, declared};
 use portcullis_engine::SettingValue as Value;
 use serde_json::{Map, Value as Json, json};
@@ -21,7 +21,7 @@ pub const HOST: &str = "^https?://[A-Za-z0-9._:\\[\\]-]+(=[0-9A-Fa-f.:]+(/[0-9]{
 pub fn schema() -> Json {
     let mut root = object("What portcullis may and must do.");
     let mut pipeline = object("Keys that replace the file's others for some projects.");
-    for key in KEYS {
+    for key in all() {
         match key.path.strip_prefix("pipelines.*.") {
             Some(below) => insert(&mut pipeline, below, key),
             None => {

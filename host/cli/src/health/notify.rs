@@ -18,12 +18,12 @@ pub fn check(config: &Config, person: &str, store: &Store) -> Vec<Finding> {
         let what = format!("the channel `{name}` cannot be used: {}", channel.problem()?);
         Some(Finding::warning(Check::Notifications, what, format!("mend it, then run `portcullis notifications test {name}`")))
     });
-    let findings: Vec<Finding> = unusable.chain(undelivered(&waiting)).collect();
+    let findings: Vec<Finding> = unusable.chain(undelivered(&waiting, config.messages_days)).collect();
     super::finding::or_ok(findings, Check::Notifications, format!("{} channels, {} messages wait", channels.len(), waiting.len()))
 }
 
 /// One finding for each channel whose messages failed, with the newest failure.
-fn undelivered(waiting: &[Waits]) -> Vec<Finding> {
+fn undelivered(waiting: &[Waits], days: u32) -> Vec<Finding> {
     let mut channels: Vec<&str> = waiting.iter().map(name).collect();
     channels.sort_unstable();
     channels.dedup();
@@ -33,7 +33,8 @@ fn undelivered(waiting: &[Waits]) -> Vec<Finding> {
         let why = failed.iter().max_by_key(|waits| waits.work.id)?.work.last_error.clone().unwrap_or_default();
         let shown = one_line(channel, 64);
         let what = format!("{} messages over `{shown}` did not arrive, {given_up} of them were given up: {why}", failed.len());
-        Some(Finding::warning(Check::Notifications, what, "then run `portcullis notifications retry`"))
+        let kept = if days > 0 && given_up > 0 { format!("; what was given up is kept for {days} days") } else { String::new() };
+        Some(Finding::warning(Check::Notifications, what, format!("then run `portcullis notifications retry`{kept}")))
     };
     channels.iter().filter_map(finding).collect()
 }

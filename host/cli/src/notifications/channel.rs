@@ -4,7 +4,7 @@ use super::deliver::variable;
 use crate::config::keys::{self, toml_text};
 use crate::config::{CHANNEL, Config, at_home};
 use portcullis_engine::SettingValue as Value;
-use portcullis_notify::{Channel, Credential, Encryption, Message, Program, Sender, Severity, Smtp, Webhook, WebhookUrl};
+use portcullis_notify::{Address, Channel, Credential, Encryption, Message, Program, Sender, Severity, Smtp, Webhook};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -67,11 +67,12 @@ impl Says<'_> {
 
     fn webhook(&self) -> Result<Webhook, String> {
         let url = self.needed("url")?;
-        let url = match self.place(&url) {
-            Some(place) => WebhookUrl::Secret(place),
-            None => WebhookUrl::Open(url),
+        let address = |text: String| match self.place(&text) {
+            Some(place) => Address::Secret(place),
+            None => Address::Open(text),
         };
-        Ok(Webhook { url, bearer: self.credential("bearer")?, authorities: self.path("authorities") })
+        let (url, proxy) = (address(url), self.text("proxy").map(address));
+        Ok(Webhook { url, proxy, bearer: self.credential("bearer")?, authorities: self.path("authorities") })
     }
 
     fn smtp(&self) -> Result<Smtp, String> {

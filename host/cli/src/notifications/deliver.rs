@@ -1,12 +1,13 @@
 //! Delivering what waits: one attempt for each message that is due, and what becomes of it.
 
 use super::channel::{Configured, configured};
-use super::queue::{NEVER, Queued};
+use super::pace;
+use super::queue::{NEVER, Queued, waiting};
 use crate::config::Config;
 use portcullis_core::text::one_line;
 use portcullis_notify::{Channel, Failure, Message, Next, Sender, Severity, Topic, backoff};
 use portcullis_store::{Store, StoreError, Work};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ pub struct Run {
     channels: BTreeMap<String, Configured>,
     /// Channels that could not be reached in this run: what else waits for them is not tried one after the other.
     unreachable: BTreeMap<String, Failure>,
+    /// What was tried together with something else.
+    tried: BTreeSet<i64>,
 }
 
 /// Why a message was not delivered, and when it is tried again, in milliseconds since 1970; none for never.
@@ -33,37 +36,48 @@ pub struct Undelivered {
 impl Run {
     /// With the channels of this configuration.
     pub fn new(config: &Config, person: &str) -> Self {
-        Self { channels: configured(config, person), unreachable: BTreeMap::new() }
+        Self { channels: configured(config, person), unreachable: BTreeMap::new(), tried: BTreeSet::new() }
     }
 
-    /// Tries to deliver, and keeps in the outbox what came of it. The outer error is the outbox's.
+    /// Tries to deliver, and keeps in the outbox what came of it: for all that go into the same message. None where
+    /// that was tried before in this run, with another one. The outer error is the outbox's.
     ///
     /// # Errors
-    /// The outbox cannot be written.
-    pub fn deliver(&mut self, store: &mut Store, work: &Work, now: u64) -> Result<Result<String, Undelivered>, StoreError> {
-        let failure = match self.attempt(work) {
+    /// The outbox cannot be read or written.
+    pub fn deliver(&mut self, store: &mut Store, work: &Work, now: u64) -> Result<Option<Result<String, Undelivered>>, StoreError> {
+        if self.tried.contains(&work.id) {
+            return Ok(None);
+        }
+        let queued: Option<Queued> = serde_json::from_str(&work.document).ok();
+        let others = others(store, work, queued.as_ref())?;
+        let all = || others.iter().map(|(id, _)| *id).chain([work.id]);
+        self.tried.extend(all());
+        let failure = match self.attempt(queued.as_ref(), &others) {
             Ok(what) => {
-                store.work_done(work.id)?;
-                return Ok(Ok(what));
+                all().try_for_each(|id| store.work_done(id).map(drop))?;
+                return Ok(Some(Ok(what)));
             }
             Err(failure) => failure,
         };
         let again = again(work, &failure, now);
-        store.work_failed(work.id, &one_line(&failure.to_string(), FAILURE_BYTES), again.unwrap_or(NEVER))?;
+        let why = one_line(&failure.to_string(), FAILURE_BYTES);
+        all().try_for_each(|id| store.work_failed(id, &why, again.unwrap_or(NEVER)).map(drop))?;
         if again.is_none() {
             self.tell_others(store, work, &failure, now)?;
         }
-        Ok(Err(Undelivered { failure, again }))
+        Ok(Some(Err(Undelivered { failure, again })))
     }
 
-    fn attempt(&mut self, work: &Work) -> Result<String, Failure> {
-        let queued: Queued = serde_json::from_str(&work.document)
-            .map_err(|_| give_up("this version cannot read the message".into(), "use the version that wrote it".into()))?;
+    fn attempt(&mut self, queued: Option<&Queued>, others: &[(i64, Message)]) -> Result<String, Failure> {
+        let unknown = || give_up("this version cannot read the message".into(), "use the version that wrote it".into());
+        let queued = queued.ok_or_else(unknown)?;
+        let messages: Vec<&Message> = others.iter().map(|(_, message)| message).chain([&queued.message]).collect();
+        let message = pace::together(&messages).ok_or_else(unknown)?;
         let channel = self.channel(&queued.channel)?;
         if let Some(failure) = self.unreachable.get(&queued.channel) {
             return Err(failure.clone());
         }
-        let sent = Sender::new(variable).send(channel, &queued.message, Instant::now() + ATTEMPT);
+        let sent = Sender::new(variable).send(channel, &message, Instant::now() + ATTEMPT);
         if let Err(failure @ Failure { next: Next::Retry(_), .. }) = &sent {
             self.unreachable.insert(queued.channel.clone(), failure.clone());
         }
@@ -100,11 +114,19 @@ impl Run {
         };
         for (name, channel) in &self.channels {
             if *name != queued.channel && channel.wants(&message) {
-                store.enqueue(&Queued { channel: name.clone(), message: message.clone() }.work(now))?;
+                store.enqueue(&Queued { channel: name.clone(), message: message.clone(), gathers: false }.work(now))?;
             }
         }
         Ok(())
     }
+}
+
+/// What is told in one message with this one, beside itself: what its session has gathered for its channel.
+fn others(store: &Store, work: &Work, queued: Option<&Queued>) -> Result<Vec<(i64, Message)>, StoreError> {
+    let Some(queued) = queued.filter(|queued| queued.gathers) else { return Ok(Vec::new()) };
+    let with = |other: &Queued| other.gathers && other.channel == queued.channel && other.message.session == queued.message.session;
+    let others = waiting(store)?.into_iter().filter(|waits| waits.work.id != work.id);
+    Ok(others.filter_map(|waits| Some((waits.work.id, waits.queued.filter(with)?.message))).collect())
 }
 
 /// A variable of this process.

@@ -1,5 +1,8 @@
 //! Messages in the outbox.
 
+use super::pace;
+use crate::kept;
+use anyhow::Result;
 use portcullis_notify::Message;
 use portcullis_store::{NewWork, Store, StoreError, Work};
 use serde::{Deserialize, Serialize};
@@ -14,6 +17,9 @@ pub struct Queued {
     pub channel: String,
     /// What it is to be told.
     pub message: Message,
+    /// It waits for others of its session, to be told with them in one message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gathers: bool,
 }
 
 /// A message that waits.
@@ -36,7 +42,7 @@ impl Queued {
         NewWork {
             kind: KIND.into(),
             key: format!("{}/{}", self.channel, self.message.id),
-            due_at: now,
+            due_at: if self.gathers { now.saturating_add(pace::WINDOW) } else { now },
             // Only map keys that are no strings could fail here, and there are none.
             document: serde_json::to_string(self).unwrap_or_default(),
         }
@@ -48,6 +54,27 @@ impl Waits {
     pub const fn given_up(&self) -> bool {
         self.work.due_at == NEVER
     }
+
+    /// Until when a message that was given up is kept, in milliseconds since 1970; none for ever, or where this
+    /// version cannot read it and so does not know its age.
+    pub fn kept_until(&self, days: u32) -> Option<u64> {
+        let queued = self.queued.as_ref().filter(|_| self.given_up())?;
+        kept::until(queued.message.at, days)
+    }
+}
+
+/// Removes messages that were given up and tell of what is past its days. What this version cannot read is left to
+/// the one that wrote it.
+///
+/// # Errors
+/// The outbox cannot be read or written, or holds what we did not write.
+pub fn forget(store: &mut Store, days: u32, now: u64) -> Result<String> {
+    let past = |waits: &Waits| waits.kept_until(days).is_some_and(|until| until < now);
+    let old: Vec<i64> = waiting(store)?.iter().filter(|waits| past(waits)).map(|waits| waits.work.id).collect();
+    for id in &old {
+        store.work_done(*id)?;
+    }
+    Ok(format!("{} messages that were given up and are older than {days} days were removed", old.len()))
 }
 
 /// All that wait, the longest due first.

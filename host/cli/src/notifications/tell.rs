@@ -1,6 +1,7 @@
 //! Which records are worth a message, and what it says. Pure: a hook calls it for each of its records.
 
 use super::channel::configured;
+use super::pace::Pace;
 use super::queue::Queued;
 use crate::breakers;
 use crate::config::Config;
@@ -13,12 +14,14 @@ use portcullis_notify::{Message, Severity, Topic};
 use portcullis_store::NewWork;
 
 /// The work for what these records tell of: one message for each channel that wants it. Records are masked, and so
-/// is the project's name, which is asked for only where there is a channel.
+/// is the project's name, which is asked for only where there is a channel; so are the `blocks` that the session had in
+/// the window before now.
 pub fn work<'a>(
     config: &Config,
     person: &str,
     records: impl IntoIterator<Item = &'a Record>,
     project: impl FnOnce() -> String,
+    blocks: impl FnOnce() -> usize,
     now: u64,
 ) -> Vec<NewWork> {
     // Who has no channel pays nothing.
@@ -31,10 +34,14 @@ pub fn work<'a>(
         return Vec::new();
     }
     let channels = configured(config, person);
+    let wanted = |message: &Message| channels.values().any(|channel| channel.wants(message));
+    let paced = messages.iter().any(|message| message.topic == Topic::Block && wanted(message));
+    let mut pace = Pace::after(if paced { blocks() } else { 0 });
     let mut work = Vec::new();
     for message in &messages {
+        let gathers = pace.gathers(message);
         for (name, _) in channels.iter().filter(|(_, channel)| channel.wants(message)) {
-            work.push(Queued { channel: name.clone(), message: message.clone() }.work(now));
+            work.push(Queued { channel: name.clone(), message: message.clone(), gathers }.work(now));
         }
     }
     work

@@ -1,15 +1,15 @@
 //! Credentials that are there, that are not, and that lie open.
 
 use crate::support::{expect, file, variable};
-use portcullis_notify::{Channel, Credential, Sender, Webhook, WebhookUrl};
+use portcullis_notify::{Address, Channel, Credential, Sender, Webhook};
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
 fn check(bearer: Credential) -> Result<(), portcullis_notify::Failure> {
-    let url = WebhookUrl::Open("https://example.com/".into());
-    Sender::new(variable).check(&Channel::Webhook(Webhook { url, bearer: Some(bearer), authorities: None }))
+    let url = Address::Open("https://example.com/".into());
+    Sender::new(variable).check(&Channel::Webhook(Webhook { url, proxy: None, bearer: Some(bearer), authorities: None }))
 }
 
 #[test]

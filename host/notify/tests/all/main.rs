@@ -4,6 +4,7 @@
 mod credentials;
 mod mails;
 mod programs;
+mod proxies;
 mod servers;
 mod support;
 mod waits;

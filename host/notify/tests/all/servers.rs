@@ -64,7 +64,7 @@ pub(crate) fn nobody() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// An authority, and a server's keys for `127.0.0.1` that it vouches for.
+/// An authority, and a server's keys for `127.0.0.1` and `hooks.test` that it vouches for.
 pub(crate) struct Authority {
     pub(crate) pem: String,
     config: Arc<ServerConfig>,
@@ -77,7 +77,8 @@ pub(crate) fn authority() -> Authority {
     let own = params.self_signed(&key).unwrap().der().clone();
     let issuer = Issuer::new(params, key);
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let certificate =
+        CertificateParams::new(vec!["127.0.0.1".to_owned(), "hooks.test".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let secret = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
@@ -157,6 +158,31 @@ fn respond(mut stream: BufReader<Box<dyn Duplex>>, answer: Web, told: &Told) -> 
         }
     }
     out.flush()
+}
+
+/// A proxy that connects whoever asks to that port of this machine, or that answers with this status line.
+pub(crate) fn proxy(answer: Result<u16, &'static str>) -> Server {
+    Server::listen(move |stream, told| {
+        let _ = connect(stream, answer, told);
+    })
+}
+
+fn connect(mut stream: TcpStream, answer: Result<u16, &'static str>, told: &Told) -> std::io::Result<()> {
+    let mut head = BufReader::new(stream.try_clone()?);
+    let mut line = String::new();
+    while head.read_line(&mut line)? > 0 && line != "\r\n" {
+        told.push(&line);
+        line.clear();
+    }
+    let port = match answer {
+        Ok(port) => port,
+        Err(status) => return write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n"),
+    };
+    let target = TcpStream::connect(("127.0.0.1", port))?;
+    stream.write_all(b"HTTP/1.1 200 Connected\r\n\r\n")?;
+    let (mut back, mut out) = (target.try_clone()?, stream.try_clone()?);
+    thread::spawn(move || std::io::copy(&mut back, &mut out));
+    std::io::copy(&mut head, &mut &target).map(drop)
 }
 
 /// How a mail server answers.

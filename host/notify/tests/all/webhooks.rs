@@ -2,12 +2,12 @@
 
 use crate::servers::{Server, Web, authority, nobody, web};
 use crate::support::{expect, file, message, outcome, send, send_within};
-use portcullis_notify::{Channel, Credential, Failure, Sender, Webhook, WebhookUrl};
+use portcullis_notify::{Address, Channel, Credential, Failure, Sender, Webhook};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn open(url: String) -> Webhook {
-    Webhook { url: WebhookUrl::Open(url), bearer: None, authorities: None }
+    Webhook { url: Address::Open(url), proxy: None, bearer: None, authorities: None }
 }
 
 fn to(server: &Server) -> Channel {
@@ -132,9 +132,9 @@ fn tls_wants_a_known_authority() {
         ("no file", Some(folder.path().join("absent")), "127.0.0.1", "give up", "does not exist"),
     ];
     for (what, authorities, host, begins, holds) in table {
-        let url = WebhookUrl::Open(format!("https://{host}:{}/x", server.port));
+        let url = Address::Open(format!("https://{host}:{}/x", server.port));
         let bearer = Some(Credential::Variable("TOKEN".into()));
-        expect(&send(&Channel::Webhook(Webhook { url, bearer, authorities }), &message()), begins, &[holds], what);
+        expect(&send(&Channel::Webhook(Webhook { url, proxy: None, bearer, authorities }), &message()), begins, &[holds], what);
     }
     let delivered: Vec<_> = server.told().into_iter().filter(|told| !told.is_empty()).collect();
     assert_eq!(delivered.len(), 2);
@@ -149,8 +149,8 @@ fn no_error_holds_a_credential() {
     let authorities = Some(file(folder.path(), "pem", trusted.pem.as_bytes(), 0o644));
     let server = web(Web::Echoes("403 No"), Some(trusted));
     let url = format!("https://127.0.0.1:{}/services/T0/verysecretpart?key=alsosecret", server.port);
-    let url = WebhookUrl::Secret(Credential::File(file(folder.path(), "url", format!("{url}\n").as_bytes(), 0o600)));
-    let channel = Channel::Webhook(Webhook { url, bearer: Some(Credential::Variable("TOKEN".into())), authorities });
+    let url = Address::Secret(Credential::File(file(folder.path(), "url", format!("{url}\n").as_bytes(), 0o600)));
+    let channel = Channel::Webhook(Webhook { url, proxy: None, bearer: Some(Credential::Variable("TOKEN".into())), authorities });
     let result = send(&channel, &message());
     let told = server.told().remove(0);
     assert!(told.contains("verysecretpart") && told.contains("tok-0123456789"), "{told}");
@@ -162,7 +162,8 @@ fn no_error_holds_a_credential() {
         }
     }
     let open = Webhook {
-        url: WebhookUrl::Open("http://127.0.0.1/".into()),
+        url: Address::Open("http://127.0.0.1/".into()),
+        proxy: None,
         bearer: Some(Credential::Variable("TOKEN".into())),
         authorities: None,
     };

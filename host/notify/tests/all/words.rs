@@ -2,7 +2,7 @@
 
 use crate::servers::{Post, Server, Web, post, web};
 use crate::support::{message, send};
-use portcullis_notify::{Channel, Encryption, Message, Smtp, Webhook, WebhookUrl};
+use portcullis_notify::{Address, Channel, Encryption, Message, Smtp, Webhook};
 use serde_json::Value;
 
 /// What an agent, or a file that it read, could hold.
@@ -36,8 +36,8 @@ fn everywhere(words: &str) -> Message {
 
 fn chat() -> (Server, Channel) {
     let server = web(Web::Says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), None);
-    let url = WebhookUrl::Open(format!("http://127.0.0.1:{}/", server.port));
-    (server, Channel::Webhook(Webhook { url, bearer: None, authorities: None }))
+    let url = Address::Open(format!("http://127.0.0.1:{}/", server.port));
+    (server, Channel::Webhook(Webhook { url, proxy: None, bearer: None, authorities: None }))
 }
 
 fn mail() -> (Server, Channel) {

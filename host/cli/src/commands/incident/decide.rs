@@ -58,7 +58,7 @@ fn go_on(arguments: &Arguments, terms: Terms) -> Result<u8> {
     may(&desk, &incident, terms)?;
     human::confirm(&format!("{}\n{}", told(&incident), question(terms)))?;
     decide(&mut desk, &incident, terms, &arguments.reason, &note(terms, &incident, ""))?;
-    tell(arguments.json, &incident, terms);
+    tell(arguments.json, &incident, terms, None);
     Ok(0)
 }
 
@@ -67,11 +67,14 @@ pub fn rollback(arguments: &Rollback) -> Result<u8> {
     let mut desk = Desk::open()?;
     let incident = incidents::find(&desk.store, desk.home.path(), &arguments.which.id)?;
     may(&desk, &incident, Terms::RolledBack)?;
-    let named = incident.recovery.iter().find_map(|way| way.checkpoint.clone());
-    let Some(checkpoint) = arguments.to.clone().or(named) else {
+    let Some(back) = Back::of(arguments, &incident) else {
         bail!("no checkpoint was taken of what the session did, so nothing can be put back: choose another way on")
     };
-    let asked = |dry_run| restore::Arguments::of(&checkpoint, arguments.force, dry_run, arguments.which.json);
+    let checkpoint = &back.checkpoint;
+    if !arguments.which.json {
+        paint::print(&format!("Back to the checkpoint {}: {}.\n", one_line(checkpoint, 128), one_line(&back.because, 240)));
+    }
+    let asked = |dry_run| restore::Arguments::of(checkpoint, arguments.force, dry_run, arguments.which.json);
     let planned = restore::run(&asked(true))?;
     if planned != 0 {
         return Ok(planned);
@@ -82,9 +85,27 @@ pub fn rollback(arguments: &Rollback) -> Result<u8> {
         return Ok(restored);
     }
     let terms = Terms::RolledBack;
-    decide(&mut desk, &incident, terms, &arguments.which.reason, &note(terms, &incident, &checkpoint))?;
-    tell(arguments.which.json, &incident, terms);
+    decide(&mut desk, &incident, terms, &arguments.which.reason, &note(terms, &incident, checkpoint))?;
+    tell(arguments.which.json, &incident, terms, Some(&back));
     Ok(0)
+}
+
+/// Where files go back to.
+struct Back {
+    checkpoint: String,
+    because: String,
+}
+
+impl Back {
+    /// What the person named, else what the incident does.
+    fn of(arguments: &Rollback, incident: &Incident) -> Option<Self> {
+        if let Some(checkpoint) = arguments.to.clone() {
+            return Some(Self { checkpoint, because: "you named it".into() });
+        }
+        let way = incident.recovery.iter().find(|way| way.checkpoint.is_some())?;
+        let because = way.because.clone().unwrap_or_else(|| "the incident names it".into());
+        Some(Self { checkpoint: way.checkpoint.clone()?, because })
+    }
 }
 
 /// Whether that can be decided as things stand; said before a person is asked anything.
@@ -161,9 +182,13 @@ fn note(terms: Terms, incident: &Incident, checkpoint: &str) -> String {
 }
 
 /// What was done, and what comes next.
-fn tell(json: bool, incident: &Incident, terms: Terms) {
+fn tell(json: bool, incident: &Incident, terms: Terms, back: Option<&Back>) {
     if json {
-        let document = json!({ "incident": incident.id, "session": incident.session, "option": terms.as_str() });
+        let mut document = json!({ "incident": incident.id, "session": incident.session, "option": terms.as_str() });
+        if let (Some(back), Some(document)) = (back, document.as_object_mut()) {
+            document.insert("checkpoint".into(), back.checkpoint.as_str().into());
+            document.insert("because".into(), back.because.as_str().into());
+        }
         return paint::print(&format!("{document}\n"));
     }
     let session = one_line(&incident.session, 80);

@@ -1,6 +1,6 @@
 //! `portcullis incident show` and `export`.
 
-use super::{Desk, markdown};
+use super::{Desk, html, markdown};
 use crate::incidents::{self, Standing};
 use crate::show::layout::{Page, list};
 use crate::{amount, paint};
@@ -39,6 +39,7 @@ pub struct Export {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Markdown,
+    Html,
     Json,
 }
 
@@ -65,6 +66,7 @@ pub fn export(arguments: &Export) -> Result<u8> {
     let decisions = incidents::decisions(&desk.store, &incident)?;
     let text = match arguments.format {
         Format::Markdown if !arguments.json => markdown::markdown(&incident, standing, &decisions),
+        Format::Html => html::html(&incident, standing, &decisions),
         _ => format!("{:#}\n", document(&incident, standing, &decisions)?),
     };
     let Some(path) = &arguments.output else {

@@ -1,25 +1,19 @@
 //! One page of HTML that shows everything: risk over time, what was found and done, each step.
-//!
-//! It is one file that loads nothing: no script, no font, no picture, and its policy allows none, so that a
-//! recording full of somebody else's text cannot do anything in it.
 
 mod chart;
 pub mod file;
-mod html;
 mod steps;
 mod tables;
 
 use super::compare::{Difference, Pair};
 use super::sum::{Row, Sum};
 use super::table::percent;
+use crate::page::{self, Html};
 use crate::timeline::Timeline;
 use crate::timeline::words::{self, counted};
-use html::Html;
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::text::one_line;
-use sha2::{Digest, Sha256};
 
-const STYLE: &str = include_str!("page/style.css");
 /// Up to so many sessions are shown open.
 const OPEN: usize = 3;
 
@@ -104,48 +98,23 @@ impl Page {
     }
 
     fn whole(&self, title: &str, lead: &Html, table: &Html, differing: &str) -> String {
-        let policy = format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", digest(STYLE));
-        let mut page = Html::of("<html lang=\"en\"><head><meta charset=\"utf-8\">", &[]);
-        page.put("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", &[&policy]);
-        page.put(
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">",
-            &[],
-        );
-        page.put("<meta name=\"referrer\" content=\"no-referrer\"><title>{} - Portcullis</title><style>", &[&title]);
-        page.add(&style());
-        page.put("</style></head><body><header><p class=\"brand\">Portcullis</p><h1>{}</h1>", &[&title]);
-        page.add(lead);
-        page.put("</header><main>", &[]);
+        let mut main = Html::new();
         if self.taken > 1 {
-            tables::overview(&mut page, &self.overview, differing);
+            tables::overview(&mut main, &self.overview, differing);
         }
-        tables::legend(&mut page);
+        tables::legend(&mut main);
         for section in &self.sessions {
-            page.put("<section id=\"{}\">", &[&section.anchor]);
-            page.add(&section.head);
+            main.put("<section id=\"{}\">", &[&section.anchor]);
+            main.add(&section.head);
             let open = self.sessions.len() <= OPEN;
-            page.put(if open { "<details class=\"session\" open>" } else { "<details class=\"session\">" }, &[]);
-            page.put("<summary>steps</summary>", &[]);
-            page.add(&section.steps);
-            page.put("</details></section>", &[]);
+            main.put(if open { "<details class=\"session\" open>" } else { "<details class=\"session\">" }, &[]);
+            main.put("<summary>steps</summary>", &[]);
+            main.add(&section.steps);
+            main.put("</details></section>", &[]);
         }
-        page.add(table);
-        page.put(
-            "</main><footer>Made by portcullis {}. This page is one file and loads nothing.</footer></body></html>\n",
-            &[&env!("CARGO_PKG_VERSION")],
-        );
-        format!("{}{}", file::BEGINNING, page.as_str())
+        main.add(table);
+        page::whole(file::BEGINNING, title, lead, &main)
     }
-}
-
-/// The style is ours, and a literal.
-fn style() -> Html {
-    Html::of(STYLE, &[])
-}
-
-/// What the page's policy knows the style by.
-fn digest(style: &str) -> String {
-    data_encoding::BASE64.encode(&Sha256::digest(style))
 }
 
 fn chart_of(section: &mut Section, timeline: &Timeline, levels: &RiskThresholds, caption: &str) {

@@ -1,6 +1,6 @@
 //! Any sound file: each key of the table may be in it, with any value that it may have.
 
-use crate::config::keys::{KEYS, Key, Kind, named, toml_text};
+use crate::config::keys::{Key, Kind, all, named, toml_text};
 use crate::config::plugins::{Type, declared};
 use portcullis_engine::SettingValue as Value;
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ const NUMBERS: &[i64] = &[0, 1, 2, 50, 99, 100, 101, 36_500, 1_000_000_000];
 /// A sound file.
 pub fn document() -> impl Strategy<Value = String> {
     let line = |key: &'static Key| proptest::option::weighted(0.3, said(key));
-    let keys: Vec<_> = KEYS.iter().filter(|key| !key.path.starts_with("pipelines.")).map(line).collect();
-    let below: Vec<_> = KEYS.iter().filter(|key| !key.path.starts_with("pipelines.") && !key.is_global()).map(line).collect();
+    let keys: Vec<_> = all().filter(|key| !key.path.starts_with("pipelines.")).map(line).collect();
+    let below: Vec<_> = all().filter(|key| !key.path.starts_with("pipelines.") && !key.is_global()).map(line).collect();
     let pipeline = proptest::option::weighted(0.3, (select(vec!["/**", "/srv/*", "~/work/*"]), below));
     (keys, pipeline).prop_map(|(lines, pipeline)| {
         let mut text: String = lines.into_iter().flatten().map(|line| line + "\n").collect();

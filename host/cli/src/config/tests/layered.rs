@@ -285,7 +285,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("checkpoints", with.checkpoints.enabled || !without.checkpoints.enabled),
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("incidents", (with.incidents, with.quarantine_days) == (without.incidents, without.quarantine_days)),
-        ("notifications", with.channels == without.channels),
+        ("notifications", (&with.channels, with.messages_days) == (&without.channels, without.messages_days)),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),

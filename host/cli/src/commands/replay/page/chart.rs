@@ -8,7 +8,7 @@ mod lanes;
 
 pub use lanes::{kind_letter, severity_letter};
 
-use super::html::Html;
+use crate::page::Html;
 use crate::timeline::words;
 use crate::timeline::{Entry, Timeline};
 use lanes::{apart, restraint};

@@ -1,7 +1,7 @@
 //! The steps of a session as a list: each with what it came to, and everything else a click away.
 
 use super::chart::{kind_letter, severity_letter, shape, verdict_name};
-use super::html::Html;
+use crate::page::Html;
 use crate::timeline::words::{self, counted};
 use crate::timeline::{Entry, Standing, Timeline};
 use portcullis_core::finding::{Detection, Response};

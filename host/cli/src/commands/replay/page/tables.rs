@@ -3,7 +3,7 @@
 use super::super::sum::{Row, Sum, part};
 use super::super::table::{change, percent};
 use super::chart::{kind_letter, severity_letter, shape};
-use super::html::Html;
+use crate::page::Html;
 use crate::timeline::Timeline;
 use crate::timeline::words::{self, counted};
 use portcullis_core::intervene::Kind;

@@ -1,7 +1,7 @@
 //! The lanes under the bars: what was in force, where each pattern was seen and since when, what was done.
 
-use super::super::html::Html;
 use super::{Chart, LANE, LEFT, RIGHT, number, tenths};
+use crate::page::Html;
 use crate::timeline::Entry;
 use crate::timeline::words;
 use portcullis_core::finding::Detection;

@@ -1,0 +1,110 @@
+//! An incident as a page for a browser, in all its parts: for whoever was not there.
+
+use super::show::{actions, impact, moments, stands};
+use crate::incidents::Standing;
+use crate::page::{self, Html};
+use crate::paint;
+use portcullis_core::incident::{Incident, Progress};
+use portcullis_core::record::Record;
+use portcullis_core::text::one_line;
+
+const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->\n";
+/// The most bytes of one line.
+const MOST: usize = 2000;
+
+/// The whole of it.
+pub fn html(incident: &Incident, standing: Standing, decisions: &[Record]) -> String {
+    let report = &incident.report;
+    let mut lead = Html::of("<p class=\"lead\">{}</p>", &[&one_line(&report.summary, MOST)]);
+    figures(&mut lead, incident, standing);
+    let mut main = Html::new();
+    section(&mut main, "Root cause", report.root_cause.lines());
+    section(&mut main, "Contributing factors", &report.contributing_factors);
+    section(&mut main, "Impact", impact(incident));
+    recommendations(&mut main, incident);
+    section(&mut main, "Timeline", moments(incident));
+    let detected = incident.detections.iter().map(|named| &named.finding);
+    let detected = detected.map(|one| format!("{} ({}, confidence {}): {}", one.pattern, one.severity, one.confidence, one.summary));
+    section(&mut main, "Detections", detected);
+    section(&mut main, "What the person asked for", incident.state.goals.iter().map(|goal| &goal.text));
+    newest(&mut main, incident);
+    section(&mut main, "What a person did", decisions.iter().map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)));
+    ways(&mut main, incident, standing);
+    if !incident.whole {
+        main.put("<p class=\"goal\">Not all of the session's records were there to look at.</p>", &[]);
+    }
+    page::whole(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
+}
+
+/// What it is about, at a glance.
+fn figures(html: &mut Html, incident: &Incident, standing: Standing) {
+    let (state, issue) = (&incident.state, &incident.state.issue);
+    html.put("<ul class=\"figures\"><li class=\"chip s-{}\">{}</li>", &[&issue.severity, &issue.severity]);
+    let agent = incident.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
+    let told = [
+        one_line(&issue.name, 64),
+        format!("confidence {}, impact {}", issue.confidence, issue.impact),
+        format!("{} UTC", paint::time(incident.at)),
+        format!("session {} of {}{agent}", one_line(&incident.session, 80), one_line(&incident.client, 64)),
+        format!("begun {} UTC", paint::time(state.started)),
+        format!("began at step {}", issue.first_step),
+        stands(standing).to_owned(),
+    ];
+    told.iter().for_each(|one| html.put("<li>{}</li>", &[one]));
+    html.put("</ul>", &[]);
+}
+
+fn section(html: &mut Html, heading: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    let mut lines = lines.into_iter().peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    html.put("<section><h2>{}</h2>", &[&heading]);
+    list(html, lines);
+    html.put("</section>", &[]);
+}
+
+fn list(html: &mut Html, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    html.put("<ul>", &[]);
+    lines.into_iter().for_each(|line| html.put("<li>{}</li>", &[&one_line(line.as_ref(), MOST)]));
+    html.put("</ul>", &[]);
+}
+
+fn recommendations(html: &mut Html, incident: &Incident) {
+    let all = &incident.report.recommendations;
+    html.put("<section><h2>Recommended</h2><dl>", &[]);
+    for (heading, lines) in
+        [("now", &all.immediate), ("against the next time", &all.preventive), ("in the configuration", &all.configuration)]
+    {
+        html.put("<dt>{}</dt><dd>", &[&heading]);
+        list(html, lines);
+        html.put("</dd>", &[]);
+    }
+    html.put("</dl></section>", &[]);
+}
+
+/// The newest actions, each with what was decided and how it ended.
+fn newest(html: &mut Html, incident: &Incident) {
+    html.put("<section><h2>The newest actions</h2><ol class=\"steps\">", &[]);
+    for (action, line) in incident.actions.iter().zip(actions(incident)) {
+        let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
+        let mark = if action.progress == Progress::Failed { "block" } else { verdict };
+        let step = action.step.map(|step| step.to_string()).unwrap_or_default();
+        html.put("<li class=\"step\"><span class=\"n\">{}</span><span class=\"badge v-{}\">{}</span> ", &[&step, &mark, &verdict]);
+        html.put("<code class=\"what\">{}</code></li>", &[&one_line(&line, MOST)]);
+    }
+    html.put("</ol></section>", &[]);
+}
+
+fn ways(html: &mut Html, incident: &Incident, standing: Standing) {
+    if standing == Standing::Past {
+        return section(html, "Ways on", ["None: its session had another incident since, or is not known any more."]);
+    }
+    html.put("<section><h2>Ways on, for a person at a terminal</h2><dl>", &[]);
+    for way in &incident.recovery {
+        let what = way.not_now.as_ref().map_or_else(|| way.what.clone(), |why| format!("not possible: {why}"));
+        html.put("<dt>{}</dt><dd><code>{}</code>", &[&way.option, &one_line(&way.command, 200)]);
+        html.put("<p>{}</p></dd>", &[&one_line(&what, MOST)]);
+    }
+    html.put("</dl></section>", &[]);
+}

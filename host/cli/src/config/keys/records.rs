@@ -1,0 +1,95 @@
+//! What is recorded, masked and remembered.
+
+use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
+use super::{Key, Kind, Project, Value};
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "mask.personal",
+        kind: Kind::Choices(&["email", "payment-card"]),
+        default: || Some(Value::Texts(DEFAULT.personal_data.iter().map(ToString::to_string).collect())),
+        default_told: "",
+        project: Project::Union,
+        doc: "personal data that is masked beside secrets",
+    },
+    Key {
+        path: "mask.results",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(DEFAULT.mask_results)),
+        default_told: "",
+        project: Project::True,
+        doc: "the agent too sees placeholders in place of what is masked in a tool's result; it can then not edit text that holds a secret",
+    },
+    Key {
+        path: "audit.level",
+        kind: Kind::Choice(&["debug", "info", "warn", "error"]),
+        default: || text(DEFAULT.detail.as_str()),
+        default_told: "",
+        project: Project::Never,
+        doc: "how much a record holds, never whether there is one: `\"warn\"` leaves out the findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` keeps plugins' debug lines",
+    },
+    Key {
+        path: "audit.retention_days",
+        kind: Kind::Integer(0, 36_500),
+        default: || number(30),
+        default_told: "",
+        project: Project::Never,
+        doc: "records that are older are removed from the journal; 0 keeps all",
+    },
+    Key {
+        path: "audit.anchors",
+        kind: Kind::Paths,
+        default: || Some(Value::Texts(Vec::new())),
+        default_told: "",
+        project: Project::Never,
+        doc: "files, best where the agent cannot write, that get the journal's head",
+    },
+    Key {
+        path: "audit.export_format",
+        kind: Kind::Text,
+        default: || text("jsonl"),
+        default_told: "",
+        project: Project::Never,
+        doc: "the exporter plugin that `audit export` takes where no option names one",
+    },
+    Key {
+        path: "performance.max_review_time_ms",
+        kind: Kind::Integer(1, MOST_COUNT),
+        default: || number(100),
+        default_told: "",
+        project: Project::Never,
+        doc: "the target that `metrics` holds review times against; the limit is fuel",
+    },
+    Key {
+        path: "performance.async_threshold",
+        kind: Kind::Score,
+        default: || score(DEFAULT.async_threshold),
+        default_told: "",
+        project: Project::Least,
+        doc: "with `mode = \"async\"`: below this risk the answer comes first",
+    },
+    Key {
+        path: "cache.enabled",
+        kind: Kind::Flag,
+        default: || Some(Value::Flag(true)),
+        default_told: "",
+        project: Project::Never,
+        doc: "long-lived commands remember how a command line was read",
+    },
+    Key {
+        path: "cache.ttl_minutes",
+        kind: Kind::Integer(1, 525_600),
+        default: || number(5),
+        default_told: "",
+        project: Project::Never,
+        doc: "how long they remember it",
+    },
+    Key {
+        path: "cache.max_size",
+        kind: Kind::Integer(1, 1_000_000),
+        default: || number(1000),
+        default_told: "",
+        project: Project::Never,
+        doc: "how many they remember; what was used least recently goes first",
+    },
+];

@@ -1,0 +1,30 @@
+//! A person at a terminal, beside the client.
+
+use anyhow::{Context, Result};
+use portcullis_tests::terminal::{Answer, Shown, converse, script};
+
+use crate::installed::path;
+use crate::run::{self, Programs};
+use crate::scratch::Scratch;
+
+/// What one of our commands shows a person who types the word that it asks for.
+pub(crate) fn at_a_terminal(scratch: &Scratch, programs: &Programs, arguments: &str) -> Result<String> {
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let ours = std::iter::once(programs.portcullis.to_string_lossy().into_owned());
+    let words: Vec<String> = ours.chain(arguments.into_iter().map(str::to_owned)).collect();
+    let mut script = script(&words);
+    script.current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
+    Ok(converse(script, Answer::Word)?.text)
+}
+
+/// What `portcullis run` shows a person who answers so when it asks about calls. The client has the model at `url`.
+pub(crate) fn watching(scratch: &Scratch, programs: &Programs, url: &str, client: &[&str], answers: &[&str]) -> Result<Shown> {
+    // By its name: the path of a client, in the command line of what starts us, would say that an agent does.
+    let named = programs.client.file_name().context("the client has no name")?;
+    let words = [programs.portcullis.to_string_lossy(), "run".into(), "--".into(), named.to_string_lossy()];
+    let words: Vec<String> = words.into_iter().map(String::from).chain(client.iter().map(|word| (*word).to_owned())).collect();
+    let mut script = script(&words);
+    run::surround(&mut script, scratch, url);
+    script.env("PATH", path(programs)?);
+    converse(script, Answer::Calls(answers))
+}

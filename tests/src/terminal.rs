@@ -1,0 +1,119 @@
+//! A person at a terminal: runs a command on a terminal of its own and types what it asks for.
+
+use anyhow::{Context, Result, anyhow, ensure};
+use std::io::{ErrorKind, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+/// How long a command may be silent before a test gives it up.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How `portcullis run` asks about a call.
+const CALL: &str = "Let it run? [y/N] ";
+
+/// What a terminal showed.
+#[derive(Debug)]
+pub struct Shown {
+    /// The exit code.
+    pub code: Option<i32>,
+    /// Everything that was on the screen.
+    pub text: String,
+}
+
+/// What the person answers.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// The word that they are asked to type.
+    Word,
+    /// Something else than that word.
+    Text(&'a str),
+    /// To each call that `portcullis run` asks about, in order.
+    Calls(&'a [&'a str]),
+}
+
+/// What starts these words at a terminal: folder, environment and user are the caller's to set.
+#[must_use]
+pub fn script(words: &[String]) -> Command {
+    let words: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    // `script` gives a terminal to what it starts.
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--flush", "--return", "--command", &words.join(" "), "/dev/null"]);
+    script
+}
+
+/// Runs it to its end.
+///
+/// # Errors
+/// It cannot be started, or nothing happens any more.
+pub fn converse(mut script: Command, answer: Answer<'_>) -> Result<Shown> {
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = script.spawn().context("cannot start `script` of util-linux, which gives tests a terminal")?;
+    let shown = talk(&mut child, answer);
+    if shown.is_err() {
+        drop(child.kill());
+    }
+    let code = child.wait()?.code();
+    Ok(Shown { code, text: shown?.replace('\r', "") })
+}
+
+fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {
+    // Open until the command ends: an end of input would hang the terminal up.
+    let mut keyboard = child.stdin.take().context("no keyboard")?;
+    let screen = read_on(child.stdout.take().context("no screen")?);
+    let (mut text, mut typed) = (String::new(), 0);
+    loop {
+        match screen.recv_timeout(PATIENCE) {
+            Ok(part) => text.push_str(&String::from_utf8_lossy(&part)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(text),
+            Err(mpsc::RecvTimeoutError::Timeout) => return Err(anyhow!("nothing happened after `{text}`")),
+        }
+        if let Some(line) = asked_for(&text, answer, typed) {
+            keyboard.write_all(format!("{line}\n").as_bytes())?;
+            typed += 1;
+        }
+    }
+}
+
+/// What to type next, where that is asked for.
+fn asked_for<'a>(text: &'a str, answer: Answer<'a>, typed: usize) -> Option<&'a str> {
+    let word = || {
+        let (_, rest) = text.rsplit_once("Type `")?;
+        rest.strip_suffix("` to go on: ").filter(|_| typed == 0)
+    };
+    match answer {
+        Answer::Word => word(),
+        Answer::Text(other) => word().map(|_| other),
+        Answer::Calls(answers) if text.matches(CALL).count() > typed => answers.get(typed).copied(),
+        Answer::Calls(_) => None,
+    }
+}
+
+fn read_on(mut screen: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut part = [0; 4096];
+        loop {
+            match screen.read(&mut part) {
+                Ok(0) => return,
+                Ok(read) => drop(sender.send(part.get(..read).unwrap_or_default().to_vec())),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    });
+    receiver
+}
+
+impl Shown {
+    /// It ended with that code and those words were on the screen.
+    ///
+    /// # Errors
+    /// It did not, or one is missing.
+    pub fn ended(&self, code: i32, words: &[&str]) -> Result<()> {
+        ensure!(self.code == Some(code), "it ended with {:?}: {}", self.code, self.text);
+        for word in words {
+            ensure!(self.text.contains(word), "`{word}` is missing in `{}`", self.text);
+        }
+        Ok(())
+    }
+}
