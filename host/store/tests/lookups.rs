@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Place, commit, record};
-use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError, Stored};
+use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError};
 use std::ops::ControlFlow;
 
 fn collect(store: &Store, filter: &Filter) -> Vec<String> {
