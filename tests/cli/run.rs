@@ -15,14 +15,21 @@ pub fn tests() -> Vec<Trial> {
         trial("run: what it does not start, and what to do instead", refused),
         trial("run: a client that does not run our hooks gets no prompt", unguarded),
         trial("run: a question that nobody can answer is refused with its reason", nobody),
+        trial("run: a client that ends well after its stop ended in an emergency", stopped),
     ]
 }
 
 /// A client in a few lines of shell: it tells its version, answers the requests in `answers` by the words that they
 /// hold, writes all that it is told to `told`, and ends with its input.
 fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
+    let commands: Vec<_> = answers.iter().map(|(word, answer)| (*word, format!("echo '{answer}'"))).collect();
+    client_that_runs(site, version, &commands)
+}
+
+/// The same, with a command for each request.
+fn client_that_runs(site: &Site, version: &str, commands: &[(&str, String)]) -> Result<String> {
     let told = site.root().join("told").display().to_string();
-    let cases: String = answers.iter().map(|(word, answer)| format!("*'{word}'*) echo '{answer}' ;;\n")).collect();
+    let cases: String = commands.iter().map(|(word, command)| format!("*'{word}'*) {command} ;;\n")).collect();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
          while read -r line; do printf '%s\\n' \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
@@ -142,5 +149,27 @@ fn nobody() -> Result<()> {
         ensure!(answer.contains(part), "`{part}` is missing: {told}");
     }
     ensure!(told.contains("\"text\":\"count\\ncount the trees\""), "the prompt is not both parts: {told}");
+    Ok(())
+}
+
+/// Its session is stopped, and it says at once that all is well: nobody had the time to look at the journal.
+fn stopped() -> Result<()> {
+    let site = Site::new("run-stopped")?;
+    let event = site.root().join("event.json");
+    fs::write(&event, site.calls("stopped").bash("call", "rm -rf ~").to_string())?;
+    let init = json!({"type": "system", "subtype": "init", "session_id": "stopped", "model": "m"});
+    let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
+    let hook = format!("'{}' hook claude < '{}' > /dev/null", site.binary().display(), event.display());
+    let listed = format!("echo '{}'", listing(&site, "flagSettings"));
+    let claude = client_that_runs(
+        &site,
+        "2.1.329",
+        &[("get_hooks_listing", listed), ("count the trees", format!("echo '{init}'; {hook}; echo '{result}'; exit"))],
+    )?;
+    let ended = site.run(&["run", "--json", "--", &claude, "-p", "count the trees"])?;
+    ensure!(ended.code == Some(12), "{}", ended.all());
+    let document: Value = serde_json::from_slice(&ended.stdout)?;
+    ensure!(document["outcome"] == "emergency" && document["reason"].is_string(), "{document}");
+    ensure!(ended.stderr.contains("portcullis incident show"), "{}", ended.stderr);
     Ok(())
 }

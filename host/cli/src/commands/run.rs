@@ -66,6 +66,9 @@ pub struct Arguments {
     /// Stop it when it has written more than this to its own output, for example 100MB
     #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
     output_bytes: Option<u64>,
+    /// Refuse what nobody at the terminal has answered within this time; without it the agent waits
+    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
+    answer_time: Option<u64>,
     /// How long its processes may take to end by themselves when it is stopped
     #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, default_value = "300ms")]
     grace: u64,
@@ -112,15 +115,17 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     for line in arguments.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
         view.say(&paint::dim(line));
     }
-    let shared = Shared::new(view);
+    // A stop that was made before a person paused the guard does not hold while the pause does.
+    let shared = Shared::new(view, move || !matches!(pause::current(&home, now()), Ok(Some(_))));
     let command = std::iter::once(program.into_os_string())
         .chain(asked.options.iter().map(OsString::from))
         .chain(["--settings".into(), settings.into()])
         .chain(CONTROL_ARGUMENTS.map(OsString::from));
     let grace = Duration::from_millis(arguments.grace);
     let agent = Agent { confinement: confinement.clone(), input: Input::Written, grace, ..Agent::new(command) };
-    let talk = Talk { prompt: &prompt, wanted: &wanted, person: Person::here(), shared: shared.clone(), errors: !arguments.quiet };
-    let (ended, followed) = watched(&agent, &limits(arguments), &talk, home)?;
+    let person = Person::here(arguments.answer_time.map(Duration::from_millis));
+    let talk = Talk { prompt: &prompt, wanted: &wanted, person, shared: shared.clone(), errors: !arguments.quiet };
+    let (ended, followed) = watched(&agent, &limits(arguments), &talk)?;
     if let Some(why) = followed.unguarded {
         bail!("the agent would run unreviewed: {why}");
     }
@@ -154,11 +159,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// Starts the agent and follows it to its end.
-fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>, home: Home) -> Result<(Ended, Followed)> {
+fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>) -> Result<(Ended, Followed)> {
     let reentry = Reentry { program: talk.wanted.program.clone(), watcher: WATCHER.to_owned(), launcher: LAUNCHER.to_owned() };
     let mut run = Run::start(agent, limits, &reentry, Sinks::default())?;
-    // A stop that was made before a person paused the guard does not hold while the pause does.
-    let watch = Watch::begin(&talk.shared, run.stopper(), move || !matches!(pause::current(&home, now()), Ok(Some(_))));
+    let watch = Watch::begin(&talk.shared, run.stopper());
     let followed = follow::follow(&mut run, talk);
     let ended = run.wait()?;
     drop(watch);
