@@ -15,14 +15,23 @@ pub fn tests() -> Vec<Trial> {
         trial("run: what it does not start, and what to do instead", refused),
         trial("run: a client that does not run our hooks gets no prompt", unguarded),
         trial("run: a question that nobody can answer is refused with its reason", nobody),
+        trial("run: a client that ends well after its stop ended in an emergency", stopped),
+        trial("run: the command line goes before the files", files),
+        trial("run: files that confine", confining),
     ]
 }
 
 /// A client in a few lines of shell: it tells its version, answers the requests in `answers` by the words that they
 /// hold, writes all that it is told to `told`, and ends with its input.
 fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
+    let commands: Vec<_> = answers.iter().map(|(word, answer)| (*word, format!("echo '{answer}'"))).collect();
+    client_that_runs(site, version, &commands)
+}
+
+/// The same, with a command for each request.
+fn client_that_runs(site: &Site, version: &str, commands: &[(&str, String)]) -> Result<String> {
     let told = site.root().join("told").display().to_string();
-    let cases: String = answers.iter().map(|(word, answer)| format!("*'{word}'*) echo '{answer}' ;;\n")).collect();
+    let cases: String = commands.iter().map(|(word, command)| format!("*'{word}'*) {command} ;;\n")).collect();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
          while read -r line; do printf '%s\\n' \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
@@ -100,12 +109,15 @@ fn refused() -> Result<()> {
         &["run"][..],
         &["run", "--time", "soon", "--", "claude"],
         &["run", "--memory", "much", "--", "claude"],
-        &["run", "--writable", "/tmp", "--", "claude"],
+        &["run", "--confine=perhaps", "--", "claude"],
+        &["run", "--tokens", "0", "--", "claude"],
         &["run", "claude", "-p"],
     ] {
         let ended = site.run(wrong)?;
         ensure!(ended.code == Some(2) && ended.stdout.is_empty(), "{wrong:?}: {}", ended.all());
     }
+    let ended = site.run(&["run", "--writable", "/tmp", "--", &claude, "-p", "x"])?;
+    ensure!(ended.code == Some(1) && ended.stderr.contains("add `--confine`"), "{}", ended.all());
     ensure!(!site.root().join("told").exists(), "a client was started");
     Ok(())
 }
@@ -142,5 +154,92 @@ fn nobody() -> Result<()> {
         ensure!(answer.contains(part), "`{part}` is missing: {told}");
     }
     ensure!(told.contains("\"text\":\"count\\ncount the trees\""), "the prompt is not both parts: {told}");
+    Ok(())
+}
+
+/// Its session is stopped, and it says at once that all is well: nobody had the time to look at the journal.
+fn stopped() -> Result<()> {
+    let site = Site::new("run-stopped")?;
+    let event = site.root().join("event.json");
+    fs::write(&event, site.calls("stopped").bash("call", "rm -rf ~").to_string())?;
+    let init = json!({"type": "system", "subtype": "init", "session_id": "stopped", "model": "m"});
+    let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
+    let hook = format!("'{}' hook claude < '{}' > /dev/null", site.binary().display(), event.display());
+    let listed = format!("echo '{}'", listing(&site, "flagSettings"));
+    let claude = client_that_runs(
+        &site,
+        "2.1.329",
+        &[("get_hooks_listing", listed), ("count the trees", format!("echo '{init}'; {hook}; echo '{result}'; exit"))],
+    )?;
+    let ended = site.run(&["run", "--json", "--", &claude, "-p", "count the trees"])?;
+    ensure!(ended.code == Some(12), "{}", ended.all());
+    let document: Value = serde_json::from_slice(&ended.stdout)?;
+    ensure!(document["outcome"] == "emergency" && document["reason"].is_string(), "{document}");
+    ensure!(ended.stderr.contains("portcullis incident show"), "{}", ended.stderr);
+    Ok(())
+}
+
+/// Which limit ends a client that has spent 120 tokens and never ends by itself.
+fn files() -> Result<()> {
+    let site = Site::new("run-files")?;
+    let spent = json!({"type": "assistant", "message": {"id": "m", "usage": {"input_tokens": 100, "output_tokens": 20}, "content": []}});
+    let claude = client(&site, "2.1.329", &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", spent)])?;
+    fs::create_dir_all(site.project().join(".portcullis"))?;
+    for (own, project, options, limit, allowed) in [
+        ("run.tokens = 40", "", &[][..], "tokens", 40),
+        ("run.tokens = 40", "run.tokens = 30", &[], "tokens", 30),
+        ("run.tokens = 40", "run.tokens = 90", &[], "tokens", 40),
+        ("", "run.tokens = 30", &[], "tokens", 30),
+        ("run.tokens = 40", "run.tokens = 30", &["--tokens", "100"], "tokens", 100),
+        ("run.time_seconds = 1", "", &[], "time", 1000),
+        ("run.time_seconds = 1000", "", &["--time", "1s"], "time", 1000),
+        ("run.processes = 1", "", &[], "processes", 1),
+    ] {
+        fs::write(site.state().join("config.toml"), own)?;
+        fs::write(site.project().join(".portcullis/config.toml"), project)?;
+        let words = [&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat();
+        let ended = site.run(&words)?;
+        ensure!(ended.code == Some(11), "{own:?} {project:?} {options:?}: {}", ended.all());
+        let document: Value = serde_json::from_slice(&ended.stdout)?;
+        let warning = &document["warnings"][0];
+        ensure!(
+            document["limit"] == limit && warning["limit"] == limit && warning["allowed"] == allowed,
+            "{own:?} {project:?} {options:?}: {document}"
+        );
+    }
+    Ok(())
+}
+
+fn confining() -> Result<()> {
+    let site = Site::new("run-confining")?;
+    let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
+    let claude = client(&site, "2.1.329", &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", result)])?;
+    let further = site.root().join("further");
+    fs::create_dir(&further)?;
+    let writable = format!("run.confine = true\nrun.writable = [\"{}\"]", further.display());
+    for (own, options, expected) in [
+        ("", &[][..], Some(false)),
+        ("", &["--confine"], Some(true)),
+        ("run.confine = true", &[], Some(true)),
+        ("run.confine = true", &["--confine=false"], Some(false)),
+        (&writable, &[], Some(true)),
+        ("run.confine = true\nrun.writable = [\"/nowhere\"]", &[], None),
+    ] {
+        fs::write(site.state().join("config.toml"), own)?;
+        let ended = site.run(&[&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat())?;
+        if expected != Some(false) && ended.stderr.contains("this kernel cannot confine") {
+            continue;
+        }
+        let Some(confined) = expected else {
+            ensure!(ended.code == Some(1) && ended.stderr.contains("`/nowhere`"), "{own:?}: {}", ended.all());
+            ensure!(ended.stderr.contains("take it out of `run.writable`"), "{own:?}: {}", ended.all());
+            continue;
+        };
+        ensure!(ended.code == Some(0), "{own:?} {options:?}: {}", ended.all());
+        let document: Value = serde_json::from_slice(&ended.stdout)?;
+        ensure!(document["confined"].is_object() == confined, "{own:?} {options:?}: {document}");
+        let named = document["confined"]["write"].to_string().contains(&*further.to_string_lossy());
+        ensure!(named == (own == writable), "{own:?} {options:?}: {document}");
+    }
     Ok(())
 }

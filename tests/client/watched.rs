@@ -19,16 +19,24 @@ use crate::process::{self, Ended};
 use crate::run::{self, Programs, STATE};
 use crate::scratch::{Installed, Scratch};
 
+mod disobeys;
+mod limits;
+mod terminal;
+
 /// How long one run may take before a test gives it up.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// All of them.
 pub(crate) fn trials(parent: &std::path::Path, programs: &Result<Programs>) -> Vec<Trial> {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 10] = [
         ("run: it ends well, and what was blocked is listed", well),
         ("run: hooks that are installed already run once", once),
-        ("run: a limit ends it", limits),
+        ("run: a limit ends it", limits::reached),
+        ("run: a person at the terminal is asked", terminal::asked),
+        ("run: an agent ends while a person is asked", terminal::ended),
+        ("run: half an answer is no answer to the next question", terminal::late),
         ("run: an emergency stop leaves no process", emergency),
+        ("run: a client that does not obey its stop is ended", disobeys::ended),
         ("run: killed, it leaves no agent", killed),
         ("run: confined, it writes in its own folders only", confined),
     ];
@@ -123,17 +131,6 @@ fn once(scratch: &Scratch, programs: &Programs) -> Result<()> {
         let reviews = records.iter().filter(|record| record["kind"] == "review" && record["call"] == call.as_str()).count();
         ensure!(reviews == 1, "{installed:?}: {reviews} reviews of one call: {records:?}");
         std::fs::remove_file(scratch.settings(installed).context("no settings")?)?;
-    }
-    Ok(())
-}
-
-fn limits(scratch: &Scratch, programs: &Programs) -> Result<()> {
-    let turns = [bash("toolu_wait", "tail -f /dev/null"), text("Done.")];
-    for (options, name) in [(["--time", "6s", "--json"], "time"), (["--tokens", "100", "--json"], "tokens")] {
-        let (ended, _) = play(scratch, programs, &options, &turns)?;
-        let document = document(&ended)?;
-        ensure!(ended.code == Some(11) && document["outcome"] == "limit" && document["limit"] == name, "{name}: {ended:?}");
-        ensure!(document["warnings"][0]["limit"] == name, "{name} was not warned of: {document}");
     }
     Ok(())
 }

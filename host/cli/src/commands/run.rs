@@ -13,6 +13,7 @@ mod follow;
 mod guard;
 mod person;
 mod summary;
+mod terms;
 mod view;
 mod watch;
 
@@ -28,7 +29,7 @@ use follow::{Followed, Talk};
 use person::Person;
 use portcullis_core::policy::Mode;
 use portcullis_run::{Agent, CONTROL_ARGUMENTS, Confinement, Ended, Input, Limits, Reentry, Run, Sinks};
-use portcullis_store::{Durability, Home, Store};
+use portcullis_store::{Home, Store};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use summary::Summary;
+use terms::Terms;
 use view::{View, tell};
 use watch::{Shared, Watch};
 
@@ -51,30 +53,35 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Stop it after this time, for example 30m
+    /// Stop it after this time, for example 30m [key: run.time_seconds]
     #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, help_heading = "Limits")]
     time: Option<u64>,
-    /// Stop it when its processes have more memory than this, for example 2GiB; looked at twice a second
+    /// Stop it when its processes have more memory than this, for example 2GiB; looked at twice a second [key: run.memory_mb]
     #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
     memory: Option<u64>,
     /// Stop it when it has spent more tokens than this, by its own account; those read from the cache do not count
-    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    /// [key: run.tokens]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     tokens: Option<u64>,
-    /// Stop it when more of its processes live at once
-    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    /// Stop it when more of its processes live at once [key: run.processes]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     processes: Option<u64>,
-    /// Stop it when it has written more than this to its own output, for example 100MB
+    /// Stop it when it has written more than this to its own output, for example 100MB [key: run.output_mb]
     #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
     output_bytes: Option<u64>,
-    /// How long its processes may take to end by themselves when it is stopped
-    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, default_value = "300ms")]
-    grace: u64,
+    /// Refuse what nobody at the terminal has answered within this time; without it the agent waits
+    /// [key: run.answer_seconds]
+    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
+    answer_time: Option<u64>,
+    /// How long its processes may take to end by themselves when it is stopped [key: run.grace_ms, 300 by default]
+    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
+    grace: Option<u64>,
     /// Let it write nowhere but in the project, the folder for temporary files, the client's own folders and our state,
-    /// as far as the kernel can (Landlock)
-    #[arg(long)]
-    confine: bool,
-    /// A further folder or file to write to; can be repeated
-    #[arg(long, value_name = "PATH", requires = "confine")]
+    /// as far as the kernel can (Landlock); `--confine=false` where the files say so and it shall not hold [key: run.confine]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    confine: Option<bool>,
+    /// A further folder or file to write to; can be repeated, and adds to the files [key: run.writable]
+    #[arg(long, value_name = "PATH")]
     writable: Vec<PathBuf>,
     /// Print one JSON document on how it went in place of the agent's last words
     #[arg(long)]
@@ -104,23 +111,28 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?;
     let wanted = guard::invocation(&places)?;
     let settings = guard::with_hooks(asked.own_settings()?, &wanted)?;
-    let confinement = if arguments.confine { confine::confinement(&places, &asked, &arguments.writable)? } else { Confinement::default() };
+    let home = Home::open(&places.state)?;
+    let config = Config::load(&places, Some(&home))?;
+    let terms = Terms::of(arguments, &config.running, &places)?;
+    let confinement = if terms.confine { confine::confinement(&places, &asked, &terms.writable)? } else { Confinement::default() };
     let program = program(&asked.program, &places)?;
     let prompt = prompt(asked.prompt.as_deref())?;
-    let (home, durability) = ready(&places)?;
+    let durability = config.durability;
+    ready(&places, &home, config)?;
     let view = View::new(Store::open(&home, durability)?, now(), !arguments.quiet);
-    for line in arguments.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
+    for line in terms.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
         view.say(&paint::dim(line));
     }
-    let shared = Shared::new(view);
+    // A stop that was made before a person paused the guard does not hold while the pause does.
+    let shared = Shared::new(view, move || !matches!(pause::current(&home, now()), Ok(Some(_))));
     let command = std::iter::once(program.into_os_string())
         .chain(asked.options.iter().map(OsString::from))
         .chain(["--settings".into(), settings.into()])
         .chain(CONTROL_ARGUMENTS.map(OsString::from));
-    let grace = Duration::from_millis(arguments.grace);
-    let agent = Agent { confinement: confinement.clone(), input: Input::Written, grace, ..Agent::new(command) };
-    let talk = Talk { prompt: &prompt, wanted: &wanted, person: Person::here(), shared: shared.clone(), errors: !arguments.quiet };
-    let (ended, followed) = watched(&agent, &limits(arguments), &talk, home)?;
+    let agent = Agent { confinement: confinement.clone(), input: Input::Written, grace: terms.grace, ..Agent::new(command) };
+    let person = Person::here(terms.answer);
+    let talk = Talk { prompt: &prompt, wanted: &wanted, person, shared: shared.clone(), errors: !arguments.quiet };
+    let (ended, followed) = watched(&agent, &terms.limits, &talk)?;
     if let Some(why) = followed.unguarded {
         bail!("the agent would run unreviewed: {why}");
     }
@@ -137,7 +149,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             Vec::new()
         }),
         view: &view,
-        confined: arguments.confine.then(|| confine::document(&confinement)),
+        confined: terms.confine.then(|| confine::document(&confinement)),
     };
     if !arguments.quiet {
         summary.show();
@@ -154,25 +166,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// Starts the agent and follows it to its end.
-fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>, home: Home) -> Result<(Ended, Followed)> {
+fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>) -> Result<(Ended, Followed)> {
     let reentry = Reentry { program: talk.wanted.program.clone(), watcher: WATCHER.to_owned(), launcher: LAUNCHER.to_owned() };
     let mut run = Run::start(agent, limits, &reentry, Sinks::default())?;
-    // A stop that was made before a person paused the guard does not hold while the pause does.
-    let watch = Watch::begin(&talk.shared, run.stopper(), move || !matches!(pause::current(&home, now()), Ok(Some(_))));
+    let watch = Watch::begin(&talk.shared, run.stopper());
     let followed = follow::follow(&mut run, talk);
     let ended = run.wait()?;
     drop(watch);
     Ok((ended, followed))
-}
-
-fn limits(arguments: &Arguments) -> Limits {
-    Limits {
-        time: arguments.time.map(Duration::from_millis),
-        memory: arguments.memory,
-        processes: arguments.processes,
-        tokens: arguments.tokens,
-        output: arguments.output_bytes,
-    }
 }
 
 /// The client's program, of a version that refuses an action whose hook dies.
@@ -194,11 +195,9 @@ fn program(named: &str, places: &Places) -> Result<PathBuf> {
 }
 
 /// What the hooks need, made before the agent starts, so that none pays for it.
-fn ready(places: &Places) -> Result<(Home, Durability)> {
-    let home = Home::open(&places.state)?;
-    let config = Config::load(places, Some(&home))?;
+fn ready(places: &Places, home: &Home, config: Config) -> Result<()> {
     let (mode, durability) = (config.policy.mode, config.durability);
-    let paused = pause::current(&home, now()).ok().flatten();
+    let paused = pause::current(home, now()).ok().flatten();
     match (mode, paused) {
         (Mode::Off, _) => bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true"),
         (_, Some(pause)) => tell(&format!("{}: {}", paint::warn("warning"), pause.notice())),
@@ -207,9 +206,8 @@ fn ready(places: &Places) -> Result<(Home, Durability)> {
         }
         _ => {}
     }
-    drop(Store::open(&home, durability).context("cannot make the journal")?);
-    prepare::compile(places, &home, config)?;
-    Ok((home, durability))
+    drop(Store::open(home, durability).context("cannot make the journal")?);
+    prepare::compile(places, home, config)
 }
 
 /// The prompt: the argument, then what comes on standard input, as the client itself puts them together.

@@ -9,6 +9,7 @@ mod notifications;
 mod plugins;
 mod records;
 mod rules;
+mod run;
 mod session;
 mod undo;
 
@@ -33,7 +34,8 @@ pub struct Key {
 }
 
 /// The table, in parts, in the order of the documentation.
-const TABLE: [&[Key]; 7] = [decision::KEYS, rules::KEYS, session::KEYS, records::KEYS, undo::KEYS, notifications::KEYS, plugins::KEYS];
+const TABLE: [&[Key]; 8] =
+    [decision::KEYS, rules::KEYS, session::KEYS, records::KEYS, undo::KEYS, notifications::KEYS, run::KEYS, plugins::KEYS];
 
 /// Every key, in the order of the documentation.
 pub fn all() -> impl Iterator<Item = &'static Key> {

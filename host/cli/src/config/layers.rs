@@ -55,6 +55,8 @@ pub struct Settled {
     pub entries: BTreeMap<String, Entry>,
     /// What does not count.
     pub ignored: Vec<Ignored>,
+    /// What the organisation says, by path: a project may tighten it, a command line too, and nothing loosens it.
+    pub held: BTreeMap<String, Value>,
     /// The files that were read.
     pub files: Vec<(Layer, PathBuf)>,
 }
@@ -143,6 +145,8 @@ pub fn settle(files: &[Read], scene: &Scene<'_>) -> Settled {
             }
         }
     }
+    let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
+    settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
     for file in files.iter().filter(|file| file.layer == Layer::Project) {
         settled.project(&file.document, scene.trusted.then_some(&own));
     }
@@ -208,7 +212,7 @@ impl Settled {
             return;
         }
         let current = self.entries.get(&said.path).map(|entry| entry.said.value.clone()).or_else(|| (said.key.default)());
-        let tightened = current.as_ref().and_then(|current| tighten(said, current));
+        let tightened = current.as_ref().map_or_else(|| first(said), |current| tighten(said, current));
         if let Some(value) = tightened.clone().filter(|value| Some(value) != current.as_ref()) {
             let entry = Entry { said: Said { value, ..said.clone() }, origin: origin(true) };
             self.entries.insert(said.path.clone(), entry);
@@ -225,6 +229,11 @@ impl Ignored {
     fn of(said: &Said, layer: Layer, why: Why) -> Self {
         Self { path: said.path.clone(), value: toml_text(&said.value), layer, line: said.place.0, why }
     }
+}
+
+/// What holds when a project's file that nobody trusted says something where nobody did: a limit is stricter than none.
+fn first(said: &Said) -> Option<Value> {
+    matches!((said.key.project, &said.value), (Project::Least, Value::Integer(_))).then(|| said.value.clone())
 }
 
 /// What holds when a project's file that nobody trusted says something; none where that changes nothing.

@@ -13,6 +13,7 @@ pub mod parse;
 pub mod plugins;
 pub mod problem;
 pub mod rules;
+pub mod running;
 pub mod schema;
 pub mod trust;
 
@@ -69,6 +70,8 @@ pub struct Config {
     pub messages_days: u32,
     /// What is said of each channel of notifications: by name, by key.
     pub channels: BTreeMap<String, BTreeMap<String, Value>>,
+    /// What `run` holds an agent to.
+    pub running: running::Running,
     /// The target for the time of a review, in milliseconds.
     pub max_review_time_ms: u64,
     /// The rules that files hold.
@@ -252,6 +255,7 @@ impl Config {
             quarantine_days: holds.days("quarantine.kept_days"),
             messages_days: holds.days("notifications.kept_days"),
             channels: holds.channels(),
+            running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::Rules::default(),
             audit: Audit {

@@ -16,9 +16,11 @@ const CLIENTS: &[&str] = &[".claude.json", ".cache/claude", ".cache/claude-cli-n
 ///
 /// # Errors
 /// This kernel cannot keep it from writing, or a folder that was named is not there.
-pub fn confinement(places: &Places, asked: &Asked, further: &[PathBuf]) -> Result<Confinement> {
+pub fn confinement(places: &Places, asked: &Asked, further: &[(PathBuf, &str)]) -> Result<Confinement> {
     if !Kernel::ask().write {
-        bail!("this kernel cannot confine an agent (Landlock is missing or switched off): leave --confine out");
+        bail!(
+            "this kernel cannot confine an agent (Landlock is missing or switched off): leave `--confine` out, or write `--confine=false`"
+        );
     }
     let current = env::current_dir().context("cannot tell the current folder")?;
     let home = Path::new(&places.person);
@@ -26,14 +28,14 @@ pub fn confinement(places: &Places, asked: &Asked, further: &[PathBuf]) -> Resul
     let own = named.unwrap_or_else(|| home.join(".claude"));
     // A client that runs for the first time would make it.
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&own).with_context(|| format!("cannot make `{}`", own.display()))?;
-    for folder in asked.folders.iter().chain(further) {
-        if !folder.exists() {
-            bail!("there is no `{}` for the agent to write to: make it, or leave it out", folder.display());
-        }
+    let added = asked.folders.iter().map(|folder| (folder, "leave `--add-dir` out"));
+    let further: Vec<(&PathBuf, &str)> = added.chain(further.iter().map(|(path, mend)| (path, *mend))).collect();
+    if let Some((missing, mend)) = further.iter().find(|(path, _)| !path.exists()) {
+        bail!("there is no `{}` for the agent to write to: make it, or {mend}", missing.display());
     }
     let project = places.project.clone().unwrap_or_else(|| current.clone());
     let mut write = vec![current, project, env::temp_dir(), own, places.state.clone()];
-    write.extend(asked.folders.iter().chain(further).cloned());
+    write.extend(further.into_iter().map(|(path, _)| path.clone()));
     write.extend(CLIENTS.iter().map(|path| home.join(path)).filter(|path| path.exists()));
     write.sort();
     write.dedup();

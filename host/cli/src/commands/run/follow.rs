@@ -2,7 +2,7 @@
 //! stops it where its review stops it.
 
 use super::guard;
-use super::person::Person;
+use super::person::{Answer, Person};
 use super::view::tell;
 use super::watch::Shared;
 use crate::client::claude::handlers::Invocation;
@@ -53,9 +53,10 @@ pub fn follow(run: &mut Run, talk: &Talk<'_>) -> Followed {
         match event {
             Event::Output(Line::Control(line)) => control(run, talk, &stopper, &line, &mut input, &mut followed),
             Event::Output(Line::Result { text, reason, .. }) => {
-                if reason == HOOK_STOPPED {
-                    let known = talk.shared.view().stopped();
-                    talk.shared.stop(&stopper, known.as_deref().unwrap_or("a hook ended the agent's turn"));
+                // A client that did not obey its stop can end before the next look at the journal.
+                let stopped = talk.shared.stopped();
+                if let Some(why) = stopped.as_deref().or((reason == HOOK_STOPPED).then_some("a hook ended the agent's turn")) {
+                    talk.shared.stop(&stopper, why);
                 }
                 followed.text = Some(text);
                 // There is no other prompt: the client ends.
@@ -120,17 +121,16 @@ fn answer(run: &Run, talk: &Talk<'_>, question: &Question) -> String {
     let review = talk.shared.view().review(&question.call);
     let decided = review.and_then(|record| record.decision.map(|decision| decision.primary_reason));
     let reason = question.reason.clone().or(decided).unwrap_or_else(|| "the client asks for permission".to_owned());
-    match &talk.person {
-        Err(nobody) => {
-            talk.shared.view().answered(&question.call, false);
-            question.deny(&format!("{reason} A person would have to decide, and {nobody}."), false)
-        }
-        Ok(person) => {
-            let allowed = person.ask(question, &reason, || run.is_over()) == Some(true);
-            talk.shared.view().answered(&question.call, allowed);
-            if allowed { question.allow() } else { question.deny(&format!("{reason} The person at the terminal said no."), false) }
-        }
-    }
+    let (answer, why) = match &talk.person {
+        Err(nobody) => (Answer::Nobody, format!("A person would have to decide, and {nobody}.")),
+        // An agent that ended meanwhile does not hear it.
+        Ok(person) => match person.ask(question, &reason, || run.is_over()).unwrap_or(Answer::No) {
+            Answer::Late => (Answer::Late, "A person would have to decide, and nobody at the terminal answered in time.".to_owned()),
+            said => (said, "The person at the terminal said no.".to_owned()),
+        },
+    };
+    talk.shared.view().answered(&question.call, answer);
+    if answer == Answer::Yes { question.allow() } else { question.deny(&format!("{reason} {why}"), false) }
 }
 
 /// An agent that reads no more is about to end.

@@ -3,64 +3,199 @@
 //! The terminal is the controlling one, not standard input: that can hold the prompt. An agent that starts `run` is
 //! not asked in a person's place.
 
+use super::view::amount;
 use crate::human;
-use portcullis_core::text::one_line;
-use portcullis_run::Question;
+use portcullis_core::text::{cut, lines, one_line};
+use portcullis_run::{Limit, Question};
 use rustix::process::getpgrp;
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
+use serde_json::{Map, Value};
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most that is read of an answer.
 const MOST_ANSWER: u64 = 256;
 /// How long a call's input may be on the screen.
-const MOST_INPUT: usize = 1000;
+const MOST_INPUT: usize = 4000;
 /// How often it is looked whether the agent still waits.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// What came of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The person let the call run.
+    Yes,
+    /// The person refused it.
+    No,
+    /// The person did not answer in time.
+    Late,
+    /// There was nobody to ask.
+    Nobody,
+}
+
+impl Answer {
+    /// The name in what scripts read.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Late => "late",
+            Self::Nobody => "nobody",
+        }
+    }
+
+    /// For people.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Yes => "the person let it run",
+            Self::No => "the person said no",
+            Self::Late => "nobody answered in time",
+            Self::Nobody => "nobody could be asked",
+        }
+    }
+}
+
 /// A person who can be asked.
-pub struct Person(File);
+pub struct Person {
+    terminal: File,
+    patience: Option<Duration>,
+    /// Has one more line read.
+    wanted: SyncSender<()>,
+    lines: Receiver<String>,
+    /// A line is being read that an earlier question was not given.
+    reading: Cell<bool>,
+}
 
 impl Person {
-    /// Whoever sits at the terminal, or why nobody can be asked.
+    /// Whoever sits at the terminal, who may take this long for an answer; or why nobody can be asked.
     ///
     /// # Errors
     /// There is no terminal, this runs in the background of it, or an agent runs this.
-    pub fn here() -> Result<Self, String> {
+    pub fn here(patience: Option<Duration>) -> Result<Self, String> {
         human::refuse_agents().map_err(|error| format!("{error:#}"))?;
         let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| "there is no terminal".to_owned())?;
         match tcgetpgrp(&terminal) {
             // Reading from the background would halt this process, and the limits with it.
-            Ok(group) if group == getpgrp() => Ok(Self(terminal)),
-            _ => Err("this runs in the background of its terminal".to_owned()),
+            Ok(group) if group == getpgrp() => {}
+            _ => return Err("this runs in the background of its terminal".to_owned()),
         }
+        let input = terminal.try_clone().map_err(|error| format!("the terminal cannot be read: {error}"))?;
+        let (wanted, lines) = reader(input);
+        Ok(Self { terminal, patience, wanted, lines, reading: Cell::new(false) })
     }
 
     /// Whether the call may run; none when the agent ended while the person thought about it.
-    pub fn ask(&self, question: &Question, reason: &str, is_over: impl Fn() -> bool) -> Option<bool> {
-        let (tool, input) = (one_line(&question.tool, 64), one_line(&question.input.to_string(), MOST_INPUT));
-        let text = format!("\n{tool} wants to run: {input}\n  {}\nLet it run? [y/N] ", one_line(reason, 400));
+    pub fn ask(&self, question: &Question, reason: &str, is_over: impl Fn() -> bool) -> Option<Answer> {
         // What was typed before the question was shown is no answer to it.
-        tcflush(&self.0, QueueSelector::IFlush).ok()?;
-        let mut terminal = self.0.try_clone().ok()?;
-        write!(terminal, "{text}").and_then(|()| terminal.flush()).ok()?;
-        let (sender, answer) = channel();
-        // Where the agent ends first this reads on until the process ends, a moment later.
-        thread::spawn(move || {
-            let mut said = String::new();
-            let read = BufReader::new(terminal.take(MOST_ANSWER)).read_line(&mut said);
-            let _ = sender.send(read.is_ok() && matches!(said.trim(), "y" | "Y" | "yes"));
-        });
+        tcflush(&self.terminal, QueueSelector::IFlush).ok()?;
+        while self.lines.try_recv().is_ok() {
+            self.reading.set(false);
+        }
+        let within = self
+            .patience
+            .map(|patience| format!("(no after {}) ", amount(Limit::Time, u64::try_from(patience.as_millis()).unwrap_or(u64::MAX))))
+            .unwrap_or_default();
+        self.show(&format!("{}Let it run? [y/N] {within}", shown(question, reason)))?;
+        if !self.reading.replace(true) {
+            self.wanted.send(()).ok()?;
+        }
+        let asked = Instant::now();
         loop {
-            match answer.recv_timeout(LOOK) {
-                Ok(allowed) => return Some(allowed),
-                Err(RecvTimeoutError::Disconnected) => return Some(false),
+            match self.lines.recv_timeout(LOOK) {
+                Ok(said) => {
+                    self.reading.set(false);
+                    let yes = ["y", "yes"].iter().any(|word| said.trim().eq_ignore_ascii_case(word));
+                    return Some(if yes { Answer::Yes } else { Answer::No });
+                }
+                Err(RecvTimeoutError::Disconnected) => return Some(Answer::No),
                 Err(RecvTimeoutError::Timeout) if is_over() => return None,
+                Err(RecvTimeoutError::Timeout) if self.patience.is_some_and(|patience| asked.elapsed() >= patience) => {
+                    self.show("\nnobody answered in time: it is refused\n")?;
+                    return Some(Answer::Late);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    fn show(&self, text: &str) -> Option<()> {
+        let mut terminal = &self.terminal;
+        terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush()).ok()
+    }
+}
+
+/// What the agent wants, and why a person is asked. A command stands as it would run, line by line.
+fn shown(question: &Question, reason: &str) -> String {
+    let mut rest = question.input.clone();
+    let mut input = Vec::new();
+    if let Some(object) = rest.as_object_mut()
+        && let Some(command) = object.get("command").and_then(Value::as_str).map(str::to_owned)
+    {
+        input.push(whole(lines(&command, usize::MAX)));
+        object.remove("command");
+        // What it is for is the agent's own word.
+        object.remove("description");
+    }
+    if !rest.as_object().is_some_and(Map::is_empty) {
+        input.push(whole(one_line(&rest.to_string(), usize::MAX)));
+    }
+    let input = input.join("\n").lines().map(|line| format!("  {line}\n")).collect::<String>();
+    format!("\nThe agent wants to use {}:\n{input}{}\n", one_line(&question.tool, 64), one_line(reason, 400))
+}
+
+/// Nobody lets run what they cannot see and do not know of.
+fn whole(shown: String) -> String {
+    let rest = shown.len().saturating_sub(MOST_INPUT);
+    if rest == 0 { shown } else { format!("{}\n(about {rest} more bytes are not shown)", cut(&shown, MOST_INPUT)) }
+}
+
+/// Reads a line whenever one is wanted, and nothing else: what a person types besides is for the shell. A read cannot
+/// be given up, so a line that comes too late is still read, by the next question or never.
+fn reader(terminal: File) -> (SyncSender<()>, Receiver<String>) {
+    let (wanted, wants) = sync_channel(1);
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        while wants.recv().is_ok() {
+            let mut said = Vec::new();
+            let read = BufReader::new((&terminal).take(MOST_ANSWER)).read_until(b'\n', &mut said);
+            if read.is_err() || sender.send(String::from_utf8_lossy(&said).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    (wanted, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_question_shows_what_would_run_and_nothing_that_paints() {
+        for (tool, input, expected) in [
+            ("Bash", json!({"command": "ls", "description": "harmless"}), "Bash:\n  ls\nwhy\n"),
+            ("Bash", json!({"command": "a\nb"}), "Bash:\n  a\n  b\nwhy\n"),
+            ("Bash", json!({"command": "a\rb\u{1b}[2J"}), "Bash:\n  a\\u{d}b\\u{1b}[2J\nwhy\n"),
+            ("Bash", json!({"command": "ls", "timeout": 5}), "Bash:\n  ls\n  {\"timeout\":5}\nwhy\n"),
+            ("Write", json!({"file_path": "/a", "content": "x\ny"}), "Write:\n  {\"file_path\":\"/a\",\"content\":\"x\\ny\"}\nwhy\n"),
+            ("Bash", json!({"command": 1}), "Bash:\n  {\"command\":1}\nwhy\n"),
+            ("Odd", json!("text"), "Odd:\n  \"text\"\nwhy\n"),
+        ] {
+            let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t"});
+            let question = Question::read(&json!({"type": "control_request", "request_id": "r", "request": request})).unwrap();
+            assert_eq!(shown(&question, "why"), format!("\nThe agent wants to use {expected}"), "{input}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(whole("…".to_owned()), "…");
+        assert!(whole("a\n".repeat(MOST_INPUT)).ends_with("(about 4000 more bytes are not shown)"));
+        assert!(whole(format!("{}…", "a".repeat(MOST_INPUT))).ends_with("(about 3 more bytes are not shown)"));
     }
 }

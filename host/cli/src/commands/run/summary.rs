@@ -1,5 +1,6 @@
 //! How a run ended, for a person and for a script.
 
+use super::person::Answer;
 use super::view::{View, amount, tell};
 use crate::{paint, show, sizes};
 use anyhow::Result;
@@ -33,16 +34,12 @@ impl Summary<'_> {
     pub fn show(&self) {
         let totals = &self.ended.totals;
         let time = amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
-        let tokens = totals.tokens.spent();
-        tell(&format!(
-            "\n{}  {time}, {tokens} tokens, at most {} and {} processes, {} of output",
-            self.headline(),
-            sizes::shown(totals.memory),
-            totals.processes,
-            sizes::shown(totals.output)
-        ));
+        let (memory, processes) = (sizes::shown(totals.memory), counted(totals.processes, "process", "processes"));
+        let (tokens, output) = (counted(totals.tokens.spent(), "token", "tokens"), sizes::shown(totals.output));
+        tell(&format!("\n{}", self.headline()));
+        tell(&format!("{time}, {tokens}, at most {memory} in {processes}, {output} of output"));
         if let Some(stopped) = &self.ended.stopped {
-            let killed = if stopped.killed == 0 { String::new() } else { format!(", {} of them killed", stopped.killed) };
+            let killed = if stopped.killed == 0 { String::new() } else { format!(", {} of them by force", stopped.killed) };
             tell(&format!("its processes were stopped within {} ms{killed}", stopped.took.as_millis()));
             if !stopped.survivors.is_empty() {
                 let ids = stopped.survivors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -51,22 +48,27 @@ impl Summary<'_> {
         }
         let counts = Verdict::ALL.iter().map(|verdict| (verdict, self.with(*verdict))).filter(|(_, count)| *count > 0);
         let counts = counts.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ");
-        tell(&format!("{} actions reviewed{}{counts}", self.reviews.len(), if counts.is_empty() { "" } else { ": " }));
+        let reviewed = counted(self.reviews.len() as u64, "action", "actions");
+        tell(&format!("{reviewed} reviewed{}{counts}", if counts.is_empty() { "" } else { ": " }));
         let objections: Vec<&Record> = self.objections().collect();
         for record in objections.iter().take(MOST_LISTED) {
-            tell(&format!("  {}  {}", show::line(record), paint::dim(format!("{}{}", record.id, self.said(record)))));
+            tell(&format!("  {}\n                 {}", show::line(record), paint::dim(format!("{}{}", record.id, self.said(record)))));
         }
         if objections.len() > MOST_LISTED {
             tell(&format!("  and {} more", objections.len() - MOST_LISTED));
         }
         if !self.view.unreviewed().is_empty() {
-            tell(&format!("{}: {} actions ran without a review", paint::bad("unreviewed"), self.view.unreviewed().len()));
+            let ran = counted(self.view.unreviewed().len() as u64, "action", "actions");
+            tell(&format!("{}: {ran} ran without a review", paint::bad("unreviewed")));
+        }
+        if let Some(first) = objections.first() {
+            tell(&format!("why:         portcullis explain {}", first.id));
         }
         if let Some(session) = self.view.newest_session().filter(|_| !objections.is_empty() || self.reason.is_some()) {
-            tell(&format!("look at it: portcullis audit show --session {}, portcullis explain ID", one_line(session, 80)));
-            if let Some(incident) = self.view.incident() {
-                tell(&format!("the ways on: portcullis incident show {incident}"));
-            }
+            tell(&format!("all of it:   portcullis audit show --session {}", one_line(session, 80)));
+        }
+        if let Some(incident) = self.view.incident() {
+            tell(&format!("the ways on: portcullis incident show {incident}"));
         }
     }
 
@@ -94,12 +96,12 @@ impl Summary<'_> {
         self.reviews.iter().filter(|record| record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask))
     }
 
-    fn said(&self, record: &Record) -> &'static str {
-        match record.call.as_deref().and_then(|call| self.view.answer(call)) {
-            Some(true) => ", the person let it run",
-            Some(false) => ", refused when asked",
-            None => "",
-        }
+    fn said(&self, record: &Record) -> String {
+        self.answer(record).map(|answer| format!(", {}", answer.in_words())).unwrap_or_default()
+    }
+
+    fn answer(&self, record: &Record) -> Option<Answer> {
+        self.view.answer(record.call.as_deref()?)
     }
 
     /// For a script, on standard output.
@@ -127,7 +129,7 @@ impl Summary<'_> {
                     "action": record.summary,
                     "verdict": record.verdict(),
                     "reason": record.decision.as_ref().map(|decision| &decision.primary_reason),
-                    "allowed_by_person": record.call.as_deref().and_then(|call| self.view.answer(call)),
+                    "answer": self.answer(record).map(Answer::as_str),
                 })
             })
             .collect();
@@ -170,4 +172,9 @@ impl Summary<'_> {
         });
         Ok(format!("{}\n", serde_json::to_string(&document)?))
     }
+}
+
+/// So many of what has these two names.
+fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

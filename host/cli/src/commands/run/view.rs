@@ -2,6 +2,7 @@
 //!
 //! It reads the journal and decides nothing. Everything that comes from the agent is escaped.
 
+use super::person::Answer;
 use crate::{paint, show};
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
@@ -38,7 +39,7 @@ pub struct View {
     model: Option<String>,
     waiting: Vec<Call>,
     shown: BTreeSet<String>,
-    answers: HashMap<String, bool>,
+    answers: HashMap<String, Answer>,
     unreviewed: Vec<String>,
 }
 
@@ -141,9 +142,9 @@ impl View {
         self.say(&line);
     }
 
-    /// A person was asked about a call.
-    pub fn answered(&mut self, call: &str, allowed: bool) {
-        self.answers.insert(call.to_owned(), allowed);
+    /// A person was asked about a call, or could not be.
+    pub fn answered(&mut self, call: &str, answer: Answer) {
+        self.answers.insert(call.to_owned(), answer);
     }
 
     /// A limit comes near.
@@ -177,8 +178,8 @@ impl View {
         self.model.as_deref()
     }
 
-    /// What a person answered about a call, if one was asked.
-    pub fn answer(&self, call: &str) -> Option<bool> {
+    /// What came of the question about a call, if there was one.
+    pub fn answer(&self, call: &str) -> Option<Answer> {
         self.answers.get(call).copied()
     }
 

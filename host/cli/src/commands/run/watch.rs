@@ -16,15 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// What the two threads share.
 pub struct Shared {
     view: Mutex<View>,
+    holds: Box<dyn Fn() -> bool + Send + Sync>,
     over: AtomicBool,
     guarded: AtomicBool,
     reason: Mutex<Option<String>>,
 }
 
 impl Shared {
-    /// Around a view of a run that begins.
-    pub fn new(view: View) -> Arc<Self> {
-        Arc::new(Self { view: Mutex::new(view), over: AtomicBool::new(false), guarded: AtomicBool::new(false), reason: Mutex::default() })
+    /// Around a view of a run that begins. `holds`: whether a stop counts, which it does not where the guard only
+    /// observes.
+    pub fn new(view: View, holds: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Self> {
+        let (over, guarded) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Self { view: Mutex::new(view), holds: Box::new(holds), over, guarded, reason: Mutex::default() })
     }
 
     /// What is known of the run.
@@ -40,6 +43,12 @@ impl Shared {
     /// Whether the agent was given its prompt.
     pub fn is_guarded(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)
+    }
+
+    /// Why the review stopped the session, if it did and that counts.
+    pub fn stopped(&self) -> Option<String> {
+        let stopped = self.view().stopped();
+        stopped.filter(|_| (self.holds)())
     }
 
     /// Stops the agent at once. The first reason is the one that is told.
@@ -65,10 +74,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins. `holds`: whether a stop counts, which it does not where the guard only observes.
-    pub fn begin(shared: &Arc<Shared>, stopper: Stopper, holds: impl Fn() -> bool + Send + 'static) -> Self {
+    /// Begins.
+    pub fn begin(shared: &Arc<Shared>, stopper: Stopper) -> Self {
         let ours = Arc::clone(shared);
-        let thread = thread::spawn(move || look(&ours, &stopper, holds));
+        let thread = thread::spawn(move || look(&ours, &stopper));
         Self { shared: Arc::clone(shared), thread: Some(thread) }
     }
 }
@@ -84,15 +93,11 @@ impl Drop for Watch {
     }
 }
 
-fn look(shared: &Shared, stopper: &Stopper, holds: impl Fn() -> bool) {
+fn look(shared: &Shared, stopper: &Stopper) {
     let begun = Instant::now();
     while !shared.over.load(Ordering::Relaxed) {
-        let stopped = {
-            let mut view = shared.view();
-            view.look();
-            view.stopped()
-        };
-        if let Some(why) = stopped.filter(|_| holds()) {
+        shared.view().look();
+        if let Some(why) = shared.stopped() {
             shared.stop(stopper, &why);
         }
         if !shared.is_guarded() && begun.elapsed() > PATIENCE {

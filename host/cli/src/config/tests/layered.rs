@@ -5,6 +5,7 @@ use super::{PERSON, config, file, settled};
 use crate::config::Patterns;
 use crate::config::keys::toml_text;
 use crate::config::layers::{Layer, Scene, Settled, Why, settle};
+use crate::config::running::{Limit, Running};
 use crate::config::{Checkpoints, Config, keys};
 use portcullis_core::policy::{DecisionPolicy, InterventionPolicy, LimitPolicy};
 use portcullis_core::score::Score;
@@ -57,6 +58,13 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         (["", &fifty, &five_hundred], true, "limits.file_operations", "50 user Overridden(User)"),
         ([&fifty, "", &five_hundred], true, "limits.file_operations", "50 managed Overridden(Managed)"),
         ([&fifty, "", &ten], true, "limits.file_operations", "10 project tightened"),
+        // A limit is stricter than none.
+        (["", "", "run.tokens = 5"], false, "run.tokens", "5 project tightened"),
+        (["", "run.tokens = 7", "run.tokens = 9"], false, "run.tokens", "7 user Untrusted"),
+        (["run.tokens = 6", "run.tokens = 7", "run.tokens = 5"], false, "run.tokens", "5 project tightened Overridden(Managed)"),
+        (["", "", "run.confine = true"], false, "run.confine", "true project tightened"),
+        (["run.confine = true", "run.confine = false", "run.confine = false"], true, "run.confine", "true managed Overridden(Managed) Overridden(Managed)"),
+        (["", "", "run.writable = [\"/\"]"], false, "run.writable", "[] default Untrusted"),
         // Words and flags.
         (["", "", "durability = \"full\""], false, "durability", "\"full\" project tightened"),
         (["", "durability = \"full\"", "durability = \"process\""], false, "durability", "\"full\" user Untrusted"),
@@ -209,6 +217,17 @@ fn stricter(a: &DecisionPolicy, b: &DecisionPolicy) -> bool {
         && (!a.first_time || b.first_time)
 }
 
+/// No limit of a run is higher or gone, and what the organisation says of it still holds.
+fn runs_no_looser(a: &Running, b: &Running) -> bool {
+    let limits = |said: &Running| {
+        [said.time_seconds, said.memory_mb, said.tokens, said.processes, said.output_mb, said.answer_seconds, said.grace_ms]
+    };
+    let least = |limit: &Limit| limit.value.unwrap_or(u64::MAX);
+    limits(a).iter().zip(&limits(b)).all(|(a, b)| least(a) <= least(b) && a.most == b.most)
+        && (a.confine || !b.confine)
+        && (a.confine_held, a.writable_held, &a.writable) == (b.confine_held, b.writable_held, &b.writable)
+}
+
 fn watches(a: &Patterns, b: &Patterns) -> bool {
     let rank = |said: &Option<String>| ["low", "medium", "high"].iter().position(|word| *word == said.as_deref().unwrap_or("medium"));
     let all = |patterns: &Patterns, name: &String| patterns.enabled.as_ref().is_none_or(|names| names.contains(name));
@@ -286,6 +305,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("checkpoints' bounds", Checkpoints { enabled: true, ..with.checkpoints } == Checkpoints { enabled: true, ..without.checkpoints }),
         ("incidents", (with.incidents, with.quarantine_days) == (without.incidents, without.quarantine_days)),
         ("notifications", (&with.channels, with.messages_days) == (&without.channels, without.messages_days)),
+        ("run", runs_no_looser(&with.running, &without.running)),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         ("others enabled", names().all(|name| portcullis_builtin::find(name).is_some() || enabled(with, name) == enabled(without, name))),
         ("plugins", names().all(same_but_enabled)),
@@ -342,6 +362,8 @@ fn looser_notices_every_key() {
         ("interventions.soft_correction = false", "switched off"),
         ("[interventions]\nmost = 0", "interventions"),
         ("[mask]\npersonal = []", "mask"),
+        ("run.grace_ms = 301", "run"),
+        ("run.writable = [\"/\"]", "run"),
         ("[plugins.risk]\nenabled = false", "enabled"),
         ("[plugins.risk]\non_fault = \"warn\"", "plugins"),
         ("[plugins.risk.settings]\nscope = 0.0", "plugins"),

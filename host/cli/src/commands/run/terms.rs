@@ -1,0 +1,138 @@
+//! What an agent is held to: the command line goes before the files, and neither goes before the organisation's.
+
+use super::Arguments;
+use crate::config::at_home;
+use crate::config::running::{Limit, Running};
+use crate::places::Places;
+use anyhow::{Result, bail};
+use portcullis_run::Limits;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// What holds for one run.
+pub struct Terms {
+    /// What it may use up.
+    pub limits: Limits,
+    /// How long a person may take for an answer.
+    pub answer: Option<Duration>,
+    /// How long a stop waits.
+    pub grace: Duration,
+    /// It is confined.
+    pub confine: bool,
+    /// Further paths that it then writes to, and what says so.
+    pub writable: Vec<(PathBuf, &'static str)>,
+}
+
+impl Terms {
+    /// Puts command line and files together.
+    ///
+    /// # Errors
+    /// The command line says more than the organisation lets anybody say.
+    pub fn of(arguments: &Arguments, files: &Running, places: &Places) -> Result<Self> {
+        let time = number(("--time", "run.time_seconds"), arguments.time, files.time_seconds, 1000)?;
+        let answer = number(("--answer-time", "run.answer_seconds"), arguments.answer_time, files.answer_seconds, 1000)?;
+        let grace = number(("--grace", "run.grace_ms"), arguments.grace, files.grace_ms, 1)?;
+        let limits = Limits {
+            time: time.map(Duration::from_millis),
+            memory: number(("--memory", "run.memory_mb"), arguments.memory, files.memory_mb, MIB)?,
+            processes: number(("--processes", "run.processes"), arguments.processes, files.processes, 1)?,
+            tokens: number(("--tokens", "run.tokens"), arguments.tokens, files.tokens, 1)?,
+            output: number(("--output-bytes", "run.output_mb"), arguments.output_bytes, files.output_mb, MIB)?,
+        };
+        let (answer, grace) = (answer.map(Duration::from_millis), Duration::from_millis(grace.unwrap_or_default()));
+        let confine = arguments.confine.unwrap_or(files.confine);
+        Ok(Self { limits, answer, grace, confine, writable: writable(arguments, files, places, confine)? })
+    }
+}
+
+/// A number in the unit of its option, of which `unit` are one in the files.
+fn number((option, key): (&str, &str), said: Option<u64>, files: Limit, unit: u64) -> Result<Option<u64>> {
+    match (said, files.most) {
+        (Some(said), Some(most)) if said > most.saturating_mul(unit) => {
+            bail!("`{option}` is more than your organisation allows (`{key} = {most}`): write less, or leave it out")
+        }
+        (Some(said), _) => Ok(Some(said)),
+        (None, _) => Ok(files.value.map(|value| value.saturating_mul(unit))),
+    }
+}
+
+fn writable(arguments: &Arguments, files: &Running, places: &Places, confine: bool) -> Result<Vec<(PathBuf, &'static str)>> {
+    if files.confine_held && !confine {
+        bail!("`--confine=false` is not for you to say: your organisation has every agent confined (`run.confine = true`): leave it out");
+    }
+    if files.writable_held && !arguments.writable.is_empty() {
+        bail!("`--writable` is not for you to say: your organisation says where agents write (`run.writable`): leave it out");
+    }
+    if !confine && !arguments.writable.is_empty() {
+        bail!("`--writable` is for a confined agent, which writes nowhere else: add `--confine`, or leave it out");
+    }
+    let said = arguments.writable.iter().map(|path| (path.clone(), "leave `--writable` out"));
+    let written = files.writable.iter().map(|path| (at_home(path, &places.person), "take it out of `run.writable`"));
+    Ok(said.chain(written).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::run::Arguments;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: Arguments,
+    }
+
+    /// What comes of a command line where the files have two hours and 4 MiB of output, of which the organisation says
+    /// how much at most.
+    fn terms(words: &[&str], most: Option<u64>, held: bool) -> Result<Terms, String> {
+        let line = Line::try_parse_from([&["run"], words, &["--", "claude"]].concat()).unwrap();
+        let files = Running {
+            time_seconds: Limit { value: Some(7200), most },
+            memory_mb: Limit { value: Some(512), most: None },
+            output_mb: Limit { value: Some(4), most: None },
+            answer_seconds: Limit { value: Some(60), most: None },
+            grace_ms: Limit { value: Some(300), most: None },
+            confine: held,
+            confine_held: held,
+            writable: vec!["~/shared".to_owned()],
+            writable_held: held,
+            ..Running::default()
+        };
+        let places = Places { person: "/home/me".into(), config: "/c".into(), state: "/s".into(), managed: "/m".into(), project: None };
+        Terms::of(&line.run, &files, &places).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_files_but_not_before_the_organisation() {
+        for (words, most, held, expected) in [
+            (&[][..], None, false, Ok(7200)),
+            (&["--time", "3h"], None, false, Ok(10800)),
+            (&["--time", "3h"], Some(7200), false, Err("`run.time_seconds = 7200`")),
+            (&["--time", "2h"], Some(7200), false, Ok(7200)),
+            (&["--time", "1s"], Some(7200), false, Ok(1)),
+            (&["--confine=false"], None, false, Ok(7200)),
+            (&["--confine=false"], None, true, Err("`run.confine = true`")),
+            (&["--writable", "/"], None, false, Err("add `--confine`")),
+            (&["--confine", "--writable", "/"], None, false, Ok(7200)),
+            (&["--writable", "/"], None, true, Err("`run.writable`")),
+        ] {
+            let time = terms(words, most, held).map(|terms| terms.limits.time.unwrap().as_secs());
+            match (&time, expected) {
+                (Ok(time), Ok(expected)) => assert_eq!(*time, expected, "{words:?}"),
+                (Err(error), Err(part)) => assert!(error.contains(part) && error.contains("leave it out"), "{words:?}: {error}"),
+                _ => panic!("{words:?}: {time:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn units_are_those_of_the_limits() {
+        let terms = terms(&["--output-bytes", "10MB", "--confine"], None, false).unwrap();
+        assert_eq!((terms.limits.memory, terms.limits.output, terms.limits.tokens), (Some(512 << 20), Some(10_000_000), None));
+        assert_eq!((terms.answer, terms.grace), (Some(Duration::from_secs(60)), Duration::from_millis(300)));
+        assert_eq!(terms.writable, [(PathBuf::from("/home/me/shared"), "take it out of `run.writable`")]);
+    }
+}

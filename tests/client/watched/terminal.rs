@@ -1,0 +1,160 @@
+//! What a person at the terminal is asked, what the agent gets of the answer, and what the journal then holds.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{LIMIT, agents, bash, command, mark, text};
+use crate::case::Turn;
+use crate::evidence::{ToolResult, tool_results};
+use crate::model::{Conversation, Model};
+use crate::process;
+use crate::run::{self, Programs};
+use crate::scratch::Scratch;
+
+/// What the review leaves to a person: it hides what it runs, `echo hidden > out.txt`.
+const HIDDEN: &str = "echo ZWNobyBoaWRkZW4gPiBvdXQudHh0Cg== | base64 -d | sh";
+/// The last words of a question.
+const QUESTION: &str = "Let it run? [y/N]";
+
+/// A question and what comes of it.
+struct Row {
+    name: &'static str,
+    options: &'static [&'static str],
+    /// What the person types.
+    types: &'static [&'static str],
+    runs: bool,
+    /// What the agent is told of a call that is refused.
+    told: &'static str,
+    /// What the summary says of it.
+    said: &'static str,
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "yes", options: &[], types: &["y\n"], runs: true, told: "", said: "the person let it run" },
+    Row { name: "no", options: &[], types: &["n\n"], runs: false, told: "The person at the terminal said no.", said: "the person said no" },
+    Row { name: "other", options: &[], types: &["yellow\n"], runs: false, told: "said no", said: "the person said no" },
+    Row { name: "return", options: &[], types: &["\n"], runs: false, told: "said no", said: "the person said no" },
+    Row {
+        name: "late",
+        options: &["--answer-time", "2s"],
+        types: &[],
+        runs: false,
+        told: "nobody at the terminal answered in time",
+        said: "nobody answered in time",
+    },
+];
+
+pub(super) fn asked(scratch: &Scratch, programs: &Programs) -> Result<()> {
+    let programs = &linked(scratch, programs)?;
+    let out = scratch.project().join("out.txt");
+    for Row { name, options, types, runs, told, said } in ROWS {
+        let call = format!("toolu_{name}");
+        let (shown, code, conversation) =
+            play(scratch, programs, options, types, &[bash(&call, HIDDEN), bash("toolu_after", "true"), text("Done.")])?;
+        ensure!(code == Some(0) && conversation.unplayed == 0, "{name}: {code:?}: {shown}");
+        ensure!(out.exists() == *runs, "{name}: the command ran: {}: {shown}", out.exists());
+        for part in [QUESTION, "Bash", "base64 -d", said, "1 ask"] {
+            ensure!(shown.contains(part), "{name}: `{part}` is missing: {shown}");
+        }
+        let results = tool_results(&conversation);
+        let ToolResult { error, text } = results.get(&call).context("the agent was told nothing")?;
+        ensure!(*error != *runs && text.contains(told), "{name}: the agent was told {text:?}");
+        let records = run::journal(scratch, &programs.portcullis)?;
+        let of = |kind: &str| records.iter().filter(|record| record["call"] == call.as_str() && record["kind"] == kind).collect::<Vec<_>>();
+        ensure!(of("review").len() == 1 && of("review")[0]["verdict"] == "ask", "{name}: {records:?}");
+        ensure!(of("outcome").len() == usize::from(*runs), "{name}: {records:?}");
+        let _ = fs::remove_file(&out);
+    }
+    Ok(())
+}
+
+/// The time of the run is over before the person answers.
+pub(super) fn ended(scratch: &Scratch, programs: &Programs) -> Result<()> {
+    let programs = &linked(scratch, programs)?;
+    let (shown, code, conversation) = play(scratch, programs, &["--time", "8s"], &[], &[bash("toolu_ask", HIDDEN), text("Done.")])?;
+    ensure!(code == Some(11) && conversation.unplayed == 1, "{code:?}: {shown}");
+    ensure!(shown.contains(QUESTION) && shown.contains("stopped: it used up its time"), "{shown}");
+    ensure!(!scratch.project().join("out.txt").exists(), "it ran: {shown}");
+    Ok(())
+}
+
+/// The client by a path that does not tell what package it is of: `script` has that path in its own command line, and
+/// would be taken for a client above us.
+fn linked(scratch: &Scratch, programs: &Programs) -> Result<Programs> {
+    let client = scratch.root().join("claude");
+    symlink(&programs.client, &client)?;
+    Ok(Programs { client, ..programs.clone() })
+}
+
+/// What is half typed when a question ends without an answer is no part of the answer to the next one.
+pub(super) fn late(scratch: &Scratch, programs: &Programs) -> Result<()> {
+    let programs = &linked(scratch, programs)?;
+    let turns = [bash("toolu_first", HIDDEN), bash("toolu_second", HIDDEN), text("Done.")];
+    let (shown, code, conversation) = play(scratch, programs, &["--answer-time", "3s"], &["y", "\n"], &turns)?;
+    ensure!(code == Some(0) && conversation.unplayed == 0, "{code:?}: {shown}");
+    let results = tool_results(&conversation);
+    for (call, told) in [("toolu_first", "answered in time"), ("toolu_second", "said no")] {
+        ensure!(results.get(call).is_some_and(|result| result.error && result.text.contains(told)), "{call}: {results:?}: {shown}");
+    }
+    ensure!(!scratch.project().join("out.txt").exists(), "it ran: {shown}");
+    Ok(())
+}
+
+/// Plays the turns with a person at a terminal, who types the next of these at each question. Gives what the terminal showed.
+fn play(
+    scratch: &Scratch,
+    programs: &Programs,
+    options: &[&str],
+    types: &[&str],
+    turns: &[Turn],
+) -> Result<(String, Option<i32>, Conversation)> {
+    let model = Model::start(turns, &std::collections::BTreeMap::new())?;
+    let shown = at_a_terminal(scratch, &command(scratch, programs, &model.url(), options), &model.url(), types);
+    let left = agents(scratch);
+    process::end_marked(&mark(scratch));
+    let conversation = model.finish()?;
+    let (shown, code) = shown?;
+    ensure!(left.is_empty(), "these are left: {left:?}; it said {shown}");
+    Ok((shown, code, conversation))
+}
+
+fn at_a_terminal(scratch: &Scratch, wanted: &Command, url: &str, types: &[&str]) -> Result<(String, Option<i32>)> {
+    let words = std::iter::once(wanted.get_program()).chain(wanted.get_args());
+    let line = words.map(|word| format!("'{}'", word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    let log = scratch.root().join("terminal");
+    // What an earlier run was asked is no question of this one.
+    drop(fs::remove_file(&log));
+    let mut command = Command::new("script");
+    run::surround(&mut command, scratch, url);
+    command.args(["-qefc", &line]).arg(&log);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(scratch.root().join("script.err"))?);
+    let mut child = command.spawn().context("cannot start `script`: install util-linux")?;
+    let mut keys = child.stdin.take().context("`script` has no input")?;
+    let shown = || String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+    let mut types = types.iter();
+    let mut answered = 0;
+    let deadline = Instant::now() + LIMIT;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("it did not end within {} s; it said {}", LIMIT.as_secs(), shown());
+        }
+        if shown().matches(QUESTION).count() > answered {
+            answered += 1;
+            keys.write_all(types.next().map(|typed| typed.as_bytes()).unwrap_or_default())?;
+            keys.flush()?;
+        }
+        sleep(Duration::from_millis(50));
+    };
+    Ok((shown(), status.code()))
+}
