@@ -96,7 +96,7 @@ pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let client = ["-p", "--resume", &session, "--permission-mode", "bypassPermissions", "Go on."];
     let shown = watching(scratch, programs, &model.url(), &client, &["y", "n"]);
     let told = tool_results(&model.finish()?);
-    shown?.ended(0, &["Bash wants to run", "a person approves each write", "rm notes.txt"])?;
+    shown?.ended(0, &["wants to use Bash", "a person approves each write", "rm notes.txt"])?;
     ensure!(told.get("toolu_7").is_some_and(|told| !told.error) && told.get("toolu_8").is_some_and(|told| told.error), "{told:?}");
     ensure!(fs::read_to_string(&made)? == "yes\n" && notes.exists(), "it is not as the person answered");
     at_a_terminal(scratch, programs, "incident lift last")?;
