@@ -17,8 +17,8 @@ pub(crate) fn at_a_terminal(scratch: &Scratch, programs: &Programs, arguments: &
     Ok(converse(script, Answer::Word)?.text)
 }
 
-/// What `portcullis run` shows a person who answers so when it asks about calls. The client has the model at `url`.
-pub(crate) fn watching(scratch: &Scratch, programs: &Programs, url: &str, client: &[&str], answers: &[&str]) -> Result<Shown> {
+/// What `portcullis run` shows a person who types these keys when it asks about calls. The client has the model at `url`.
+pub(crate) fn watching(scratch: &Scratch, programs: &Programs, url: &str, client: &[&str], keys: &[&str]) -> Result<Shown> {
     // By its name: the path of a client, in the command line of what starts us, would say that an agent does.
     let named = programs.client.file_name().context("the client has no name")?;
     let words = [programs.portcullis.to_string_lossy(), "run".into(), "--".into(), named.to_string_lossy()];
@@ -26,5 +26,5 @@ pub(crate) fn watching(scratch: &Scratch, programs: &Programs, url: &str, client
     let mut script = script(&words);
     run::surround(&mut script, scratch, url);
     script.env("PATH", path(programs)?);
-    converse(script, Answer::Calls(answers))
+    converse(script, Answer::Keys(keys))
 }

@@ -94,7 +94,7 @@ pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let turns = [call(bash("toolu_7", "echo yes > made.txt")), call(bash("toolu_8", "rm notes.txt")), done()];
     let model = Model::start(&turns, &BTreeMap::new())?;
     let client = ["-p", "--resume", &session, "--permission-mode", "bypassPermissions", "Go on."];
-    let shown = watching(scratch, programs, &model.url(), &client, &["y", "n"]);
+    let shown = watching(scratch, programs, &model.url(), &client, &["y\n", "n\n"]);
     let told = tool_results(&model.finish()?);
     shown?.ended(0, &["wants to use Bash", "a person approves each write", "rm notes.txt"])?;
     ensure!(told.get("toolu_7").is_some_and(|told| !told.error) && told.get("toolu_8").is_some_and(|told| told.error), "{told:?}");

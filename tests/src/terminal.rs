@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long a command may be silent before a test gives it up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How `portcullis run` asks about a call.
-const CALL: &str = "Let it run? [y/N] ";
+pub const CALL: &str = "Let it run? [y/N] ";
 
 /// What a terminal showed.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub enum Answer<'a> {
     Word,
     /// Something else than that word.
     Text(&'a str),
-    /// To each call that `portcullis run` asks about, in order.
-    Calls(&'a [&'a str]),
+    /// The keys for each call that `portcullis run` asks about, in order; none for those after the last.
+    Keys(&'a [&'a str]),
 }
 
 /// What starts these words at a terminal: folder, environment and user are the caller's to set.
@@ -67,24 +67,25 @@ fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(text),
             Err(mpsc::RecvTimeoutError::Timeout) => return Err(anyhow!("nothing happened after `{text}`")),
         }
-        if let Some(line) = asked_for(&text, answer, typed) {
-            keyboard.write_all(format!("{line}\n").as_bytes())?;
+        if let Some(keys) = asked_for(&text, answer, typed) {
+            keyboard.write_all(keys.as_bytes())?;
+            keyboard.flush()?;
             typed += 1;
         }
     }
 }
 
 /// What to type next, where that is asked for.
-fn asked_for<'a>(text: &'a str, answer: Answer<'a>, typed: usize) -> Option<&'a str> {
+fn asked_for(text: &str, answer: Answer<'_>, typed: usize) -> Option<String> {
     let word = || {
         let (_, rest) = text.rsplit_once("Type `")?;
         rest.strip_suffix("` to go on: ").filter(|_| typed == 0)
     };
     match answer {
-        Answer::Word => word(),
-        Answer::Text(other) => word().map(|_| other),
-        Answer::Calls(answers) if text.matches(CALL).count() > typed => answers.get(typed).copied(),
-        Answer::Calls(_) => None,
+        Answer::Word => word().map(|word| format!("{word}\n")),
+        Answer::Text(other) => word().map(|_| format!("{other}\n")),
+        Answer::Keys(keys) if text.matches(CALL).count() > typed => keys.get(typed).map(|keys| (*keys).to_owned()),
+        Answer::Keys(_) => None,
     }
 }
 

@@ -1,15 +1,13 @@
 //! What a person at the terminal is asked, what the agent gets of the answer, and what the journal then holds.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use portcullis_tests::terminal::{Answer, CALL, converse, script};
 
-use super::{LIMIT, agents, bash, command, mark, text};
+use super::{agents, bash, command, mark, text};
 use crate::case::Turn;
 use crate::evidence::{ToolResult, tool_results};
 use crate::model::{Conversation, Model};
@@ -19,8 +17,6 @@ use crate::scratch::Scratch;
 
 /// What the review leaves to a person: it hides what it runs, `echo hidden > out.txt`.
 const HIDDEN: &str = "echo ZWNobyBoaWRkZW4gPiBvdXQudHh0Cg== | base64 -d | sh";
-/// The last words of a question.
-const QUESTION: &str = "Let it run? [y/N]";
 
 /// A question and what comes of it.
 struct Row {
@@ -59,7 +55,7 @@ pub(super) fn asked(scratch: &Scratch, programs: &Programs) -> Result<()> {
             play(scratch, programs, options, types, &[bash(&call, HIDDEN), bash("toolu_after", "true"), text("Done.")])?;
         ensure!(code == Some(0) && conversation.unplayed == 0, "{name}: {code:?}: {shown}");
         ensure!(out.exists() == *runs, "{name}: the command ran: {}: {shown}", out.exists());
-        for part in [QUESTION, "Bash", "base64 -d", said, "1 ask"] {
+        for part in [CALL, "Bash", "base64 -d", said, "1 ask"] {
             ensure!(shown.contains(part), "{name}: `{part}` is missing: {shown}");
         }
         let results = tool_results(&conversation);
@@ -79,7 +75,7 @@ pub(super) fn ended(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let programs = &linked(scratch, programs)?;
     let (shown, code, conversation) = play(scratch, programs, &["--time", "8s"], &[], &[bash("toolu_ask", HIDDEN), text("Done.")])?;
     ensure!(code == Some(11) && conversation.unplayed == 1, "{code:?}: {shown}");
-    ensure!(shown.contains(QUESTION) && shown.contains("stopped: it used up its time"), "{shown}");
+    ensure!(shown.contains(CALL) && shown.contains("stopped: it used up its time"), "{shown}");
     ensure!(!scratch.project().join("out.txt").exists(), "it ran: {shown}");
     Ok(())
 }
@@ -126,35 +122,9 @@ fn play(
 
 fn at_a_terminal(scratch: &Scratch, wanted: &Command, url: &str, types: &[&str]) -> Result<(String, Option<i32>)> {
     let words = std::iter::once(wanted.get_program()).chain(wanted.get_args());
-    let line = words.map(|word| format!("'{}'", word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-    let log = scratch.root().join("terminal");
-    // What an earlier run was asked is no question of this one.
-    drop(fs::remove_file(&log));
-    let mut command = Command::new("script");
-    run::surround(&mut command, scratch, url);
-    command.args(["-qefc", &line]).arg(&log);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(scratch.root().join("script.err"))?);
-    let mut child = command.spawn().context("cannot start `script`: install util-linux")?;
-    let mut keys = child.stdin.take().context("`script` has no input")?;
-    let shown = || String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
-    let mut types = types.iter();
-    let mut answered = 0;
-    let deadline = Instant::now() + LIMIT;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            bail!("it did not end within {} s; it said {}", LIMIT.as_secs(), shown());
-        }
-        if shown().matches(QUESTION).count() > answered {
-            answered += 1;
-            keys.write_all(types.next().map(|typed| typed.as_bytes()).unwrap_or_default())?;
-            keys.flush()?;
-        }
-        sleep(Duration::from_millis(50));
-    };
-    Ok((shown(), status.code()))
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut script = script(&words);
+    run::surround(&mut script, scratch, url);
+    let shown = converse(script, Answer::Keys(types))?;
+    Ok((shown.text, shown.code))
 }

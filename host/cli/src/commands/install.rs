@@ -387,6 +387,13 @@ fn finish(site: &Site, path: &Path, changed: bool, off: Option<Off>, mut report:
         report.say(&format!("to let it hold, take `mode` out of `{}`", prepare::mode_file(site).display()));
     }
     if changed {
+        if report.keeps_nothing() {
+            let file = prepare::mode_file(site);
+            report.say(&format!(
+                "what a command does to files cannot be put back yet: `enabled = true` below `[checkpoints]` in `{}` has them kept before it",
+                file.display()
+            ));
+        }
         report.say("sessions that run now are not reviewed: start new ones");
     }
     report.end(outcome, &done)

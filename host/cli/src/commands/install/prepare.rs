@@ -31,6 +31,7 @@ pub(super) fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result
         ));
     }
     report.mode(mode);
+    report.keeps(config.checkpoints.enabled);
     drop(Store::open(&home, durability).context("cannot make the journal")?);
     compile(&site.places, &home, config)?;
     Ok(home)

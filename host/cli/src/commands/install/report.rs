@@ -41,6 +41,16 @@ impl Report {
         self.fields.get("mode") == Some(&json!(Mode::Observe))
     }
 
+    /// Whether what files hold is kept before an action changes them.
+    pub fn keeps(&mut self, keeps: bool) {
+        self.set("checkpoints", json!(keeps));
+    }
+
+    /// Nothing is kept, as far as that is known.
+    pub fn keeps_nothing(&self) -> bool {
+        self.fields.get("checkpoints") == Some(&json!(false))
+    }
+
     /// Something that was done.
     pub fn say(&mut self, text: &str) {
         if !self.as_json {
