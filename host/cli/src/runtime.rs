@@ -6,7 +6,7 @@ use crate::places::Places;
 use crate::workshop::Processes;
 use crate::{guarded, rules, workspace};
 use anyhow::{Context, Result};
-use portcullis_builtin::Builtin;
+use portcullis_builtin::{Builtin, CHOICE};
 use portcullis_core::action::StepDetail;
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::exceptions::Exception;
@@ -228,8 +228,9 @@ pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
             name: builtin.name,
             kind: kind(builtin.kind),
             waits_for_outcome: builtin.waits_for_outcome,
-            digest: builtin.digest,
-            bytes: builtin.bytes,
+            descriptor: (!builtin.descriptor.is_empty()).then_some(builtin.descriptor),
+            digest: builtin.component.digest,
+            bytes: builtin.component.bytes,
         },
         settings: settings(said, builtin, config),
         handed: Vec::new(),
@@ -241,8 +242,14 @@ pub fn builtin_entry(builtin: &'static Builtin, config: &Config) -> Entry {
     }
 }
 
-/// A builtin plugin's settings: its own, and what is handed to those that declare it.
+/// What a builtin plugin's `prepare` gets: which one it is, where its component holds several; its own settings, and
+/// what is handed to those that declare it.
 fn settings(said: Option<&PluginConfig>, builtin: &Builtin, config: &Config) -> Vec<Setting> {
+    let choice = builtin.choice().map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) });
+    choice.into_iter().chain(own_settings(said, builtin, config)).collect()
+}
+
+fn own_settings(said: Option<&PluginConfig>, builtin: &Builtin, config: &Config) -> Vec<Setting> {
     let mut settings = said.map(|plugin| plugin.settings.clone()).unwrap_or_default();
     let known = if builtin.kind == portcullis_builtin::Kind::Pattern { handed(config) } else { Vec::new() };
     if known.is_empty() {

@@ -81,7 +81,7 @@ fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
         (bytes, blake3::hash(bytes).to_hex().to_string().leak())
     });
     let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let source = Source::Builtin { name: name.clone().leak(), kind, waits_for_outcome: false, digest, bytes };
+    let source = Source::Builtin { name: name.clone().leak(), kind, waits_for_outcome: false, descriptor: None, digest, bytes };
     let name = if kind == Kind::ShellReader { "shell".into() } else { name };
     Entry {
         name,

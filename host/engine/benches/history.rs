@@ -11,7 +11,7 @@
 //! many as it asks for, and a plugin's own state at 64 KiB.
 #![allow(clippy::print_stdout, clippy::expect_used, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
 
-use portcullis_builtin::{ALL, Builtin, SHELL_READER};
+use portcullis_builtin::{ALL, Builtin, CHOICE, SHELL_READER};
 use portcullis_core::event::Event;
 use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
@@ -21,7 +21,7 @@ use portcullis_core::policy::Policy;
 use portcullis_core::session::State;
 use portcullis_core::undo::NothingKept;
 use portcullis_core::wire::claude;
-use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source};
+use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Setting, SettingValue, Source};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -142,6 +142,7 @@ fn action(index: usize) -> [Event; 2] {
 }
 
 fn entry(builtin: &'static Builtin) -> Entry {
+    let choice = builtin.choice();
     let kind = Kind::ALL.iter().copied().find(|kind| kind.as_str() == builtin.kind.as_str()).expect("a kind of both");
     Entry {
         name: builtin.name.to_owned(),
@@ -149,10 +150,11 @@ fn entry(builtin: &'static Builtin) -> Entry {
             name: builtin.name,
             kind,
             waits_for_outcome: builtin.waits_for_outcome,
-            digest: builtin.digest,
-            bytes: builtin.bytes,
+            descriptor: (!builtin.descriptor.is_empty()).then_some(builtin.descriptor),
+            digest: builtin.component.digest,
+            bytes: builtin.component.bytes,
         },
-        settings: Vec::new(),
+        settings: choice.map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) }).into_iter().collect(),
         handed: Vec::new(),
         on_fault: OnFault::Block,
         limits: Limits::builtin(),

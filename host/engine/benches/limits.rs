@@ -11,6 +11,7 @@
 //! it is not used here.
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
 
+use portcullis_builtin::{Builtin, CHOICE};
 use portcullis_engine::Limits;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ mod bindings {
 }
 use bindings::portcullis::plugin::types::{
     Action, Command, Context, Coverage, Effect, EffectKind, Entry, Facts, GitState, Intent, Operation, Origin, Path, Repetition, Scope,
-    Shell, Word,
+    Setting, SettingValue, Shell, Word,
 };
 use bindings::{RiskCalculator, RiskCalculatorPre};
 
@@ -36,7 +37,7 @@ const MOST: u32 = 120;
 
 fn main() -> wasmtime::Result<ExitCode> {
     let risk = portcullis_builtin::find("risk").ok_or_else(|| wasmtime::Error::msg("there is no plugin `risk`"))?;
-    let (free, limited) = (Side::new(false, risk.bytes)?, Side::new(true, risk.bytes)?);
+    let (free, limited) = (Side::new(false, risk)?, Side::new(true, risk)?);
     let (action, context) = (action(), context());
     let mut times = [Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS)];
     for round in 0..WARM + ROUNDS {
@@ -65,12 +66,12 @@ struct Side {
 }
 
 impl Side {
-    fn new(limited: bool, bytes: &[u8]) -> wasmtime::Result<Self> {
+    fn new(limited: bool, risk: &Builtin) -> wasmtime::Result<Self> {
         let mut config = Config::new();
         config.concurrency_support(false).memory_init_cow(false).cranelift_nan_canonicalization(true);
         config.consume_fuel(limited).epoch_interruption(limited);
         let engine = Engine::new(&config)?;
-        let component = Component::from_binary(&engine, bytes)?;
+        let component = Component::from_binary(&engine, risk.component.bytes)?;
         let mut linker = Linker::new(&engine);
         // A benign action asks the host for nothing.
         linker.define_unknown_imports_as_traps(&component)?;
@@ -78,7 +79,8 @@ impl Side {
         let limits = limited.then(Limits::builtin);
         let mut side = Self { engine, plugin, prepared: Vec::new(), limits };
         let (mut store, guest) = side.instance()?;
-        let prepared = guest.portcullis_plugin_assessor().call_prepare(&mut store, &[])?;
+        let choice = risk.choice().map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) });
+        let prepared = guest.portcullis_plugin_assessor().call_prepare(&mut store, choice.as_slice())?;
         side.prepared = prepared.map_err(|_| wasmtime::Error::msg("the plugin does not prepare itself"))?;
         Ok(side)
     }

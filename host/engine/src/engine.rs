@@ -2,6 +2,7 @@
 
 use crate::cache::CodeCache;
 use crate::compile::{Workshop, machine_code};
+use crate::shared::Shared;
 use crate::web::Web;
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Strategy};
@@ -23,6 +24,7 @@ pub struct Engine {
     pub(crate) cache: Option<Arc<CodeCache>>,
     pub(crate) workshop: Option<Arc<dyn Workshop>>,
     pub(crate) web: Web,
+    pub(crate) shared: Arc<Shared>,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -53,7 +55,14 @@ impl Engine {
         let mut config = common();
         config.enable_compiler(false);
         let inner = wasmtime::Engine::new(&config).map_err(|error| EngineError::Unsupported(format!("{error:#}")))?;
-        Ok(Self { inner, cache: cache.map(Arc::new), workshop: None, web: Web::default(), compiler: Arc::default() })
+        Ok(Self {
+            inner,
+            cache: cache.map(Arc::new),
+            workshop: None,
+            web: Web::default(),
+            shared: Arc::default(),
+            compiler: Arc::default(),
+        })
     }
 
     /// Files are compiled there.

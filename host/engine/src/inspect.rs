@@ -93,13 +93,14 @@ impl Inspection {
 /// # Errors
 /// Why it is no plugin. An import that is not granted is no error here, see [`Inspection::granted`].
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
-    let mut inspection = outline(bytes)?;
+    let mut inspection = outline(bytes, None)?;
     inspection.digest = blake3::hash(bytes).to_hex().to_string();
     Ok(inspection)
 }
 
-/// As `inspect`, but leaves the digest empty, for bytes whose digest is known.
-pub(crate) fn outline(bytes: &[u8]) -> Result<Inspection, LoadError> {
+/// As `inspect`, but leaves the digest empty, for bytes whose digest is known, and takes this descriptor in place of
+/// what the bytes say, where it is known too.
+pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { size });
@@ -111,7 +112,8 @@ pub(crate) fn outline(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let (kind, wit_version) = found.kind()?;
     let mut imports = found.imports;
     imports.sort_by(|a, b| a.name.cmp(&b.name));
-    let descriptor = found.descriptor.map(|bytes| descriptor(bytes, kind)).transpose()?;
+    let said = known.map(str::as_bytes).or(found.descriptor);
+    let descriptor = said.map(|bytes| descriptor(bytes, kind)).transpose()?;
     Ok(Inspection { kind, wit_version, imports, descriptor, size, digest: String::new() })
 }
 
@@ -223,7 +225,12 @@ fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
     if bytes.len() > DESCRIPTOR_BYTES {
         return Err(LoadError::Descriptor(format!("it has {} bytes; at most {DESCRIPTOR_BYTES} are read", bytes.len())));
     }
-    let raw: Descriptor = serde_json::from_slice(bytes).map_err(|error| LoadError::Descriptor(quoted(&error.to_string())))?;
+    let mut all = serde_json::Deserializer::from_slice(bytes).into_iter::<Descriptor>();
+    let unusable = |error: serde_json::Error| LoadError::Descriptor(quoted(&error.to_string()));
+    let raw = all.next().ok_or_else(|| LoadError::Descriptor("it is empty".into()))?.map_err(unusable)?;
+    if all.next().transpose().map_err(unusable)?.is_some() {
+        return Err(LoadError::Descriptor("it describes several plugins, but a file holds one".into()));
+    }
     if !raw.kind.is_empty() && raw.kind != kind.as_str() {
         return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", quoted(&raw.kind))));
     }

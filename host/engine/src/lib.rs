@@ -34,6 +34,7 @@ mod reading;
 mod readings;
 mod set;
 mod settings;
+mod shared;
 mod slots;
 mod state;
 mod text;

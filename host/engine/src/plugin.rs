@@ -14,6 +14,7 @@ use crate::kind::Kind;
 use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
+use crate::shared::Ready;
 use crate::state::Seat;
 use crate::world::{self, Called, World};
 use crate::{host, to_wit};
@@ -42,9 +43,11 @@ pub enum Source {
         kind: Kind,
         /// It looks at ended actions only; trusted, as `digest` is.
         waits_for_outcome: bool,
+        /// What it says of itself; none where that is read from `bytes`, which then hold this plugin alone.
+        descriptor: Option<&'static str>,
         /// BLAKE3 of `bytes`, 64 hex digits; trusted, since it was compiled in with them.
         digest: &'static str,
-        /// The component.
+        /// The component. Where it holds several plugins, the first of the settings says which one this is.
         bytes: &'static [u8],
     },
     /// In a file.
@@ -91,7 +94,7 @@ struct Known {
 
 /// A plugin that can be called.
 pub(crate) struct Loaded {
-    pub(crate) world: World,
+    pub(crate) world: Arc<World>,
     pub(crate) prepared: Vec<u8>,
 }
 
@@ -196,9 +199,11 @@ impl Slot {
             return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
         }
         known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
-        let (component, code) = known.component(engine, entry).map_err(|error| load_failure(&error))?;
-        let world = host::link(&engine.inner, &component, &entry.grants).and_then(|pre| World::bind(known.inspection.kind, pre));
-        let world = world.map_err(|error| load_failure(&error))?;
+        let ready = match entry.source {
+            Source::Builtin { digest, .. } => engine.shared.get_or_load(digest, || known.world(engine, entry)),
+            Source::File(_) => known.world(engine, entry),
+        };
+        let (world, code) = ready.map_err(|error| load_failure(&error))?;
         let remembered = known.card.take();
         let prepared = match &remembered {
             Some(card) => card.prepared.clone(),
@@ -213,16 +218,16 @@ impl Slot {
 impl Known {
     fn of(engine: &Engine, entry: &Entry) -> Result<Self, LoadError> {
         match &entry.source {
-            Source::Builtin { digest, bytes, .. } => Self::builtin(engine, entry, digest, bytes),
+            Source::Builtin { descriptor, digest, bytes, .. } => Self::builtin(engine, entry, *descriptor, digest, bytes),
             Source::File(path) => Self::file(engine, entry, path),
         }
     }
 
-    fn builtin(engine: &Engine, entry: &Entry, digest: &str, bytes: &'static [u8]) -> Result<Self, LoadError> {
+    fn builtin(engine: &Engine, entry: &Entry, descriptor: Option<&str>, digest: &str, bytes: &'static [u8]) -> Result<Self, LoadError> {
         let card = card_of(engine, entry, None);
         let inspection = match &card {
             Some(card) => card.facts.inspection.clone(),
-            None => Inspection { digest: digest.to_owned(), ..inspect::outline(bytes)? },
+            None => Inspection { digest: digest.to_owned(), ..inspect::outline(bytes, descriptor)? },
         };
         Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), card })
     }
@@ -243,6 +248,13 @@ impl Known {
             return Err(LoadError::NoKind("`portcullis:shell/reader`, which only the host's own component may".to_owned()));
         }
         Ok(Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), card: None })
+    }
+
+    /// The component bound to its world, and the stamp of the file that its code came from.
+    fn world(&self, engine: &Engine, entry: &Entry) -> Result<Ready, LoadError> {
+        let (component, code) = self.component(engine, entry)?;
+        let pre = host::link(&engine.inner, &component, &entry.grants)?;
+        Ok((Arc::new(World::bind(self.inspection.kind, pre)?), code))
     }
 
     /// The compiled component, and the stamp of the file it came from.

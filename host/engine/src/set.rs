@@ -181,7 +181,7 @@ impl PluginSet {
     /// Asks the exporter of that name to write records; none when there is no such exporter.
     pub fn render(&mut self, name: &str, records: &[AuditRecord], first: bool) -> Option<Answer<Rendered>> {
         let records: Vec<_> = records.iter().map(to_wit::record).collect();
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
             World::AuditExporter(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_plugin_exporter().call_render(store, &loaded.prepared, &records, first)
@@ -258,7 +258,7 @@ impl PluginSet {
     fn read_anew(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
         use crate::bindings::shell_reader::exports::portcullis::shell::reader::Surroundings;
         let surroundings = Surroundings { cwd: cwd.to_owned(), home: home.to_owned() };
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
             World::ShellReader(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_shell_reader().call_read(store, text, &surroundings).map(Ok)
@@ -285,7 +285,7 @@ impl Plugins for PluginSet {
 
     fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>> {
         let (action, context) = (to_wit::action(action), to_wit::context(context));
-        let ask = |_: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+        let ask = |_: &str, loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
             World::RiskCalculator(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_plugin_assessor().call_assess(store, &loaded.prepared, &action, &context)
@@ -307,7 +307,7 @@ impl Plugins for PluginSet {
         let question = LazyCell::new(|| {
             (to_wit::steps(&history.steps), to_wit::totals(&history.totals), to_wit::action(action), to_wit::context(context))
         });
-        let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+        let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
             World::Pattern(pre) => {
                 let state = states.get(name).map_or(&[][..], Vec::as_slice);
                 let (steps, totals, action, context) = &*question;
@@ -322,7 +322,7 @@ impl Plugins for PluginSet {
 
     fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
         let (issue, situation, context) = (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &loaded.world {
+        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
             World::Intervention(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_plugin_intervener().call_intervene(store, &loaded.prepared, &issue, &situation, &context)

@@ -1,7 +1,8 @@
 //! Core modules to components, and what a component has to be before it is embedded.
 
-use crate::guests::{Guest, Kind};
+use crate::guests::Guest;
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
 use wasmparser::{Parser, Payload, Validator};
 use wit_component::ComponentEncoder;
@@ -12,7 +13,7 @@ const DESCRIPTOR: &str = "portcullis-descriptor";
 /// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
 const OUTCOME: &str = "outcome";
 
-/// Encodes a module as a component, with the descriptor at the component's top level.
+/// Encodes a module as a component, with the descriptors at the component's top level.
 pub(crate) fn component(module: &[u8]) -> Result<Vec<u8>> {
     let (module, descriptor) = split(module)?;
     let mut component = ComponentEncoder::default().module(&module)?.validate(true).encode()?;
@@ -22,25 +23,44 @@ pub(crate) fn component(module: &[u8]) -> Result<Vec<u8>> {
     Ok(component)
 }
 
-/// What a checked component says of itself, as JSON; empty where it need not say anything.
-pub(crate) fn descriptor(component: &[u8]) -> Result<String> {
-    for payload in Parser::new(0).parse_all(component) {
-        if let Payload::CustomSection(section) = payload?
-            && section.name() == DESCRIPTOR
-        {
-            return Ok(std::str::from_utf8(section.data())?.to_owned());
-        }
-    }
-    Ok(String::new())
+/// What a plugin says of itself.
+pub(crate) struct Descriptor {
+    /// The plugin's name.
+    pub(crate) name: String,
+    /// As it stands in the component.
+    pub(crate) json: String,
+    said: Value,
 }
 
-/// Whether a descriptor says that its plugin looks at ended actions only.
-pub(crate) fn waits_for_outcome(descriptor: &str) -> Result<bool> {
-    if descriptor.is_empty() {
-        return Ok(false);
+impl Descriptor {
+    /// Whether it says that the plugin looks at ended actions only.
+    pub(crate) fn waits_for_outcome(&self) -> bool {
+        self.said.get("reads").and_then(Value::as_array).is_some_and(|reads| reads.iter().any(|what| what == OUTCOME))
     }
-    let said: serde_json::Value = serde_json::from_str(descriptor).context("its descriptor is no JSON")?;
-    Ok(said.get("reads").and_then(|reads| reads.as_array()).is_some_and(|reads| reads.iter().any(|what| what == OUTCOME)))
+}
+
+/// What a component says of the plugins that it holds, one descriptor after the other in one section.
+pub(crate) fn descriptors(component: &[u8]) -> Result<Vec<Descriptor>> {
+    let (mut depth, mut found) = (0_usize, Vec::new());
+    for payload in Parser::new(0).parse_all(component) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::CustomSection(section) if depth == 0 && section.name() == DESCRIPTOR => found.extend_from_slice(section.data()),
+            _ => {}
+        }
+    }
+    let text = std::str::from_utf8(&found).context("its descriptor is not UTF-8")?;
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (mut descriptors, mut start) = (Vec::new(), 0);
+    while let Some(said) = values.next() {
+        let said = said.with_context(|| format!("its descriptor is no JSON: {text}"))?;
+        let end = values.byte_offset();
+        let name = said.get("name").and_then(Value::as_str).context("its descriptor has no name")?.to_owned();
+        descriptors.push(Descriptor { name, json: text.get(start..end).unwrap_or_default().to_owned(), said });
+        start = end;
+    }
+    Ok(descriptors)
 }
 
 /// The names of functions, for whoever debugs the module.
@@ -48,16 +68,16 @@ fn is_names(payload: &Payload<'_>) -> bool {
     matches!(payload, Payload::CustomSection(section) if section.name() == "name")
 }
 
-/// The module without its descriptor and its names, and the descriptor.
+/// The module without its descriptors and its names, and the descriptors.
 fn split(bytes: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
     let mut module = Module::new();
-    let mut descriptor = None;
+    let mut descriptor: Option<Vec<u8>> = None;
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload?;
         if let Payload::CustomSection(section) = &payload
             && section.name() == DESCRIPTOR
         {
-            ensure!(descriptor.replace(section.data().to_vec()).is_none(), "it has two descriptors: a component holds one plugin");
+            descriptor.get_or_insert_with(Vec::new).extend_from_slice(section.data());
         } else if is_names(&payload) {
             // Every hook would read the names of all functions with the compiled code, and nobody sees them.
         } else if let Some((id, range)) = payload.as_section() {
@@ -72,7 +92,6 @@ pub(crate) fn check(guest: &Guest, component: &[u8]) -> Result<()> {
     Validator::new().validate_all(component).context("it is no valid component")?;
     let mut depth = 0_usize;
     let mut exported = Vec::new();
-    let mut descriptor = None;
     for payload in Parser::new(0).parse_all(component) {
         match payload? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
@@ -88,12 +107,11 @@ pub(crate) fn check(guest: &Guest, component: &[u8]) -> Result<()> {
                     ensure!(name.starts_with("portcullis:"), "it imports `{name}`: a builtin plugin gets nothing but its own interfaces");
                 }
             }
-            Payload::CustomSection(section) if depth == 0 && section.name() == DESCRIPTOR => descriptor = Some(section.data().to_vec()),
             _ => {}
         }
     }
     check_exports(guest, &exported)?;
-    check_descriptor(guest, descriptor.as_deref())
+    check_descriptors(guest, &descriptors(component)?)
 }
 
 fn check_exports(guest: &Guest, exported: &[String]) -> Result<()> {
@@ -105,13 +123,18 @@ fn check_exports(guest: &Guest, exported: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn check_descriptor(guest: &Guest, descriptor: Option<&[u8]>) -> Result<()> {
-    if guest.kind == Kind::ShellReader {
-        return Ok(());
-    }
-    let descriptor = std::str::from_utf8(descriptor.context("it has no descriptor: it lacks `export!`")?)?;
-    for wanted in [format!("{{\"name\":\"{}\",", guest.name), format!(",\"kind\":\"{}\",", guest.kind.world())] {
-        ensure!(descriptor.contains(&wanted), "its descriptor lacks `{wanted}`: {descriptor}");
+fn check_descriptors(guest: &Guest, descriptors: &[Descriptor]) -> Result<()> {
+    let mut names: Vec<&str> = descriptors.iter().map(|descriptor| descriptor.name.as_str()).collect();
+    names.sort_unstable();
+    ensure!(names == guest.plugins, "its descriptors name {names:?}, but it is to hold {:?}: what does its `export!` say?", guest.plugins);
+    let wanted = guest.kind.world();
+    for descriptor in descriptors {
+        ensure!(
+            descriptor.said.get("kind").is_some_and(|kind| kind == wanted),
+            "`{}` is no {wanted}: {}",
+            descriptor.name,
+            descriptor.json
+        );
     }
     Ok(())
 }

@@ -3,35 +3,49 @@
 use crate::encode;
 use crate::guests::{Guest, Kind};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 /// Writes the components and `builtin.rs` to `out`.
 pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> {
-    let mut plugins = String::from("/// Every builtin plugin, by name.\npub static ALL: &[Builtin] = &[\n");
+    let mut all = String::new();
+    let mut names = Vec::with_capacity(components.len());
+    let mut plugins = BTreeMap::new();
     let mut reader = String::new();
-    for (guest, bytes) in components {
+    for (place, (guest, bytes)) in components.iter().enumerate() {
         let file = format!("{}.wasm", guest.name);
         write_file(&out.join(&file), bytes)?;
-        let digest = blake3::hash(bytes).to_hex();
-        let kind = guest.kind.variant();
-        let descriptor = encode::descriptor(bytes)?;
-        let waits = encode::waits_for_outcome(&descriptor)?;
-        let literal = format!(
-            "Builtin {{ name: {:?}, kind: Kind::{kind}, waits_for_outcome: {waits}, digest: {:?}, descriptor: {descriptor:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }}",
+        writeln!(
+            all,
+            "static COMPONENT_{place}: Component = Component {{ name: {:?}, plugins: &{:?}, digest: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }};",
             guest.name,
-            digest.as_str(),
+            guest.plugins,
+            blake3::hash(bytes).to_hex().as_str(),
             format!("/{file}"),
-        );
+        )?;
+        names.push(format!("&COMPONENT_{place}"));
+        let kind = guest.kind.variant();
+        let literal = |name: &str, waits: bool, descriptor: &str| {
+            format!(
+                "Builtin {{ name: {name:?}, kind: Kind::{kind}, waits_for_outcome: {waits}, descriptor: {descriptor:?}, component: &COMPONENT_{place} }}"
+            )
+        };
+        for descriptor in encode::descriptors(bytes)? {
+            plugins.insert(descriptor.name.clone(), literal(&descriptor.name, descriptor.waits_for_outcome(), &descriptor.json));
+        }
         if guest.kind == Kind::ShellReader {
-            writeln!(reader, "/// The reader of shell text.\npub static SHELL_READER: Builtin = {literal};")?;
-        } else {
-            writeln!(plugins, "    {literal},")?;
+            reader = format!("/// The reader of shell text.\npub static SHELL_READER: Builtin = {};\n", literal(guest.name, false, ""));
         }
     }
-    plugins.push_str("];\n");
-    write_file(&out.join("builtin.rs"), format!("{plugins}{reader}").as_bytes())
+    writeln!(all, "\n/// Every component, by name.\npub static COMPONENTS: &[&Component] = &[{}];", names.join(", "))?;
+    all.push_str("\n/// Every builtin plugin, by name.\npub static ALL: &[Builtin] = &[\n");
+    for literal in plugins.values() {
+        writeln!(all, "    {literal},")?;
+    }
+    all.push_str("];\n\n");
+    write_file(&out.join("builtin.rs"), format!("{all}{reader}").as_bytes())
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -1,13 +1,15 @@
-//! Which builtin plugins there are.
+//! Which builtin plugins there are, and which of them share a component.
 
-/// A builtin plugin.
+/// A component.
 pub(crate) struct Guest {
-    /// The plugin's name, as in its descriptor and in the configuration.
+    /// Its file's name, without an ending.
     pub(crate) name: &'static str,
     /// The crate that it is compiled from.
     pub(crate) package: &'static str,
     /// The world that it is for.
     pub(crate) kind: Kind,
+    /// The plugins that it holds, by the names in their descriptors and in the configuration; the shell reader is none.
+    pub(crate) plugins: &'static [&'static str],
 }
 
 /// The worlds.
@@ -65,32 +67,41 @@ impl Kind {
     }
 }
 
-const fn guest(name: &'static str, package: &'static str, kind: Kind) -> Guest {
-    Guest { name, package, kind }
+const fn guest(name: &'static str, package: &'static str, kind: Kind, plugins: &'static [&'static str]) -> Guest {
+    Guest { name, package, kind, plugins }
 }
 
-/// Every builtin plugin.
+/// Every component.
 pub(crate) const GUESTS: &[Guest] = &[
-    guest("blocked-then-bypassed", "portcullis-builtin-blocked-then-bypassed", Kind::Pattern),
-    guest("checkpoint-rollback", "portcullis-builtin-checkpoint-rollback", Kind::Intervention),
-    guest("context-reinforcement", "portcullis-builtin-context-reinforcement", Kind::Intervention),
-    guest("csv", "portcullis-builtin-csv", Kind::AuditExporter),
-    guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator),
-    guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention),
-    guest("goal-drift", "portcullis-builtin-goal-drift", Kind::Pattern),
-    guest("hallucination", "portcullis-builtin-hallucination", Kind::Pattern),
-    guest("instruction-injection", "portcullis-builtin-instruction-injection", Kind::Pattern),
-    guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter),
-    guest("loop", "portcullis-builtin-loop", Kind::Pattern),
-    guest("rationality", "portcullis-builtin-rationality", Kind::RiskCalculator),
-    guest("repetitive-errors", "portcullis-builtin-repetitive-errors", Kind::Pattern),
-    guest("resource-spiral", "portcullis-builtin-resource-spiral", Kind::Pattern),
-    guest("resource-throttling", "portcullis-builtin-resource-throttling", Kind::Intervention),
-    guest("risk", "portcullis-builtin-risk", Kind::RiskCalculator),
-    guest("rules", "portcullis-builtin-rules", Kind::RiskCalculator),
-    guest("scope-creep", "portcullis-builtin-scope-creep", Kind::Pattern),
-    guest("secret-egress", "portcullis-builtin-secret-egress", Kind::Pattern),
-    guest("shell", "portcullis-shell-reader", Kind::ShellReader),
-    guest("side-effects", "portcullis-builtin-side-effects", Kind::RiskCalculator),
-    guest("soft-correction", "portcullis-builtin-soft-correction", Kind::Intervention),
+    guest("checkpoint-rollback", "portcullis-builtin-checkpoint-rollback", Kind::Intervention, &["checkpoint-rollback"]),
+    guest("context-reinforcement", "portcullis-builtin-context-reinforcement", Kind::Intervention, &["context-reinforcement"]),
+    guest("csv", "portcullis-builtin-csv", Kind::AuditExporter, &["csv"]),
+    guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator, &["custom-rules"]),
+    guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention, &["emergency-stop"]),
+    guest("instruction-injection", "portcullis-builtin-instruction-injection", Kind::Pattern, &["instruction-injection"]),
+    guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter, &["jsonl"]),
+    guest(
+        "patterns",
+        "portcullis-builtin-patterns",
+        Kind::Pattern,
+        &[
+            "blocked-then-bypassed",
+            "goal-drift",
+            "hallucination",
+            "loop",
+            "repetitive-errors",
+            "resource-spiral",
+            "scope-creep",
+            "secret-egress",
+        ],
+    ),
+    guest("resource-throttling", "portcullis-builtin-resource-throttling", Kind::Intervention, &["resource-throttling"]),
+    guest(
+        "risk-calculators",
+        "portcullis-builtin-risk-calculators",
+        Kind::RiskCalculator,
+        &["rationality", "risk", "rules", "side-effects"],
+    ),
+    guest("shell", "portcullis-shell-reader", Kind::ShellReader, &[]),
+    guest("soft-correction", "portcullis-builtin-soft-correction", Kind::Intervention, &["soft-correction"]),
 ];

@@ -1,10 +1,10 @@
-//! Prints name, kind, size and digest of each builtin plugin.
+//! Prints name, size, digest and plugins of each builtin component.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use portcullis_builtin::{ALL, SHELL_READER};
+use portcullis_builtin::COMPONENTS;
 
 fn main() {
-    for builtin in ALL.iter().chain([&SHELL_READER]) {
-        println!("{:<18} {:<16} {:>8} bytes  {}", builtin.name, builtin.kind, builtin.bytes.len(), builtin.digest);
+    for component in COMPONENTS {
+        println!("{:<22} {:>8} bytes  {}  {}", component.name, component.bytes.len(), component.digest, component.plugins.join(" "));
     }
 }

@@ -1,7 +1,7 @@
-//! Writes each builtin plugin as `<name>.wasm` into a folder: what a release ships, and what
+//! Writes each builtin component as `<name>.wasm` into a folder: what a release ships, and what
 //! `PORTCULLIS_BUILTIN_DIR` takes.
 
-use portcullis_builtin::{ALL, SHELL_READER};
+use portcullis_builtin::COMPONENTS;
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
@@ -9,9 +9,9 @@ use std::{env, fs};
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env::args_os().nth(1).ok_or("name the folder to write to")?);
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
-    for builtin in ALL.iter().chain([&SHELL_READER]) {
-        let path = folder.join(builtin.name).with_extension("wasm");
-        fs::write(&path, builtin.bytes).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+    for component in COMPONENTS {
+        let path = folder.join(component.name).with_extension("wasm");
+        fs::write(&path, component.bytes).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
     }
     Ok(())
 }

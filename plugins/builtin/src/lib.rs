@@ -17,13 +17,36 @@ pub struct Builtin {
     /// Its descriptor says that it looks at ended actions only: known here, so that a hook before an action
     /// need not look for it.
     pub waits_for_outcome: bool,
+    /// What it says of itself: JSON of its component's section `portcullis-descriptor`, here to be read without
+    /// looking for it in the bytes. Empty for the shell reader.
+    pub descriptor: &'static str,
+    /// Where it is.
+    pub component: &'static Component,
+}
+
+/// A component with builtin plugins of one kind. What is asked of each action shares one, since each costs as much
+/// to load as it does to ask.
+#[derive(Clone, Copy)]
+pub struct Component {
+    /// The name of its file, without an ending.
+    pub name: &'static str,
+    /// The plugins that it holds. One of several is chosen by the first setting that `prepare` gets, [`CHOICE`].
+    pub plugins: &'static [&'static str],
     /// BLAKE3 of `bytes`, 64 hex digits.
     pub digest: &'static str,
-    /// What the component says of itself: the JSON of its section `portcullis-descriptor`, here to be read
-    /// without looking for it in the bytes. Empty for the shell reader.
-    pub descriptor: &'static str,
     /// The component.
     pub bytes: &'static [u8],
+}
+
+/// The key of the setting that names one of the plugins of a component.
+pub const CHOICE: &str = "portcullis:plugin";
+
+impl Builtin {
+    /// What the first setting must say for it to be this one, where its component holds others too.
+    #[must_use]
+    pub const fn choice(&self) -> Option<&'static str> {
+        if self.component.plugins.len() > 1 { Some(self.name) } else { None }
+    }
 }
 
 /// The worlds that builtin plugins are for.
@@ -71,6 +94,12 @@ impl fmt::Display for Kind {
 
 impl fmt::Debug for Builtin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {} bytes, {})", self.name, self.kind, self.bytes.len(), self.digest)
+        write!(f, "{} ({}, {:?})", self.name, self.kind, self.component)
+    }
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes, {})", self.name, self.bytes.len(), self.digest)
     }
 }

@@ -1,7 +1,7 @@
 //! What is embedded is what the list says, small, self-contained, and the same on any machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use portcullis_builtin::{ALL, Builtin, Kind, SHELL_READER, find};
+use portcullis_builtin::{ALL, Builtin, COMPONENTS, Kind, SHELL_READER, find};
 use std::path::Path;
 use wasmparser::{Parser, Payload};
 
@@ -50,7 +50,7 @@ fn every_plugin_is_there() {
 fn descriptors_are_in_the_bytes() {
     for builtin in ALL {
         assert!(builtin.descriptor.starts_with(&format!("{{\"name\":\"{}\",", builtin.name)), "{}", builtin.name);
-        assert!(contains(builtin.bytes, builtin.descriptor), "{}", builtin.name);
+        assert!(contains(builtin.component.bytes, builtin.descriptor), "{}", builtin.name);
     }
     assert_eq!(SHELL_READER.descriptor, "");
 }
@@ -65,18 +65,33 @@ fn who_waits_for_the_outcome_is_what_the_descriptors_say() {
 
 #[test]
 fn digests_are_the_bytes() {
-    for builtin in every() {
-        assert_eq!(blake3::hash(builtin.bytes).to_hex().as_str(), builtin.digest, "{}", builtin.name);
+    for component in COMPONENTS {
+        assert_eq!(blake3::hash(component.bytes).to_hex().as_str(), component.digest, "{}", component.name);
     }
 }
 
-/// A descriptor stands at the component's top level and names the plugin, its kind and this version.
+/// Each plugin is in one component, which knows it; those of a component with others are told which one they are.
+#[test]
+fn components_hold_the_plugins() {
+    let held: Vec<&str> = COMPONENTS.iter().flat_map(|component| component.plugins.iter().copied()).collect();
+    assert_eq!(held.len(), ALL.len());
+    for builtin in ALL {
+        assert!(builtin.component.plugins.contains(&builtin.name), "{builtin:?}");
+        let shares = builtin.component.plugins.len() > 1;
+        assert_eq!(builtin.choice(), shares.then_some(builtin.name));
+    }
+    let sharing: Vec<_> = COMPONENTS.iter().filter(|component| component.plugins.len() > 1).map(|component| component.name).collect();
+    assert_eq!(sharing, ["patterns", "risk-calculators"]);
+    assert_eq!(SHELL_READER.choice(), None);
+}
+
+/// Descriptors stand in one section at the component's top level, and name a plugin, its kind and this version.
 #[test]
 fn plugins_describe_themselves() {
-    for builtin in ALL {
+    for component in COMPONENTS.iter().filter(|component| !component.plugins.is_empty()) {
         let mut depth = 0;
         let mut found = Vec::new();
-        for payload in Parser::new(0).parse_all(builtin.bytes) {
+        for payload in Parser::new(0).parse_all(component.bytes) {
             match payload.unwrap() {
                 Payload::Version { .. } => depth += 1,
                 Payload::End(_) => depth -= 1,
@@ -86,14 +101,13 @@ fn plugins_describe_themselves() {
                 _ => {}
             }
         }
-        let [(1, descriptor)] = found.as_slice() else { panic!("{}: {found:?}", builtin.name) };
-        let text = std::str::from_utf8(descriptor).unwrap();
-        for part in [
-            format!("\"name\":\"{}\"", builtin.name),
-            format!("\"kind\":\"{}\"", builtin.kind),
-            format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION")),
-        ] {
-            assert!(text.contains(&part), "{part} is not in {text}");
+        let [(1, descriptors)] = found.as_slice() else { panic!("{}: {found:?}", component.name) };
+        let here = || ALL.iter().filter(|builtin| builtin.component.name == component.name);
+        assert_eq!(descriptors.len(), here().map(|builtin| builtin.descriptor.len()).sum::<usize>(), "{}", component.name);
+        for builtin in here() {
+            for part in [format!("\"kind\":\"{}\"", builtin.kind), format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"))] {
+                assert!(builtin.descriptor.contains(&part), "{part} is not in {}", builtin.descriptor);
+            }
         }
     }
 }
@@ -104,7 +118,7 @@ fn memories_begin_small() {
     for builtin in every() {
         let most = if builtin.kind == Kind::ShellReader { 2 << 20 } else { 192 << 10 };
         let mut bytes = 0;
-        for payload in Parser::new(0).parse_all(builtin.bytes) {
+        for payload in Parser::new(0).parse_all(builtin.component.bytes) {
             if let Payload::MemorySection(memories) = payload.unwrap() {
                 bytes += memories.into_iter().map(|memory| memory.unwrap().initial * 65_536).sum::<u64>();
             }
@@ -119,7 +133,7 @@ fn nothing_of_the_build_machine_is_inside() {
     let home = std::env::home_dir().map(|home| home.join(".cargo").display().to_string()).unwrap();
     for builtin in every() {
         for foreign in [root, home.as_str(), "wasi_snapshot", "wasi:"] {
-            assert!(!contains(builtin.bytes, foreign), "{} holds `{foreign}`", builtin.name);
+            assert!(!contains(builtin.component.bytes, foreign), "{} holds `{foreign}`", builtin.name);
         }
     }
 }

@@ -41,7 +41,5 @@ impl Pattern for Plugin {
     }
 }
 
-portcullis_plugin::export!(pattern: Plugin);
-
 #[cfg(test)]
 mod tests;

@@ -74,7 +74,5 @@ impl RiskCalculator for Plugin {
     }
 }
 
-portcullis_plugin::export!(risk-calculator: Plugin);
-
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 /// Exports a plugin from a component and puts its descriptor into the file.
 ///
-/// Name the world and the type that implements its trait; a component holds one plugin.
+/// Name the world and the type that implements its trait; a component holds one plugin. (Of those that come with a
+/// host, one may hold several: [`several`](crate::several).)
 /// Outside wasm it only checks the descriptor's name, so that the crate builds and tests natively.
 ///
 /// ```
@@ -33,6 +34,36 @@
 /// ```
 #[macro_export]
 macro_rules! export {
+    (pattern: [$($plugin:ty),+ $(,)?]) => {
+        $crate::export!(@several [$($plugin),+], $crate::pattern::Pattern, detect, fn(
+            &[u8], &[u8], &$crate::history::History, &$crate::types::Action, &$crate::types::Context,
+        ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error>, "pattern", pattern, export_pattern, detector, {
+            fn detect(
+                prepared: ::std::vec::Vec<u8>,
+                state: ::std::vec::Vec<u8>,
+                totals: $crate::types::Totals,
+                action: $crate::types::Action,
+                context: $crate::types::Context,
+            ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
+                let (detect, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
+                detect(prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
+            }
+        });
+    };
+    (risk-calculator: [$($plugin:ty),+ $(,)?]) => {
+        $crate::export!(@several [$($plugin),+], $crate::risk_calculator::RiskCalculator, assess, fn(
+            &[u8], &$crate::types::Action, &$crate::types::Context,
+        ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error>, "risk-calculator", risk_calculator, export_risk_calculator, assessor, {
+            fn assess(
+                prepared: ::std::vec::Vec<u8>,
+                action: $crate::types::Action,
+                context: $crate::types::Context,
+            ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
+                let (assess, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
+                assess(prepared, &action, &context)
+            }
+        });
+    };
     (risk-calculator: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::risk_calculator::RiskCalculator, "risk-calculator", risk_calculator, export_risk_calculator, assessor, {
             fn assess(
@@ -81,6 +112,30 @@ macro_rules! export {
         });
     };
     (@component $plugin:ty, $kind:path, $world:literal, $module:ident, $export:ident, $interface:ident, { $($call:tt)* }) => {
+        $crate::export!(@described $plugin, $kind, $world);
+        $crate::export!(@guest $module, $export, $interface, {
+            fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
+                <$plugin as $kind>::prepare(&settings)
+            }
+
+            $($call)*
+        });
+    };
+    (@several [$($plugin:ty),+], $kind:path, $answer:ident, $signature:ty, $world:literal, $module:ident, $export:ident, $interface:ident, { $($call:tt)* }) => {
+        $($crate::export!(@described $plugin, $kind, $world);)+
+        $crate::export!(@guest $module, $export, $interface, {
+            fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
+                $crate::several::prepare(PLUGINS, &settings)
+            }
+
+            $($call)*
+        }, {
+            const PLUGINS: &[$crate::several::Member<$signature>] = &[
+                $($crate::several::Member { name: <$plugin as $kind>::DESCRIPTOR.name, prepare: <$plugin as $kind>::prepare, answer: <$plugin as $kind>::$answer }),+
+            ];
+        });
+    };
+    (@described $plugin:ty, $kind:path, $world:literal) => {
         const _: () = {
             const PLUGIN: $crate::descriptor::Descriptor = <$plugin as $kind>::DESCRIPTOR;
             const _: () = assert!(
@@ -90,23 +145,25 @@ macro_rules! export {
 
             #[cfg(target_arch = "wasm32")]
             const _: () = {
-                struct Component;
-
-                impl $crate::bindings::$module::exports::portcullis::plugin::$interface::Guest for Component {
-                    fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
-                        <$plugin as $kind>::prepare(&settings)
-                    }
-
-                    $($call)*
-                }
-
-                $crate::bindings::$module::$export!(Component with_types_in $crate::bindings::$module);
-
                 const LENGTH: usize = PLUGIN.json_len($world);
                 #[used]
                 #[unsafe(link_section = "portcullis-descriptor")]
                 static DESCRIPTOR: [u8; LENGTH] = PLUGIN.json::<LENGTH>($world);
             };
+        };
+    };
+    (@guest $module:ident, $export:ident, $interface:ident, { $($function:item)* } $(, { $($known:item)* })?) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            $($($known)*)?
+
+            struct Component;
+
+            impl $crate::bindings::$module::exports::portcullis::plugin::$interface::Guest for Component {
+                $($function)*
+            }
+
+            $crate::bindings::$module::$export!(Component with_types_in $crate::bindings::$module);
         };
     };
 }

@@ -50,6 +50,7 @@ mod json;
 pub mod pattern;
 pub mod risk_calculator;
 pub mod settings;
+pub mod several;
 pub mod template;
 pub mod testing;
 pub mod text;

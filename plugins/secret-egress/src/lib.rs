@@ -39,7 +39,5 @@ impl Pattern for Plugin {
     }
 }
 
-portcullis_plugin::export!(pattern: Plugin);
-
 #[cfg(test)]
 mod tests;

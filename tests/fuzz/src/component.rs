@@ -3,9 +3,9 @@
 
 use portcullis_engine::{Grants, Inspection, Tier, inspect};
 
-/// What the inputs are made of: the builtin plugins, but for the few that are larger than any input.
+/// What the inputs are made of: the builtin components, but for the few that are larger than any input.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
-    portcullis_builtin::ALL.iter().map(|builtin| builtin.bytes).filter(|bytes| bytes.len() <= crate::change::LENGTH).collect()
+    portcullis_builtin::COMPONENTS.iter().map(|component| component.bytes).filter(|bytes| bytes.len() <= crate::change::LENGTH).collect()
 }
 
 /// Longest of a text that is shown.

@@ -167,15 +167,16 @@ fn set() -> Result<PluginSet, Box<dyn Error>> {
     let mut entries = Vec::new();
     for (kind, world, interface, call, parameters) in GUESTS {
         let bytes = guest(world, interface, call, parameters)?.leak();
-        let source = Source::Builtin { name: world, kind, waits_for_outcome: false, digest: world, bytes };
+        let source = Source::Builtin { name: world, kind, waits_for_outcome: false, descriptor: None, digest: world, bytes };
         entries.push(entry(world, source, Limits::third_party()));
     }
     let reader = Source::Builtin {
         name: SHELL_READER.name,
         kind: Kind::ShellReader,
         waits_for_outcome: false,
-        digest: SHELL_READER.digest,
-        bytes: SHELL_READER.bytes,
+        descriptor: None,
+        digest: SHELL_READER.component.digest,
+        bytes: SHELL_READER.component.bytes,
     };
     let clock = ReviewClock { now_ms: 0, backstop: None };
     Ok(PluginSet::new(Engine::new(None)?, entry("shell", reader, Limits::shell_reader()), entries, clock)?)

@@ -243,8 +243,8 @@ impl Rules {
         let mut add = |bytes: &[u8]| {
             hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes()).update(bytes);
         };
-        let builtin = portcullis_builtin::find(crate::rules::PLUGIN).map(|builtin| builtin.digest).unwrap_or_default();
-        for part in [env!("CARGO_PKG_VERSION"), builtin, portcullis_builtin::SHELL_READER.digest] {
+        let builtin = portcullis_builtin::find(crate::rules::PLUGIN).map(|builtin| builtin.component.digest).unwrap_or_default();
+        for part in [env!("CARGO_PKG_VERSION"), builtin, portcullis_builtin::SHELL_READER.component.digest] {
             add(part.as_bytes());
         }
         self.disabled.iter().for_each(|name| add(name.as_bytes()));

@@ -76,7 +76,7 @@ pub(crate) fn file_entry(name: &str, path: PathBuf) -> Entry {
 /// Bytes that stand for a builtin plugin for the rest of the test process.
 pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> Entry {
     let digest = blake3::hash(&bytes).to_hex().to_string();
-    let source = Source::Builtin { name, kind, waits_for_outcome: false, digest: digest.leak(), bytes: bytes.leak() };
+    let source = Source::Builtin { name, kind, waits_for_outcome: false, descriptor: None, digest: digest.leak(), bytes: bytes.leak() };
     Entry {
         name: name.into(),
         source,

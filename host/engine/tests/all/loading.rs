@@ -73,6 +73,13 @@ fn files() -> Vec<(&'static str, Vec<u8>, FaultKind, &'static str)> {
         ),
         ("a broken descriptor", text(&format!(r#"(@custom "portcullis-descriptor" "{{") {EXPORT}"#)), LoadFailed, "portcullis-descriptor"),
         (
+            "several plugins",
+            text(&format!(r#"(@custom "portcullis-descriptor" "{{\"name\":\"a\"}}{{\"name\":\"b\"}}") {EXPORT}"#)),
+            LoadFailed,
+            "describes several plugins, but a file holds one",
+        ),
+        ("an empty descriptor", text(&format!(r#"(@custom "portcullis-descriptor" "") {EXPORT}"#)), LoadFailed, "it is empty"),
+        (
             "two descriptors",
             text(&format!(r#"(@custom "portcullis-descriptor" "{{}}") (@custom "portcullis-descriptor" "{{ }}") {EXPORT}"#)),
             LoadFailed,
