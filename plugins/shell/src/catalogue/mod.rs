@@ -14,6 +14,7 @@ mod spec;
 mod verbs;
 
 pub(crate) use plan::{Item, Plan, plan};
+pub(crate) use requests::{Flag, VALUED, options};
 
 /// A name of the table: where it stands in `NAMES`, and what it does, as a number in `SPECS`.
 struct Row {

@@ -5,7 +5,7 @@ use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Source};
 use super::{Setting, Walker, sql};
-use crate::catalogue::{Item, Plan};
+use crate::catalogue::{Flag, Item, Plan, VALUED, options};
 use crate::places;
 use crate::types::EffectKind;
 
@@ -46,17 +46,18 @@ impl Walker<'_> {
     /// `curl` and `wget`.
     pub(super) fn curl(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
         let mut request = Request { addresses: addresses(rest, plan), ..Request::default() };
-        let mut before = "";
-        for field in rest {
-            let (flag, value) = flag_and_value(before, &field.text);
-            before = &field.text;
-            match flag {
+        let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+        for Flag { name, value, at, word } in options(&words, VALUED) {
+            let Some(field) = rest.get(at.unwrap_or(word)) else { continue };
+            match name {
                 "--url" => request.addresses.push(value.to_owned()),
                 "-T" | "--upload-file" | "--post-file" | "--body-file" => self.body_file(value, field, command, setting),
-                "-d" | "--data" | "--data-ascii" | "--data-binary" | "--data-raw" | "--json" | "-F" | "--form" | "--form-string"
-                | "--data-urlencode" | "--post-data" | "--body-data" => {
+                _ if matches!(name, "-d" | "-F" | "--json" | "--post-data" | "--body-data")
+                    || name.starts_with("--data")
+                    || name.starts_with("--form") =>
+                {
                     request.bodies.push(value.to_owned());
-                    self.body(flag, value, field, command, setting);
+                    self.body(name, value, field, command, setting);
                 }
                 _ => {}
             }
@@ -110,7 +111,9 @@ pub(super) fn in_plain_sight(name: &str, rest: &[Field], plan: &Plan, input: &Fe
     let seen = !text.contains(UNKNOWN) && input.source == Source::LOCAL;
     let (piped, files): (Vec<&str>, Vec<&str>) =
         rest.iter().map(|field| field.text.as_str()).filter(|word| word.contains('@')).partition(|word| word.ends_with("@-"));
-    let uploads = rest.iter().any(|field| ["-T", "--upload-file", "-F", "--form"].iter().any(|flag| field.text.starts_with(flag)));
+    let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+    let uploads =
+        options(&words, VALUED).iter().any(|flag| matches!(flag.name, "-T" | "-F" | "--upload-file") || flag.name.starts_with("--form"));
     if !seen || piped.is_empty() || !files.is_empty() || uploads {
         return None;
     }
@@ -142,17 +145,4 @@ fn addresses(rest: &[Field], plan: &Plan) -> Vec<String> {
         _ => None,
     });
     named.map(|field| field.text.clone()).collect()
-}
-
-/// A flag and its value: `--flag=value`, `-fvalue`, or the word after the flag.
-fn flag_and_value<'w>(before: &'w str, text: &'w str) -> (&'w str, &'w str) {
-    if let Some((flag, value)) = text.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
-        return (flag, value);
-    }
-    let short = text.get(..2).filter(|flag| text.len() > 2 && matches!(*flag, "-X" | "-d" | "-F" | "-T"));
-    match short {
-        Some(flag) => (flag, text.get(2..).unwrap_or("")),
-        None if text == "-I" || text == "--head" => (text, ""),
-        None => (before, text),
-    }
 }

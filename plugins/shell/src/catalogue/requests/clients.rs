@@ -4,21 +4,21 @@ use super::super::plan::Plan;
 use super::Request;
 
 /// Letters of curl that take a value.
-pub(super) const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
+pub(crate) const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
 
 /// `curl`, `curlie`: flags say the method and the body.
 pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
     let mut asks = false;
-    for (flag, value, at) in options(words, VALUED) {
-        match flag {
+    for Flag { name, value, at, .. } in options(words, VALUED) {
+        match name {
             "-X" | "--request" => request.method = value.to_ascii_uppercase(),
             "-I" | "--head" => request.method = "HEAD".to_owned(),
             "-G" | "--get" => asks = true,
             "-T" | "--upload-file" => request.body = Some("@"),
             "--url" => request.targets.extend(at),
-            _ if flag == "-d" || flag == "-F" || flag == "--json" || flag.starts_with("--data") || flag.starts_with("--form") => {
-                request.body = Some(if is_file(flag, value) { "@" } else { value });
+            _ if name == "-d" || name == "-F" || name == "--json" || name.starts_with("--data") || name.starts_with("--form") => {
+                request.body = Some(if is_file(name, value) { "@" } else { value });
             }
             _ => {}
         }
@@ -42,8 +42,8 @@ fn is_file(flag: &str, value: &str) -> bool {
 /// `gh api`, `glab api`: the path of the address, and fields that make a body.
 pub(super) fn service<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.first().copied().into_iter().collect(), ..Request::default() };
-    for (flag, value, _) in options(words, "XfFHqtp") {
-        match flag {
+    for Flag { name, value, .. } in options(words, "XfFHqtp") {
+        match name {
             "-X" | "--method" => request.method = value.to_ascii_uppercase(),
             "-f" | "-F" | "--field" | "--raw-field" | "--form" if request.body.is_none() || value.starts_with("query=") => {
                 request.body = Some(value);
@@ -58,8 +58,8 @@ pub(super) fn service<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
 /// `wget`: long flags.
 pub(super) fn wget<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
-    for (flag, value, _) in options(words, "") {
-        match flag {
+    for Flag { name, value, .. } in options(words, "") {
+        match name {
             "--method" => request.method = value.to_ascii_uppercase(),
             "--post-data" | "--body-data" => request.body = Some(value),
             "--post-file" | "--body-file" => request.body = Some("@"),
@@ -85,15 +85,15 @@ pub(super) fn httpie<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
             request.body = Some(request.body.unwrap_or(item));
         }
     }
-    if let Some((_, value, _)) = options(words, "").into_iter().find(|(flag, ..)| *flag == "--raw") {
-        request.body = Some(value);
+    if let Some(raw) = options(words, "").into_iter().find(|flag| flag.name == "--raw") {
+        request.body = Some(raw.value);
     }
     request
 }
 
 /// `grpcurl`: the address, then `package.Service/Method`, which says what is done.
 pub(super) fn grpc<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
-    let body = options(words, "d").into_iter().find(|(flag, ..)| *flag == "-d").map(|(_, value, _)| value);
+    let body = options(words, "d").into_iter().find(|flag| flag.name == "-d").map(|flag| flag.value);
     let method = plan.operands.iter().filter_map(|at| words.get(*at)).find_map(|word| word.rsplit_once('/').map(|(_, method)| method));
     let said = match method.map(super::verbs::of_name) {
         None | Some(super::Does::Look) => "GET",
@@ -122,9 +122,20 @@ pub(super) fn powershell<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// The flags with what stands behind them: letters may be joined (`-sXDELETE`), and `valued` names
-/// those that take a value. The number is that of the word that is the value.
-fn options<'w>(words: &[&'w str], valued: &str) -> Vec<(&'w str, &'w str, Option<usize>)> {
+/// A flag with what stands behind it.
+pub(crate) struct Flag<'w> {
+    /// With its dashes; of the short ones those that matter here, `-` for all others.
+    pub(crate) name: &'w str,
+    /// Its value, or the word that would be it.
+    pub(crate) value: &'w str,
+    /// The word that is the value, where it is a word of its own.
+    pub(crate) at: Option<usize>,
+    /// The word of the flag.
+    pub(crate) word: usize,
+}
+
+/// The flags of a call: letters may be joined (`-sXDELETE`), and `valued` names those that take a value.
+pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let next = words.get(at + 1).copied().unwrap_or("");
@@ -133,20 +144,23 @@ fn options<'w>(words: &[&'w str], valued: &str) -> Vec<(&'w str, &'w str, Option
         }
         if word.starts_with("--") {
             match word.split_once('=') {
-                Some((flag, value)) => found.push((flag, value, None)),
-                None => found.push((*word, next, Some(at + 1))),
+                Some((name, value)) => found.push(Flag { name, value, at: None, word: at }),
+                None => found.push(Flag { name: word, value: next, at: Some(at + 1), word: at }),
             }
             continue;
         }
         for (offset, letter) in word.char_indices().skip(1).take_while(|_| word.starts_with('-')).take(16) {
             let end = offset + letter.len_utf8();
             let rest = word.get(end..).unwrap_or("");
-            let Some(flag) = short(letter) else { break };
+            let Some(name) = short(letter) else { break };
             if valued.contains(letter) {
-                found.push(if rest.is_empty() { (flag, next, Some(at + 1)) } else { (flag, rest.trim_start_matches('='), None) });
+                found.push(match rest {
+                    "" => Flag { name, value: next, at: Some(at + 1), word: at },
+                    rest => Flag { name, value: rest.trim_start_matches('='), at: None, word: at },
+                });
                 break;
             }
-            found.push((flag, "", None));
+            found.push(Flag { name, value: "", at: None, word: at });
         }
     }
     found

@@ -7,6 +7,8 @@ mod address;
 mod clients;
 mod prints;
 
+pub(crate) use clients::{Flag, VALUED, options};
+
 use super::plan::{Item, Plan};
 use super::verbs::{self, Does};
 use crate::places;
