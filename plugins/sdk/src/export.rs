@@ -45,6 +45,7 @@ macro_rules! export {
                 action: $crate::types::Action,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
+                $crate::panics::tell();
                 let (detect, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
                 detect(prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
             }
@@ -59,6 +60,7 @@ macro_rules! export {
                 action: $crate::types::Action,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
+                $crate::panics::tell();
                 let (assess, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
                 assess(prepared, &action, &context)
             }
@@ -71,6 +73,7 @@ macro_rules! export {
                 action: $crate::types::Action,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
+                $crate::panics::tell();
                 <$plugin as $crate::risk_calculator::RiskCalculator>::assess(&prepared, &action, &context)
             }
         });
@@ -84,6 +87,7 @@ macro_rules! export {
                 action: $crate::types::Action,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
+                $crate::panics::tell();
                 <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
             }
         });
@@ -96,6 +100,7 @@ macro_rules! export {
                 situation: $crate::intervention::Situation,
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error> {
+                $crate::panics::tell();
                 <$plugin as $crate::intervention::Intervention>::intervene(&prepared, &issue, &situation, &context)
             }
         });
@@ -107,6 +112,7 @@ macro_rules! export {
                 records: ::std::vec::Vec<$crate::audit_exporter::AuditRecord>,
                 first: bool,
             ) -> ::core::result::Result<$crate::audit_exporter::Rendered, $crate::types::Error> {
+                $crate::panics::tell();
                 <$plugin as $crate::audit_exporter::AuditExporter>::render(&prepared, &records, first)
             }
         });
@@ -115,6 +121,7 @@ macro_rules! export {
         $crate::export!(@described $plugin, $kind, $world);
         $crate::export!(@guest $module, $export, $interface, {
             fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
+                $crate::panics::tell();
                 <$plugin as $kind>::prepare(&settings)
             }
 
@@ -125,6 +132,7 @@ macro_rules! export {
         $($crate::export!(@described $plugin, $kind, $world);)+
         $crate::export!(@guest $module, $export, $interface, {
             fn prepare(settings: ::std::vec::Vec<$crate::types::Setting>) -> ::core::result::Result<::std::vec::Vec<u8>, $crate::types::Error> {
+                $crate::panics::tell();
                 $crate::several::prepare(PLUGINS, &settings)
             }
 

@@ -47,6 +47,8 @@ pub mod history;
 pub mod host;
 pub mod intervention;
 mod json;
+#[doc(hidden)]
+pub mod panics;
 pub mod pattern;
 pub mod risk_calculator;
 pub mod settings;
