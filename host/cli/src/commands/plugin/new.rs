@@ -6,7 +6,7 @@ mod templates;
 pub use templates::wit;
 
 use crate::paint;
-use crate::project::{Language, unfit};
+use crate::project::{CASES, Language, unfit};
 use anyhow::{Context, Result, bail};
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
@@ -72,10 +72,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         return Ok(0);
     }
     paint::print(&format!(
-        "{} `{shown}`: a {kind} in {}, with cases that pass. Next:\n\n  cd {shown}\n  portcullis plugin build\n  portcullis plugin test\n\n\
-         {} says the rest.\n",
+        "{} `{shown}`: {kind} in {}. Next:\n\n  cd {shown}\n  portcullis plugin build\n{}\n{} says the rest.\n",
         paint::good("made"),
         language.as_str(),
+        if files.contains_key(CASES) { "  portcullis plugin test\n" } else { "" },
         paint::bold("README.md"),
     ));
     Ok(0)
