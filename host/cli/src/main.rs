@@ -24,6 +24,7 @@ mod paint;
 mod past;
 mod pause;
 mod places;
+mod project;
 mod quarantine;
 mod recording;
 mod restorable;
@@ -87,7 +88,7 @@ enum Command {
     /// Look at the journal
     #[command(subcommand)]
     Audit(commands::audit::Command),
-    /// Look at plugins
+    /// Make, build and look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
     /// Let one exact action run that its review objects to. For a person at a terminal

@@ -63,8 +63,8 @@ impl Limits {
             memory_bytes: 64 * MIB,
             // CPython wants 5,672 elements, StarlingMonkey 7,689.
             table_elements: 20_000,
-            // A Rust guest has 1 to 3, QuickJS and CPython below 10.
-            instances: 32,
+            // A Rust guest has 1 to 3, QuickJS below 10; CPython more than 32, with a stub for each interface of WASI.
+            instances: 64,
             memories: 8,
             tables: 16,
             // The inert WASI tier hands out a few streams; our own interfaces none.

@@ -55,7 +55,7 @@ fn watch(root: &Path) -> Result<()> {
     let plugins = root.join("plugins");
     for entry in fs::read_dir(&plugins).with_context(|| format!("cannot list `{}`", plugins.display()))? {
         let entry = entry.with_context(|| format!("cannot list `{}`", plugins.display()))?;
-        if !["builtin", "examples"].iter().any(|other| entry.file_name() == *other) {
+        if !["builtin", "examples", "templates"].iter().any(|other| entry.file_name() == *other) {
             println!("cargo:rerun-if-changed={}", entry.path().display());
         }
     }

@@ -2,13 +2,13 @@
 //!
 //! Not for authors: the modules at the crate's root name everything that a plugin needs. It is public
 //! only because [`export!`](crate::export) expands to paths in here.
-#![allow(missing_docs, unreachable_pub, reason = "generated from wit/plugin, which documents every item")]
+#![allow(missing_docs, unreachable_pub, reason = "generated from the WIT package, which documents every item")]
 #![allow(unsafe_code, reason = "generated: the component model's calling convention")]
 
 mod base {
     wit_bindgen::generate!({
         inline: "package portcullis:sdk; world base { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
-        path: "../../wit/plugin",
+        path: "wit",
         world: "portcullis:sdk/base",
         generate_all,
         additional_derives: [PartialEq],
@@ -20,7 +20,7 @@ macro_rules! world {
     ($module:ident, $world:literal, $export:literal, $path:literal) => {
         pub mod $module {
             wit_bindgen::generate!({
-                path: "../../wit/plugin",
+                path: "wit",
                 world: $world,
                 pub_export_macro: true,
                 export_macro_name: $export,

@@ -1,6 +1,8 @@
-//! `portcullis plugin`: what is loaded, and what a component is and wants, without running it.
+//! `portcullis plugin`: what is loaded, and what a component is and wants, without running it; and what authors need.
 
+mod build;
 pub mod compare;
+mod new;
 mod release;
 
 use crate::breakers::{self, Held};
@@ -19,6 +21,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
+    /// Make a small project to begin a plugin from
+    New(new::Arguments),
+    /// Build a plugin's project: a component, small and checked
+    Build(build::Arguments),
     /// List the plugins of this installation
     List {
         /// Print JSON
@@ -41,6 +47,8 @@ pub enum Command {
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
+        Command::New(arguments) => new::run(arguments),
+        Command::Build(arguments) => build::run(arguments),
         Command::List { json } => list(*json),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Release(arguments) => release::run(arguments),

@@ -1,0 +1,155 @@
+//! How each language's own tool is run, and where what it writes is found: a component or a core module.
+
+use super::tool::{command, find, missing, needed, output, run};
+use crate::project::{BUILD, Build, Language, Project};
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Versions that the templates are tried with.
+const COMPONENTIZE_PY: &str = "python3 -m venv .venv && .venv/bin/pip install componentize-py==0.25.1";
+const ZIG: &str = "python3 -m venv .venv && .venv/bin/pip install ziglang==0.17.1";
+const NODE: &str = "apt-get install nodejs npm    (or https://nodejs.org)";
+const RUSTUP: &str = "curl https://sh.rustup.rs -sSf | sh    (or https://rustup.rs)";
+
+/// What a plugin in Rust is built for: without WASI, so that it asks for nothing; else with it.
+const RUST_TARGETS: &[&str] = &["wasm32-unknown-unknown", "wasm32-wasip2"];
+/// A plugin hardly recurses, and each call sets the stack up.
+const STACK: &str = "-Wl,-z,stack-size=65536";
+
+/// Has the project built; the bytes are as the tool wrote them.
+pub(super) fn build(project: &Project, debug: bool) -> Result<Vec<u8>> {
+    let folder = &project.folder;
+    if let Some(build) = &project.manifest.build {
+        return own(folder, build);
+    }
+    let scratch = folder.join(BUILD).join("raw.wasm");
+    fs::create_dir_all(folder.join(BUILD)).with_context(|| format!("cannot make `{}`", folder.join(BUILD).display()))?;
+    let written = match project.manifest.language {
+        Language::Rust => return rust(folder, debug),
+        Language::C => c(folder, &scratch, debug),
+        Language::Python => python(folder, project.manifest.kind.as_str(), &scratch),
+        Language::Js => javascript(folder, project.manifest.kind.as_str(), &scratch),
+        Language::Other => bail!("`language = \"other\"` needs a table `[build]` in `plugin.toml`"),
+    };
+    written.and_then(|()| read(&scratch)).inspect_err(|_| drop(fs::remove_file(&scratch))).inspect(|_| drop(fs::remove_file(&scratch)))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("the build ended well, but there is no `{}`", file.display()))
+}
+
+fn own(folder: &Path, build: &Build) -> Result<Vec<u8>> {
+    let (program, arguments) = build.command.split_first().context("`build.command` names no program")?;
+    let mut command = command(folder, Path::new(program));
+    command.args(arguments);
+    run(command)?;
+    let output = folder.join(&build.output);
+    fs::read(&output).with_context(|| format!("`build.command` ended well, but cannot read `build.output`, `{}`", output.display()))
+}
+
+fn rust(folder: &Path, debug: bool) -> Result<Vec<u8>> {
+    let cargo = needed(folder, "cargo", RUSTUP)?;
+    let rustc = needed(folder, "rustc", RUSTUP)?;
+    let has = |target: &&&str| {
+        let mut asked = command(folder, &rustc);
+        asked.args(["--print", "target-libdir", "--target", target]);
+        output(asked).is_ok_and(|folder| Path::new(String::from_utf8_lossy(&folder).trim()).is_dir())
+    };
+    let target = RUST_TARGETS
+        .iter()
+        .find(has)
+        .with_context(|| missing("wasm32-unknown-unknown (a target of Rust)", "rustup target add wasm32-unknown-unknown"))?;
+    let mut build = command(folder, &cargo);
+    build.args(["build", "--lib", "--release", "--target", target, "--message-format", "json-render-diagnostics"]);
+    if debug {
+        build.env("CARGO_PROFILE_RELEASE_STRIP", "none");
+    }
+    let manifest = folder.join("Cargo.toml");
+    let said = output(build)?;
+    // The last of them is what was asked for; those before are of crates that it needs.
+    let artifact = String::from_utf8_lossy(&said).lines().filter_map(|line| module_of(line, &manifest)).next_back();
+    read(&artifact.ok_or_else(|| anyhow!("cargo wrote no `.wasm`: `Cargo.toml` needs `[lib]` with `crate-type = [\"cdylib\"]`"))?)
+}
+
+/// The module that a line of cargo's tells of, if it is this package's.
+fn module_of(line: &str, manifest: &Path) -> Option<PathBuf> {
+    let message: serde_json::Value = serde_json::from_str(line).ok()?;
+    let ours = Path::new(message.get("manifest_path")?.as_str()?) == manifest;
+    let files = message.get("filenames")?.as_array()?;
+    let module = files.iter().filter_map(|file| file.as_str()).find(|file| file.ends_with(".wasm"))?;
+    ours.then(|| module.into())
+}
+
+fn c(folder: &Path, to: &Path, debug: bool) -> Result<()> {
+    let mut compile = c_compiler(folder)?;
+    compile.args(["--target=wasm32-wasi", "-mexec-model=reactor", "-Oz", "-Wall", STACK, "-Ibindings", "-Isrc"]);
+    compile.arg(if debug { "-g" } else { "-s" });
+    let mut sources: Vec<PathBuf> = ["src", "bindings"].iter().flat_map(|place| c_sources(folder, place)).collect();
+    sources.sort();
+    compile.args(sources).arg("-o").arg(to);
+    run(compile)
+}
+
+/// Zig's, as a Python package or by itself; else a clang.
+fn c_compiler(folder: &Path) -> Result<Command> {
+    for python in ["python", "python3"].iter().filter_map(|name| find(folder, name)) {
+        let mut asked = command(folder, &python);
+        asked.args(["-c", "import ziglang"]).stderr(std::process::Stdio::null());
+        if asked.status().is_ok_and(|status| status.success()) {
+            let mut zig = command(folder, &python);
+            zig.args(["-m", "ziglang", "cc"]);
+            return Ok(zig);
+        }
+    }
+    if let Some(zig) = find(folder, "zig") {
+        let mut zig = command(folder, &zig);
+        zig.arg("cc");
+        return Ok(zig);
+    }
+    let library = ["/usr/include/wasm32-wasi", "/usr/share/wasi-sysroot"].iter().any(|place| Path::new(place).is_dir());
+    find(folder, "clang")
+        .filter(|_| library)
+        .map(|clang| command(folder, &clang))
+        .with_context(|| missing("zig, and no clang with wasi-libc", ZIG))
+}
+
+fn c_sources(folder: &Path, place: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join(place)).into_iter().flatten().flatten();
+    entries.map(|entry| Path::new(place).join(entry.file_name())).filter(|file| file.extension().is_some_and(|end| end == "c")).collect()
+}
+
+fn python(folder: &Path, world: &str, to: &Path) -> Result<()> {
+    let tool = needed(folder, "componentize-py", COMPONENTIZE_PY)?;
+    let mut build = command(folder, &tool);
+    build.args(["-d", "wit", "-w", world, "componentize", "--stub-wasi", "-p", "src", "plugin", "-o"]).arg(to);
+    run(build)
+}
+
+/// What turns JavaScript into a component, for node: arguments are the world, the source and the file to write.
+const COMPONENTIZE_JS: &str = "
+import { componentize } from 'componentize-qjs';
+import { readFile, writeFile } from 'node:fs/promises';
+const [world, source, to] = process.argv.slice(1);
+const { component } = await componentize({
+    witPath: 'wit', world, jsSource: await readFile(source, 'utf8'), jsPath: source, sync: true, stubWasi: true,
+});
+await writeFile(to, component);
+";
+
+fn javascript(folder: &Path, world: &str, to: &Path) -> Result<()> {
+    let node = packages(folder, "componentize-qjs")?;
+    let mut build = command(folder, &node);
+    build.args(["--input-type=module", "--eval", COMPONENTIZE_JS, "--", world, "src/plugin.js"]).arg(to);
+    run(build)
+}
+
+/// Node, where the project's packages are installed.
+fn packages(folder: &Path, package: &str) -> Result<PathBuf> {
+    let node = needed(folder, "node", NODE)?;
+    if !folder.join("node_modules").join(package).is_dir() {
+        bail!("{}", missing(package, "npm install"));
+    }
+    Ok(node)
+}

@@ -1,0 +1,68 @@
+//! Builds a project again whenever one of its files changes. It looks at their times, which every file system has;
+//! a project is small.
+
+use crate::paint;
+use crate::project::{BUILD, Project};
+use anyhow::Result;
+use portcullis_core::text::one_line;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+/// How often it looks.
+const PAUSE: Duration = Duration::from_millis(300);
+/// Folders that tools write; those whose names begin with a dot are not looked into either.
+const TOOLS: &[&str] = &[BUILD, "target", "node_modules", "__pycache__"];
+
+type Times = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+/// Builds, then waits for a change, for ever; it ends by an interrupt, or when nobody reads what it says.
+pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
+    let folder = Project::find(folder).map(|project| project.folder)?;
+    while !paint::closed() {
+        let before = times(&folder);
+        build()?;
+        paint::print(&paint::dim(format!("watching `{}`; ctrl-c ends it\n", one_line(&folder.to_string_lossy(), 400))));
+        let changed = wait(&folder, &before);
+        paint::print(&format!("\n{} changed\n", one_line(&changed, 200)));
+    }
+    Ok(0)
+}
+
+/// The first file that is another than before, or is there no more. What changed while it was built counts.
+fn wait(folder: &Path, before: &Times) -> String {
+    loop {
+        sleep(PAUSE);
+        let now = times(folder);
+        let other = now
+            .iter()
+            .find(|(path, time)| before.get(*path) != Some(time))
+            .or_else(|| before.iter().find(|(path, _)| !now.contains_key(*path)));
+        if let Some((path, _)) = other {
+            return path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        }
+    }
+}
+
+fn times(folder: &Path) -> Times {
+    let mut found = Times::new();
+    collect(folder, &mut found);
+    found
+}
+
+fn collect(folder: &Path, found: &mut Times) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_dir() {
+            if !name.starts_with('.') && !TOOLS.contains(&name.as_ref()) {
+                collect(&entry.path(), found);
+            }
+        } else if metadata.is_file() && name != "Cargo.lock" {
+            found.insert(entry.path(), (metadata.modified().ok(), metadata.len()));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A plugin's project: a folder with a manifest, the cases that it is tested with, and what is built of it.
+//!
+//! Nothing here builds or runs anything.
+
+pub mod language;
+mod manifest;
+
+pub use language::Language;
+pub use manifest::{Build, Manifest};
+
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+
+/// The manifest's name.
+pub const MANIFEST: &str = "plugin.toml";
+/// The cases' name.
+pub const CASES: &str = "cases.toml";
+/// The folder for what is built.
+pub const BUILD: &str = "build";
+
+/// A project.
+#[derive(Debug)]
+pub struct Project {
+    /// Its folder, absolute.
+    pub folder: PathBuf,
+    pub manifest: Manifest,
+}
+
+impl Project {
+    /// The project in that folder.
+    pub fn find(folder: &Path) -> Result<Self> {
+        let shown = folder.display();
+        let Ok(folder) = folder.canonicalize() else { bail!("there is no folder `{shown}`") };
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
+            bail!(
+                "`{}` holds no plugin project: there is no `{MANIFEST}`; name a project's folder, or make one: `portcullis plugin new NAME`",
+                folder.display()
+            );
+        }
+        let manifest = Manifest::read(&path)?;
+        Ok(Self { folder, manifest })
+    }
+
+    /// Where its component is, once it is built.
+    pub fn component(&self) -> PathBuf {
+        self.folder.join(BUILD).join(&self.manifest.name).with_extension("wasm")
+    }
+
+    /// Where its cases are.
+    #[allow(dead_code, reason = "for `plugin test`")]
+    pub fn cases(&self) -> PathBuf {
+        self.folder.join(CASES)
+    }
+}
+
+/// Why that cannot be a plugin's name, if so. A name stands in configurations, file names and records.
+pub fn unfit(name: &str) -> Option<String> {
+    let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let well_formed = name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(letters);
+    if !well_formed || name.ends_with('-') {
+        return Some(match likely(name) {
+            Some(better) => format!("it needs lower-case letters, digits and hyphens, beginning with a letter: `{better}`?"),
+            None => "it needs lower-case letters, digits and hyphens, beginning with a letter, 64 at most".to_owned(),
+        });
+    }
+    portcullis_builtin::ALL
+        .iter()
+        .any(|builtin| builtin.name == name)
+        .then(|| "a plugin of that name comes with Portcullis: take another".to_owned())
+}
+
+/// The name that was probably meant.
+fn likely(name: &str) -> Option<String> {
+    let mut better = String::new();
+    for character in name.chars() {
+        match character.to_ascii_lowercase() {
+            letter if letter.is_ascii_lowercase() || letter.is_ascii_digit() => {
+                // `NoForce` is two words.
+                if character.is_ascii_uppercase() && better.ends_with(|last: char| last.is_ascii_lowercase()) {
+                    better.push('-');
+                }
+                better.push(letter);
+            }
+            _ if !better.is_empty() && !better.ends_with('-') => better.push('-'),
+            _ => {}
+        }
+    }
+    let better = better.trim_matches('-');
+    let better = better.get(..better.len().min(64)).unwrap_or_default();
+    better.starts_with(|first: char| first.is_ascii_lowercase()).then(|| better.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unfit;
+
+    #[test]
+    fn names_that_cannot_be_are_mended() {
+        for (name, said) in [
+            ("no-force", None),
+            ("a1", None),
+            ("NoForce", Some("`no-force`?")),
+            ("no_force", Some("`no-force`?")),
+            ("No Force!", Some("`no-force`?")),
+            ("no-force-", Some("`no-force`?")),
+            ("1st", Some("64 at most")),
+            ("", Some("64 at most")),
+            ("../x", Some("`x`?")),
+            ("loop", Some("comes with Portcullis")),
+        ] {
+            let found = unfit(name);
+            assert_eq!(found.is_some(), said.is_some(), "{name}: {found:?}");
+            assert!(said.is_none_or(|said| found.as_deref().unwrap_or_default().contains(said)), "{name}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// What a plugin in C needs most. Each call comes to a fresh instance with a memory of its own, which goes when the
+// call ends: nothing that is allocated here has to be freed.
+#ifndef PORTCULLIS_H
+#define PORTCULLIS_H
+
+#include "plugin.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A text for an answer. The answer takes copies alone: never give it a constant.
+static inline plugin_string_t text(const char *words) {
+    plugin_string_t copy;
+    plugin_string_dup(&copy, words);
+    return copy;
+}
+
+// A text of the host's, for an answer.
+static inline plugin_string_t copied(const plugin_string_t *from) {
+    plugin_string_t copy;
+    plugin_string_dup_n(&copy, (const char *)from->ptr, from->len);
+    return copy;
+}
+
+// The text is these words.
+static inline bool is(const plugin_string_t *text, const char *words) {
+    return text->len == strlen(words) && memcmp(text->ptr, words, text->len) == 0;
+}
+
+// One list item, cleared.
+#define ONE(list) ((list)->len = 1, (list)->ptr = calloc(1, sizeof *(list)->ptr))
+
+// A line for the plugin's log.
+static inline void say(host_level_t level, const char *words) {
+    plugin_string_t line = text(words);
+    host_log(level, &line);
+}
+
+// A point in favour of a finding, as the first and only one of a list.
+#define BECAUSE(list, what, which) (ONE(list), (list)->ptr[0].kind = text(what), (list)->ptr[0].value = copied(which))
+
+// Says that a setting cannot be used, and what would be right. Return what this returns.
+static inline bool refused(portcullis_error_t *error, const plugin_string_t *key, const char *reason) {
+    error->tag = PORTCULLIS_ERROR_INVALID_SETTING;
+    error->val.invalid_setting.key = copied(key);
+    error->val.invalid_setting.reason = text(reason);
+    return false;
+}
+
+#endif

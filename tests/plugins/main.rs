@@ -1,0 +1,226 @@
+//! Plugins as their authors make them: from an empty folder to a component that reviews, in every language that
+//! `plugin new` knows.
+//!
+//! Needs the languages' tools. Those that are no part of the system lie in `languages` beside cargo's own files:
+//! `.ci/run languages` puts them there. Where one is missing its tests say so and pass, except in CI, where they fail.
+
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+
+#[path = "../cli/common/mod.rs"]
+mod common;
+mod mistakes;
+mod tools;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use common::process::{self, Ended};
+use common::site::Site;
+use common::trial;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The longest that a language's own tool may take.
+const LIMIT: Duration = Duration::from_secs(540);
+/// The plugin's name in every project.
+const NAME: &str = "my-check";
+
+/// A template.
+struct Template {
+    kind: &'static str,
+    language: &'static str,
+}
+
+const fn template(kind: &'static str, language: &'static str) -> Template {
+    Template { kind, language }
+}
+
+const TEMPLATES: &[Template] = &[
+    template("risk-calculator", "rust"),
+    template("pattern", "rust"),
+    template("intervention", "rust"),
+    template("audit-exporter", "rust"),
+    template("risk-calculator", "c"),
+    template("pattern", "c"),
+    template("risk-calculator", "js"),
+    template("pattern", "js"),
+    template("risk-calculator", "python"),
+    template("pattern", "python"),
+];
+
+/// Whether `plugin test` is run in each project that has cases.
+const TESTED: bool = false;
+
+fn main() -> ExitCode {
+    let mut tests = vec![
+        trial("plugins: every template is tried here", all_are_tried),
+        trial("plugins: a project of the author's own way is built by their command", own_way),
+        trial("plugins: a change builds again", watched),
+    ];
+    tests.extend(mistakes::trials());
+    tests.extend(TEMPLATES.iter().map(|template| {
+        trial(format!("plugins: from nothing to a review, {} in {}", template.kind, template.language), || whole_way(template))
+    }));
+    common::run(tests)
+}
+
+/// Runs a command as the site's; it finds the languages' tools that this process finds.
+pub fn run(site: &Site, arguments: &[&str]) -> Result<Ended> {
+    let mut command = site.command(arguments);
+    command.envs(tools::environment());
+    process::run(command, b"", LIMIT)
+}
+
+/// The same, for a command that has to end well.
+pub fn done(site: &Site, arguments: &[&str]) -> Result<String> {
+    let ended = run(site, arguments)?;
+    ensure!(ended.code == Some(0), "`{}` ended with {:?}: {}", arguments.join(" "), ended.code, ended.all());
+    Ok(ended.text())
+}
+
+/// A new project in the site's folder.
+pub fn made(site: &Site, kind: &str, language: &str) -> Result<PathBuf> {
+    let into = site.root().display().to_string();
+    done(site, &["plugin", "new", NAME, "--kind", kind, "--lang", language, "--into", &into])?;
+    Ok(site.root().join(NAME))
+}
+
+#[allow(clippy::print_stderr, reason = "how long each step takes is what this test is run for, too")]
+fn whole_way(template: &Template) -> Result<()> {
+    let what = format!("{} in {}", template.kind, template.language);
+    if let Some(reason) = tools::missing(template.language)? {
+        eprintln!("{what}: skipped: {reason}");
+        return Ok(());
+    }
+    let site = Site::new(&format!("template {what}"))?;
+    let mut times = Vec::new();
+    let mut timed = |step: &str, begun: Instant| times.push(format!("{step} {:.1} s", begun.elapsed().as_secs_f64()));
+    let begun = Instant::now();
+    let project = made(&site, template.kind, template.language)?;
+    timed("new", begun);
+    tools::lend(template.language, &project)?;
+    let folder = project.display().to_string();
+    let begun = Instant::now();
+    let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &folder, "--json"])?)?;
+    timed("build", begun);
+    said(template, &built)?;
+    if TESTED && project.join("cases.toml").exists() {
+        let begun = Instant::now();
+        done(&site, &["plugin", "test", &folder])?;
+        timed("test", begun);
+    }
+    let begun = Instant::now();
+    reviews(&site, template, &project.join("build").join(NAME).with_extension("wasm"))?;
+    timed("review", begun);
+    eprintln!("{what}: {}; {} KiB", times.join(", "), built["inspection"]["size"].as_u64().unwrap_or_default() / 1024);
+    Ok(())
+}
+
+/// What the build says of the component.
+fn said(template: &Template, built: &Value) -> Result<()> {
+    let inspection = &built["inspection"];
+    ensure!(inspection["kind"] == template.kind, "{built}");
+    ensure!(inspection["descriptor"]["name"] == NAME && inspection["descriptor"]["kind"] == template.kind, "{built}");
+    ensure!(built["refused"].is_null(), "it would not be loaded: {built}");
+    ensure!(built["warnings"].as_array().is_some_and(Vec::is_empty), "a template warns: {built}");
+    let imports = inspection["imports"].as_array().context("no imports")?;
+    let own = imports.iter().all(|import| import["tier"] == "own");
+    ensure!(own, "it asks for more than it needs: {built}");
+    Ok(())
+}
+
+/// It is asked in a review, and answers. The kinds that a review does not ask are loaded by it all the same.
+fn reviews(site: &Site, template: &Template, component: &Path) -> Result<()> {
+    let component = component.display().to_string();
+    let mut command = site.command(&["review", "--json", "--plugin", &component, "--command", "rm db/migrations/0001.sql"]);
+    command.current_dir(site.project());
+    let ended = process::run(command, b"", LIMIT)?;
+    let record: Value = serde_json::from_str(&ended.text()).with_context(|| format!("no record: {}", ended.all()))?;
+    let plugins = record["plugins"].as_array().ok_or_else(|| anyhow!("no plugins: {record}"))?;
+    let ours = plugins.iter().find(|plugin| plugin["name"] == NAME);
+    ensure!(record["faults"].as_array().is_none_or(Vec::is_empty), "it failed: {}", record["faults"]);
+    if template.kind == "risk-calculator" {
+        let ours = ours.ok_or_else(|| anyhow!("it was not asked: {record}"))?;
+        ensure!(record.to_string().contains("an applied migration must stay as it was run"), "it has nothing to say: {ours}");
+    }
+    Ok(())
+}
+
+/// What `--list` shows is what the table above tries.
+fn all_are_tried() -> Result<()> {
+    let site = Site::new("templates listed")?;
+    let listed: Value = serde_json::from_str(&done(&site, &["plugin", "new", "--list", "--json"])?)?;
+    let mut shown = Vec::new();
+    for template in listed["templates"].as_array().context("no templates")? {
+        for language in template["languages"].as_array().context("no languages")? {
+            shown.push(format!("{} in {}", template["kind"].as_str().unwrap_or_default(), language.as_str().unwrap_or_default()));
+        }
+    }
+    let mut tried: Vec<String> = TEMPLATES.iter().map(|template| format!("{} in {}", template.kind, template.language)).collect();
+    shown.sort();
+    tried.sort();
+    ensure!(shown == tried, "listed: {shown:?}\ntried: {tried:?}");
+    let text = done(&site, &["plugin", "new", "--list"])?;
+    for wanted in ["risk-calculator", "audit-exporter", "rust", "python"] {
+        ensure!(text.contains(wanted), "`{wanted}` is not shown: {text}");
+    }
+    Ok(())
+}
+
+/// A core module that a command writes becomes a component of the manifest's kind, with what the manifest says of it.
+fn own_way() -> Result<()> {
+    let site = Site::new("an own way")?;
+    let project = site.root().join("mine");
+    std::fs::create_dir_all(&project)?;
+    std::fs::write(project.join("module.wasm"), wat::parse_str(mistakes::EXPORTER)?)?;
+    std::fs::write(project.join("plugin.toml"), mistakes::OWN)?;
+    let folder = project.display().to_string();
+    let text = done(&site, &["plugin", "build", &folder])?;
+    for wanted in ["built `", "mine.wasm", "audit-exporter", "mine 1: says nothing", "blake3", "it can be loaded"] {
+        ensure!(text.contains(wanted), "`{wanted}` is not said: {text}");
+    }
+    // The wider memory than any call is given is told before it is noticed by each call.
+    std::fs::write(
+        project.join("module.wasm"),
+        wat::parse_str(mistakes::EXPORTER.replace("(memory (export \"memory\") 1)", "(memory (export \"memory\") 2000)"))?,
+    )?;
+    let text = done(&site, &["plugin", "build", &folder])?;
+    ensure!(text.contains("it begins with 125 MiB of memory, and the host gives 64 MiB"), "{text}");
+    Ok(())
+}
+
+/// `--watch` builds at once and after each change, and a build that fails does not end it.
+fn watched() -> Result<()> {
+    use std::io::{BufRead, BufReader};
+    let site = Site::new("watched")?;
+    let project = site.root().join("mine");
+    std::fs::create_dir_all(&project)?;
+    std::fs::write(project.join("module.wasm"), wat::parse_str(mistakes::EXPORTER)?)?;
+    std::fs::write(project.join("plugin.toml"), mistakes::OWN)?;
+    let mut command = site.command(&["plugin", "build", &project.display().to_string(), "--watch"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn()?;
+    let lines = BufReader::new(child.stdout.take().context("no output")?).lines();
+    let mut seen = String::new();
+    let ended = (|| {
+        for line in lines {
+            let line = line?;
+            seen.push_str(&line);
+            seen.push('\n');
+            match (line.contains("ctrl-c ends it"), seen.matches("ctrl-c ends it").count()) {
+                (true, 1) => std::fs::write(project.join("module.wasm"), "no module")?,
+                (true, 2) => std::fs::write(project.join("module.wasm"), wat::parse_str(mistakes::EXPORTER)?)?,
+                (true, _) => break,
+                _ => {}
+            }
+        }
+        Ok(())
+    })();
+    child.kill()?;
+    child.wait()?;
+    ended.and_then(|()| {
+        ensure!(seen.matches("built `").count() == 2, "{seen}");
+        ensure!(seen.matches("module.wasm changed").count() == 2, "{seen}");
+        ensure!(seen.contains("is not WebAssembly"), "{seen}");
+        Ok(())
+    })
+}

@@ -1,0 +1,60 @@
+//! The languages' tools: where they lie, whether they are there, and how a project comes to them.
+
+use anyhow::{Context, Result, bail};
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::common;
+
+/// The folder of a language's tools, and the name under which a project finds them.
+fn lent(language: &str) -> Option<(&'static str, &'static str)> {
+    match language {
+        "c" => Some(("c", ".venv")),
+        "python" => Some(("python", ".venv")),
+        "js" => Some(("js/node_modules", "node_modules")),
+        _ => None,
+    }
+}
+
+/// Where `.ci/run languages` puts them.
+fn folder() -> Result<PathBuf> {
+    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    Ok(tmp.parent().context("cargo's folder has no parent")?.join("languages"))
+}
+
+/// What of this process's environment the tools need: where programs are, and Rust's own folders.
+pub fn environment() -> Vec<(&'static str, OsString)> {
+    let home = env::home_dir().unwrap_or_default();
+    let or = |name: &'static str, usual: &str| (name, env::var_os(name).unwrap_or_else(|| home.join(usual).into()));
+    let given = ["PATH", "RUSTUP_TOOLCHAIN"].iter().filter_map(|name| Some((*name, env::var_os(name)?)));
+    given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect()
+}
+
+/// Why a language cannot be tried here, if so; in CI that is a failure.
+pub fn missing(language: &str) -> Result<Option<String>> {
+    let Some((place, _)) = lent(language) else { return Ok(None) };
+    let place = folder()?.join(place);
+    if place.is_dir() {
+        return Ok(None);
+    }
+    let reason = format!("there is no `{}`: `.ci/run languages` makes it", place.display());
+    if common::in_ci() { bail!("{reason}") } else { Ok(Some(reason)) }
+}
+
+/// Lets a project find its tools, in place of the command that installs them.
+pub fn lend(language: &str, project: &Path) -> Result<()> {
+    if language == "rust" {
+        // What all projects need is compiled once. A person's project has a folder of its own for that.
+        let shared = folder()?.join("rust");
+        std::fs::create_dir_all(project.join(".cargo"))?;
+        let path = project.join(".cargo/config.toml");
+        let had = std::fs::read_to_string(&path)?;
+        std::fs::write(&path, format!("{had}\n[build]\ntarget-dir = {:?}\n", shared.display().to_string()))?;
+    }
+    if let Some((place, name)) = lent(language) {
+        symlink(folder()?.join(place), project.join(name)).context("cannot lend the tools")?;
+    }
+    Ok(())
+}
