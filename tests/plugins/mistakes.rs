@@ -70,7 +70,10 @@ const MISTAKES: &[Mistake] = &[
         does: "leaves an export out",
         manifest: || OWN.into(),
         output: || EXPORTER.replace("#render", "#renders"),
-        says: &["does not fit the world `audit-exporter`", "exporter@0.1.0#render"],
+        says: &[
+            "does not fit the world `audit-exporter`",
+            "failed to find export of interface `portcullis:plugin/exporter@0.1.0` function `render`",
+        ],
     },
     Mistake {
         does: "imports what no host offers",
