@@ -33,7 +33,7 @@ impl Pattern for TestsWeakened {
         let mut folders: Vec<String> = FOLDERS.iter().map(|name| (*name).to_owned()).collect();
         for setting in settings {
             match &setting.value {
-                _ if setting.key != "folders" => return Err(Error::setting(&setting.key, "unknown; there is only \"folders\"")),
+                _ if setting.key != "folders" => return Err(Error::setting(&setting.key, "unknown: the only setting is folders")),
                 SettingValue::Texts(names) => folders.clone_from(names),
                 _ => return Err(Error::setting(&setting.key, "it must be a list of texts")),
             }

@@ -177,7 +177,8 @@ fn deletes(change: &Change<'_>, _: &[Change<'_>], _: &Project<'_>) -> bool {
 
 fn moves(change: &Change<'_>, changes: &[Change<'_>], project: &Project<'_>) -> bool {
     let Some((at, command)) = change.command.filter(|(_, command)| is(command, "mv")) else { return false };
-    let mut own = changes.iter().filter(|change| change.command.is_some_and(|(of, _)| of == at));
+    let of_git = |change: &Change<'_>| change.path.text.split('/').any(|part| part == ".git");
+    let mut own = changes.iter().filter(|change| change.command.is_some_and(|(of, _)| of == at) && !of_git(change));
     let first = words(command).any(|word| word == "-t" || word.starts_with("--target-directory"));
     let target = if first { own.next() } else { own.next_back() };
     target.is_some_and(|target| !std::ptr::eq(target, change) && !keeps(change.path, target.path, project))
