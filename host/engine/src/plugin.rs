@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
 use crate::state::Seat;
+use crate::watch::Loading;
 use crate::world::{self, Called, World};
 use crate::{host, to_wit};
 use portcullis_core::fault::{FaultKind, OnFault};
@@ -23,6 +24,7 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use wasmtime::component::Component;
 
 /// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
@@ -93,6 +95,7 @@ struct Known {
 pub(crate) struct Loaded {
     pub(crate) world: World,
     pub(crate) prepared: Vec<u8>,
+    pub(crate) took: Loading,
 }
 
 impl Slot {
@@ -196,17 +199,20 @@ impl Slot {
             return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
         }
         known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
+        let begun = Instant::now();
         let (component, code) = known.component(engine, entry).map_err(|error| load_failure(&error))?;
         let world = host::link(&engine.inner, &component, &entry.grants).and_then(|pre| World::bind(known.inspection.kind, pre));
         let world = world.map_err(|error| load_failure(&error))?;
+        let bound = Instant::now();
         let remembered = known.card.take();
         let prepared = match &remembered {
             Some(card) => card.prepared.clone(),
             None => prepare(engine, &world, entry, &known.inspection, now_ms, part)?,
         };
+        let took = Loading { code: bound.duration_since(begun), preparing: bound.elapsed() };
         known.remember(engine, entry, remembered.as_ref(), code, &prepared);
         known.bytes = None;
-        Ok(Loaded { world, prepared })
+        Ok(Loaded { world, prepared, took })
     }
 }
 
