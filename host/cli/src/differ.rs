@@ -2,7 +2,7 @@
 
 use crate::paint;
 use portcullis_core::text::one_line;
-use similar::{ChangeTag, TextDiff};
+use similar::{Change, ChangeTag, TextDiff};
 use std::fmt::Write;
 
 /// Lines of context around a change.
@@ -21,14 +21,21 @@ pub fn painted(before: &str, after: &str, old: &str, new: &str) -> String {
     let mut text = format!("--- {old}\n+++ {new}\n");
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         let _ = writeln!(text, "{}", paint::dim(hunk.header()));
-        for change in hunk.iter_changes() {
-            let line = one_line(change.value().trim_end_matches(['\r', '\n']), MOST_LINE);
-            let _ = match change.tag() {
-                ChangeTag::Delete => writeln!(text, "{}", paint::bad(format!("-{line}"))),
-                ChangeTag::Insert => writeln!(text, "{}", paint::good(format!("+{line}"))),
-                ChangeTag::Equal => writeln!(text, " {line}"),
-            };
-        }
+        hunk.iter_changes().for_each(|change| text.push_str(&line(change)));
     }
     text
+}
+
+/// For a person: all lines of both, without names.
+pub fn inline(before: &str, after: &str) -> String {
+    TextDiff::from_lines(before, after).iter_all_changes().map(line).collect()
+}
+
+fn line(change: Change<&str>) -> String {
+    let line = one_line(change.value().trim_end_matches(['\r', '\n']), MOST_LINE);
+    match change.tag() {
+        ChangeTag::Delete => format!("{}\n", paint::bad(format!("-{line}"))),
+        ChangeTag::Insert => format!("{}\n", paint::good(format!("+{line}"))),
+        ChangeTag::Equal => format!(" {line}\n"),
+    }
 }

@@ -34,6 +34,8 @@ mod show;
 #[cfg(target_os = "linux")]
 mod sizes;
 mod timeline;
+mod toml_text;
+mod trial;
 mod workshop;
 mod workspace;
 

@@ -48,7 +48,6 @@ impl Project {
     }
 
     /// Where its cases are.
-    #[allow(dead_code, reason = "for `plugin test`")]
     pub fn cases(&self) -> PathBuf {
         self.folder.join(CASES)
     }

@@ -1,5 +1,9 @@
 //! What every command that reviews needs: configuration, home, plugins, masker, put together once.
 
+mod ear;
+
+pub use ear::Ear;
+
 use crate::config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use crate::names::NameService;
 use crate::places::Places;
@@ -14,6 +18,7 @@ use portcullis_core::fault::OnFault;
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, Reviewed, Settings};
+use portcullis_core::plugins::Plugins;
 use portcullis_core::policy::{Mode, Strategy};
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
@@ -164,6 +169,19 @@ impl Reviewer {
         around: &Circumstances<'_>,
         details: &dyn Fn(u64) -> Option<StepDetail>,
     ) -> Reviewed {
+        self.review_overheard(event, state, now, around, details, None)
+    }
+
+    /// Reviews one event while somebody listens to what the plugins answer.
+    pub fn review_overheard(
+        &mut self,
+        event: &Event,
+        state: State,
+        now: u64,
+        around: &Circumstances<'_>,
+        details: &dyn Fn(u64) -> Option<StepDetail>,
+        ear: Option<&mut dyn Ear>,
+    ) -> Reviewed {
         self.plugins.begin(now);
         self.plugins.hold(around.held.to_vec());
         let home = around.home.unwrap_or(&self.person);
@@ -181,7 +199,15 @@ impl Reviewer {
         };
         let settings = Settings { policy, masker: &self.masker, home, exceptions: around.exceptions, unwhole: around.unwhole };
         let undo = around.undo.unwrap_or(&NothingKept);
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut observe, details, undo };
+        let mut overheard;
+        let plugins: &mut dyn Plugins = match ear {
+            None => &mut self.plugins,
+            Some(ear) => {
+                overheard = ear::Overheard { plugins: &mut self.plugins, ear };
+                &mut overheard
+            }
+        };
+        let mut ports = Ports { plugins, observe: &mut observe, details, undo };
         let reviewed = pipeline::run(event, state, now, &settings, &mut ports);
         if around.missed.is_empty() {
             return reviewed;
@@ -272,7 +298,8 @@ fn handed(config: &Config) -> Vec<Setting> {
     value.map(|value| Setting { key: "sensitivity".into(), value }).into_iter().collect()
 }
 
-const fn kind(kind: portcullis_builtin::Kind) -> Kind {
+/// The kind in the engine's words.
+pub const fn kind(kind: portcullis_builtin::Kind) -> Kind {
     match kind {
         portcullis_builtin::Kind::RiskCalculator => Kind::RiskCalculator,
         portcullis_builtin::Kind::Pattern => Kind::Pattern,

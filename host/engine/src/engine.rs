@@ -11,8 +11,8 @@ use wasmtime::{Config, Strategy};
 /// and needs far less. It lies on the thread that calls the guest, which therefore needs 1 MiB at least.
 pub const STACK_BYTES: usize = 512 << 10;
 
-/// Frames of a trap's trace; the innermost names the place in a fault.
-const TRACE_FRAMES: usize = 4;
+/// Frames of a trap's trace; the innermost names the place in a fault. A panic of Rust alone takes a dozen.
+const TRACE_FRAMES: usize = 32;
 
 /// Compiles and runs guests. Cheap to clone; one for each process.
 ///

@@ -141,7 +141,7 @@ fn by_origin(error: &Error, state: &State) -> FaultKind {
     match error.downcast_ref::<Ended>() {
         Some(Ended::NotOffered(_)) => FaultKind::MissingGrant,
         Some(_) => FaultKind::Trap,
-        None if state.wants.answering => FaultKind::BadValue,
+        None if state.wants.answering_since.is_some() => FaultKind::BadValue,
         None => FaultKind::LoadFailed,
     }
 }

@@ -40,6 +40,7 @@ mod state;
 mod text;
 mod to_wit;
 mod wasi;
+mod watch;
 mod web;
 mod world;
 
@@ -59,4 +60,5 @@ pub use readings::{Memory, Remembered};
 pub use set::{Description, PluginSet, Progress, ReviewClock};
 pub use settings::{Setting, SettingValue};
 pub use slots::Ahead;
+pub use watch::{Cost, Loading, Watched};
 pub use web::{Names, Web};

@@ -16,6 +16,7 @@ use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
 use crate::shared::Ready;
 use crate::state::Seat;
+use crate::watch::Loading;
 use crate::world::{self, Called, World};
 use crate::{host, to_wit};
 use portcullis_core::fault::{FaultKind, OnFault};
@@ -24,6 +25,7 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use wasmtime::component::Component;
 
 /// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
@@ -96,6 +98,7 @@ struct Known {
 pub(crate) struct Loaded {
     pub(crate) world: Arc<World>,
     pub(crate) prepared: Vec<u8>,
+    pub(crate) took: Loading,
 }
 
 impl Slot {
@@ -199,19 +202,22 @@ impl Slot {
             return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
         }
         known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
+        let begun = Instant::now();
         let ready = match entry.source {
             Source::Builtin { digest, .. } => engine.shared.get_or_load(digest, || known.world(engine, entry)),
             Source::File(_) => known.world(engine, entry),
         };
         let (world, code) = ready.map_err(|error| load_failure(&error))?;
+        let bound = Instant::now();
         let remembered = known.card.take();
         let prepared = match &remembered {
             Some(card) => card.prepared.clone(),
             None => prepare(engine, &world, entry, &known.inspection, now_ms, part)?,
         };
+        let took = Loading { code: bound.duration_since(begun), preparing: bound.elapsed() };
         known.remember(engine, entry, remembered.as_ref(), code, &prepared);
         known.bytes = None;
-        Ok(Loaded { world, prepared })
+        Ok(Loaded { world, prepared, took })
     }
 }
 

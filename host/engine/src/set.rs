@@ -13,13 +13,14 @@ use crate::plugin::{Entry, Loaded, Slot, Source, is_file};
 use crate::readings::{self, Memory, Readings, Remembered};
 use crate::slots::{Ahead, Slots};
 use crate::state::{Seat, State};
+use crate::watch::{Loading, Watched};
 use crate::world::{self, Called, Said, World, ready, wrong_world};
 use crate::{cache::CacheEvent, check, from_wit, reading, to_wit};
 use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation};
 use portcullis_core::plugins::{Answer, Details, Plugins};
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -54,6 +55,8 @@ pub struct PluginSet {
     strangers_told: bool,
     /// Which files are not run in this review, and what became of the others.
     breakers: Breakers,
+    /// The calls since somebody took them; none where nobody watches.
+    watched: Option<RefCell<Vec<Watched>>>,
 }
 
 /// A plugin, for people.
@@ -117,6 +120,7 @@ impl PluginSet {
             readings: None,
             strangers_told: false,
             breakers: Breakers::default(),
+            watched: None,
         })
     }
 
@@ -142,6 +146,21 @@ impl PluginSet {
     #[must_use]
     pub fn asked(&self) -> &[Asked] {
         self.breakers.asked()
+    }
+
+    /// From now on each call is told of by `take_watched`.
+    pub fn watch(&mut self) {
+        self.watched = Some(RefCell::default());
+    }
+
+    /// The calls since the last time, in order; none unless `watch` was called.
+    pub fn take_watched(&self) -> Vec<Watched> {
+        self.watched.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+
+    /// What loading each plugin took that is loaded, by name.
+    pub fn loading(&self) -> Vec<(String, Loading)> {
+        self.slots.all().filter_map(|slot| Some((slot.entry.name.clone(), slot.loaded()?.took))).collect()
     }
 
     /// Asks these pattern plugins alone.
@@ -190,7 +209,14 @@ impl PluginSet {
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes, details: &|_| None, breakers: &self.breakers };
+        let turn = Turn {
+            engine: &self.engine,
+            now_ms: self.now_ms,
+            answer_bytes,
+            details: &|_| None,
+            breakers: &self.breakers,
+            watched: self.watched.as_ref(),
+        };
         Some(turn.take(&mut slot, self.backstop.part(Whose::Ours), ask, from_wit::rendered))
     }
 
@@ -229,7 +255,14 @@ impl PluginSet {
         ask: impl Fn(&str, &Loaded, &mut Store<State>) -> Said<W>,
         accept: impl Fn(W) -> Result<T, Failure>,
     ) -> Vec<Answer<T>> {
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details, breakers: &self.breakers };
+        let turn = Turn {
+            engine: &self.engine,
+            now_ms: self.now_ms,
+            answer_bytes: 0,
+            details,
+            breakers: &self.breakers,
+            watched: self.watched.as_ref(),
+        };
         let (engine, patterns) = (&self.engine, &self.patterns);
         let asked = |slot: &mut Slot| match slot.kind(engine) {
             Some(Kind::Pattern) if patterns.as_ref().is_some_and(|names| !names.contains(&slot.entry.name)) => false,
@@ -265,7 +298,14 @@ impl PluginSet {
             }
             _ => Err(wrong_world()),
         };
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
+        let turn = Turn {
+            engine: &self.engine,
+            now_ms: self.now_ms,
+            answer_bytes: 0,
+            details: &|_| None,
+            breakers: &self.breakers,
+            watched: self.watched.as_ref(),
+        };
         turn.take(&mut self.slots.reader(), self.backstop.part(Whose::Ours), ask, reading::reading).result
     }
 }
@@ -330,7 +370,14 @@ impl Plugins for PluginSet {
             _ => Err(wrong_world()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
-        let turn = Turn { engine: &self.engine, now_ms: self.now_ms, answer_bytes: 0, details: &|_| None, breakers: &self.breakers };
+        let turn = Turn {
+            engine: &self.engine,
+            now_ms: self.now_ms,
+            answer_bytes: 0,
+            details: &|_| None,
+            breakers: &self.breakers,
+            watched: self.watched.as_ref(),
+        };
         let whose = if is_file(&slot.entry) { Whose::File { waiting: 1 } } else { Whose::Ours };
         let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
@@ -345,6 +392,7 @@ struct Turn<'a> {
     answer_bytes: usize,
     details: &'a Details<'a>,
     breakers: &'a Breakers,
+    watched: Option<&'a RefCell<Vec<Watched>>>,
 }
 
 impl Turn<'_> {
@@ -357,6 +405,9 @@ impl Turn<'_> {
     ) -> Answer<T> {
         let called = self.call(slot, part, ask, accept);
         let plugin = slot.identity();
+        if let Some(watched) = self.watched {
+            watched.borrow_mut().push(Watched { plugin: plugin.name.clone(), cost: called.cost });
+        }
         let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
         Answer { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
     }

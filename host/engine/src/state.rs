@@ -50,8 +50,8 @@ pub(crate) struct State {
 /// What a guest asked for that it was not given.
 #[derive(Debug, Default)]
 pub(crate) struct Wants {
-    /// The guest's start is over and its answer is being computed.
-    pub(crate) answering: bool,
+    /// When the guest's start was over and its answer began to be computed.
+    pub(crate) answering_since: Option<Instant>,
     /// It looked for files.
     pub(crate) files: bool,
 }
@@ -195,6 +195,11 @@ impl ResourceLimiter for Limiter {
 }
 
 impl Limiter {
+    /// Bytes of all memories together; `limits` are those that it began with.
+    pub(crate) const fn memory_in_use(&self, limits: &Limits) -> usize {
+        limits.memory_bytes.saturating_sub(self.memory_left)
+    }
+
     fn refuse(&mut self, what: Refused) -> bool {
         self.refused = Some(what);
         false

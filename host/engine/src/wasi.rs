@@ -223,7 +223,7 @@ fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: 
         Deed::Folders if store.data().grants.directories.is_empty() => {
             let wants = &mut store.data_mut().wants;
             // Some runtimes ask once when they start, whatever the plugin does; the others when a file is opened.
-            wants.files |= wants.answering;
+            wants.files |= wants.answering_since.is_some();
             plain(store, ty)?
         }
         Deed::Folders => files::folders(store)?,

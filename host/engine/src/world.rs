@@ -8,8 +8,10 @@ use crate::faults::{self, Failure};
 use crate::kind::Kind;
 use crate::load_error::LoadError;
 use crate::state::{Seat, State};
+use crate::watch::{self, Cost};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::plugins::Use;
+use std::time::Instant;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
@@ -30,11 +32,13 @@ pub(crate) struct Called<T> {
     pub(crate) fuel: u64,
     /// What it did with its grants.
     pub(crate) uses: Vec<Use>,
+    /// For those who write plugins.
+    pub(crate) cost: Cost,
 }
 
 impl<T> Called<T> {
-    pub(crate) const fn failed(failure: Failure) -> Self {
-        Self { result: Err(failure), log: Vec::new(), fuel: 0, uses: Vec::new() }
+    pub(crate) fn failed(failure: Failure) -> Self {
+        Self { result: Err(failure), log: Vec::new(), fuel: 0, uses: Vec::new(), cost: Cost::default() }
     }
 
     /// Its part of the review's time was over before it began.
@@ -57,12 +61,24 @@ pub(crate) fn call<W, T>(
         Ok(done) => done,
         Err(error) => return Called::failed(Failure::new(FaultKind::Internal, format!("no store: {error:#}"))),
     };
+    let cost = cost(&said, &state, fuel, seat);
     let result = match said {
         Ok(Ok(answer)) => accept(answer),
         Ok(Err(error)) => Err(faults::of_answer(error, &state)),
         Err(error) => Err(faults::of_error(&error, &mut state, seat.limits)),
     };
-    Called { result, log: state.log.finish(), fuel, uses: state.uses.finish() }
+    Called { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
+}
+
+fn cost<W>(said: &Said<W>, state: &State, fuel: u64, seat: &Seat<'_>) -> Cost {
+    let ready = state.wants.answering_since;
+    Cost {
+        instantiating: ready.map_or_else(|| state.begun.elapsed(), |since| since.saturating_duration_since(state.begun)),
+        running: ready.map(|since| since.elapsed()).unwrap_or_default(),
+        memory_bytes: state.limiter.memory_in_use(seat.limits),
+        fuel,
+        trace: said.as_ref().err().map(watch::trace).unwrap_or_default(),
+    }
 }
 
 impl World {
@@ -107,7 +123,7 @@ pub(crate) fn ready<G>(
     instantiate: impl FnOnce(&mut Store<State>) -> wasmtime::Result<G>,
 ) -> wasmtime::Result<G> {
     let guest = instantiate(store)?;
-    store.data_mut().wants.answering = true;
+    store.data_mut().wants.answering_since = Some(Instant::now());
     Ok(guest)
 }
 

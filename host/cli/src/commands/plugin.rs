@@ -1,9 +1,13 @@
 //! `portcullis plugin`: what is loaded, and what a component is and wants, without running it; and what authors need.
 
+mod bench;
 mod build;
 pub mod compare;
 mod new;
+mod record;
 mod release;
+mod subject;
+mod test;
 
 use crate::breakers::{self, Held};
 use crate::config::Config;
@@ -35,6 +39,12 @@ pub enum Command {
     Compare(compare::Arguments),
     /// Have a plugin run again that is held for its failures; a person has to confirm it
     Release(release::Arguments),
+    /// Play a plugin's cases and show where it says something else than they expect; exit code 1 where it does
+    Test(test::Arguments),
+    /// Measure what a plugin costs, beside the builtin ones of its kind
+    Bench(bench::Arguments),
+    /// Make a case of what an agent really did, from a record of the journal
+    Record(record::Arguments),
     /// Show what a component is and what it asks for; runs none of it
     Inspect {
         /// The component
@@ -52,6 +62,9 @@ pub fn run(command: &Command) -> Result<u8> {
         Command::List { json } => list(*json),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Release(arguments) => release::run(arguments),
+        Command::Test(arguments) => test::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
+        Command::Record(arguments) => record::run(arguments),
         Command::Inspect { file, json } => show(file, *json),
     }
 }

@@ -17,6 +17,7 @@ mod table;
 mod tally;
 mod text;
 
+pub use journal::find as find_session;
 pub use session::Session;
 pub use setup::Tried;
 

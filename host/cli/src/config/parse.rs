@@ -6,16 +6,15 @@
 
 use super::keys::{self, Found, Key, Kind, PIPELINES, PROJECTS};
 use super::problem::{MOST, Problem};
+use crate::toml_text::{Lines, Text, integer, nearest, quoted, shown, start, type_of};
 use portcullis_core::text::one_line;
 use portcullis_engine::{Host, SettingValue as Value};
 use std::collections::BTreeSet;
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 /// The most items of a list.
 const MOST_ITEMS: usize = 1000;
-/// How many characters of a name or a value an error repeats.
-const MOST_SHOWN: usize = 64;
 /// Beyond this only the first error of the syntax is told: a broken megabyte has a million of them.
 const MOST_SYNTAX: usize = 64 << 10;
 
@@ -339,8 +338,6 @@ impl Reader<'_> {
     }
 }
 
-type Text<'a> = std::borrow::Cow<'a, str>;
-
 /// Where the reader is.
 #[derive(Clone, Default)]
 struct Path {
@@ -415,64 +412,4 @@ fn is_path_glob(text: &str) -> bool {
     let plain =
         !below.is_empty() && !below.contains('\0') && !below.starts_with('~') && !below.split('/').any(|part| matches!(part, "." | ".."));
     plain && glob::Pattern::new(text).is_ok()
-}
-
-fn integer(number: &DeInteger<'_>) -> Option<i64> {
-    i64::from_str_radix(number.as_str(), number.radix()).ok()
-}
-
-fn start<T>(spanned: &Spanned<T>) -> usize {
-    spanned.span().start
-}
-
-/// What a value is, to complete "it is".
-fn type_of(value: &Spanned<DeValue<'_>>) -> &'static str {
-    match value.get_ref() {
-        DeValue::String(_) => "text",
-        DeValue::Integer(number) if integer(number).is_none() => "a number that is too large",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a decimal",
-        DeValue::Boolean(_) => "a boolean",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(items) if items.iter().all(|item| item.get_ref().is_str()) => "a list",
-        DeValue::Array(_) => "a list of other things than texts",
-        DeValue::Table(_) => "a table",
-    }
-}
-
-/// The name that was probably meant: about a third of its letters may differ.
-pub fn nearest<'a>(known: impl Iterator<Item = &'a str>, given: &str) -> Option<&'a str> {
-    // A name of any length would take time that grows with its square.
-    let given: String = given.chars().take(MOST_SHOWN).collect();
-    let (away, name) = known.map(|name| (strsim::osa_distance(name, &given), name)).min()?;
-    (away <= name.len().div_ceil(3)).then_some(name)
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn shown(text: &str) -> String {
-    one_line(text, MOST_SHOWN)
-}
-
-/// Where the lines of a text begin.
-struct Lines<'a> {
-    text: &'a str,
-    starts: Vec<usize>,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, starts: std::iter::once(0).chain(breaks).collect() }
-    }
-
-    /// Line and column of a byte, from 1.
-    fn place(&self, at: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= at);
-        let begin = line.checked_sub(1).and_then(|index| self.starts.get(index)).copied().unwrap_or_default();
-        let column = self.text.get(begin..at).map_or(1, |before| before.chars().count() + 1);
-        (line, column)
-    }
 }

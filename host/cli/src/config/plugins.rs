@@ -4,8 +4,9 @@
 //! is loaded, third-party ones do so alone, and what a plugin says is final.
 
 use super::keys::toml_text;
-use super::parse::{Said, nearest};
+use super::parse::Said;
 use super::problem::{MOST, Problem};
+use crate::toml_text::nearest;
 use portcullis_core::intervene::Kind as Intervention;
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;

@@ -8,9 +8,10 @@
 use super::file;
 use super::keys::{self, Kind};
 use super::layers::Layer;
-use super::parse::{Document, Said, nearest};
+use super::parse::{Document, Said};
 use super::problem::{BadConfiguration, Problem, Problems};
 use crate::places::{PROJECT_FILE, Places};
+use crate::toml_text::nearest;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_rule_language::builtin::BUILTIN;

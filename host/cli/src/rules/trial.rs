@@ -1,26 +1,21 @@
-//! Tries one action against the rules of one file, in the sandbox, away from this machine's projects: the
-//! project is `/project`, the person's home `/home/user`, and nobody looks at the disk.
+//! Tries one action against the rules of one file, in the sandbox, away from this machine's projects.
 
 use super::PLUGIN;
+use crate::config::Config;
 use crate::config::rules::{Rules, RulesFile};
-use crate::config::{Config, PluginConfig};
 use crate::recording::EPOCH;
-use crate::runtime::{Circumstances, REPLAY_KEY, Reviewer, Setup, code_cache};
+use crate::runtime::{Circumstances, Reviewer, code_cache};
+use crate::trial::{self, PROJECT};
 use anyhow::Result;
 use portcullis_core::action::Operation;
 use portcullis_core::event::{Call, Event, EventKind};
-use portcullis_core::policy::Policy;
 use portcullis_core::record::{Record, RecordedAction};
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
-use portcullis_engine::ReviewClock;
 use portcullis_rule_language::{Example, Given, Input};
 use portcullis_store::Home;
 use serde_json::{Map, Value};
-use std::path::PathBuf;
 
-const PROJECT: &str = "/project";
-const PERSON: &str = "/home/user";
 /// The most lines of each kind that are shown of an action.
 const MOST_LINES: usize = 8;
 
@@ -48,27 +43,10 @@ impl Bench {
     /// # Errors
     /// The sandbox cannot be set up.
     pub fn new(file: &RulesFile, config: &Config, home: &Home) -> Result<Self> {
-        let others = portcullis_builtin::ALL.iter().map(|builtin| builtin.name).filter(|name| *name != PLUGIN);
-        let off = others.map(|name| (name.to_owned(), PluginConfig { enabled: Some(false), ..PluginConfig::default() }));
         let file = RulesFile { of_project: false, ..file.clone() };
-        let config = Config {
-            policy: Policy::default(),
-            plugins_dir: PathBuf::new(),
-            plugins: off.collect(),
-            rules: Rules { files: vec![file], ..Rules::default() },
-            ..config.clone()
-        };
-        let reviewer = Reviewer::new(Setup {
-            config,
-            extra: &[],
-            clock: ReviewClock { now_ms: EPOCH, backstop: None },
-            observes: false,
-            mask_key: REPLAY_KEY,
-            cache: Some(code_cache(home)),
-            person: PERSON.into(),
-            project: None,
-        })?;
-        Ok(Self { reviewer })
+        let rules = Rules { files: vec![file], ..Rules::default() };
+        let config = Config { rules, ..trial::alone(config, |name| name == PLUGIN) };
+        Ok(Self { reviewer: trial::reviewer(config, &[], Some(code_cache(home)))? })
     }
 
     /// Judges an example.

@@ -26,7 +26,11 @@ pub fn session(id: &str) -> Result<Vec<Recording>> {
     recording::of_records(&session, &documents)
 }
 
-fn find(store: &Store, id: &str) -> Result<String> {
+/// The id of the only session that begins so.
+///
+/// # Errors
+/// There is none, or there are several.
+pub fn find(store: &Store, id: &str) -> Result<String> {
     let begun: Vec<String> = store.sessions()?.into_iter().map(|known| known.session).filter(|known| known.starts_with(id)).collect();
     let shown = one_line(id, 120);
     match begun.as_slice() {

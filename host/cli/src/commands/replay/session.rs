@@ -3,7 +3,7 @@
 use crate::paint;
 use crate::past;
 use crate::recording::{Item, Recording};
-use crate::runtime::{Circumstances, Reviewer};
+use crate::runtime::{Circumstances, Ear, Reviewer};
 use crate::timeline::{Standing, Timeline};
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
@@ -51,6 +51,11 @@ pub fn play(recording: &Recording, reviewer: &mut Reviewer, mut each: impl FnMut
 impl Session {
     /// Reviews the next event.
     pub fn step(&mut self, item: &Item, reviewer: &mut Reviewer) -> Vec<Record> {
+        self.step_overheard(item, reviewer, None)
+    }
+
+    /// Reviews the next event while somebody listens to what the plugins answer.
+    pub fn step_overheard(&mut self, item: &Item, reviewer: &mut Reviewer, ear: Option<&mut dyn Ear>) -> Vec<Record> {
         let agent = item.event.agent.clone();
         let state = State { session: std::mem::take(&mut self.shared), agent: self.agents.remove(&agent).unwrap_or_default() };
         let documents = &self.documents;
@@ -63,7 +68,7 @@ impl Session {
             undo: Some(&kept),
             ..Circumstances::default()
         };
-        let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);
+        let reviewed = reviewer.review_overheard(&item.event, state, item.at, &around, &details, ear);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {
             if let Some(step) = record.step {

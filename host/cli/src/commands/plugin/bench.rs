@@ -1,0 +1,235 @@
+//! `portcullis plugin bench`: what a plugin costs, beside the builtin ones of its kind in the same run.
+//!
+//! The calls are those of its cases, each a fresh instance, as in a hook. Times are of this machine and this moment;
+//! fuel is the same everywhere.
+
+use super::subject::Subject;
+use crate::config::Config;
+use crate::paint;
+use crate::places::Places;
+use crate::trial::cases::{Case, Stage};
+use anyhow::{Context, Result, bail};
+use portcullis_core::text::one_line;
+use portcullis_engine::{CodeCache, Cost, Kind, Loading};
+use portcullis_store::Home;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The cases are played again until the plugin was called so often ...
+const CALLS: usize = 1000;
+/// ... or so much time went by.
+const LONGEST: Duration = Duration::from_secs(5);
+/// How often what is compiled is loaded.
+const LOADS: usize = 20;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder of the plugin's project, or its component
+    #[arg(default_value = ".", value_name = "FOLDER|FILE")]
+    subject: PathBuf,
+    /// The file of the cases; `cases.toml` in the folder unless named
+    #[arg(long, value_name = "FILE")]
+    cases: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was measured of a plugin.
+#[derive(Default)]
+struct Measured {
+    size: u64,
+    compile: Duration,
+    prepare: Duration,
+    loads: Vec<Duration>,
+    calls: Vec<Cost>,
+}
+
+/// What is told of it. Times in microseconds.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    builtin: bool,
+    size: u64,
+    compile_us: u64,
+    load_us: u64,
+    prepare_us: u64,
+    calls: usize,
+    instantiate_us: u64,
+    call_us: u64,
+    call_p99_us: u64,
+    fuel: u64,
+    fuel_most: u64,
+    memory_bytes: usize,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
+    let (path, text) = subject.cases()?;
+    let cases = subject.read(&path, &text)?;
+    let places = Places::from_environment()?;
+    let home = Home::open(&places.state)?;
+    let bench = Bench { subject: &subject, cases: &cases, config: Config::plain(&places), progress: std::io::stderr().is_terminal() };
+    let fresh = home.cache().join(format!("bench-{}", std::process::id()));
+    let measured = bench.measure(&|| CodeCache::new(&fresh, home.derive_key("portcullis 2026 bench")));
+    // What was compiled for this alone is of no use to anyone else.
+    let _ = std::fs::remove_dir_all(&fresh);
+    bench.tell("");
+    let rows = rows(&subject.name, measured?);
+    if arguments.json {
+        paint::print(&format!("{}\n", json!({ "kind": subject.inspection.kind, "plugins": rows })));
+    } else {
+        paint::print(&table(&rows));
+    }
+    Ok(0)
+}
+
+struct Bench<'a> {
+    subject: &'a Subject,
+    cases: &'a [Case],
+    config: Config,
+    progress: bool,
+}
+
+impl Bench<'_> {
+    fn measure(&self, caches: &dyn Fn() -> CodeCache) -> Result<BTreeMap<String, Measured>> {
+        let first = self.cases.first().context("there are no cases")?;
+        let stage =
+            || Stage::new(&self.subject.file, &self.subject.name, &self.config, caches).beside(of_kind(self.subject.inspection.kind));
+        let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
+        self.tell("compiling ...");
+        let mut cold = stage();
+        cold.play(first)?;
+        for (known, Loading { code, preparing }) in cold.loaded() {
+            let one = measured.entry(known.name.clone()).or_default();
+            (one.compile, one.prepare) = (code, preparing);
+            one.size = known.inspection.map(|inspection| inspection.size).unwrap_or_default();
+        }
+        for load in 0..LOADS {
+            self.tell(&format!("loading {}/{LOADS}", load + 1));
+            let mut warm = stage();
+            warm.play(first)?;
+            warm.loaded().into_iter().for_each(|(known, took)| measured.entry(known.name).or_default().loads.push(took.code));
+        }
+        let mut stage = stage();
+        let begun = Instant::now();
+        let mut calls = 0;
+        while calls < CALLS && begun.elapsed() < LONGEST {
+            self.tell(&format!("calling {calls}/{CALLS}"));
+            for case in self.cases {
+                let own = stage.play(case)?.0.into_iter().flat_map(|said| said.calls);
+                for call in own {
+                    calls += usize::from(call.plugin == self.subject.name);
+                    measured.entry(call.plugin).or_default().calls.push(call.cost);
+                }
+            }
+            if calls == 0 {
+                bail!("none of the {} cases asks the plugin: it takes a step with a `tool`", self.cases.len());
+            }
+        }
+        Ok(measured)
+    }
+
+    fn tell(&self, what: &str) {
+        if self.progress {
+            anstream::eprint!("\r{what:40}\r");
+        }
+    }
+}
+
+/// Builtin plugins of a kind, but for the one that runs nothing without rules.
+fn of_kind(kind: Kind) -> Vec<String> {
+    let all = portcullis_builtin::ALL.iter().filter(|builtin| builtin.name != crate::rules::PLUGIN);
+    all.filter(|builtin| crate::runtime::kind(builtin.kind) == kind).map(|builtin| builtin.name.to_owned()).collect()
+}
+
+/// The plugin first, then the builtin ones by name. What was never called is no yardstick.
+fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
+    let known = |name: &String| name == own || portcullis_builtin::ALL.iter().any(|builtin| builtin.name == name);
+    let mut rows: Vec<Row> = measured
+        .into_iter()
+        .filter(|(name, one)| known(name) && !one.calls.is_empty())
+        .map(|(name, one)| {
+            let mut fuel: Vec<u64> = one.calls.iter().map(|cost| cost.fuel).collect();
+            fuel.sort_unstable();
+            let running: Vec<Duration> = one.calls.iter().map(|cost| cost.running).collect();
+            let instantiating: Vec<Duration> = one.calls.iter().map(|cost| cost.instantiating).collect();
+            Row {
+                builtin: name != own,
+                name,
+                size: one.size,
+                compile_us: micros(one.compile),
+                load_us: of(one.loads, 50),
+                prepare_us: micros(one.prepare),
+                calls: one.calls.len(),
+                instantiate_us: of(instantiating, 50),
+                call_us: of(running.clone(), 50),
+                call_p99_us: of(running, 99),
+                fuel: fuel.get(fuel.len() / 2).copied().unwrap_or_default(),
+                fuel_most: fuel.last().copied().unwrap_or_default(),
+                memory_bytes: one.calls.iter().map(|cost| cost.memory_bytes).max().unwrap_or_default(),
+            }
+        })
+        .collect();
+    rows.sort_by_key(|row| row.builtin);
+    rows
+}
+
+/// That of a hundred which so many are at most.
+fn of(mut times: Vec<Duration>, hundredths: usize) -> u64 {
+    times.sort_unstable();
+    let at = (times.len() * hundredths / 100).min(times.len().saturating_sub(1));
+    times.get(at).copied().map(micros).unwrap_or_default()
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let head = format!(
+        "{:<24}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
+        "plugin", "size", "compile", "load", "prepare", "instantiate", "call", "p99", "fuel", "memory"
+    );
+    let _ = writeln!(text, "{}", paint::dim(head));
+    for row in rows {
+        let name = format!("{:<24}", one_line(&row.name, 23));
+        let _ = writeln!(
+            text,
+            "{}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
+            if row.builtin { name } else { paint::bold(name) },
+            super::size(row.size),
+            time(row.compile_us),
+            time(row.load_us),
+            time(row.prepare_us),
+            time(row.instantiate_us),
+            time(row.call_us),
+            time(row.call_p99_us),
+            row.fuel,
+            super::size(row.memory_bytes as u64),
+        );
+    }
+    let calls = rows.first().map(|row| row.calls).unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "{}",
+        paint::dim(format!(
+            "{calls} calls of the first, each of a fresh instance; times and fuel are medians, compile and prepare were done once"
+        ))
+    );
+    text
+}
+
+fn time(micros: u64) -> String {
+    match micros {
+        0..1000 => format!("{micros} us"),
+        1000..100_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        _ => format!("{:.2} s", micros as f64 / 1e6),
+    }
+}

@@ -1,0 +1,122 @@
+//! `portcullis plugin record`: a case from what an agent really did, as the journal has it: masked.
+//!
+//! The case leads up to the record and ends with it. Paths are moved to where cases play, so that the case is the same
+//! on every machine. What the plugin has to say to it is written by `plugin test --update`, or by hand.
+
+use crate::commands::{audit, explain, replay};
+use crate::paint;
+use crate::recording;
+use crate::trial::cases::{Draft, Drafted};
+use anyhow::{Context, Result, bail};
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::one_line;
+use portcullis_store::{Filter, Store, Stored};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A record's id or the beginning of one; `last` for the newest objection
+    #[arg(required_unless_present = "last")]
+    id: Option<String>,
+    /// The newest review, whatever it came to
+    #[arg(long, conflicts_with = "id")]
+    last: bool,
+    /// With --last: of this session, by its id or the only one that begins so
+    #[arg(long, value_name = "ID", requires = "last")]
+    session: Option<String>,
+    /// How many steps before it the case holds at most
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    steps: usize,
+    /// Add the case to this file; without it the case is printed
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let store = audit::open()?;
+    let target = target(&store, arguments)?;
+    let records = leading_to(&store, &target)?;
+    let documents: Vec<String> = records.iter().map(Record::document).collect();
+    let recordings = recording::of_records(&target.session, &documents)?;
+    let items = recordings.first().map(|recording| recording.items.as_slice()).unwrap_or_default();
+    let name = format!("{}: {}", target.id.get(..8).unwrap_or(&target.id), one_line(&target.summary, 80));
+    let Drafted { name, text, steps, notes } =
+        Draft { name: &name, records: &records, items, most: arguments.steps.saturating_add(1) }.write();
+    if steps == 0 {
+        bail!("the record `{}` tells of no call of a tool: name a review or an outcome", one_line(&target.id, 64));
+    }
+    match &arguments.into {
+        None => paint::print(&text),
+        Some(path) => {
+            append(path, &name, &text)?;
+            let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
+            let shown = one_line(&path.display().to_string(), 400);
+            paint::print(&format!("added the case `{name}` with {steps} to `{shown}`\n"));
+            paint::print("what the plugin says to it: `portcullis plugin test --update`\n");
+        }
+    }
+    for note in notes {
+        anstream::eprintln!("{} {note}", paint::warn("note:"));
+    }
+    Ok(0)
+}
+
+fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
+    if let Some(id) = &arguments.id {
+        return explain::find(store, id);
+    }
+    let session = arguments.session.as_deref().map(|id| replay::find_session(store, id)).transpose()?;
+    let filter =
+        Filter { session, kind: Some(RecordKind::Review.as_str().to_owned()), limit: Some(1), newest_first: true, ..Filter::default() };
+    let mut newest: Option<Stored> = None;
+    store.query(&filter, |stored| {
+        newest = Some(stored);
+        ControlFlow::Break(())
+    })?;
+    let newest = newest.context("the journal holds no review yet; `portcullis audit show` lists what it holds")?;
+    Ok(serde_json::from_str(&newest.record.document)?)
+}
+
+/// The session's records up to the last one of the target's step.
+fn leading_to(store: &Store, target: &Record) -> Result<Vec<Record>> {
+    let filter = Filter { session: Some(target.session.clone()), ..Filter::default() };
+    let mut all: Vec<Record> = Vec::new();
+    let mut problem = None;
+    store.query(&filter, |stored| match serde_json::from_str(&stored.record.document) {
+        Ok(record) => {
+            all.push(record);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            problem = Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+            ControlFlow::Break(())
+        }
+    })?;
+    problem.map_or(Ok(()), Err)?;
+    let belongs = |record: &Record| record.id == target.id || (target.step.is_some() && record.step == target.step);
+    let end = all.iter().rposition(belongs).map_or(0, |at| at + 1);
+    all.truncate(end);
+    Ok(all)
+}
+
+fn append(path: &Path, name: &str, text: &str) -> Result<()> {
+    let shown = one_line(&path.display().to_string(), 400);
+    let before = match std::fs::read_to_string(path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read `{shown}`")),
+    };
+    if before.contains(text.lines().nth(1).unwrap_or(text)) {
+        bail!("`{shown}` has the case `{name}` already");
+    }
+    let gap = match before.as_str() {
+        "" => "",
+        before if before.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let mut file = OpenOptions::new().create(true).append(true).open(path).with_context(|| format!("cannot write `{shown}`"))?;
+    file.write_all(format!("{gap}{text}").as_bytes()).with_context(|| format!("cannot write `{shown}`"))
+}

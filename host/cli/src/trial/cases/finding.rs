@@ -1,0 +1,144 @@
+//! What a plugin answered, as the keys and values of a case file.
+
+use portcullis_core::fault::Fault;
+use portcullis_core::finding::{Assessment, Rationality, Report, SideEffectKind};
+use portcullis_core::plugins::Answer;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use toml::ser::ValueSerializer;
+
+/// Before the call runs.
+pub const BEFORE: &str = "before";
+/// After it ended.
+pub const AFTER: &str = "after";
+/// The key of a line of the plugin's log.
+pub const LOG: &str = "log";
+
+/// One thing that a plugin said, or the fault in its place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Finding(pub Map<String, Value>);
+
+impl Finding {
+    /// It is a line of the log.
+    pub fn is_log(&self) -> bool {
+        self.0.contains_key(LOG)
+    }
+
+    fn of(when: &str, what: &impl Serialize) -> Self {
+        let mut map = Map::from_iter([("when".to_owned(), Value::from(when))]);
+        if let Ok(Value::Object(found)) = serde_json::to_value(what) {
+            map.extend(found.into_iter().map(|(key, value)| (key, without_nulls(value))).filter(|(_, value)| !value.is_null()));
+        }
+        Self(map)
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        let rest = std::mem::take(&mut self.0);
+        self.0.insert("when".to_owned(), rest.get("when").cloned().unwrap_or_default());
+        self.0.insert(key.to_owned(), value.into());
+        self.0.extend(rest.into_iter().filter(|(known, _)| known != "when" && known != key));
+        self
+    }
+}
+
+/// What a pattern said.
+pub fn of_report(when: &str, answer: &Answer<Report>) -> Vec<Finding> {
+    of(when, answer, |report| report.detections.iter().map(|detection| Finding::of(when, detection)).collect())
+}
+
+/// What a risk-calculator said: each part of its assessment by itself.
+pub fn of_assessment(when: &str, answer: &Answer<Assessment>) -> Vec<Finding> {
+    of(when, answer, |assessment| {
+        let mut found = Vec::new();
+        if let Some(risk) = &assessment.risk {
+            let factors = serde_json::to_value(&risk.factors).map(without_nulls).unwrap_or_default();
+            found.push(Finding::of(when, &()).with("risk", risk.score.get()).and("factors", factors));
+        }
+        found.extend(assessment.rationality.iter().map(|rationality| of_rationality(when, rationality)));
+        for effect in assessment.side_effects.iter().flatten() {
+            let kind = match &effect.kind {
+                SideEffectKind::Other(name) => name.clone(),
+                known => serde_json::to_value(known).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default(),
+            };
+            let mut finding = Finding::of(when, effect).with("side_effect", kind);
+            finding.0.shift_remove("kind");
+            found.push(finding);
+        }
+        found.extend(assessment.rulings.iter().map(|ruling| Finding::of(when, ruling)));
+        found
+    })
+}
+
+fn of_rationality(when: &str, rationality: &Rationality) -> Finding {
+    let finding = Finding::of(when, rationality);
+    match rationality.score() {
+        Some(score) => finding.with("rationality", score.get()),
+        None => finding,
+    }
+}
+
+fn of<T>(when: &str, answer: &Answer<T>, told: impl FnOnce(&T) -> Vec<Finding>) -> Vec<Finding> {
+    let log = answer.log.iter().map(|line| Finding(Map::new()).and("when", when).and(LOG, line.as_str()));
+    let said = match &answer.result {
+        Ok(said) => told(said),
+        Err(fault) => vec![of_fault(when, fault)],
+    };
+    log.chain(said).collect()
+}
+
+fn of_fault(when: &str, fault: &Fault) -> Finding {
+    Finding(Map::new()).and("when", when).and("fault", fault.kind.as_str()).and("detail", fault.detail.as_str())
+}
+
+impl Finding {
+    fn and(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// A case file has no word for "not there".
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        Value::Object(fields) => {
+            let there = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(there.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        other => other,
+    }
+}
+
+/// Findings as the file has them.
+pub fn text(findings: &[Map<String, Value>]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        text.push_str("[[case.step.expect]]\n");
+        finding.iter().for_each(|(key, value)| text.push_str(&line_text(key, value)));
+    }
+    text
+}
+
+/// A key with its value.
+pub fn line_text(key: &str, value: &Value) -> String {
+    format!("{key} = {}\n", value_text(value))
+}
+
+/// A value. The tables of a list stand on a line each.
+pub fn value_text(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            let items: String = items.iter().map(|item| format!("    {},\n", toml(item))).collect();
+            format!("[\n{items}]")
+        }
+        value => toml(value),
+    }
+}
+
+fn toml(value: &Value) -> String {
+    let mut text = String::new();
+    // Only what TOML has no word for could fail here, and `without_nulls` took that out.
+    let _ = value.serialize(ValueSerializer::new(&mut text));
+    text
+}

@@ -1,0 +1,88 @@
+//! Writes what was found into a case file, in place of what was expected. Everything else in it stays as it is,
+//! byte for byte, comments too.
+
+use super::finding::{self, Finding};
+use super::{Expected, Step};
+use anyhow::{Result, bail};
+use std::ops::Range;
+
+/// The text with other findings for some of its steps.
+///
+/// # Errors
+/// What a step expects is not written as tables of its own.
+pub fn update(text: &str, changes: &[(&Step, Vec<Finding>)]) -> Result<String> {
+    let mut edits = Vec::new();
+    for (step, found) in changes {
+        expect(text, step, found, &mut edits)?;
+    }
+    // From the end on, so that what is not edited yet stays where it is.
+    edits.sort_by_key(|edit| std::cmp::Reverse((edit.at.start, edit.at.end)));
+    let mut text = text.to_owned();
+    edits.into_iter().for_each(|edit| text.replace_range(edit.at, &edit.with));
+    Ok(text)
+}
+
+/// Bytes and what comes in their place.
+struct Edit {
+    at: Range<usize>,
+    with: String,
+}
+
+fn expect(text: &str, step: &Step, found: &[Finding], edits: &mut Vec<Edit>) -> Result<()> {
+    if step.expected.iter().any(|expected| !text.get(expected.head..).unwrap_or_default().starts_with("[[")) {
+        bail!(
+            "the step in line {} has its `expect` in brackets: write it as `[[case.step.expect]]`, so that it can be updated",
+            step.place.0
+        );
+    }
+    for (expected, finding) in step.expected.iter().zip(found) {
+        fill(text, expected, finding, edits);
+    }
+    for expected in step.expected.iter().skip(found.len()) {
+        edits.push(Edit { at: with_gap(text, line_start(text, expected.head))..line_end(text, end(expected)), with: String::new() });
+    }
+    let more: Vec<_> = found.iter().skip(step.expected.len()).map(|finding| finding.0.clone()).collect();
+    if !more.is_empty() {
+        let at = line_end(text, step.end);
+        let open = if text.get(..at).is_some_and(|before| before.ends_with('\n')) { "" } else { "\n" };
+        let tables: Vec<String> = more.into_iter().map(|one| finding::text(&[one])).collect();
+        edits.push(Edit { at: at..at, with: format!("{open}\n{}", tables.join("\n")) });
+    }
+    Ok(())
+}
+
+/// Another finding in the same table: comments beside what stays are kept.
+fn fill(text: &str, expected: &Expected, finding: &Finding, edits: &mut Vec<Edit>) {
+    for (key, at, value) in &expected.places {
+        match finding.0.get(key) {
+            Some(found) if Some(found) == expected.says.get(key) => {}
+            Some(found) => edits.push(Edit { at: value.clone(), with: finding::value_text(found) }),
+            None => edits.push(Edit { at: line_start(text, *at)..line_end(text, value.end), with: String::new() }),
+        }
+    }
+    let new = finding.0.iter().filter(|(key, _)| !expected.says.contains_key(*key));
+    let new: String = new.map(|(key, value)| finding::line_text(key, value)).collect();
+    if !new.is_empty() {
+        let at = line_end(text, end(expected));
+        let open = if text.get(..at).is_some_and(|before| before.ends_with('\n')) { "" } else { "\n" };
+        edits.push(Edit { at: at..at, with: format!("{open}{new}") });
+    }
+}
+
+fn end(expected: &Expected) -> usize {
+    expected.places.iter().map(|(_, _, value)| value.end).max().unwrap_or(expected.head)
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)
+}
+
+/// With the empty line before it, which parted it from what is above.
+fn with_gap(text: &str, at: usize) -> usize {
+    if text.get(..at).is_some_and(|before| before.ends_with("\n\n")) { at - 1 } else { at }
+}
+
+/// Past the line feed.
+fn line_end(text: &str, at: usize) -> usize {
+    text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| at + length + 1)
+}

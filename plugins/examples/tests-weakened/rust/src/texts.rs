@@ -1,0 +1,30 @@
+//! Texts as bytes: no tables, the same in every language.
+
+/// Whether a text holds another somewhere.
+pub fn contains(text: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+}
+
+/// The words of a text, in lower case.
+pub fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    parts.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
+}
+
+/// At how many positions `part` stands in a text. Where it begins with a letter, it stands at the beginning of a
+/// name; with `whole` a dot before it makes it a part of another name too.
+pub fn count(text: &str, part: &str, whole: bool) -> usize {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let named = part.first().is_some_and(u8::is_ascii_alphabetic);
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || (whole && byte == b'.');
+    let stands = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|at| text.get(at)).copied();
+        text.get(*at..*at + part.len()) == Some(part) && !(named && before.is_some_and(in_name))
+    };
+    (0..text.len()).filter(stands).count()
+}
+
+/// Space, tab or line feed.
+pub fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n')
+}
