@@ -98,9 +98,9 @@ pub fn subjects() -> Result<()> {
     fs::copy(&talker, project.join("loop.wasm"))?;
     fs::write(project.join("text.wasm"), "(module)")?;
     for (arguments, says) in [
-        (&["empty"][..], "name a component, or the folder of a plugin's project"),
-        (&["unbuilt"], "there is no `unbuilt/build/talker.wasm`: build the plugin first"),
-        (&["whole"], "there is no file of cases `whole/cases.toml`; write one, or name another with `--cases FILE`"),
+        (&["empty"][..], "holds no plugin project: there is no `plugin.toml`"),
+        (&["unbuilt"], "unbuilt/build/talker.wasm`: build the plugin first, `portcullis plugin build "),
+        (&["whole"], "whole/cases.toml`; write one, or name another with `--cases FILE`"),
         (&[talker.as_str()], "a component alone has no cases; name the file that holds them: `--cases cases.toml`"),
         (&["loop.wasm"], "`loop.wasm` has the name of a builtin plugin, `loop`; give the file another"),
         (&["text.wasm"], "`text.wasm` is no plugin"),
