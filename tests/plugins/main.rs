@@ -183,6 +183,8 @@ fn own_way() -> Result<()> {
     for wanted in ["built `", "mine.wasm", "audit-exporter", "mine 1: says nothing", "blake3", "it can be loaded"] {
         ensure!(text.contains(wanted), "`{wanted}` is not said: {text}");
     }
+    let refused = run(&site, &["plugin", "test", &folder])?;
+    ensure!(refused.code == Some(1) && refused.stderr.contains("cases are for risk-calculators and patterns"), "{}", refused.all());
     // The wider memory than any call is given is told before it is noticed by each call.
     std::fs::write(
         project.join("module.wasm"),
