@@ -18,13 +18,15 @@ use common::trial;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The longest that a language's own tool may take.
 const LIMIT: Duration = Duration::from_secs(540);
-/// The plugin's name in every project.
-const NAME: &str = "my-check";
+/// The plugin's name in every project of a kind: projects in Rust share cargo's folder here, and what they build has
+/// the name.
+pub fn name(kind: &str) -> String {
+    format!("my-{kind}")
+}
 
 /// A template.
 struct Template {
@@ -48,9 +50,6 @@ const TEMPLATES: &[Template] = &[
     template("risk-calculator", "python"),
     template("pattern", "python"),
 ];
-
-/// Whose turn it is to build in Rust.
-static RUST: Mutex<()> = Mutex::new(());
 
 fn main() -> ExitCode {
     let mut tests = vec![
@@ -82,8 +81,9 @@ pub fn done(site: &Site, arguments: &[&str]) -> Result<String> {
 /// A new project in the site's folder.
 pub fn made(site: &Site, kind: &str, language: &str) -> Result<PathBuf> {
     let into = site.root().display().to_string();
-    done(site, &["plugin", "new", NAME, "--kind", kind, "--lang", language, "--into", &into])?;
-    Ok(site.root().join(NAME))
+    let name = name(kind);
+    done(site, &["plugin", "new", &name, "--kind", kind, "--lang", language, "--into", &into])?;
+    Ok(site.root().join(name))
 }
 
 #[allow(clippy::print_stderr, reason = "how long each step takes is what this test is run for, too")]
@@ -101,12 +101,9 @@ fn whole_way(template: &Template) -> Result<()> {
     timed("new", begun);
     tools::lend(template.language, &project)?;
     let folder = project.display().to_string();
-    // Projects in Rust share what they need, and the place where cargo puts a module of their name: one at a time.
-    let turn = (template.language == "rust").then(|| RUST.lock());
     let begun = Instant::now();
     let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &folder, "--json"])?)?;
     timed("build", begun);
-    drop(turn);
     said(template, &built)?;
     if project.join("cases.toml").exists() {
         let begun = Instant::now();
@@ -114,7 +111,7 @@ fn whole_way(template: &Template) -> Result<()> {
         timed("test", begun);
     }
     let begun = Instant::now();
-    reviews(&site, template, &project.join("build").join(NAME).with_extension("wasm"))?;
+    reviews(&site, template, &project.join("build").join(name(template.kind)).with_extension("wasm"))?;
     timed("review", begun);
     eprintln!("{what}: {}; {} KiB", times.join(", "), built["inspection"]["size"].as_u64().unwrap_or_default() / 1024);
     Ok(())
@@ -124,7 +121,7 @@ fn whole_way(template: &Template) -> Result<()> {
 fn said(template: &Template, built: &Value) -> Result<()> {
     let inspection = &built["inspection"];
     ensure!(inspection["kind"] == template.kind, "{built}");
-    ensure!(inspection["descriptor"]["name"] == NAME && inspection["descriptor"]["kind"] == template.kind, "{built}");
+    ensure!(inspection["descriptor"]["name"] == name(template.kind) && inspection["descriptor"]["kind"] == template.kind, "{built}");
     ensure!(built["refused"].is_null(), "it would not be loaded: {built}");
     ensure!(built["warnings"].as_array().is_some_and(Vec::is_empty), "a template warns: {built}");
     let imports = inspection["imports"].as_array().context("no imports")?;
@@ -141,7 +138,7 @@ fn reviews(site: &Site, template: &Template, component: &Path) -> Result<()> {
     let ended = process::run(command, b"", LIMIT)?;
     let record: Value = serde_json::from_str(&ended.text()).with_context(|| format!("no record: {}", ended.all()))?;
     let plugins = record["plugins"].as_array().ok_or_else(|| anyhow!("no plugins: {record}"))?;
-    let ours = plugins.iter().find(|plugin| plugin["name"] == NAME);
+    let ours = plugins.iter().find(|plugin| plugin["name"] == name(template.kind));
     ensure!(record["faults"].as_array().is_none_or(Vec::is_empty), "it failed: {}", record["faults"]);
     if template.kind == "risk-calculator" {
         let ours = ours.ok_or_else(|| anyhow!("it was not asked: {record}"))?;

@@ -2,7 +2,7 @@
 
 use crate::common::site::Site;
 use crate::common::trial;
-use crate::{NAME, done, made, run};
+use crate::{done, made, name, run};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -199,13 +199,14 @@ fn overwrites() -> Result<()> {
     fs::write(project.join("mine.txt"), "mine")?;
     let before = entries(site.root())?;
     let into = site.root().display().to_string();
-    let again = ["plugin", "new", NAME, "--kind", "pattern", "--lang", "rust", "--into", &into];
+    let name = name("pattern");
+    let again = ["plugin", "new", &name, "--kind", "pattern", "--lang", "rust", "--into", &into];
     let ended = run(&site, &again)?;
     ensure!(ended.code == Some(1) && ended.stderr.contains("is there already, and nothing is overwritten"), "{}", ended.all());
     ensure!(project.join("mine.txt").exists() && !project.join("Cargo.toml").exists(), "it was overwritten");
     ensure!(entries(site.root())? == before, "something is left beside it");
     // A file in the way of the folder that is to be made.
-    let ended = run(&site, &["plugin", "new", NAME, "--kind", "pattern", "--lang", "c", "--into", &format!("{into}/{NAME}/mine.txt")])?;
+    let ended = run(&site, &["plugin", "new", &name, "--kind", "pattern", "--lang", "c", "--into", &format!("{into}/{name}/mine.txt")])?;
     ensure!(ended.code == Some(1) && ended.stderr.contains("cannot make"), "{}", ended.all());
     done(&site, &["plugin", "new", "another", "--kind", "pattern", "--lang", "c", "--into", &format!("{into}/deep/er")])?;
     ensure!(site.root().join("deep/er/another/src/check.c").exists(), "the folder was not made");

@@ -55,6 +55,8 @@ struct Measured {
 struct Row {
     name: String,
     builtin: bool,
+    /// A plugin in a row above that is in the same component: what is compiled and loaded for both is told there.
+    shares: Option<String>,
     size: u64,
     compile_us: u64,
     load_us: u64,
@@ -161,6 +163,7 @@ fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
             let instantiating: Vec<Duration> = one.calls.iter().map(|cost| cost.instantiating).collect();
             Row {
                 builtin: name != own,
+                shares: None,
                 name,
                 size: one.size,
                 compile_us: micros(one.compile),
@@ -177,6 +180,12 @@ fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
         })
         .collect();
     rows.sort_by_key(|row| row.builtin);
+    let mut first: BTreeMap<&str, String> = BTreeMap::new();
+    for row in rows.iter_mut().filter(|row| row.builtin) {
+        let Some(component) = portcullis_builtin::find(&row.name).map(|builtin| builtin.component.name) else { continue };
+        row.shares = first.get(component).cloned();
+        first.entry(component).or_insert_with(|| row.name.clone());
+    }
     rows
 }
 
@@ -205,8 +214,8 @@ fn table(rows: &[Row]) -> String {
             "{}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
             if row.builtin { name } else { paint::bold(name) },
             super::size(row.size),
-            time(row.compile_us),
-            time(row.load_us),
+            together(row, row.compile_us),
+            together(row, row.load_us),
             time(row.prepare_us),
             time(row.instantiate_us),
             time(row.call_us),
@@ -220,10 +229,15 @@ fn table(rows: &[Row]) -> String {
         text,
         "{}",
         paint::dim(format!(
-            "{calls} calls of the first, each of a fresh instance; times and fuel are medians, compile and prepare were done once"
+            "{calls} calls of the first, each of a fresh instance; times and fuel are medians, compile and prepare were done once; \
+             ditto: in one component with a plugin above"
         ))
     );
     text
+}
+
+fn together(row: &Row, micros: u64) -> String {
+    if row.shares.is_some() { "ditto".to_owned() } else { time(micros) }
 }
 
 fn time(micros: u64) -> String {

@@ -60,7 +60,7 @@ fn rust(folder: &Path, debug: bool) -> Result<Vec<u8>> {
     let target = RUST_TARGETS
         .iter()
         .find(has)
-        .with_context(|| missing("wasm32-unknown-unknown (a target of Rust)", "rustup target add wasm32-unknown-unknown"))?;
+        .with_context(|| missing("target `wasm32-unknown-unknown` of Rust", "rustup target add wasm32-unknown-unknown"))?;
     let mut build = command(folder, &cargo);
     build.args(["build", "--lib", "--release", "--target", target, "--message-format", "json-render-diagnostics"]);
     if debug {
@@ -112,7 +112,7 @@ fn c_compiler(folder: &Path) -> Result<Command> {
     find(folder, "clang")
         .filter(|_| library)
         .map(|clang| command(folder, &clang))
-        .with_context(|| missing("zig, and no clang with wasi-libc", ZIG))
+        .with_context(|| missing("`zig` and no `clang` with wasi-libc", ZIG))
 }
 
 fn c_sources(folder: &Path, place: &str) -> Vec<PathBuf> {
@@ -149,7 +149,7 @@ fn javascript(folder: &Path, world: &str, to: &Path) -> Result<()> {
 fn packages(folder: &Path, package: &str) -> Result<PathBuf> {
     let node = needed(folder, "node", NODE)?;
     if !folder.join("node_modules").join(package).is_dir() {
-        bail!("{}", missing(package, "npm install"));
+        bail!("{}", missing(&format!("`{package}`"), "npm install"));
     }
     Ok(node)
 }

@@ -24,12 +24,12 @@ fn is_program(file: &Path) -> bool {
 
 /// The program, or what is missing and how it is installed.
 pub(super) fn needed(folder: &Path, name: &str, install: &str) -> Result<PathBuf> {
-    find(folder, name).with_context(|| missing(name, install))
+    find(folder, name).with_context(|| missing(&format!("`{name}`"), install))
 }
 
 /// What is missing, and the command that installs it.
 pub(super) fn missing(what: &str, install: &str) -> String {
-    format!("there is no `{what}`, which builds this project; install it, in the project's folder:\n  {install}")
+    format!("there is no {what}, which builds this project; install it, in the project's folder:\n  {install}")
 }
 
 /// A command in the project's folder.
