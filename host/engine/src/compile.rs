@@ -8,7 +8,9 @@
 use crate::cache::{BELIEVED, Failed, Turn};
 use crate::engine::{Engine, compiling};
 use crate::text;
+use rayon_core::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wasmtime::CodeBuilder;
 
@@ -101,7 +103,18 @@ pub fn compile_here(component: &[u8]) -> Result<Vec<u8>, String> {
 /// Machine code for a component, in the form that the running engine loads.
 pub(crate) fn machine_code(compiler: &wasmtime::Engine, component: &[u8]) -> wasmtime::Result<Vec<u8>> {
     // Not `precompile_component`: where the text format is compiled in, it takes that too.
-    CodeBuilder::new(compiler).wasm_binary(component, None)?.compile_component_serialized()
+    let compile = || CodeBuilder::new(compiler).wasm_binary(component, None)?.compile_component_serialized();
+    let pool = THREADS.get_or_init(|| threads().ok()).as_ref();
+    pool.ok_or_else(|| wasmtime::Error::msg("there is no room for a thread to compile it on"))?.install(compile)
+}
+
+/// What all components of this process are compiled on.
+static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
+/// A thread for each processor; where there is no room for them, the one that asks first. wasmtime would take the
+/// process's own pool, and that panics where it cannot be made.
+fn threads() -> Result<ThreadPool, ThreadPoolBuildError> {
+    ThreadPoolBuilder::new().build().or_else(|_| ThreadPoolBuilder::new().num_threads(1).use_current_thread().build())
 }
 
 /// Why wasmtime does not take something, for people.

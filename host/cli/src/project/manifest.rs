@@ -96,7 +96,7 @@ impl Manifest {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
         let manifest: Self = toml::from_str(&text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let line = text.get(..start).unwrap_or_default().lines().count().max(1);
+            let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
             anyhow::anyhow!("`{shown}`, line {line}: {}", error.message())
         })?;
         manifest.check().with_context(|| format!("`{shown}`"))?;
