@@ -63,10 +63,7 @@ pub fn unfit(name: &str) -> Option<String> {
             None => "it needs lower-case letters, digits and hyphens, beginning with a letter, 64 at most".to_owned(),
         });
     }
-    portcullis_builtin::ALL
-        .iter()
-        .any(|builtin| builtin.name == name)
-        .then(|| "a plugin of that name comes with Portcullis: take another".to_owned())
+    portcullis_builtin::find(name).is_some().then(|| "a plugin of that name comes with Portcullis: take another".to_owned())
 }
 
 /// The name that was probably meant.

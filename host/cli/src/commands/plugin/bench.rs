@@ -152,7 +152,7 @@ fn of_kind(kind: Kind) -> Vec<String> {
 
 /// The plugin first, then the builtin ones by name. What was never called is no yardstick.
 fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
-    let known = |name: &String| name == own || portcullis_builtin::ALL.iter().any(|builtin| builtin.name == name);
+    let known = |name: &String| name == own || portcullis_builtin::find(name).is_some();
     let mut rows: Vec<Row> = measured
         .into_iter()
         .filter(|(name, one)| known(name) && !one.calls.is_empty())

@@ -48,7 +48,7 @@ impl Subject {
         if let Some(instead) = instead {
             bail!("`{shown}` is an {}: cases are for risk-calculators and patterns; {instead}", inspection.kind);
         }
-        if portcullis_builtin::ALL.iter().any(|builtin| builtin.name == name) {
+        if portcullis_builtin::find(&name).is_some() {
             bail!("`{shown}` has the name of a builtin plugin, `{name}`; give the file another");
         }
         Ok(Self { file, name, inspection, cases })
