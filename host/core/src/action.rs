@@ -411,8 +411,9 @@ pub struct Step {
     pub error: u64,
     pub output: u64,
     pub risk: Score,
-    /// 1001 when it was not scored.
-    pub alignment: u16,
+    /// Absent when it was not scored.
+    #[serde(with = "scored")]
+    pub alignment: Option<Score>,
     pub effects: u16,
     pub outside: u16,
     pub files: u16,
@@ -420,6 +421,35 @@ pub struct Step {
     pub bytes: u64,
     pub tokens: u32,
     pub duration_ms: u32,
+}
+
+/// A score that may be absent as one number, which is what earlier states hold.
+pub(crate) mod scored {
+    use crate::score::Score;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Stands where nothing was scored.
+    const ABSENT: u16 = 1001;
+
+    /// The score's number.
+    pub(crate) fn number(score: Option<Score>) -> u16 {
+        score.map_or(ABSENT, Score::get)
+    }
+
+    /// The score of a number; none where it is no score and does not stand for an absent one.
+    pub(crate) fn score(number: u16) -> Option<Option<Score>> {
+        if number == ABSENT { Some(None) } else { Score::checked(number).map(Some) }
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(score: &Option<Score>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u16(number(*score))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Score>, D::Error> {
+        let number = u16::deserialize(deserializer)?;
+        score(number).ok_or_else(|| serde::de::Error::custom(format_args!("{number} is no score")))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

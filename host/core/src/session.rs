@@ -314,7 +314,7 @@ impl Agent {
             error: 0,
             output: 0,
             risk: new.risk,
-            alignment: new.alignment.map_or(1001, Score::get),
+            alignment: new.alignment,
             effects: small(new.effects.len()),
             outside: small(outside),
             files: small(files),

@@ -129,7 +129,7 @@ pub fn hostile(c: char) -> bool {
     }
 }
 
-/// A fingerprint of some parts: the first 8 bytes of BLAKE3 over each part's length and bytes; never 0,
+/// A fingerprint of some parts: 53 bits of BLAKE3 over each part's length and bytes; never 0,
 /// which stands for "none".
 #[must_use]
 pub fn fingerprint(parts: &[&str]) -> u64 {
@@ -143,7 +143,7 @@ pub fn fingerprint(parts: &[&str]) -> u64 {
     for (to, from) in first.iter_mut().zip(hash.as_bytes()) {
         *to = *from;
     }
-    u64::from_le_bytes(first).max(1)
+    (u64::from_le_bytes(first) >> 11).max(1)
 }
 
 /// An error's text with what changes between repetitions taken out: paths become `P`, numbers,

@@ -251,7 +251,7 @@ fn history(steps: u64) -> History {
         error: 0,
         output: index,
         risk: Score::new(300),
-        alignment: 1001,
+        alignment: None,
         effects: 1,
         outside: 0,
         files: 0,

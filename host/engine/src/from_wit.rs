@@ -25,13 +25,12 @@ fn severity(severity: w::Severity) -> Severity {
     }
 }
 
-fn objection(verdict: w::Verdict) -> Checked<Verdict> {
-    match verdict {
-        w::Verdict::Allow => Err(bad("ruling.verdict", "is `allow`; a rule can only object")),
-        w::Verdict::Warn => Ok(Verdict::Warn),
-        w::Verdict::Modify => Ok(Verdict::Modify),
-        w::Verdict::Ask => Ok(Verdict::Ask),
-        w::Verdict::Block => Ok(Verdict::Block),
+fn verdict(objection: r::Objection) -> Verdict {
+    match objection {
+        r::Objection::Warn => Verdict::Warn,
+        r::Objection::Modify => Verdict::Modify,
+        r::Objection::Ask => Verdict::Ask,
+        r::Objection::Block => Verdict::Block,
     }
 }
 
@@ -107,7 +106,7 @@ fn side_effect(effect: r::SideEffect) -> Checked<f::SideEffect> {
 fn ruling(ruling: r::Ruling) -> Checked<f::Ruling> {
     Ok(f::Ruling {
         rule: line("ruling.rule", &ruling.rule)?,
-        verdict: objection(ruling.verdict)?,
+        verdict: verdict(ruling.verdict),
         severity: severity(ruling.severity),
         reason: prose("ruling.reason", &ruling.reason)?,
         evidence: evidence(ruling.evidence)?,
@@ -220,7 +219,7 @@ mod tests {
         r::Assessment { risk: None, rationality: None, side_effects: None, rulings: vec![] }
     }
 
-    fn ruling_of(verdict: w::Verdict, change: r::Change) -> r::Assessment {
+    fn ruling_of(verdict: r::Objection, change: r::Change) -> r::Assessment {
         let rewrite = r::Rewrite { edits: vec![r::Edit { parameter: "command".into(), change }], explanation: "safer".into() };
         let ruling = r::Ruling {
             rule: "rule".into(),
@@ -250,7 +249,7 @@ mod tests {
     }
 
     fn edits(count: usize) -> r::Assessment {
-        let mut assessment = ruling_of(w::Verdict::Modify, r::Change::Remove);
+        let mut assessment = ruling_of(r::Objection::Modify, r::Change::Remove);
         for rewrite in assessment.rulings.iter_mut().filter_map(|ruling| ruling.rewrite.as_mut()) {
             rewrite.edits = vec![rewrite.edits[0].clone(); count];
         }
@@ -259,7 +258,7 @@ mod tests {
 
     #[test]
     fn assessments_keep_the_contract_or_are_none() {
-        use w::Verdict::{Allow, Block, Modify};
+        use r::Objection::{Block, Modify};
         let table: Vec<(&str, r::Assessment, Result<(), FaultKind>)> = vec![
             ("nothing", empty(), Ok(())),
             ("the most", risk_of(1000, 1000, ITEMS, EVIDENCE_BYTES), Ok(())),
@@ -268,7 +267,6 @@ mod tests {
             ("too much evidence", risk_of(0, 0, ITEMS + 1, 0), Err(OutputTooLarge)),
             ("evidence too long", risk_of(0, 0, 1, EVIDENCE_BYTES + 1), Err(OutputTooLarge)),
             ("a block", ruling_of(Block, text_edit("ls\n\tpwd")), Ok(())),
-            ("an allow", ruling_of(Allow, text_edit("ls")), Err(BadValue)),
             ("an escape in a parameter", ruling_of(Modify, text_edit("ls \u{1b}[8m; rm")), Err(BadValue)),
             ("an override in a parameter", ruling_of(Modify, text_edit("ls \u{202e}x")), Err(BadValue)),
             ("a parameter too long", ruling_of(Modify, text_edit(&"x".repeat(TEXT_BYTES + 1))), Err(OutputTooLarge)),
@@ -329,7 +327,7 @@ mod tests {
     /// What reaches a person or the agent shows all that it holds; line breaks stay in prose alone.
     #[test]
     fn words_are_spelled_out() {
-        let mut given = ruling_of(w::Verdict::Block, r::Change::Remove);
+        let mut given = ruling_of(r::Objection::Block, r::Change::Remove);
         given.rulings[0].rule = "a\nb".into();
         given.rulings[0].reason = "a\nb\u{1b}".into();
         given.rulings[0].evidence[0].value = "\u{202e}".into();

@@ -270,7 +270,7 @@ fn step(step: &a::Step) -> w::Step {
         error: step.error,
         output: step.output,
         risk: step.risk.get(),
-        alignment: step.alignment,
+        alignment: score(step.alignment),
         effects: step.effects,
         outside: step.outside,
         files: step.files,

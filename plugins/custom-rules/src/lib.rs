@@ -11,8 +11,10 @@ mod action;
 mod settings;
 
 use action::Seen;
-use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Ruling, Setting};
-use portcullis_plugin::types::{Evidence, Severity, Verdict};
+use portcullis_plugin::risk_calculator::{
+    Action, Assessment, Context, Descriptor, Error, Objection, Reads, RiskCalculator, Ruling, Setting,
+};
+use portcullis_plugin::types::{Evidence, Severity};
 use portcullis_rule_language::code::{self, Rule};
 use portcullis_rule_language::evaluate::{Budget, Scene};
 use portcullis_rule_language::fill;
@@ -53,26 +55,16 @@ impl RiskCalculator for Plugin {
 
 /// What to say where rules failed: the failure, unless what the others object to is at least as strict as
 /// what a failure comes to. So a rule that fails never makes the verdict milder.
-fn answer(mut rulings: Vec<Ruling>, failed: &[String], on_fault: Verdict) -> Result<Assessment, Error> {
+fn answer(mut rulings: Vec<Ruling>, failed: &[String], on_fault: Objection) -> Result<Assessment, Error> {
     if let Some(first) = failed.first() {
-        let strictest = rulings.iter().map(|ruling| strictness(ruling.verdict)).max();
-        if strictest.is_none_or(|strictest| strictest < strictness(on_fault)) {
+        let strictest = rulings.iter().map(|ruling| ruling.verdict).max();
+        if strictest.is_none_or(|strictest| strictest < on_fault) {
             return Err(Error::failed(first));
         }
         rulings.truncate(MOST_RULINGS - 1);
         rulings.push(Ruling::warn("failed_rule", first).instead("mend the rule: `portcullis rules check` tries its examples"));
     }
     Ok(rulings.into_iter().fold(Assessment::nothing(), Assessment::ruling))
-}
-
-const fn strictness(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Allow => 0,
-        Verdict::Warn => 1,
-        Verdict::Modify => 2,
-        Verdict::Ask => 3,
-        Verdict::Block => 4,
-    }
 }
 
 fn ruling<'v>(file: &str, rule: &'v Rule<'v>, scene: &Scene<'v>, budget: &mut Budget, of_a_project: bool) -> Ruling {

@@ -7,8 +7,9 @@
 //! | `on_fault` | text | what a failure of this plugin comes to |
 //! | `project` | flag | the files are a project's |
 
+use portcullis_plugin::risk_calculator::Objection;
 use portcullis_plugin::risk_calculator::{Error, Setting};
-use portcullis_plugin::types::{SettingValue, Verdict};
+use portcullis_plugin::types::SettingValue;
 use portcullis_rule_language::code::{self, Rule};
 use portcullis_rule_language::place::line_and_column;
 use portcullis_rule_language::read;
@@ -17,14 +18,14 @@ use portcullis_rule_language::read;
 pub(crate) struct Prepared<'a> {
     files: Vec<(&'a str, Vec<Rule<'a>>)>,
     /// What a failure comes to.
-    pub(crate) on_fault: Verdict,
+    pub(crate) on_fault: Objection,
     /// A repository wrote the rules.
     pub(crate) of_a_project: bool,
 }
 
 /// Settings to bytes: flags, and the name and code of each file with its length.
 pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-    let (mut files, mut disabled, mut on_fault, mut of_a_project) = (&[][..], &[][..], Verdict::Block, false);
+    let (mut files, mut disabled, mut on_fault, mut of_a_project) = (&[][..], &[][..], Objection::Block, false);
     for setting in settings {
         match (setting.key.as_str(), &setting.value) {
             ("files", SettingValue::Texts(texts)) => files = texts,
@@ -81,17 +82,17 @@ fn part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(part)
 }
 
-const FAULTS: &[(&str, Verdict, u8)] = &[("warn", Verdict::Warn, 1), ("ask", Verdict::Ask, 2), ("block", Verdict::Block, 3)];
+const FAULTS: &[(&str, Objection, u8)] = &[("warn", Objection::Warn, 1), ("ask", Objection::Ask, 2), ("block", Objection::Block, 3)];
 
-fn verdict(word: &str) -> Result<Verdict, Error> {
+fn verdict(word: &str) -> Result<Objection, Error> {
     let found = FAULTS.iter().find(|(known, _, _)| *known == word).map(|(_, verdict, _)| *verdict);
     found.ok_or_else(|| Error::setting("on_fault", "should be one of `warn`, `ask`, `block`"))
 }
 
-fn tag(verdict: Verdict) -> u8 {
+fn tag(verdict: Objection) -> u8 {
     FAULTS.iter().find(|(_, known, _)| *known == verdict).map_or(3, |(_, _, tag)| *tag)
 }
 
-fn from_tag(tag: u8) -> Option<Verdict> {
+fn from_tag(tag: u8) -> Option<Objection> {
     FAULTS.iter().find(|(_, _, known)| *known == tag).map(|(_, verdict, _)| *verdict)
 }

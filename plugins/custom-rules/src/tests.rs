@@ -1,9 +1,9 @@
 //! Rules over actions, natively: every name has its value, a rule that fails is no pass.
 
 use super::Plugin;
-use portcullis_plugin::risk_calculator::{Assessment, RiskCalculator};
+use portcullis_plugin::risk_calculator::{Assessment, Objection, RiskCalculator};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, fetch, file_write, message, shell, tool};
-use portcullis_plugin::types::{Action, EffectKind, Error, Setting, Verdict};
+use portcullis_plugin::types::{Action, EffectKind, Error, Setting};
 use portcullis_rule_language::evaluate::{Fields, Value};
 use portcullis_rule_language::schema::{Kind, Type};
 
@@ -105,7 +105,7 @@ fn a_ruling_says_what_the_rule_says() {
                 reason = \"{tool} on {path}: {programs} {{x}} {programs[9]}\"\nalternatives = [\"use {program}\"]\n";
     let action = shell("a; b; c; d").deletes("x\ny");
     let ruling = assess(text, &[], &action).expect("it answers").rulings.remove(0);
-    assert_eq!((ruling.rule.as_str(), ruling.verdict), ("r", Verdict::Block));
+    assert_eq!((ruling.rule.as_str(), ruling.verdict), ("r", Objection::Block));
     assert_eq!(ruling.severity.as_str(), "critical");
     assert_eq!(ruling.reason, "Bash on /project/x y: a, b, c and 1 more {x} ?");
     assert_eq!(ruling.alternatives, ["use a"]);
@@ -132,10 +132,10 @@ fn a_rule_that_fails_is_no_pass_and_makes_nothing_milder() {
         (None, "block", None),
         (Some("warn"), "block", None),
         (Some("ask"), "block", None),
-        (Some("block"), "block", Some(Verdict::Block)),
-        (Some("ask"), "ask", Some(Verdict::Ask)),
-        (Some("warn"), "warn", Some(Verdict::Warn)),
-        (Some("ask"), "warn", Some(Verdict::Ask)),
+        (Some("block"), "block", Some(Objection::Block)),
+        (Some("ask"), "ask", Some(Objection::Ask)),
+        (Some("warn"), "warn", Some(Objection::Warn)),
+        (Some("ask"), "warn", Some(Objection::Ask)),
         (None, "warn", None),
     ] {
         let text = other.map(|verdict| rule("other", verdict, "true")).unwrap_or_default() + &failing;

@@ -16,14 +16,14 @@ pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Acti
     let Some(goal) = context.goals.iter().min_by_key(|goal| goal.priority).filter(|_| action.outcome.is_some()) else {
         return Report::nothing();
     };
-    let scored: Vec<Step> = recent(history, config.window).into_iter().filter(|step| step.alignment <= 1000).collect();
+    let scored: Vec<Scored> = recent(history, config.window).iter().filter_map(Scored::of).collect();
     let mean = mean(&scored);
     if scored.len() < config.least || mean >= config.threshold {
         return settle(told);
     }
     let (newer, older) = halves(&scored);
     let falls = newer.saturating_add(config.falls_by.max(1)) <= older;
-    let astray = scored.iter().any(|step| step.index == action.step && is_astray(step));
+    let astray = scored.iter().any(|step| step.index == action.step && step.is_astray());
     if !falls || !astray || told.is_some_and(|before| mean.saturating_add(config.worse_by) > before) {
         return Report::nothing();
     }
@@ -41,27 +41,41 @@ struct Measured {
     newer: u32,
     older: u32,
     /// Newest first.
-    scored: Vec<Step>,
+    scored: Vec<Scored>,
 }
 
-fn is_astray(step: &Step) -> bool {
-    u32::from(step.alignment) < ALIGNED
+/// A step that was held against the goal.
+struct Scored {
+    index: u64,
+    alignment: u32,
 }
 
-fn mean(steps: &[Step]) -> u32 {
-    let sum: u32 = steps.iter().map(|step| u32::from(step.alignment)).sum();
+impl Scored {
+    /// None where it was not, or by something that is no score.
+    fn of(step: &Step) -> Option<Self> {
+        let alignment = step.alignment.filter(|score| *score <= 1000)?;
+        Some(Self { index: step.index, alignment: alignment.into() })
+    }
+
+    const fn is_astray(&self) -> bool {
+        self.alignment < ALIGNED
+    }
+}
+
+fn mean(steps: &[Scored]) -> u32 {
+    let sum: u32 = steps.iter().map(|step| step.alignment).sum();
     sum.checked_div(u32::try_from(steps.len()).unwrap_or(u32::MAX)).unwrap_or(1000)
 }
 
 /// The means of the newer and of the older half. Of an odd number the one in the middle belongs to none.
-fn halves(steps: &[Step]) -> (u32, u32) {
+fn halves(steps: &[Scored]) -> (u32, u32) {
     let half = steps.len() / 2;
     let older = steps.get(steps.len().saturating_sub(half)..).unwrap_or_default();
     (mean(steps.get(..half).unwrap_or_default()), mean(older))
 }
 
 fn detection(config: &Config, found: &Measured, goal: &Goal, action: &Action, detail: &Detail<'_>) -> Detection {
-    let astray: Vec<&Step> = found.scored.iter().filter(|step| is_astray(step)).collect();
+    let astray: Vec<&Scored> = found.scored.iter().filter(|step| step.is_astray()).collect();
     let share = u32::try_from(astray.len().saturating_mul(1000).checked_div(found.scored.len()).unwrap_or(0)).unwrap_or(1000);
     let bad = if found.mean.saturating_mul(2) < config.threshold { Severity::Medium } else { Severity::Low };
     let summary = [
@@ -84,6 +98,6 @@ fn detection(config: &Config, found: &Measured, goal: &Goal, action: &Action, de
 }
 
 /// What a step is, as far as the host still knows.
-fn shown(step: &Step, action: &Action, detail: &Detail<'_>) -> Option<Evidence> {
+fn shown(step: &Scored, action: &Action, detail: &Detail<'_>) -> Option<Evidence> {
     if step.index == action.step { Some(label(action)) } else { detail(step.index).map(|past| past_label(&past, step.index)) }
 }

@@ -12,11 +12,11 @@ fn steps(letters: &str) -> Vec<Step> {
     let one = |(index, letter): (usize, char)| {
         let plain = step(index as u64);
         match letter {
-            'A' => Step { alignment: 1000, ..plain },
-            'r' => Step { alignment: 0, status: Status::Refused, ..plain },
-            'p' => Step { alignment: 0, status: Status::Pending, ..plain },
+            'A' => Step { alignment: Some(1000), ..plain },
+            'r' => Step { alignment: Some(0), status: Status::Refused, ..plain },
+            'p' => Step { alignment: Some(0), status: Status::Pending, ..plain },
             '-' => plain,
-            digit => Step { alignment: u16::try_from(digit.to_digit(10).expect("a digit") * 100).expect("it fits"), ..plain },
+            digit => Step { alignment: digit.to_digit(10).and_then(|tenths| u16::try_from(tenths * 100).ok()), ..plain },
         }
     };
     letters.chars().enumerate().map(one).collect()
@@ -168,7 +168,7 @@ fn it_is_silent_before_an_outcome_and_without_its_step() {
         let report = Plugin::detect(&prepared, &[], &testing::history(steps("AA000")), &action, &goal());
         assert_eq!(report.ok(), Some(Report::nothing()), "{:?}", action.step);
     }
-    let odd = (0..200).map(|index| Step { index: u64::MAX - index, at: u64::MAX, alignment: u16::MAX, ..step(0) });
+    let odd = (0..200).map(|index| Step { index: u64::MAX - index, at: u64::MAX, alignment: Some(u16::MAX), ..step(0) });
     let report = Plugin::detect(&prepared, &[], &testing::history(odd), &shell("ls").at_step(u64::MAX).succeeded(), &goal());
     assert_eq!(report.ok(), Some(Report::nothing()), "what is no score was not scored");
 }

@@ -5,11 +5,9 @@ mod moving;
 
 use super::Plugin;
 use portcullis_builtin_judging::sample::{Newest, shell};
-use portcullis_plugin::risk_calculator::{Change, RiskCalculator, Ruling};
+use portcullis_plugin::risk_calculator::{Change, Objection, RiskCalculator, Ruling};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read};
-use portcullis_plugin::types::{
-    Action, Context, EffectKind, Entry, GitState, Operation, Quantity, Scope, Setting, SettingValue, Severity, Verdict,
-};
+use portcullis_plugin::types::{Action, Context, EffectKind, Entry, GitState, Operation, Quantity, Scope, Setting, SettingValue, Severity};
 
 fn rulings(action: &Action, context: &Context, settings: &[Setting]) -> Vec<Ruling> {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
@@ -17,21 +15,21 @@ fn rulings(action: &Action, context: &Context, settings: &[Setting]) -> Vec<Ruli
 }
 
 /// Action and what the rules say: rule, verdict.
-type Case = (&'static str, Action, &'static [(&'static str, Verdict)]);
+type Case = (&'static str, Action, &'static [(&'static str, Objection)]);
 
 fn check(cases: Vec<Case>) {
     for (name, action, expected) in cases {
         let found = rulings(&action, &testing::context(), &[]);
-        let brief: Vec<(&str, Verdict)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.verdict)).collect();
+        let brief: Vec<(&str, Objection)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.verdict)).collect();
         assert_eq!(brief, expected, "{name}: {found:?}");
         for ruling in &found {
             assert!(!ruling.reason.is_empty() && !ruling.reason.ends_with('.') && !ruling.alternatives.is_empty(), "{name}: {ruling:?}");
-            assert_eq!(ruling.rewrite.is_some(), ruling.verdict == Verdict::Modify, "{name}: {ruling:?}");
+            assert_eq!(ruling.rewrite.is_some(), ruling.verdict == Objection::Modify, "{name}: {ruling:?}");
         }
     }
 }
 
-use Verdict::{Ask, Block, Modify, Warn};
+use Objection::{Ask, Block, Modify, Warn};
 
 const DELETION: &str = "prevent_recursive_deletion";
 const NETWORK: &str = "warn_external_network";

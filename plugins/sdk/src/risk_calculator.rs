@@ -20,15 +20,15 @@
 //! portcullis_plugin::export!(risk-calculator: NoForce);
 //!
 //! let assessment = NoForce::assess(&[], &testing::shell("git push -f"), &testing::context()).unwrap();
-//! assert_eq!(assessment.rulings[0].verdict, Verdict::Ask);
+//! assert_eq!(assessment.rulings[0].verdict, Objection::Ask);
 //! ```
 
 pub use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor::{
-    Assessment, Change, Edit, Factor, FactorKind, Rationality, Rewrite, Risk, Ruling, SideEffect, SideEffectKind, Splice,
+    Assessment, Change, Edit, Factor, FactorKind, Objection, Rationality, Rewrite, Risk, Ruling, SideEffect, SideEffectKind, Splice,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
 pub use crate::settings::Settings;
-pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity, Verdict};
+pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity};
 
 /// A plugin that judges one action by itself.
 pub trait RiskCalculator {
@@ -137,25 +137,25 @@ impl Ruling {
     /// Agent and person are told why.
     #[must_use]
     pub fn warn(rule: &str, reason: &str) -> Self {
-        Self::new(rule, Verdict::Warn, Severity::Low, reason)
+        Self::new(rule, Objection::Warn, Severity::Low, reason)
     }
 
     /// The action runs changed.
     #[must_use]
     pub fn modify(rule: &str, reason: &str, rewrite: Rewrite) -> Self {
-        Self { rewrite: Some(rewrite), ..Self::new(rule, Verdict::Modify, Severity::Medium, reason) }
+        Self { rewrite: Some(rewrite), ..Self::new(rule, Objection::Modify, Severity::Medium, reason) }
     }
 
     /// A person decides.
     #[must_use]
     pub fn ask(rule: &str, reason: &str) -> Self {
-        Self::new(rule, Verdict::Ask, Severity::Medium, reason)
+        Self::new(rule, Objection::Ask, Severity::Medium, reason)
     }
 
     /// The action does not run.
     #[must_use]
     pub fn block(rule: &str, reason: &str) -> Self {
-        Self::new(rule, Verdict::Block, Severity::High, reason)
+        Self::new(rule, Objection::Block, Severity::High, reason)
     }
 
     /// Another severity; `critical` stops the session.
@@ -178,7 +178,7 @@ impl Ruling {
         self
     }
 
-    fn new(rule: &str, verdict: Verdict, severity: Severity, reason: &str) -> Self {
+    fn new(rule: &str, verdict: Objection, severity: Severity, reason: &str) -> Self {
         Self { rule: rule.into(), verdict, severity, reason: reason.into(), evidence: Vec::new(), alternatives: Vec::new(), rewrite: None }
     }
 }

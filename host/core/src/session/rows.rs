@@ -1,7 +1,7 @@
 //! Steps as rows of a fixed width: every hook reads and writes up to 200 of them, and a serial form that
 //! looks at each byte costs more than a pattern does.
 
-use crate::action::{Intent, Status, Step};
+use crate::action::{Intent, Status, Step, scored};
 use crate::score::{Score, Verdict};
 use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
@@ -48,7 +48,7 @@ fn write(step: &Step, out: &mut Vec<u8>) {
     for number in [step.prompt, step.tokens, step.duration_ms] {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    for number in [step.risk.get(), step.alignment, step.effects, step.outside, step.files] {
+    for number in [step.risk.get(), scored::number(step.alignment), step.effects, step.outside, step.files] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&[step.intent as u8, step.verdict as u8, step.status as u8]);
@@ -75,7 +75,7 @@ fn read(row: &[u8; WIDTH]) -> Option<Step> {
         error,
         output,
         risk: Score::checked(risk)?,
-        alignment,
+        alignment: scored::score(alignment)?,
         effects,
         outside,
         files,

@@ -15,7 +15,7 @@ pub(crate) fn situation() -> Situation {
     Situation { step: 1, level: 0, score: 100, totals, checkpoints: vec![], past: vec![], recent: none, templates: vec![] }
 }
 
-fn issue() -> Issue {
+pub(crate) fn issue() -> Issue {
     Issue {
         name: "loop".into(),
         severity: Severity::Medium,
@@ -153,7 +153,7 @@ fn steps_come_from_the_history_as_many_as_asked_for() {
         error: 0,
         output: 0,
         risk: Score::ZERO,
-        alignment: 0,
+        alignment: Some(Score::new(0)),
         effects: 0,
         outside: 0,
         files: 0,

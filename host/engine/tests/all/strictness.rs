@@ -53,7 +53,8 @@ impl Workshop for Fussy {
 
 /// One ruling with that verdict, which sets the command to `ls` where it is to be rewritten.
 fn rules(verdict: Verdict) -> String {
-    let number = Verdict::ALL.iter().position(|one| *one == verdict).unwrap();
+    // `objection` has every verdict but the first.
+    let number = Verdict::ALL.iter().position(|one| *one == verdict).unwrap() - 1;
     let rewrite = if verdict == Verdict::Modify {
         "(i32.store8 (i32.const 3108) (i32.const 1)) (i32.store (i32.const 3112) (i32.const 3200)) (i32.store (i32.const 3116) (i32.const 1))
          (i32.store (i32.const 3120) (i32.const 2056)) (i32.store (i32.const 3124) (i32.const 2))

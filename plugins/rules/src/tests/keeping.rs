@@ -2,8 +2,9 @@
 
 use super::{PUSH, WORK, rewritten, rulings};
 use portcullis_builtin_judging::sample::{Newest, shell};
+use portcullis_plugin::risk_calculator::Objection;
 use portcullis_plugin::testing::{self, BuildAction};
-use portcullis_plugin::types::{Action, EffectKind, Operation, Origin, Verdict};
+use portcullis_plugin::types::{Action, EffectKind, Operation, Origin};
 use std::path::Path;
 use std::process::Command;
 
@@ -72,7 +73,7 @@ fn what_is_in_doubt_is_asked() {
     ] {
         let found = rulings(&action, &testing::context(), &[]);
         let ruling = found.iter().find(|ruling| ruling.rule == rule);
-        assert_eq!(ruling.map(|ruling| ruling.verdict), Some(Verdict::Ask), "{name}: {found:?}");
+        assert_eq!(ruling.map(|ruling| ruling.verdict), Some(Objection::Ask), "{name}: {found:?}");
     }
     let mut clean = shell("git checkout a").deletes("a").by(0).restorable();
     clean.facts.effects.iter_mut().for_each(|effect| effect.kind = EffectKind::Discard);

@@ -2,8 +2,9 @@
 
 use super::{DELETION, rewritten, rulings, tree};
 use portcullis_builtin_judging::sample::{Newest, errors_to, shell};
+use portcullis_plugin::risk_calculator::Objection;
 use portcullis_plugin::testing::{self, BuildAction};
-use portcullis_plugin::types::{Action, EffectKind, Operation, Origin, Redirection, Setting, Verdict, Word};
+use portcullis_plugin::types::{Action, EffectKind, Operation, Origin, Redirection, Setting, Word};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,10 +94,10 @@ fn what_is_in_doubt_is_asked() {
     for (name, action) in cases {
         let found = rulings(&action, &testing::context(), &[]);
         let deletion = found.iter().find(|ruling| ruling.rule == DELETION);
-        assert_eq!(deletion.map(|ruling| ruling.verdict), Some(Verdict::Ask), "{name}: {found:?}");
+        assert_eq!(deletion.map(|ruling| ruling.verdict), Some(Objection::Ask), "{name}: {found:?}");
     }
     let off = [Setting::new("prevent_recursive_deletion.quarantine", "")];
-    assert_eq!(rulings(&tree("src"), &testing::context(), &off).first().map(|ruling| ruling.verdict), Some(Verdict::Ask));
+    assert_eq!(rulings(&tree("src"), &testing::context(), &off).first().map(|ruling| ruling.verdict), Some(Objection::Ask));
 }
 
 /// Runs the rewrite of deleting folders of these names in a real folder, and looks where they are.

@@ -70,7 +70,7 @@ pub const fn step(index: u64) -> Step {
         error: 0,
         output: 0,
         risk: 100,
-        alignment: 1001,
+        alignment: None,
         effects: 0,
         outside: 0,
         files: 0,

@@ -487,6 +487,10 @@ void portcullis_context_free(portcullis_context_t *ptr) {
   portcullis_attributes_free(&ptr->attributes);
 }
 
+void portcullis_step_free(portcullis_step_t *ptr) {
+  portcullis_option_score_free(&ptr->alignment);
+}
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr) {
   plugin_string_free(&ptr->tool);
   plugin_string_free(&ptr->parameters);
@@ -555,6 +559,10 @@ void portcullis_setting_free(portcullis_setting_t *ptr) {
   portcullis_setting_value_free(&ptr->value);
 }
 
+void host_step_free(host_step_t *ptr) {
+  portcullis_step_free(ptr);
+}
+
 void host_step_detail_free(host_step_detail_t *ptr) {
   portcullis_step_detail_free(ptr);
 }
@@ -564,6 +572,7 @@ void host_list_step_free(host_list_step_t *ptr) {
   if (list_len > 0) {
     host_step_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
+      host_step_free(&list_ptr[i]);
     }
     free(list_ptr);
   }

@@ -155,7 +155,7 @@ typedef struct portcullis_command_t {
   portcullis_origin_t   origin;
   // Which command feeds its standard input, as an index into `shell.commands`.
   plugin_option_u32_t   input_from;
-  // First byte in `shell.text` of the simple command that stands there, after any wrapper.
+  // First byte in `shell.text`, as UTF-8, of the simple command that stands there, after any wrapper.
   // Commands found inside other text (a `sh -c` word, say) carry the place of that word.
   uint32_t   start;
   // One past the last byte.
@@ -506,7 +506,7 @@ typedef struct portcullis_goal_t {
   plugin_string_t   text;
   // When it was given.
   portcullis_timestamp_t   at;
-  // 0 is the newest and most important.
+  // 0 is the newest and most important: they count down where the list goes on.
   uint8_t   priority;
 } portcullis_goal_t;
 
@@ -633,8 +633,8 @@ typedef struct portcullis_step_t {
   uint64_t   output;
   // The risk that was decided on.
   portcullis_score_t   risk;
-  // Goal alignment; 1001 when it was not scored.
-  uint16_t   alignment;
+  // Goal alignment; absent when it was not scored.
+  portcullis_option_score_t   alignment;
   // How many effects it has.
   uint16_t   effects;
   // How many of them lie outside the expected scope.
@@ -647,7 +647,7 @@ typedef struct portcullis_step_t {
   uint64_t   bytes;
   // Tokens that it cost; 0 when not told.
   uint32_t   tokens;
-  // How long it ran, in milliseconds.
+  // How long it ran, in milliseconds; 0 when not told.
   uint32_t   duration_ms;
 } portcullis_step_t;
 
@@ -721,7 +721,7 @@ typedef struct portcullis_error_t {
 // Anything else that went wrong.
 #define PORTCULLIS_ERROR_FAILED 2
 
-// A setting's value.
+// A setting's value. A score, as descriptors declare it, is an integer of thousandths.
 typedef struct portcullis_setting_value_t {
   uint8_t tag;
   union {
@@ -823,7 +823,8 @@ typedef struct {
 typedef struct exports_detector_report_t {
   // Empty when nothing is wrong. At most 16.
   exports_detector_list_detection_t   detections;
-  // What the next call gets as `state`; at most 64 KiB. None keeps the old one.
+  // What the next call gets as `state`; at most 64 KiB. None keeps the old one, an empty list
+  // forgets it.
   plugin_option_list_u8_t   state;
 } exports_detector_report_t;
 
@@ -945,6 +946,8 @@ void portcullis_list_assessed_free(portcullis_list_assessed_t *ptr);
 
 void portcullis_context_free(portcullis_context_t *ptr);
 
+void portcullis_step_free(portcullis_step_t *ptr);
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr);
 
 void plugin_option_u64_free(plugin_option_u64_t *ptr);
@@ -958,6 +961,8 @@ void portcullis_error_free(portcullis_error_t *ptr);
 void portcullis_setting_value_free(portcullis_setting_value_t *ptr);
 
 void portcullis_setting_free(portcullis_setting_t *ptr);
+
+void host_step_free(host_step_t *ptr);
 
 void host_step_detail_free(host_step_detail_t *ptr);
 

@@ -155,7 +155,7 @@ typedef struct portcullis_command_t {
   portcullis_origin_t   origin;
   // Which command feeds its standard input, as an index into `shell.commands`.
   plugin_option_u32_t   input_from;
-  // First byte in `shell.text` of the simple command that stands there, after any wrapper.
+  // First byte in `shell.text`, as UTF-8, of the simple command that stands there, after any wrapper.
   // Commands found inside other text (a `sh -c` word, say) carry the place of that word.
   uint32_t   start;
   // One past the last byte.
@@ -506,7 +506,7 @@ typedef struct portcullis_goal_t {
   plugin_string_t   text;
   // When it was given.
   portcullis_timestamp_t   at;
-  // 0 is the newest and most important.
+  // 0 is the newest and most important: they count down where the list goes on.
   uint8_t   priority;
 } portcullis_goal_t;
 
@@ -633,8 +633,8 @@ typedef struct portcullis_step_t {
   uint64_t   output;
   // The risk that was decided on.
   portcullis_score_t   risk;
-  // Goal alignment; 1001 when it was not scored.
-  uint16_t   alignment;
+  // Goal alignment; absent when it was not scored.
+  portcullis_option_score_t   alignment;
   // How many effects it has.
   uint16_t   effects;
   // How many of them lie outside the expected scope.
@@ -647,7 +647,7 @@ typedef struct portcullis_step_t {
   uint64_t   bytes;
   // Tokens that it cost; 0 when not told.
   uint32_t   tokens;
-  // How long it ran, in milliseconds.
+  // How long it ran, in milliseconds; 0 when not told.
   uint32_t   duration_ms;
 } portcullis_step_t;
 
@@ -721,7 +721,7 @@ typedef struct portcullis_error_t {
 // Anything else that went wrong.
 #define PORTCULLIS_ERROR_FAILED 2
 
-// A setting's value.
+// A setting's value. A score, as descriptors declare it, is an integer of thousandths.
 typedef struct portcullis_setting_value_t {
   uint8_t tag;
   union {
@@ -780,8 +780,6 @@ typedef portcullis_score_t exports_assessor_score_t;
 typedef portcullis_setting_t exports_assessor_setting_t;
 
 typedef portcullis_severity_t exports_assessor_severity_t;
-
-typedef portcullis_verdict_t exports_assessor_verdict_t;
 
 // Where a part of a risk score comes from.
 typedef uint8_t exports_assessor_factor_kind_t;
@@ -877,9 +875,17 @@ typedef struct exports_assessor_side_effect_t {
   plugin_option_string_t   mitigation;
 } exports_assessor_side_effect_t;
 
+// A verdict as a rule may ask for it: it can object, and not allow.
+typedef uint8_t exports_assessor_objection_t;
+
+#define EXPORTS_ASSESSOR_OBJECTION_WARN 0
+#define EXPORTS_ASSESSOR_OBJECTION_MODIFY 1
+#define EXPORTS_ASSESSOR_OBJECTION_ASK 2
+#define EXPORTS_ASSESSOR_OBJECTION_BLOCK 3
+
 // A replacement inside a text parameter.
 typedef struct exports_assessor_splice_t {
-  // First byte, at a character boundary of the text as the plugin sees it.
+  // First byte of the text as UTF-8, at a character boundary, as the plugin sees it.
   uint32_t   start;
   // One past the last byte.
   uint32_t   end;
@@ -935,8 +941,8 @@ typedef struct {
 typedef struct exports_assessor_ruling_t {
   // Stable name, for example `prevent_recursive_deletion`.
   plugin_string_t   rule;
-  // `allow` is refused: a rule can only object.
-  exports_assessor_verdict_t   verdict;
+  // What it asks for.
+  exports_assessor_objection_t   verdict;
   // `critical` stops the session, not the action alone.
   exports_assessor_severity_t   severity;
   // Why, in words that help the agent and the person.
@@ -1107,6 +1113,8 @@ void portcullis_list_assessed_free(portcullis_list_assessed_t *ptr);
 
 void portcullis_context_free(portcullis_context_t *ptr);
 
+void portcullis_step_free(portcullis_step_t *ptr);
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr);
 
 void plugin_option_u64_free(plugin_option_u64_t *ptr);
@@ -1120,6 +1128,8 @@ void portcullis_error_free(portcullis_error_t *ptr);
 void portcullis_setting_value_free(portcullis_setting_value_t *ptr);
 
 void portcullis_setting_free(portcullis_setting_t *ptr);
+
+void host_step_free(host_step_t *ptr);
 
 void host_step_detail_free(host_step_detail_t *ptr);
 

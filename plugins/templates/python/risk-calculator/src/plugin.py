@@ -6,8 +6,8 @@ run it later.
 
 import portcullis
 from wit_world import exports
-from wit_world.exports.assessor import Assessment, Ruling
-from wit_world.imports.types import Action, Context, Path, Setting, Severity, Verdict
+from wit_world.exports.assessor import Assessment, Objection, Ruling
+from wit_world.imports.types import Action, Context, Path, Setting, Severity
 
 DEFAULTS = {"folders": ["migrations"]}
 
@@ -32,7 +32,7 @@ def lies_in(path: Path, folders: list[str]) -> bool:
 def refusal(path: Path) -> Ruling:
     return Ruling(
         rule="sample-check",
-        verdict=Verdict.ASK,
+        verdict=Objection.ASK,
         severity=Severity.HIGH,
         reason="an applied migration must stay as it was run",
         evidence=portcullis.because("path", path.text),
