@@ -106,7 +106,7 @@ fn side_effect(effect: r::SideEffect) -> Checked<f::SideEffect> {
 fn ruling(ruling: r::Ruling) -> Checked<f::Ruling> {
     Ok(f::Ruling {
         rule: line("ruling.rule", &ruling.rule)?,
-        verdict: verdict(ruling.verdict),
+        verdict: verdict(ruling.objection),
         severity: severity(ruling.severity),
         reason: prose("ruling.reason", &ruling.reason)?,
         evidence: evidence(ruling.evidence)?,
@@ -219,11 +219,11 @@ mod tests {
         r::Assessment { risk: None, rationality: None, side_effects: None, rulings: vec![] }
     }
 
-    fn ruling_of(verdict: r::Objection, change: r::Change) -> r::Assessment {
+    fn ruling_of(objection: r::Objection, change: r::Change) -> r::Assessment {
         let rewrite = r::Rewrite { edits: vec![r::Edit { parameter: "command".into(), change }], explanation: "safer".into() };
         let ruling = r::Ruling {
             rule: "rule".into(),
-            verdict,
+            objection,
             severity: w::Severity::High,
             reason: "why".into(),
             evidence: vec![w::Evidence { kind: "path".into(), value: "/x".into(), step: Some(1) }],

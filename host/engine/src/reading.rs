@@ -44,8 +44,8 @@ fn command(command: w::Command) -> Checked<a::Command> {
     Ok(a::Command {
         program: text("program", command.program)?,
         words: list("words", command.words, ITEMS, word)?,
-        assignments: list("assignments", command.assignments, ITEMS, |(name, value)| {
-            Ok((text("assignments", name)?, text("assignments", value)?))
+        assignments: list("assignments", command.assignments, ITEMS, |set| {
+            Ok((text("assignments", set.name)?, text("assignments", set.value)?))
         })?,
         redirections: list("redirections", command.redirections, ITEMS, redirection)?,
         wrappers: texts("wrappers", command.wrappers)?,

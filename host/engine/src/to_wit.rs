@@ -50,6 +50,10 @@ fn score(score: Option<Score>) -> Option<u16> {
     score.map(Score::get)
 }
 
+fn attributes(attributes: &[(String, String)]) -> Vec<w::Attribute> {
+    attributes.iter().map(|(name, value)| w::Attribute { name: name.clone(), value: value.clone() }).collect()
+}
+
 pub(crate) fn action(action: &a::Action) -> w::Action {
     w::Action {
         id: action.id.clone(),
@@ -62,7 +66,7 @@ pub(crate) fn action(action: &a::Action) -> w::Action {
         facts: facts(&action.facts),
         parameters: action.parameters.clone(),
         outcome: action.outcome.as_ref().map(outcome),
-        attributes: action.attributes.clone(),
+        attributes: attributes(&action.attributes),
     }
 }
 
@@ -90,7 +94,7 @@ fn operation(operation: &a::Operation) -> w::Operation {
             w::Operation::Message(w::Message { recipient: message.recipient.clone(), text: message.text.clone() })
         }
         a::Operation::Tool(call) => {
-            w::Operation::Tool(w::ToolCall { server: call.server.clone(), name: call.name.clone(), arguments: call.arguments.clone() })
+            w::Operation::Tool(w::ToolCall { server: call.server.clone(), name: call.name.clone(), arguments: attributes(&call.arguments) })
         }
         a::Operation::Other(name) => w::Operation::Other(name.clone()),
     }
@@ -100,7 +104,7 @@ fn command(command: &a::Command) -> w::Command {
     w::Command {
         program: command.program.clone(),
         words: all(&command.words, word),
-        assignments: command.assignments.clone(),
+        assignments: attributes(&command.assignments),
         redirections: all(&command.redirections, |redirection| w::Redirection {
             descriptor: redirection.descriptor,
             direction: direction(redirection.direction),
@@ -238,7 +242,7 @@ pub(crate) fn context(context: &a::Context) -> w::Context {
             verdict: verdict(assessed.verdict),
             rules: assessed.rules.clone(),
         }),
-        attributes: context.attributes.clone(),
+        attributes: attributes(&context.attributes),
     }
 }
 
@@ -332,7 +336,7 @@ pub(crate) fn situation(situation: &f::Situation) -> i::Situation {
             effectiveness: score(past.effectiveness),
         }),
         recent: situation.recent.clone(),
-        templates: situation.templates.clone(),
+        templates: attributes(&situation.templates),
     }
 }
 
@@ -377,7 +381,7 @@ pub(crate) fn record(record: &f::AuditRecord) -> e::AuditRecord {
         previous: record.previous.clone(),
         hash: record.hash.clone(),
         document: record.document.clone(),
-        attributes: record.attributes.clone(),
+        attributes: attributes(&record.attributes),
     }
 }
 

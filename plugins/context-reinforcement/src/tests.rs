@@ -253,7 +253,7 @@ fn the_operators_words_come_first() {
         (Some("{earlier}"), None, "goes round in a circle"),
     ] {
         let settings: Vec<Setting> = set.map(|text| Setting::new("templates.loop", text)).into_iter().collect();
-        let templates = passed.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter().collect();
+        let templates = passed.map(Into::into).into_iter().collect();
         let (message, facts) =
             answer(&settings, &bare("loop", Severity::Medium), &Situation { templates, ..testing::situation() }, &context()).unwrap();
         assert!(message.contains(part), "{message}");

@@ -1,8 +1,8 @@
 //! An action as conditions see it: the names of the language's table, from the host's records.
 
 use portcullis_plugin::types::{
-    Access, Action, Command, Context, Coverage, Direction, Effect, EffectKind, Entry, FileOperation, Form, GitState, Intent, Operation,
-    Origin, Path, Quantity, Scope, Word,
+    Access, Action, Attribute, Command, Context, Coverage, Direction, Effect, EffectKind, Entry, FileOperation, Form, GitState, Intent,
+    Operation, Origin, Path, Quantity, Scope, Word,
 };
 use portcullis_rule_language::evaluate::{Around, Fields, Value};
 use portcullis_rule_language::schema::EFFECTS;
@@ -74,7 +74,7 @@ impl Fields for Seen<'_> {
                 Operation::Tool(call) => Value::text(call.server.as_deref().unwrap_or_default()),
                 _ => Value::text(""),
             },
-            "arguments" => Value::Map(if let Operation::Tool(call) = &action.operation { &call.arguments } else { &[] }),
+            "arguments" => pairs(if let Operation::Tool(call) = &action.operation { &call.arguments } else { &[] }),
             "parameters" => Value::text(&action.parameters),
             "background" => Value::Flag(action.shell().is_some_and(|shell| shell.background)),
             "coverage" => Value::text(if facts.coverage == Coverage::Full { "full" } else { "partial" }),
@@ -108,7 +108,7 @@ impl Fields for SeenCommand<'_> {
                 let written = |direction| matches!(direction, Direction::Output | Direction::Append);
                 words(command.redirections.iter().filter(|one| written(one.direction)).map(|one| &one.target))
             }
-            "assignments" => Value::Map(&command.assignments),
+            "assignments" => pairs(&command.assignments),
             _ => unknown(),
         }
     }
@@ -183,8 +183,8 @@ impl Fields for SeenContext<'_> {
             "home" => Value::text(context.home()),
             "goals" => context.goals.iter().map(|goal| Value::text(&goal.text)).collect(),
             "mode" => {
-                let mode = action.attributes.iter().find(|(name, _)| name == "permission-mode");
-                Value::text(mode.map_or("", |(_, mode)| mode))
+                let mode = action.attributes.iter().find(|attribute| attribute.name == "permission-mode");
+                Value::text(mode.map_or("", |mode| &mode.value))
             }
             "session" => Value::text(&context.session),
             "now" => number(context.now),
@@ -212,7 +212,7 @@ impl Fields for SeenHistory<'_> {
 /// A name that the table has and this module does not; a test rules it out. The evaluation takes it for a
 /// failure wherever something is asked of it.
 fn unknown<'v>() -> Value<'v> {
-    Value::Map(&[])
+    Value::Map([].into())
 }
 
 fn number<'v>(number: u64) -> Value<'v> {
@@ -225,6 +225,10 @@ fn first(texts: &[String]) -> Value<'_> {
 
 fn records<T: Fields>(items: &[T]) -> Value<'_> {
     items.iter().map(|item| Value::Record(item)).collect()
+}
+
+fn pairs(attributes: &[Attribute]) -> Value<'_> {
+    Value::Map(attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.value.as_str())).collect())
 }
 
 fn words<'v>(words: impl Iterator<Item = &'v Word>) -> Value<'v> {

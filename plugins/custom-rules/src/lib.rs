@@ -57,7 +57,7 @@ impl RiskCalculator for Plugin {
 /// what a failure comes to. So a rule that fails never makes the verdict milder.
 fn answer(mut rulings: Vec<Ruling>, failed: &[String], on_fault: Objection) -> Result<Assessment, Error> {
     if let Some(first) = failed.first() {
-        let strictest = rulings.iter().map(|ruling| ruling.verdict).max();
+        let strictest = rulings.iter().map(|ruling| ruling.objection).max();
         if strictest.is_none_or(|strictest| strictest < on_fault) {
             return Err(Error::failed(first));
         }

@@ -105,7 +105,7 @@ fn a_ruling_says_what_the_rule_says() {
                 reason = \"{tool} on {path}: {programs} {{x}} {programs[9]}\"\nalternatives = [\"use {program}\"]\n";
     let action = shell("a; b; c; d").deletes("x\ny");
     let ruling = assess(text, &[], &action).expect("it answers").rulings.remove(0);
-    assert_eq!((ruling.rule.as_str(), ruling.verdict), ("r", Objection::Block));
+    assert_eq!((ruling.rule.as_str(), ruling.objection), ("r", Objection::Block));
     assert_eq!(ruling.severity.as_str(), "critical");
     assert_eq!(ruling.reason, "Bash on /project/x y: a, b, c and 1 more {x} ?");
     assert_eq!(ruling.alternatives, ["use a"]);
@@ -143,7 +143,7 @@ fn a_rule_that_fails_is_no_pass_and_makes_nothing_milder() {
         match expected {
             Some(verdict) => {
                 let rulings = answer.expect("it answers").rulings;
-                assert_eq!(rulings[0].verdict, verdict, "{other:?} {on_fault}");
+                assert_eq!(rulings[0].objection, verdict, "{other:?} {on_fault}");
                 assert!(rulings.iter().any(|ruling| ruling.rule == "failed_rule" && ruling.reason.contains("`broken`")));
             }
             None => {

@@ -176,7 +176,7 @@ fn the_operators_words_come_first() {
         ),
     ] {
         let mut situation = busy();
-        situation.templates = templates.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        situation.templates = templates.iter().map(|template| (*template).into()).collect();
         let prepared = EmergencyStop::prepare(&[]).unwrap();
         match (EmergencyStop::intervene(&prepared, &bare("loop"), &situation, &testing::context()), expected) {
             (Ok(Response::Stop(stop)), Ok(part)) => {

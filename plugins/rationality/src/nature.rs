@@ -157,7 +157,7 @@ pub(crate) fn words(action: &Action, roots: &[String]) -> Stems {
         Operation::Tool(call) => call.arguments.as_slice(),
         _ => &[],
     };
-    Stems::of(paths.chain(spoken(action)).chain(text).chain(arguments.iter().map(|(_, value)| head(value))))
+    Stems::of(paths.chain(spoken(action)).chain(text).chain(arguments.iter().map(|argument| head(&argument.value))))
 }
 
 /// What a prohibition may speak of: the paths of effects of these kinds, or the command's words.

@@ -202,7 +202,7 @@ fn the_operators_words_come_first() {
         (Some(("notice", "{growth.time}")), None, &["for a prompt: 85"]),
     ] {
         let settings: Vec<Setting> = set.map(|(name, text)| Setting::new(&format!("templates.{name}"), text)).into_iter().collect();
-        let templates = passed.map(|(name, text): (&str, &str)| (name.to_owned(), text.to_owned())).into_iter().collect();
+        let templates = passed.map(Into::into).into_iter().collect();
         let situation = Situation { templates, ..testing::situation() };
         let (message, limits) = answer(&settings, &bare("loop", Severity::Low), &situation, &context()).unwrap();
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");

@@ -34,7 +34,7 @@ pub enum Value<'v> {
     /// A list.
     List(Rc<[Self]>),
     /// Texts by name.
-    Map(&'v [(String, String)]),
+    Map(Rc<[(&'v str, &'v str)]>),
     /// A group of names.
     Record(&'v dyn Fields),
 }
@@ -190,7 +190,7 @@ impl<'v> Run<'v, '_> {
             Value::List(items) => Ok(items),
             Value::Map(entries) => {
                 self.budget.take(entries.len())?;
-                Ok(entries.iter().map(|(name, _)| Value::Text(Cow::Borrowed(name))).collect())
+                Ok(entries.iter().map(|(name, _)| Value::Text(Cow::Borrowed(*name))).collect())
             }
             _ => Err(unfit()),
         }
@@ -220,7 +220,7 @@ impl<'v> Run<'v, '_> {
         let Value::Map(entries) = self.value(map)? else { return Err(unfit()) };
         let key = self.text(key)?;
         self.budget.take(entries.len())?;
-        let found = entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Value::Text(Cow::Borrowed(value)));
+        let found = entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Value::Text(Cow::Borrowed(*value)));
         found.ok_or_else(|| Fault::Value(format!("there is no key `{}`; ask with `has` first", crate::place::shown(&key))))
     }
 

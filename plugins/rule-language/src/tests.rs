@@ -45,7 +45,7 @@ impl Fields for Sample {
             "path" => Value::text("/work/shop/db/migrations/001_init.sql"),
             "programs" => Value::texts(&["kubectl", "rm"]),
             "intent" => Value::text("system-command"),
-            "arguments" => Value::Map(&self.arguments),
+            "arguments" => Value::Map(self.arguments.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()),
             "content" => Value::text(&self.content),
             "commands" => self.commands.iter().map(|command| Value::Record(command)).collect(),
             "history" | "context" => Value::Record(self),
@@ -74,7 +74,7 @@ fn empty<'v>(name: &str) -> Value<'v> {
         Type::Flag => Value::Flag(false),
         Type::Number => Value::Number(0),
         Type::Text | Type::Word(_) => Value::text(""),
-        Type::Map | Type::Record(_) => Value::Map(&[]),
+        Type::Map | Type::Record(_) => Value::Map([].into()),
         Type::Texts | Type::Records(_) => Value::List([].into()),
     }
 }

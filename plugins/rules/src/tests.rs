@@ -20,11 +20,11 @@ type Case = (&'static str, Action, &'static [(&'static str, Objection)]);
 fn check(cases: Vec<Case>) {
     for (name, action, expected) in cases {
         let found = rulings(&action, &testing::context(), &[]);
-        let brief: Vec<(&str, Objection)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.verdict)).collect();
+        let brief: Vec<(&str, Objection)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.objection)).collect();
         assert_eq!(brief, expected, "{name}: {found:?}");
         for ruling in &found {
             assert!(!ruling.reason.is_empty() && !ruling.reason.ends_with('.') && !ruling.alternatives.is_empty(), "{name}: {ruling:?}");
-            assert_eq!(ruling.rewrite.is_some(), ruling.verdict == Objection::Modify, "{name}: {ruling:?}");
+            assert_eq!(ruling.rewrite.is_some(), ruling.objection == Objection::Modify, "{name}: {ruling:?}");
         }
     }
 }
@@ -237,7 +237,7 @@ fn file_operations_are_counted() {
     ];
     for (action, maximum, used, expected) in cases {
         let found = rulings(&action, &testing::context().limit(Quantity::FileOperations, maximum, used), &[]);
-        assert_eq!(found.first().map(|ruling| ruling.verdict), expected, "{used} of {maximum}: {found:?}");
+        assert_eq!(found.first().map(|ruling| ruling.objection), expected, "{used} of {maximum}: {found:?}");
     }
     assert!(rulings(&edit(), &testing::context().limit(Quantity::Tokens, 1, 1), &[]).is_empty(), "another limit");
 
@@ -248,7 +248,7 @@ fn file_operations_are_counted() {
         ("limit_file_operations.warn_at", SettingValue::Decimal(0.1), Some(Warn)),
     ] {
         let found = rulings(&edit(), &context, &[Setting::new(key, value)]);
-        assert_eq!(found.first().map(|ruling| ruling.verdict), expected, "{key}");
+        assert_eq!(found.first().map(|ruling| ruling.objection), expected, "{key}");
     }
 }
 

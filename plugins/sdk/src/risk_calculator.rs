@@ -20,7 +20,7 @@
 //! portcullis_plugin::export!(risk-calculator: NoForce);
 //!
 //! let assessment = NoForce::assess(&[], &testing::shell("git push -f"), &testing::context()).unwrap();
-//! assert_eq!(assessment.rulings[0].verdict, Objection::Ask);
+//! assert_eq!(assessment.rulings[0].objection, Objection::Ask);
 //! ```
 
 pub use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor::{
@@ -178,8 +178,16 @@ impl Ruling {
         self
     }
 
-    fn new(rule: &str, verdict: Objection, severity: Severity, reason: &str) -> Self {
-        Self { rule: rule.into(), verdict, severity, reason: reason.into(), evidence: Vec::new(), alternatives: Vec::new(), rewrite: None }
+    fn new(rule: &str, objection: Objection, severity: Severity, reason: &str) -> Self {
+        Self {
+            rule: rule.into(),
+            objection,
+            severity,
+            reason: reason.into(),
+            evidence: Vec::new(),
+            alternatives: Vec::new(),
+            rewrite: None,
+        }
     }
 }
 

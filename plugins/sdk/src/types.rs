@@ -134,11 +134,17 @@ impl Action {
     }
 }
 
+impl<N: Into<String>, V: Into<String>> From<(N, V)> for Attribute {
+    fn from((name, value): (N, V)) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
 impl Context {
     /// The person's home folder, absolute; empty where the host does not know it.
     #[must_use]
     pub fn home(&self) -> &str {
-        self.attributes.iter().find(|(name, _)| name == "home").map_or("", |(_, home)| home)
+        self.attributes.iter().find(|attribute| attribute.name == "home").map_or("", |home| &home.value)
     }
 }
 

@@ -122,7 +122,7 @@ fn given(command: &Command) -> Vec<Masked> {
         before = &word.text;
     }
     found.extend(command.redirections.iter().flat_map(|redirection| masked(&redirection.target.text)));
-    let assigned = command.assignments.iter().flat_map(|(_, value)| masked(value));
+    let assigned = command.assignments.iter().flat_map(|set| masked(&set.value));
     found.extend(assigned.map(|one| Masked { signs_in: true, ..one }));
     found
 }

@@ -141,7 +141,7 @@ fn a_masked_value_in_what_is_sent() {
     let assigned = {
         let mut action = curl("-d @x y");
         if let Operation::Shell(shell) = &mut action.operation {
-            shell.commands[0].assignments.push(("TOKEN".into(), TOKEN.into()));
+            shell.commands[0].assignments.push(("TOKEN", TOKEN).into());
         }
         action
     };

@@ -163,7 +163,7 @@ fn the_operators_words_come_first() {
         ("loop", &[("scope_creep", "{nonsense}")], Ok("different approach")),
     ] {
         let mut situation = testing::situation();
-        situation.templates = templates.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        situation.templates = templates.iter().map(|template| (*template).into()).collect();
         match (answer(&full(issue), &situation, &testing::context()), expected) {
             (Ok(message), Ok(part)) => assert!(message.contains(part), "{message}"),
             (Err(error), Err(expected)) => assert_eq!(error.message(), expected),

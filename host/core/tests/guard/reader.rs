@@ -26,7 +26,7 @@ fn command(command: from::Command) -> to::Command {
     to::Command {
         program: command.program,
         words: command.words.into_iter().map(word).collect(),
-        assignments: command.assignments,
+        assignments: command.assignments.into_iter().map(|set| (set.name, set.value)).collect(),
         redirections: command.redirections.into_iter().map(redirection).collect(),
         wrappers: command.wrappers,
         origin: to::Origin::Plain,

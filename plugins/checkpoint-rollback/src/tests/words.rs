@@ -84,7 +84,7 @@ fn the_operators_words_come_first() {
         (Some(("rollback", "{none_safe}")), None, &["The session goes back"]),
     ] {
         let settings: Vec<Setting> = set.map(|(name, text)| Setting::new(&format!("templates.{name}"), text)).into_iter().collect();
-        let templates = passed.map(|(name, text): (&str, &str)| (name.to_owned(), text.to_owned())).into_iter().collect();
+        let templates = passed.map(Into::into).into_iter().collect();
         let situation = Situation { templates, ..with(vec![taken("cp-2", 2, 5)]) };
         let Ok((_, message)) = answer(&settings, &full("loop"), &situation, &testing::context()).unwrap() else { panic!("a plan") };
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");

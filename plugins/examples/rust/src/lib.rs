@@ -44,7 +44,7 @@ mod tests {
     fn asks(settings: &[Setting], action: &Action) -> bool {
         let prepared = ProtectMigrations::prepare(settings).unwrap();
         let assessment = ProtectMigrations::assess(&prepared, action, &testing::context()).unwrap();
-        assert!(assessment.rulings.iter().all(|ruling| ruling.verdict == Objection::Ask));
+        assert!(assessment.rulings.iter().all(|ruling| ruling.objection == Objection::Ask));
         !assessment.rulings.is_empty()
     }
 

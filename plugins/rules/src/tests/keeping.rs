@@ -73,7 +73,7 @@ fn what_is_in_doubt_is_asked() {
     ] {
         let found = rulings(&action, &testing::context(), &[]);
         let ruling = found.iter().find(|ruling| ruling.rule == rule);
-        assert_eq!(ruling.map(|ruling| ruling.verdict), Some(Objection::Ask), "{name}: {found:?}");
+        assert_eq!(ruling.map(|ruling| ruling.objection), Some(Objection::Ask), "{name}: {found:?}");
     }
     let mut clean = shell("git checkout a").deletes("a").by(0).restorable();
     clean.facts.effects.iter_mut().for_each(|effect| effect.kind = EffectKind::Discard);

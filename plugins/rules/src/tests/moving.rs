@@ -75,7 +75,7 @@ fn what_is_in_doubt_is_asked() {
         ("another program", delete(shell("git rm -r src"), "src", 0)),
         ("wrapper", change(tree("src"), |command| command.wrappers.push("nice".into()))),
         ("mightier user", change(tree("src"), |command| command.privileged = true)),
-        ("assignment", change(tree("src"), |command| command.assignments.push(("A".into(), "b".into())))),
+        ("assignment", change(tree("src"), |command| command.assignments.push(("A", "b").into()))),
         ("fed", change(tree("src"), |command| command.input_from = Some(0))),
         ("nested", change(tree("src"), |command| command.origin = Origin::Nested)),
         ("function", change(tree("src"), |command| command.origin = Origin::FunctionBody)),
@@ -94,10 +94,10 @@ fn what_is_in_doubt_is_asked() {
     for (name, action) in cases {
         let found = rulings(&action, &testing::context(), &[]);
         let deletion = found.iter().find(|ruling| ruling.rule == DELETION);
-        assert_eq!(deletion.map(|ruling| ruling.verdict), Some(Objection::Ask), "{name}: {found:?}");
+        assert_eq!(deletion.map(|ruling| ruling.objection), Some(Objection::Ask), "{name}: {found:?}");
     }
     let off = [Setting::new("prevent_recursive_deletion.quarantine", "")];
-    assert_eq!(rulings(&tree("src"), &testing::context(), &off).first().map(|ruling| ruling.verdict), Some(Objection::Ask));
+    assert_eq!(rulings(&tree("src"), &testing::context(), &off).first().map(|ruling| ruling.objection), Some(Objection::Ask));
 }
 
 /// Runs the rewrite of deleting folders of these names in a real folder, and looks where they are.

@@ -125,8 +125,8 @@ impl Wording {
     /// The operator's texts of one name, those of the settings first, each with the name that an error tells.
     fn theirs<'a>(&self, settings: &'a Settings, situation: &'a Situation, wanted: &str) -> Vec<(String, &'a str)> {
         let set = templates(settings).filter(|(name, _)| *name == wanted).map(|(name, text)| (format!("templates.{name}"), text));
-        let passed = situation.templates.iter().filter(|(name, _)| name.strip_prefix(self.prefix) == Some(wanted));
-        set.chain(passed.map(|(name, text)| (name.clone(), text.as_str()))).collect()
+        let passed = situation.templates.iter().filter(|template| template.name.strip_prefix(self.prefix) == Some(wanted));
+        set.chain(passed.map(|template| (template.name.clone(), template.value.as_str()))).collect()
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
         let given: Vec<Setting> = set.iter().map(|(name, text)| Setting::new(&format!("templates.{name}"), *text)).collect();
         let settings = Settings::read(&WORDS.prepare(SPECS, &given).map_err(|error| error.message())?).map_err(|error| error.message())?;
         let mut situation = testing::situation();
-        situation.templates = passed.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        situation.templates = passed.iter().map(|template| (*template).into()).collect();
         let (issue, context) = (testing::issue(issue, Severity::Low, "a summary"), testing::context());
         let values = Values::of(&issue, &situation, &context);
         let message = WORDS.message(&settings, &issue, &situation, &context, values).map_err(|error| error.message())?;

@@ -3,8 +3,8 @@
 use super::{NOW, PROJECT};
 use crate::text::push_json;
 use crate::types::{
-    Access, Action, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation, Form, GitState, Intent, Message, NetworkRequest,
-    Operation, Origin, Outcome, Path, Scope, Shell, Status, ToolCall, Word,
+    Access, Action, Attribute, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation, Form, GitState, Intent, Message,
+    NetworkRequest, Operation, Origin, Outcome, Path, Scope, Shell, Status, ToolCall, Word,
 };
 
 /// A shell command line. What it does is for the test to say, with [`BuildAction`].
@@ -292,8 +292,8 @@ fn scope(path: &str) -> Scope {
     }
 }
 
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+fn pairs(pairs: &[(&str, &str)]) -> Vec<Attribute> {
+    pairs.iter().map(|pair| (*pair).into()).collect()
 }
 
 fn object(parameters: &[(&str, &str)]) -> String {

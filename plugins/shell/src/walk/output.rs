@@ -153,10 +153,10 @@ fn bound(command: &mut Command) -> usize {
         cut_word(word);
         size += word.text.len() + 16;
     }
-    for (name, value) in &mut command.assignments {
-        cut(name, 256);
-        cut(value, 1024);
-        size += name.len() + value.len() + 16;
+    for set in &mut command.assignments {
+        cut(&mut set.name, 256);
+        cut(&mut set.value, 1024);
+        size += set.name.len() + set.value.len() + 16;
     }
     cut(&mut command.program, 256);
     size

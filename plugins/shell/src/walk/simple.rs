@@ -8,7 +8,7 @@ use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
 use crate::syntax::{Assignment, DEPTH, Redirect, Span, Word};
-use crate::types::{self, Attributes, Command, Direction, EffectKind, Redirection};
+use crate::types::{self, Attribute, Attributes, Command, Direction, EffectKind, Redirection};
 
 /// What surrounds a program's words.
 #[derive(Clone, Default)]
@@ -60,13 +60,13 @@ impl Walker<'_> {
             return self.carried(&before, &[], &Feed::default(), feed);
         }
         let call = Call {
-            assignments: values.into_iter().map(|(name, value)| (name, value.text)).collect(),
+            assignments: values.into_iter().map(|(name, value)| Attribute { name, value: value.text }).collect(),
             redirections,
             input: io.input.unwrap_or_else(|| setting.input.clone()),
             end: span.end,
         };
-        for (name, value) in &call.assignments {
-            self.telling_variable(name, value, index);
+        for set in &call.assignments {
+            self.telling_variable(&set.name, &set.value, index);
         }
         let feed = self.run(&fields, &call, setting);
         let feed = self.carried(&before, &fields, &call.input, feed);
@@ -298,9 +298,9 @@ impl Walker<'_> {
         let mut call = call.clone();
         if name == "env" || name == "sudo" || name == "doas" {
             let count = fields.iter().take_while(|field| is_assignment(&field.text)).count();
-            let given = fields
-                .drain(..count)
-                .filter_map(|field| field.text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())));
+            let given = fields.drain(..count).filter_map(|field| {
+                field.text.split_once('=').map(|(name, value)| Attribute { name: name.to_owned(), value: value.to_owned() })
+            });
             call.assignments.extend(given);
         }
         let call = &call;

@@ -62,7 +62,8 @@ fn commands_say_where_they_stand_and_what_starts_them() {
 #[test]
 fn assignments_stand_with_their_command() {
     let reading = reading("A=1 B=\"x y\" make");
-    assert_eq!(reading.commands[0].assignments, [("A".to_owned(), "1".to_owned()), ("B".to_owned(), "x y".to_owned())]);
+    let set: Vec<(&str, &str)> = reading.commands[0].assignments.iter().map(|set| (set.name.as_str(), set.value.as_str())).collect();
+    assert_eq!(set, [("A", "1"), ("B", "x y")]);
 }
 
 #[test]

@@ -158,17 +158,17 @@ static uint8_t RET_AREA[(6*sizeof(void*))];
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
+void portcullis_attribute_free(portcullis_attribute_t *ptr) {
+  plugin_string_free(&ptr->name);
+  plugin_string_free(&ptr->value);
 }
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    portcullis_attribute_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
+      portcullis_attribute_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -981,7 +981,7 @@ uint8_t * __wasm_export_exports_detector_detect(uint8_t * arg) {
       variant7.val.tool = (portcullis_tool_call_t) {
         (plugin_option_string_t) option6,
         (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (96+18*sizeof(void*))))), (*((size_t*) (arg + (96+19*sizeof(void*))))) },
-        (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (96+20*sizeof(void*))))), (*((size_t*) (arg + (96+21*sizeof(void*))))) },
+        (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (96+20*sizeof(void*))))), (*((size_t*) (arg + (96+21*sizeof(void*))))) },
       };
       break;
     }
@@ -1085,7 +1085,7 @@ uint8_t * __wasm_export_exports_detector_detect(uint8_t * arg) {
     },
     (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (128+36*sizeof(void*))))), (*((size_t*) (arg + (128+37*sizeof(void*))))) },
     (portcullis_option_outcome_t) option16,
-    (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (184+42*sizeof(void*))))), (*((size_t*) (arg + (184+43*sizeof(void*))))) },
+    (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (184+42*sizeof(void*))))), (*((size_t*) (arg + (184+43*sizeof(void*))))) },
   };
   exports_detector_context_t arg25 = (portcullis_context_t) {
     (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (184+44*sizeof(void*))))), (*((size_t*) (arg + (184+45*sizeof(void*))))) },
@@ -1100,7 +1100,7 @@ uint8_t * __wasm_export_exports_detector_detect(uint8_t * arg) {
       (uint32_t) (uint32_t) (*((int32_t*) (arg + (200+54*sizeof(void*))))),
     },
     (portcullis_list_assessed_t) (portcullis_list_assessed_t) { (portcullis_assessed_t*)(*((uint8_t **) (arg + (200+55*sizeof(void*))))), (*((size_t*) (arg + (200+56*sizeof(void*))))) },
-    (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (200+57*sizeof(void*))))), (*((size_t*) (arg + (200+58*sizeof(void*))))) },
+    (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (200+57*sizeof(void*))))), (*((size_t*) (arg + (200+58*sizeof(void*))))) },
   };
   exports_detector_result_report_error_t ret;
   exports_detector_report_t ok;

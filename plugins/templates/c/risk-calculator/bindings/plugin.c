@@ -326,17 +326,17 @@ static uint8_t RET_AREA[(16+15*sizeof(void*))];
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
+void portcullis_attribute_free(portcullis_attribute_t *ptr) {
+  plugin_string_free(&ptr->name);
+  plugin_string_free(&ptr->value);
 }
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    portcullis_attribute_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
+      portcullis_attribute_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -1276,7 +1276,7 @@ uint8_t * __wasm_export_exports_assessor_assess(uint8_t * arg) {
       variant7.val.tool = (portcullis_tool_call_t) {
         (plugin_option_string_t) option6,
         (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+16*sizeof(void*))))), (*((size_t*) (arg + (8+17*sizeof(void*))))) },
-        (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (8+18*sizeof(void*))))), (*((size_t*) (arg + (8+19*sizeof(void*))))) },
+        (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (8+18*sizeof(void*))))), (*((size_t*) (arg + (8+19*sizeof(void*))))) },
       };
       break;
     }
@@ -1365,7 +1365,7 @@ uint8_t * __wasm_export_exports_assessor_assess(uint8_t * arg) {
     },
     (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40+34*sizeof(void*))))), (*((size_t*) (arg + (40+35*sizeof(void*))))) },
     (portcullis_option_outcome_t) option16,
-    (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (96+40*sizeof(void*))))), (*((size_t*) (arg + (96+41*sizeof(void*))))) },
+    (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (96+40*sizeof(void*))))), (*((size_t*) (arg + (96+41*sizeof(void*))))) },
   };
   exports_assessor_context_t arg23 = (portcullis_context_t) {
     (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (96+42*sizeof(void*))))), (*((size_t*) (arg + (96+43*sizeof(void*))))) },
@@ -1380,7 +1380,7 @@ uint8_t * __wasm_export_exports_assessor_assess(uint8_t * arg) {
       (uint32_t) (uint32_t) (*((int32_t*) (arg + (112+52*sizeof(void*))))),
     },
     (portcullis_list_assessed_t) (portcullis_list_assessed_t) { (portcullis_assessed_t*)(*((uint8_t **) (arg + (112+53*sizeof(void*))))), (*((size_t*) (arg + (112+54*sizeof(void*))))) },
-    (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (112+55*sizeof(void*))))), (*((size_t*) (arg + (112+56*sizeof(void*))))) },
+    (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (112+55*sizeof(void*))))), (*((size_t*) (arg + (112+56*sizeof(void*))))) },
   };
   exports_assessor_result_assessment_error_t ret;
   exports_assessor_assessment_t ok;

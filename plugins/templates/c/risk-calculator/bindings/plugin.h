@@ -17,18 +17,19 @@ typedef struct plugin_string_t {
 // Milliseconds since 1970-01-01T00:00:00Z. The only clock a plugin needs: no other is offered.
 typedef uint64_t portcullis_timestamp_t;
 
-// Thousandths, 0 to 1000.
+// A whole number of thousandths, 0 to 1000.
 typedef uint16_t portcullis_score_t;
 
-typedef struct {
-  plugin_string_t f0;
-  plugin_string_t f1;
-} plugin_tuple2_string_string_t;
+// A named text.
+typedef struct portcullis_attribute_t {
+  plugin_string_t   name;
+  plugin_string_t   value;
+} portcullis_attribute_t;
 
 // Named text values for what the typed fields do not hold. At most 32; names are lower case with
 // hyphens, values at most 1 KiB.
 typedef struct portcullis_attributes_t {
-  plugin_tuple2_string_string_t   *ptr;
+  portcullis_attribute_t   *ptr;
   size_t len;
 } portcullis_attributes_t;
 
@@ -612,7 +613,8 @@ typedef struct portcullis_context_t {
   portcullis_attributes_t   attributes;
 } portcullis_context_t;
 
-// One past step as `host.steps` gives it, small on purpose: numbers only. `host.detail` has the rest.
+// One past step as `host.steps` gives it, small on purpose: numbers only, 0 for what is not there where 0 is
+// no value of it. `host.detail` has the rest.
 typedef struct portcullis_step_t {
   // Its position, as in `action.step`.
   uint64_t   index;
@@ -942,7 +944,7 @@ typedef struct exports_assessor_ruling_t {
   // Stable name, for example `prevent_recursive_deletion`.
   plugin_string_t   rule;
   // What it asks for.
-  exports_assessor_objection_t   verdict;
+  exports_assessor_objection_t   objection;
   // `critical` stops the session, not the action alone.
   exports_assessor_severity_t   severity;
   // Why, in words that help the agent and the person.
@@ -1035,7 +1037,7 @@ bool exports_assessor_assess(plugin_list_u8_t *prepared, exports_assessor_action
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
+void portcullis_attribute_free(portcullis_attribute_t *ptr);
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr);
 

@@ -51,7 +51,7 @@ bool exports_assessor_assess(plugin_list_u8_t *prepared, exports_assessor_action
         ONE(&assessment->rulings);
         exports_assessor_ruling_t *ruling = &assessment->rulings.ptr[0];
         ruling->rule = text("sample-check");
-        ruling->verdict = EXPORTS_ASSESSOR_OBJECTION_ASK;
+        ruling->objection = EXPORTS_ASSESSOR_OBJECTION_ASK;
         ruling->severity = PORTCULLIS_SEVERITY_HIGH;
         ruling->reason = text("an applied migration must stay as it was run");
         BECAUSE(&ruling->evidence, "path", &path->text);

@@ -27,7 +27,7 @@ function liesIn(path, folders) {
 function refusal(path) {
     return {
         rule: "sample-check",
-        verdict: "ask",
+        objection: "ask",
         severity: "high",
         reason: "an applied migration must stay as it was run",
         evidence: [evidence("path", path.text)],

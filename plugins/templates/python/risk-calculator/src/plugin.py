@@ -32,7 +32,7 @@ def lies_in(path: Path, folders: list[str]) -> bool:
 def refusal(path: Path) -> Ruling:
     return Ruling(
         rule="sample-check",
-        verdict=Objection.ASK,
+        objection=Objection.ASK,
         severity=Severity.HIGH,
         reason="an applied migration must stay as it was run",
         evidence=portcullis.because("path", path.text),
