@@ -38,11 +38,16 @@ pub(crate) fn risk(score: u32) -> String {
 
 /// A core module as a component of that world.
 pub(crate) fn component(wat: &str, world: &str) -> Vec<u8> {
+    let wit: &[&str] = if world == "shell-reader" { &["../../wit/plugin", "../../wit/shell"] } else { &["../../wit/plugin"] };
+    component_of(wat, wit, world)
+}
+
+/// A core module as a component of that world of the last of these packages, seen from this crate's folder.
+pub(crate) fn component_of(wat: &str, wit: &[&str], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
-    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
-    let (package, _) = resolve.push_path(wit.join("plugin")).expect("our WIT");
-    let (shell, _) = resolve.push_path(wit.join("shell")).expect("our WIT");
-    let package = if world == "shell-reader" { shell } else { package };
+    let mut packages = wit.iter().map(|path| resolve.push_path(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("our WIT").0);
+    let package = packages.by_ref().last().expect("a package");
+    drop(packages);
     let world = resolve.select_world(&[package], Some(world)).expect("our world");
     let mut module = wat::parse_str(wat).expect("valid text");
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");

@@ -21,6 +21,8 @@ mod hostile;
 mod http;
 mod http_servers;
 mod loading;
+mod next;
+mod released;
 mod sample;
 mod strictness;
 mod time;
