@@ -1,6 +1,6 @@
 //! Records as they go into the journal and as they come out.
 
-use crate::chain::Hash;
+use crate::chain::{self, GENESIS, Hash};
 
 /// A record to be stored. Sequence, hash and session come from the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,4 +38,15 @@ pub struct Stored {
     pub previous: Hash,
     /// Its own hash.
     pub hash: Hash,
+}
+
+impl Stored {
+    /// The record in its place behind another one, the first of a journal where there is none. Nothing is written, and
+    /// no seal says that the place is its own: this is how a record would look in a journal.
+    #[must_use]
+    pub fn after(last: Option<&Self>, session: Option<String>, agent: Option<String>, record: NewRecord) -> Self {
+        let (sequence, previous) = last.map_or((1, GENESIS), |last| (last.sequence.saturating_add(1), last.hash));
+        let hash = chain::hash(&previous, sequence, record.document.as_bytes());
+        Self { sequence, session, agent, record, previous, hash }
+    }
 }
