@@ -4,13 +4,21 @@
 
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
 
+#[path = "plugin_test/answers.rs"]
+mod answers;
 mod common;
 #[path = "plugin_test/differences.rs"]
 mod differences;
+#[path = "plugin_test/documents.rs"]
+mod documents;
+#[path = "plugin_test/exports.rs"]
+mod exports;
 #[path = "plugin_test/journal.rs"]
 mod journal;
 #[path = "plugin_test/mistakes.rs"]
 mod mistakes;
+#[path = "plugin_test/guests.rs"]
+mod sources;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::process::Ended;
@@ -30,6 +38,13 @@ fn main() -> ExitCode {
         trial("plugin test: an update keeps what it does not change", differences::updated),
         trial("plugin test: every mistake in a case file has its place and its mend", mistakes::mistakes),
         trial("plugin test: what is no plugin or has no cases", mistakes::subjects),
+        trial("plugin test: an intervention answers the issue of a step", answers::answered),
+        trial("plugin test: what an intervention answers is written", answers::updated),
+        trial("plugin test: an audit-exporter writes the records of a case", exports::written),
+        trial("plugin test: what an audit-exporter writes is updated", exports::updated),
+        trial("plugin test: the cases that documents show are as they say", documents::shown),
+        trial("plugin test: the templates pass their cases", documents::templates),
+        trial("plugin record: an intervention's record is an issue", journal::answered),
         trial("plugin record: a case of what an agent did, masked", journal::recorded),
         trial("plugin bench: every column of every plugin of the kind", bench),
     ])
@@ -46,18 +61,41 @@ fn example() -> Result<()> {
     Ok(())
 }
 
+/// A plugin of a kind, its cases, and builtin plugins that have to stand beside it.
+const BENCHED: &[(&str, &str, fn() -> String, &[&str])] = &[
+    ("tests-weakened", "pattern", shared_cases, &["loop", "repetitive-errors"]),
+    ("answerer", "intervention", || answers::case("loop", ""), &["soft-correction", "emergency-stop"]),
+    ("writer", "audit-exporter", || exports::case("lines", ""), &["csv", "jsonl"]),
+];
+
 fn bench() -> Result<()> {
-    let site = Site::new("plugin bench")?;
-    let cases = site.project().join("cases.toml").display().to_string();
-    fs::write(&cases, shared_cases())?;
-    let file = component("tests-weakened")?;
-    let shown = site.output(&["plugin", "bench", &file, "--cases", &cases])?;
+    BENCHED
+        .iter()
+        .try_for_each(|(name, kind, cases, others)| measured(name, kind, &cases(), others).with_context(|| (*name).to_owned()))?;
+    let site = Site::new("plugin bench without calls")?;
+    fs::write(site.project().join("cases.toml"), "[[case]]\nname = \"one\"\n[[case.step]]\nsays = \"hello\"\n")?;
+    for (name, says) in [("answerer", "it takes a step with an `issue`"), ("talker", "it takes a step with a `tool`")] {
+        let ended = site.run(&["plugin", "bench", &component(name)?, "--cases", "cases.toml"])?;
+        ensure!(ended.code == Some(1) && ended.stderr.contains(says), "{}", ended.all());
+    }
+    Ok(())
+}
+
+fn measured(name: &str, kind: &str, cases: &str, others: &[&str]) -> Result<()> {
+    let site = Site::new(&format!("plugin bench {name}"))?;
+    fs::write(site.project().join("cases.toml"), cases)?;
+    let cases = "cases.toml";
+    let file = component(name)?;
+    let shown = site.output(&["plugin", "bench", &file, "--cases", cases])?;
     let head: Vec<&str> = shown.lines().next().unwrap_or_default().split_whitespace().collect();
     ensure!(head == ["plugin", "size", "compile", "load", "prepare", "instantiate", "call", "p99", "fuel", "memory"], "{shown}");
-    let told: Value = serde_json::from_str(&site.output(&["plugin", "bench", &file, "--cases", &cases, "--json"])?)?;
+    let told: Value = serde_json::from_str(&site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?)?;
     let rows = told["plugins"].as_array().ok_or_else(|| anyhow!("{told}"))?;
-    ensure!(told["kind"] == "pattern" && rows[0]["name"] == "tests-weakened" && rows[0]["builtin"] == false, "{told}");
-    ensure!(rows.iter().any(|row| row["name"] == "loop" && row["builtin"] == true && row["shares"].is_string()), "{told}");
+    ensure!(told["kind"] == kind && rows[0]["name"] == name && rows[0]["builtin"] == false, "{told}");
+    for other in others {
+        ensure!(rows.iter().any(|row| row["name"] == *other && row["builtin"] == true), "{other}: {told}");
+    }
+    ensure!(kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
     for row in rows {
         let own = row["shares"].is_null().then_some("compile_us");
         for key in own.into_iter().chain(["size", "fuel", "fuel_most", "memory_bytes", "calls", "call_us", "call_p99_us", "instantiate_us"])
@@ -108,14 +146,20 @@ pub fn component(name: &str) -> Result<String> {
 fn build() -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("portcullis-tried-").tempdir()?;
     let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk").canonicalize()?.display().to_string();
-    let sources = examples().join("rust/src");
     let mut example = Vec::new();
-    for entry in fs::read_dir(&sources)? {
+    for entry in fs::read_dir(examples().join("rust/src"))? {
         let entry = entry?;
         example.push((entry.file_name().to_string_lossy().into_owned(), fs::read_to_string(entry.path())?));
     }
     lay(&scratch.path().join("tests-weakened"), "tests-weakened", &example, &sdk)?;
-    lay(&scratch.path().join("talker"), "talker", &[("lib.rs".to_owned(), TALKER.to_owned())], &sdk)?;
+    for (name, source) in sources::ALL {
+        lay(&scratch.path().join(name), name, &[("lib.rs".to_owned(), (*source).to_owned())], &sdk)?;
+    }
+    for kind in documents::TEMPLATES {
+        let source = fs::read_to_string(documents::place(&format!("plugins/templates/rust/{kind}/src/lib.rs")))?;
+        let name = documents::template(kind);
+        lay(&scratch.path().join(&name), &name, &[("lib.rs".to_owned(), source)], &sdk)?;
+    }
     let profile =
         "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
@@ -132,49 +176,3 @@ fn lay(folder: &Path, name: &str, sources: &[(String, String)], sdk: &str) -> Re
     fs::write(folder.join("Cargo.toml"), manifest)?;
     sources.iter().try_for_each(|(file, text)| Ok(fs::write(folder.join("src").join(file), text)?))
 }
-
-/// A risk-calculator that does what the command says.
-const TALKER: &str = r#"
-use portcullis_plugin::host;
-use portcullis_plugin::risk_calculator::*;
-use portcullis_plugin::types::Entry;
-
-struct Talker;
-
-impl RiskCalculator for Talker {
-    const DESCRIPTOR: Descriptor = Descriptor::new("talker", "0.1.0", "A guest of the tests.")
-        .settings(&[Spec::text("word", "frob", "the word that it objects to")]);
-
-    fn assess(prepared: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {
-        let settings = Settings::read(prepared)?;
-        let said = |word: &str| action.parameters.contains(word);
-        if said("panic") {
-            give_up(action.parameters.len());
-        }
-        if said("log") {
-            host::info("it said log");
-        }
-        if said(settings.text("word")?) {
-            return Ok(Ruling::ask("no_frobbing", "frobbing is for people")
-                .severity(Severity::High)
-                .because(Evidence::path("/project/frob"))
-                .instead("ask somebody")
-                .into());
-        }
-        if action.facts.paths.iter().any(|path| path.entry == Entry::Absent) {
-            return Ok(Ruling::warn("not_there", "there is nothing").into());
-        }
-        if said("stop") {
-            return Ok(Ruling::block("no_stopping", "it goes on").into());
-        }
-        Ok(Assessment::nothing())
-    }
-}
-
-#[inline(never)]
-fn give_up(length: usize) {
-    assert!(length == 0, "the sky fell");
-}
-
-portcullis_plugin::export!(risk-calculator: Talker);
-"#;

@@ -5,6 +5,40 @@ use crate::{component, test};
 use anyhow::{Result, anyhow, ensure};
 use std::fs;
 
+/// What an intervention answered becomes an issue of the last step.
+pub fn answered() -> Result<()> {
+    let site = Site::new("plugin record answered")?;
+    let calls = site.calls("circles");
+    site.hook(&calls.prompt("mend the build"))?;
+    for call in ["1", "2", "3"] {
+        site.hook(&calls.bash(call, "make"))?;
+        site.hook(&calls.bash_failed(call, "make", "main.c:3: error: expected ';'"))?;
+    }
+    let all = site.shown(&["--kind", "intervention"])?;
+    let id = all.first().and_then(|record| record["id"].as_str()).ok_or_else(|| anyhow!("no intervention: {all:?}"))?;
+    let recorded = site.run(&["plugin", "record", id, "--into", "cases.toml"])?;
+    ensure!(
+        recorded.code == Some(0) && recorded.stderr.contains("checkpoints that could be gone back to are not in the journal"),
+        "{}",
+        recorded.all()
+    );
+    let cases = fs::read_to_string(site.project().join("cases.toml"))?;
+    for part in [
+        "goals = [\"mend the build\"]\n",
+        "\n[case.step.issue]\nname = \"repetitive_errors\"\nseverity = \"",
+        "\nconfidence = ",
+        "\nfirst_step = 0\n",
+        "\nlevel = 0\nscore = ",
+    ] {
+        ensure!(cases.contains(part), "it does not hold {part:?}: {cases}");
+    }
+    let ended = test(&site, "answerer", &cases, &["--update"])?;
+    ensure!(ended.code == Some(0), "{cases}\n{}", ended.all());
+    let updated = fs::read_to_string(site.project().join("cases.toml"))?;
+    ensure!(updated.contains("[[case.step.expect]]\nresponse = \"guide\"\nmessages = [\"stop: "), "{updated}");
+    Ok(())
+}
+
 pub fn recorded() -> Result<()> {
     let site = Site::new("plugin record")?;
     let calls = site.calls("recorded");

@@ -64,7 +64,7 @@ pub struct Export {
 }
 
 /// Records that an exporter gets in one call.
-const BATCH: usize = 100;
+pub const BATCH: usize = 100;
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
@@ -180,7 +180,11 @@ fn readable(bytes: &[u8]) -> Vec<u8> {
     portcullis_core::text::lines(&String::from_utf8_lossy(bytes), usize::MAX).into_bytes()
 }
 
-fn for_exporter(stored: &Stored) -> Result<AuditRecord> {
+/// A record as exporters get it.
+///
+/// # Errors
+/// Its document is none that this version wrote.
+pub fn for_exporter(stored: &Stored) -> Result<AuditRecord> {
     let document = &stored.record.document;
     let record: Record = serde_json::from_str(document).with_context(|| format!("record {}", stored.sequence))?;
     Ok(AuditRecord {

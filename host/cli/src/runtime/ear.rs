@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 pub trait Ear {
     /// What the risk-calculators said of a call, or of the safer form of one.
     fn assessed(&mut self, answers: &[Answer<Assessment>]);
-    /// What the patterns said.
-    fn detected(&mut self, answers: &[Answer<Report>]);
+    /// What the patterns said of an action in its context.
+    fn detected(&mut self, action: &Action, context: &Context, answers: &[Answer<Report>]);
+    /// What an intervention said.
+    fn intervened(&mut self, answer: &Answer<Response>);
 }
 
 /// Plugins that somebody listens to.
@@ -41,11 +43,13 @@ impl Plugins for Overheard<'_> {
         details: &Details<'_>,
     ) -> Vec<Answer<Report>> {
         let answers = self.plugins.detect(states, history, action, context, details);
-        self.ear.detected(&answers);
+        self.ear.detected(action, context, &answers);
         answers
     }
 
     fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
-        self.plugins.intervene(name, issue, situation, context)
+        let answer = self.plugins.intervene(name, issue, situation, context);
+        answer.iter().for_each(|answer| self.ear.intervened(answer));
+        answer
     }
 }

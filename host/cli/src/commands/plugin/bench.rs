@@ -100,9 +100,9 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn measure(&self, caches: &dyn Fn() -> CodeCache) -> Result<BTreeMap<String, Measured>> {
+        let kind = self.subject.inspection.kind;
         let first = self.cases.first().context("there are no cases")?;
-        let stage =
-            || Stage::new(&self.subject.file, &self.subject.name, &self.config, caches).beside(of_kind(self.subject.inspection.kind));
+        let stage = || Stage::new(&self.subject.file, (&self.subject.name, kind), &self.config, caches).beside(of_kind(kind));
         let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
         self.tell("compiling ...");
         let mut cold = stage();
@@ -124,14 +124,14 @@ impl Bench<'_> {
         while calls < CALLS && begun.elapsed() < LONGEST {
             self.tell(&format!("calling {calls}/{CALLS}"));
             for case in self.cases {
-                let own = stage.play(case)?.0.into_iter().flat_map(|said| said.calls);
-                for call in own {
+                for call in stage.play(case)?.calls() {
                     calls += usize::from(call.plugin == self.subject.name);
                     measured.entry(call.plugin).or_default().calls.push(call.cost);
                 }
             }
             if calls == 0 {
-                bail!("none of the {} cases asks the plugin: it takes a step with a `tool`", self.cases.len());
+                let asks = if kind == Kind::Intervention { "an `issue`" } else { "a `tool`" };
+                bail!("none of the {} cases asks the plugin: it takes a step with {asks}", self.cases.len());
             }
         }
         Ok(measured)

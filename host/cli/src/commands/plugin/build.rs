@@ -83,8 +83,8 @@ fn build(folder: &Path, debug: bool) -> Result<Built> {
 }
 
 /// Writes beside its place, then renames: whoever reads the file meanwhile has the old one or the new one.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let draft = path.with_extension(format!("wasm.{}", std::process::id()));
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let draft = path.with_added_extension(std::process::id().to_string());
     let put = || {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(&draft, bytes)?;

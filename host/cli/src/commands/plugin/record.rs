@@ -43,8 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let recordings = recording::of_records(&target.session, &documents)?;
     let items = recordings.first().map(|recording| recording.items.as_slice()).unwrap_or_default();
     let name = format!("{}: {}", target.id.get(..8).unwrap_or(&target.id), one_line(&target.summary, 80));
+    let answers = Some(&target).filter(|target| target.intervention.is_some());
     let Drafted { name, text, steps, notes } =
-        Draft { name: &name, records: &records, items, most: arguments.steps.saturating_add(1) }.write();
+        Draft { name: &name, records: &records, items, most: arguments.steps.saturating_add(1), answers }.write();
     if steps == 0 {
         bail!("the record `{}` tells of no call of a tool: name a review or an outcome", one_line(&target.id, 64));
     }

@@ -40,14 +40,6 @@ impl Subject {
         if inspection.kind == Kind::ShellReader {
             bail!("`{shown}` is the host's own shell reader, not a plugin");
         }
-        let instead = match inspection.kind {
-            Kind::Intervention => Some("`interventions.plugins` names when it is asked, and `portcullis replay` what it says"),
-            Kind::AuditExporter => Some("with it in the plugins folder, `portcullis audit export --exporter NAME` shows what it writes"),
-            _ => None,
-        };
-        if let Some(instead) = instead {
-            bail!("`{shown}` is an {}: cases are for risk-calculators and patterns; {instead}", inspection.kind);
-        }
         if portcullis_builtin::find(&name).is_some() {
             bail!("`{shown}` has the name of a builtin plugin, `{name}`; give the file another");
         }

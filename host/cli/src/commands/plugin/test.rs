@@ -6,7 +6,7 @@ use super::subject::Subject;
 use crate::config::Config;
 use crate::places::Places;
 use crate::runtime::code_cache;
-use crate::trial::cases::{self, Case, Difference, Said, Stage, Step, finding};
+use crate::trial::cases::{self, Case, Difference, Expectation, Played, Said, Stage, Step, finding};
 use crate::{differ, paint};
 use anyhow::{Context, Result, bail};
 use portcullis_core::text::one_line;
@@ -43,7 +43,16 @@ pub struct Arguments {
 /// What came of a case.
 struct Tried<'a> {
     case: &'a Case,
-    steps: Vec<(&'a Step, Said, Option<Difference>)>,
+    parts: Vec<Part<'a>>,
+}
+
+/// What came of a step, or of all records of a case.
+struct Part<'a> {
+    /// None for the records.
+    step: Option<(usize, &'a Step)>,
+    expected: &'a Expectation,
+    said: Said,
+    difference: Option<Difference>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
@@ -54,17 +63,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
     let caches = || code_cache(&home);
-    let mut stage = Stage::new(&subject.file, &subject.name, &Config::plain(&places), &caches);
+    let mut stage = Stage::new(&subject.file, (&subject.name, subject.inspection.kind), &Config::plain(&places), &caches);
     announce(&subject);
     let mut tried = Vec::new();
     for case in chosen {
         let played = stage.play(case).with_context(|| format!("the case `{}`", one_line(&case.name, 200)))?;
-        let steps = case.steps.iter().zip(played.0);
-        let steps = steps.map(|(step, said)| {
-            let difference = cases::compare(&step.expected, &said.findings, arguments.exact);
-            (step, said, difference)
-        });
-        let one = Tried { case, steps: steps.collect() };
+        let one = Tried::of(case, played, arguments.exact);
         if !arguments.json {
             paint::print(&one.text(&path, arguments.update));
         }
@@ -108,20 +112,18 @@ fn announce(subject: &Subject) {
 
 fn update(path: &Path, text: &str, tried: &[Tried<'_>]) -> Result<()> {
     let mut changes = Vec::new();
-    for one in tried {
-        for (step, said, difference) in &one.steps {
-            if difference.is_some() {
-                let keeps_log = step.expected.iter().any(|expected| expected.says.contains_key(finding::LOG));
-                let found = said.findings.iter().filter(|finding| keeps_log || !finding.is_log()).cloned().collect();
-                changes.push((*step, found));
-            }
-        }
+    for part in tried.iter().flat_map(|one| &one.parts).filter(|part| part.difference.is_some()) {
+        let keeps_log = part.expected.findings.iter().any(|expected| expected.says.contains_key(finding::LOG));
+        let found = part.said.findings.iter().filter(|finding| keeps_log || !finding.is_log()).cloned().collect();
+        changes.push((part.expected, found));
     }
     if changes.is_empty() {
         return Ok(());
     }
     let updated = cases::update(text, &changes)?;
-    std::fs::write(path, updated).with_context(|| format!("cannot write `{}`", path.display()))
+    // Where it is a link, what it leads to is written.
+    let file = path.canonicalize().with_context(|| format!("cannot write `{}`", path.display()))?;
+    super::build::write(&file, updated.as_bytes())
 }
 
 fn sum(all: usize, differing: usize, updated: bool) -> String {
@@ -134,13 +136,24 @@ fn sum(all: usize, differing: usize, updated: bool) -> String {
     format!("{all} {cases}: {rest}\n")
 }
 
-impl Tried<'_> {
+impl<'a> Tried<'a> {
+    fn of(case: &'a Case, played: Played, exact: bool) -> Self {
+        let part = |step: Option<(usize, &'a Step)>, expected: &'a Expectation, said: Said| {
+            let difference = cases::compare(&expected.findings, &said.findings, exact);
+            Part { step, expected, said, difference }
+        };
+        let steps = case.steps.iter().zip(played.steps).enumerate();
+        let steps = steps.map(|(number, (step, said))| part(Some((number + 1, step)), &step.expected, said));
+        let records = played.export.map(|said| part(None, &case.expected, said));
+        Self { case, parts: steps.chain(records).collect() }
+    }
+
     fn differs(&self) -> bool {
-        self.steps.iter().any(|(_, _, difference)| difference.is_some())
+        self.parts.iter().any(|part| part.difference.is_some())
     }
 
     fn is_odd(&self) -> bool {
-        self.steps.iter().any(|(_, said, _)| said.odd.is_some())
+        self.parts.iter().any(|part| part.said.odd.is_some())
     }
 
     const fn result(&self, differs: bool, updated: bool) -> &'static str {
@@ -156,37 +169,54 @@ impl Tried<'_> {
         let padded = format!("{word:<8}");
         let word = if word == "ok" { paint::good(padded) } else { paint::bad(padded) };
         let mut text = format!("{word} {}\n", one_line(&self.case.name, 200));
-        for (number, (step, said, difference)) in self.steps.iter().enumerate() {
-            if difference.is_none() && said.odd.is_none() {
-                continue;
-            }
-            let place = paint::dim(format!("{}:{}", one_line(&file.display().to_string(), 400), step.place.0));
-            let _ = writeln!(text, "  step {}  {}  {place}", number + 1, one_line(&step.title(), 120));
-            if let Some(odd) = &said.odd {
-                let _ = writeln!(text, "    {}", paint::bad(one_line(odd, MOST_LINE)));
-            }
-            if let Some(difference) = difference {
-                let inline = differ::inline(&finding::text(&difference.expected), &finding::text(&difference.found));
-                inline.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
-            }
-            text.push_str(&told(said));
-        }
+        self.parts.iter().for_each(|part| text.push_str(&part.text(file)));
         text
     }
 
     fn json(&self, updated: bool) -> Value {
-        let steps = self.steps.iter().map(|(step, said, difference)| {
-            json!({
-                "line": step.place.0,
-                "expected": step.expected.iter().map(|expected| &expected.says).collect::<Vec<_>>(),
-                "found": said.findings,
-                "trace": said.trace,
-                "problem": said.odd,
-                "differs": difference.is_some(),
-            })
-        });
         let result = self.result(self.differs() || self.is_odd(), updated && !self.is_odd());
-        json!({ "name": self.case.name, "line": self.case.place.0, "result": result, "steps": steps.collect::<Vec<_>>() })
+        let steps: Vec<Value> = self.parts.iter().filter(|part| part.step.is_some()).map(Part::json).collect();
+        let mut told = json!({ "name": self.case.name, "line": self.case.place.0, "result": result, "steps": steps });
+        if let (Some(told), Some(records)) = (told.as_object_mut(), self.parts.iter().find(|part| part.step.is_none())) {
+            told.insert("export".to_owned(), records.json());
+        }
+        told
+    }
+}
+
+impl Part<'_> {
+    /// What is not as expected; nothing where all is.
+    fn text(&self, file: &Path) -> String {
+        if self.difference.is_none() && self.said.odd.is_none() {
+            return String::new();
+        }
+        let title = match self.step {
+            Some((number, step)) => format!("step {number}  {}", one_line(&step.title(), 120)),
+            None => "its records".to_owned(),
+        };
+        let place = paint::dim(format!("{}:{}", one_line(&file.display().to_string(), 400), self.expected.place.0));
+        let mut text = format!("  {title}  {place}\n");
+        if let Some(odd) = &self.said.odd {
+            let _ = writeln!(text, "    {}", paint::bad(one_line(odd, MOST_LINE)));
+        }
+        if let Some(Difference { expected, found }) = &self.difference {
+            let written = |findings| finding::text(self.expected.path, findings);
+            let inline = differ::inline(&written(expected), &written(found));
+            inline.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
+        }
+        text.push_str(&told(&self.said));
+        text
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "line": self.expected.place.0,
+            "expected": self.expected.findings.iter().map(|expected| &expected.says).collect::<Vec<_>>(),
+            "found": self.said.findings,
+            "trace": self.said.trace,
+            "problem": self.said.odd,
+            "differs": self.difference.is_some(),
+        })
     }
 }
 

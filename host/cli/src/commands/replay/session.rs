@@ -80,6 +80,17 @@ impl Session {
         reviewed.records
     }
 
+    /// What its agents share.
+    pub const fn shared(&mut self) -> &mut portcullis_core::session::Session {
+        &mut self.shared
+    }
+
+    /// The newest actions of an agent in a line each.
+    pub fn recent(&self, agent: Option<&str>) -> Vec<String> {
+        let agent = self.agents.get(&agent.map(str::to_owned));
+        agent.map(|agent| agent.recent.iter().cloned().collect()).unwrap_or_default()
+    }
+
     /// What interventions have left in force so far.
     fn standing(&self, policy: &LimitPolicy) -> Standing {
         let tightened = self.shared.limits.iter().filter(|limit| is_tightened(limit, policy));

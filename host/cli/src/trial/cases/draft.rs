@@ -6,8 +6,10 @@ use crate::trial::{PERSON, PROJECT};
 use portcullis_core::action::Entry;
 use portcullis_core::event::{CallResult, EventKind};
 use portcullis_core::record::Record;
+use portcullis_core::review::RULE;
+use portcullis_core::score::{Score, Severity};
 use portcullis_core::text::one_line;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// What a case is written from.
@@ -20,6 +22,8 @@ pub struct Draft<'a> {
     pub items: &'a [Item],
     /// The most calls that it holds.
     pub most: usize,
+    /// The intervention that it is about; none where it is about another record.
+    pub answers: Option<&'a Record>,
 }
 
 /// A case as text.
@@ -87,6 +91,9 @@ impl Draft<'_> {
             at = Some(event.at);
         }
         let steps = kept.iter().filter(|event| matches!(event.what, What::Calls { .. })).count();
+        if let Some(record) = self.answers {
+            text.push_str(&self.issue(record, calls.saturating_sub(steps), &mut notes));
+        }
         Drafted { name, text, steps, notes }
     }
 
@@ -154,6 +161,57 @@ impl Draft<'_> {
         if let Some(seconds) = seconds {
             say("after", seconds.into());
         }
+        text
+    }
+
+    /// The issue that the intervention answered, as the record and what was detected before it tell; `gone` steps of
+    /// the session are not in the case.
+    fn issue(&self, record: &Record, gone: usize, notes: &mut Vec<String>) -> String {
+        let Some(answered) = &record.intervention else { return String::new() };
+        let here = |step: u64| step.saturating_sub(u64::try_from(gone).unwrap_or(u64::MAX));
+        let mut text = "\n[case.step.issue]\n".to_owned();
+        let mut say = |key: &str, value: Value| text.push_str(&line_text(key, &value));
+        say("name", answered.issue.as_str().into());
+        let of_step = self.records.iter().rev().filter(|other| other.step == record.step).flat_map(|other| &other.detections);
+        match of_step.map(|named| &named.finding).find(|detection| detection.pattern == answered.issue) {
+            Some(found) => {
+                say("severity", found.severity.as_str().into());
+                say("confidence", found.confidence.get().into());
+                say("impact", found.impact.get().into());
+                say("first_step", here(found.first_step).into());
+                say("summary", self.moved_text(&found.summary).into());
+                if !found.evidence.is_empty() {
+                    let evidence = found.evidence.iter().map(|evidence| {
+                        json!({ "kind": evidence.kind, "value": self.moved_text(&evidence.value), "step": evidence.step.map(here) })
+                    });
+                    say("evidence", self.moved(&evidence.collect()));
+                }
+            }
+            None if answered.issue.starts_with(RULE) => {
+                say("severity", Severity::Critical.as_str().into());
+                say("confidence", Score::MAX.get().into());
+                say("impact", Score::MAX.get().into());
+                say("summary", self.moved_text(&record.summary).into());
+            }
+            None => {
+                say("summary", self.moved_text(&record.summary).into());
+                notes.push("how severe and how sure the issue was is not in the journal: write `severity` and `confidence`".to_owned());
+            }
+        }
+        let earlier = self.records.iter().filter(|other| other.id != record.id);
+        let mut past: Vec<Value> = earlier
+            .filter_map(|other| Some((other.step?, other.intervention.as_ref()?)))
+            .map(|(step, past)| json!({ "kind": past.kind, "issue": past.issue, "step": here(step) }))
+            .collect();
+        past.reverse();
+        say("level", answered.level.into());
+        say("score", answered.score.into());
+        if !past.is_empty() {
+            say("past", past.into());
+        }
+        notes.push(
+            "checkpoints that could be gone back to are not in the journal: write `checkpoints` where the answer needs one".to_owned(),
+        );
         text
     }
 

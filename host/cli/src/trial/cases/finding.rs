@@ -1,7 +1,9 @@
 //! What a plugin answered, as the keys and values of a case file.
 
+use data_encoding::BASE64;
+use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::fault::Fault;
-use portcullis_core::finding::{Assessment, Rationality, Report, SideEffectKind};
+use portcullis_core::finding::{Assessment, Guidance, Rationality, Rendered, Report, Response, SideEffectKind};
 use portcullis_core::plugins::Answer;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,6 +15,9 @@ pub const BEFORE: &str = "before";
 pub const AFTER: &str = "after";
 /// The key of a line of the plugin's log.
 pub const LOG: &str = "log";
+
+/// What an intervention can respond.
+pub const RESPONSES: [&str; 4] = ["guide", "rollback", "stop", "recovery-needed"];
 
 /// One thing that a plugin said, or the fault in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,12 +49,12 @@ impl Finding {
 
 /// What a pattern said.
 pub fn of_report(when: &str, answer: &Answer<Report>) -> Vec<Finding> {
-    of(when, answer, |report| report.detections.iter().map(|detection| Finding::of(when, detection)).collect())
+    of(Some(when), answer, |report| report.detections.iter().map(|detection| Finding::of(when, detection)).collect())
 }
 
 /// What a risk-calculator said: each part of its assessment by itself.
 pub fn of_assessment(when: &str, answer: &Answer<Assessment>) -> Vec<Finding> {
-    of(when, answer, |assessment| {
+    of(Some(when), answer, |assessment| {
         let mut found = Vec::new();
         if let Some(risk) = &assessment.risk {
             let factors = serde_json::to_value(&risk.factors).map(without_nulls).unwrap_or_default();
@@ -78,8 +83,35 @@ fn of_rationality(when: &str, rationality: &Rationality) -> Finding {
     }
 }
 
-fn of<T>(when: &str, answer: &Answer<T>, told: impl FnOnce(&T) -> Vec<Finding>) -> Vec<Finding> {
-    let log = answer.log.iter().map(|line| Finding(Map::new()).and("when", when).and(LOG, line.as_str()));
+/// What an intervention said.
+pub fn of_response(answer: &Answer<Response>) -> Vec<Finding> {
+    of(None, answer, |response| {
+        let [guide, rollback, stop, needed] = RESPONSES;
+        let respond = |word: &str| Finding(Map::new()).and("response", word);
+        vec![match response {
+            Response::Guide(guidance) => respond(guide).guiding(guidance),
+            Response::Rollback { checkpoint, guidance } => respond(rollback).and("checkpoint", checkpoint.as_str()).guiding(guidance),
+            Response::Stop { message, report } => {
+                respond(stop).and("message", message.as_str()).and("report", serde_json::to_value(report).unwrap_or_default())
+            }
+            Response::RecoveryNeeded { reason, steps } => respond(needed).and("reason", reason.as_str()).and("steps", steps.as_slice()),
+        }]
+    })
+}
+
+/// What an exporter wrote; `text` makes of its text what is the same in every version of the host.
+pub fn of_rendered(answer: &Answer<Rendered>, text: impl FnOnce(&str) -> String) -> Vec<Finding> {
+    of(None, answer, |rendered| {
+        let finding = Finding(Map::new()).and("content_type", rendered.content_type.as_str());
+        vec![match std::str::from_utf8(&rendered.bytes) {
+            Ok(written) => finding.and("text", text(written)),
+            Err(_) => finding.and("base64", BASE64.encode(&rendered.bytes)),
+        }]
+    })
+}
+
+fn of<T>(when: Option<&str>, answer: &Answer<T>, told: impl FnOnce(&T) -> Vec<Finding>) -> Vec<Finding> {
+    let log = answer.log.iter().map(|line| begun(when).and(LOG, line.as_str()));
     let said = match &answer.result {
         Ok(said) => told(said),
         Err(fault) => vec![of_fault(when, fault)],
@@ -87,15 +119,35 @@ fn of<T>(when: &str, answer: &Answer<T>, told: impl FnOnce(&T) -> Vec<Finding>) 
     log.chain(said).collect()
 }
 
-fn of_fault(when: &str, fault: &Fault) -> Finding {
-    Finding(Map::new()).and("when", when).and("fault", fault.kind.as_str()).and("detail", fault.detail.as_str())
+/// A fault of the plugin, or what the host refuses of its answer.
+pub fn of_fault(when: Option<&str>, fault: &Fault) -> Finding {
+    begun(when).and("fault", fault.kind.as_str()).and("detail", fault.detail.as_str())
+}
+
+fn begun(when: Option<&str>) -> Finding {
+    Finding(when.map(|when| ("when".to_owned(), when.into())).into_iter().collect())
 }
 
 impl Finding {
+    fn guiding(self, guidance: &Guidance) -> Self {
+        let background = serde_json::to_value(&guidance.background).unwrap_or_default();
+        let limits: Value = guidance.limits.iter().map(of_limit).collect();
+        self.and("messages", guidance.messages.as_slice()).and("background", background).and("limits", limits)
+    }
+
     fn and(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.insert(key.to_owned(), value.into());
         self
     }
+}
+
+/// What is used of a limit is the host's to count.
+fn of_limit(limit: &Limit) -> Value {
+    let quantity = match &limit.quantity {
+        Quantity::Other(name) => Value::from(name.as_str()),
+        known => serde_json::to_value(known).unwrap_or_default(),
+    };
+    Value::Object(Map::from_iter([("quantity".to_owned(), quantity), ("maximum".to_owned(), limit.maximum.into())]))
 }
 
 /// A case file has no word for "not there".
@@ -110,11 +162,11 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Findings as the file has them.
-pub fn text(findings: &[Map<String, Value>]) -> String {
+/// Findings as the file has them, each below that head.
+pub fn text(path: &str, findings: &[Map<String, Value>]) -> String {
     let mut text = String::new();
     for finding in findings {
-        text.push_str("[[case.step.expect]]\n");
+        text.push_str(&format!("[[{path}]]\n"));
         finding.iter().for_each(|(key, value)| text.push_str(&line_text(key, value)));
     }
     text
@@ -125,15 +177,35 @@ pub fn line_text(key: &str, value: &Value) -> String {
     format!("{key} = {}\n", value_text(value))
 }
 
-/// A value. The tables of a list stand on a line each.
+/// A value. The tables of a list stand on a line each, and so do the lines of a text.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::Array(items) if items.iter().any(Value::is_object) => {
             let items: String = items.iter().map(|item| format!("    {},\n", toml(item))).collect();
             format!("[\n{items}]")
         }
+        Value::String(text) if text.contains('\n') => lines_text(text),
         value => toml(value),
     }
+}
+
+/// A text of several lines.
+fn lines_text(text: &str) -> String {
+    let mut quoted = "\"\"\"\n".to_owned();
+    for character in text.chars() {
+        match character {
+            '\\' => quoted.push_str("\\\\"),
+            '"' if quoted.ends_with("\"\"") => quoted.push_str("\\\""),
+            '\n' | '\t' => quoted.push(character),
+            control if control.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(control))),
+            other => quoted.push(other),
+        }
+    }
+    if quoted.ends_with('"') && !quoted.ends_with("\\\"") {
+        quoted.pop();
+        quoted.push_str("\\\"");
+    }
+    quoted + "\"\"\""
 }
 
 fn toml(value: &Value) -> String {

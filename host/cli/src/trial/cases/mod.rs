@@ -31,12 +31,43 @@
 //! severity = "high"
 //! ```
 //!
+//! An intervention is asked about an issue, and an audit-exporter about the records of the whole case:
+//!
+//! ```toml
+//! [[case]]
+//! name = "a loop is answered"
+//!
+//! [[case.step]]
+//! tool = "Bash"
+//! input = { command = "make" }
+//!
+//! [case.step.issue]                               # what the plugin answers when the step is over
+//! name = "loop"
+//!
+//! [[case.step.expect]]
+//! response = "guide"
+//! ```
+//!
+//! ```toml
+//! [[case]]
+//! name = "a record is a line"
+//!
+//! [[case.step]]
+//! tool = "Bash"
+//! input = { command = "make" }
+//!
+//! [[case.expect]]                                 # what it makes of the first records, at most 100
+//! content_type = "text/tab-separated-values; charset=utf-8"
+//! ```
+//!
 //! `host/docs/plugin-cases.md` tells what may stand in an `expect`. What is not looked at here: what a plugin is,
 //! and who reads the file.
 
 mod draft;
 mod expect;
 pub mod finding;
+mod issue;
+mod keys;
 mod play;
 mod read;
 mod update;
@@ -44,7 +75,8 @@ mod values;
 
 pub use draft::{Draft, Drafted};
 pub use expect::{Difference, compare};
-pub use play::{Said, Stage};
+pub use issue::Put;
+pub use play::{Played, Said, Stage};
 pub use read::read;
 pub use update::update;
 
@@ -67,6 +99,10 @@ pub struct Case {
     pub scene: Scene,
     /// What happens, in order.
     pub steps: Vec<Step>,
+    /// How many records an audit-exporter gets at a time.
+    pub batch: usize,
+    /// What an audit-exporter has to make of the records.
+    pub expected: Expectation,
 }
 
 /// What surrounds a case.
@@ -76,7 +112,7 @@ pub struct Scene {
     pub goals: Vec<String>,
     /// The plugin's settings.
     pub settings: Vec<Setting>,
-    /// Builtin risk-calculators that judge too.
+    /// Builtin plugins that are asked too.
     pub with: Vec<String>,
     /// What is known of the disk.
     pub disk: Observations,
@@ -93,10 +129,30 @@ pub struct Step {
     pub after: u64,
     /// The subagent that does it.
     pub agent: Option<String>,
+    /// What an intervention is to answer when it is over.
+    pub issue: Option<Put>,
     /// What the plugin has to say.
-    pub expected: Vec<Expected>,
-    /// Where the text of it ends, so that findings can be added.
+    pub expected: Expectation,
+}
+
+/// All that a plugin has to say to a step, or to a whole case.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// How the file calls one finding of it.
+    pub path: &'static str,
+    /// Where the step or the case stands.
+    pub place: Place,
+    /// The findings, in order.
+    pub findings: Vec<Expected>,
+    /// Where the text of the step or the case ends, so that findings can be added.
     pub end: usize,
+}
+
+impl Expectation {
+    /// Findings of a step.
+    pub const STEP: &str = "case.step.expect";
+    /// Findings of a whole case.
+    pub const CASE: &str = "case.expect";
 }
 
 /// What happens.

@@ -1,19 +1,23 @@
 //! Plays a case: each step goes the way of a client's event, to the plugin in the sandbox.
 
-use super::finding::{self, AFTER, BEFORE, Finding};
+mod answer;
+mod export;
+mod listener;
+
+use super::finding::{AFTER, BEFORE, Finding};
 use super::{Case, End, Scene, Step, What};
 use crate::commands::replay::Session;
 use crate::config::{Config, PluginConfig};
 use crate::recording::{EPOCH, Item, Seen};
-use crate::runtime::{Ear, Reviewer};
+use crate::runtime::Reviewer;
 use crate::trial::{self, PROJECT};
 use anyhow::{Context, Result};
-use portcullis_core::finding::{Assessment, Report};
-use portcullis_core::plugins::Answer;
-use portcullis_core::record::Record;
+use listener::Listener;
+use portcullis_core::intervene;
+use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::wire::claude;
-use portcullis_engine::{CodeCache, Description, Loading, Setting, Watched};
+use portcullis_engine::{CodeCache, Description, Kind, Loading, Setting, Watched};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +26,7 @@ pub struct Stage<'h> {
     config: Config,
     file: PathBuf,
     name: String,
+    kind: Kind,
     caches: &'h dyn Fn() -> CodeCache,
     /// Plugins that are there in every case.
     beside: Vec<String>,
@@ -29,11 +34,23 @@ pub struct Stage<'h> {
     reviewers: Vec<(Vec<Setting>, Vec<String>, Reviewer)>,
 }
 
-/// What the plugin said in a case, a part for each step.
+/// What the plugin said in a case.
 #[derive(Debug)]
-pub struct Played(pub Vec<Said>);
+pub struct Played {
+    /// A part for each step.
+    pub steps: Vec<Said>,
+    /// What an audit-exporter made of the records.
+    pub export: Option<Said>,
+}
 
-/// What the plugin said to a step.
+impl Played {
+    /// The calls into all plugins that were there.
+    pub fn calls(self) -> impl Iterator<Item = Watched> {
+        self.steps.into_iter().chain(self.export).flat_map(|said| said.calls)
+    }
+}
+
+/// What the plugin said to a step, or to the records.
 #[derive(Debug, Default)]
 pub struct Said {
     /// In order.
@@ -48,8 +65,9 @@ pub struct Said {
 
 impl<'h> Stage<'h> {
     /// For the plugin in that file.
-    pub fn new(file: &Path, name: &str, config: &Config, caches: &'h dyn Fn() -> CodeCache) -> Self {
-        Self { config: config.clone(), file: file.to_owned(), name: name.to_owned(), caches, beside: Vec::new(), reviewers: Vec::new() }
+    pub fn new(file: &Path, (name, kind): (&str, Kind), config: &Config, caches: &'h dyn Fn() -> CodeCache) -> Self {
+        let (config, file, name) = (config.clone(), file.to_owned(), name.to_owned());
+        Self { config, file, name, kind, caches, beside: Vec::new(), reviewers: Vec::new() }
     }
 
     /// The same with these builtin plugins in every case.
@@ -73,14 +91,15 @@ impl<'h> Stage<'h> {
     /// # Errors
     /// The sandbox cannot be set up, or a step is none that a client could send.
     pub fn play(&mut self, case: &Case) -> Result<Played> {
-        let name = self.name.clone();
+        let (name, beside, exports) = (self.name.clone(), self.beside.clone(), self.kind == Kind::AuditExporter);
         let reviewer = self.reviewer(&case.scene)?;
-        let mut scene = Playing { name, reviewer, session: Session::default(), at: EPOCH, calls: 0, case };
+        let mut scene = Playing { name, beside, reviewer, session: Session::default(), at: EPOCH, calls: 0, records: Vec::new(), case };
         for goal in &case.scene.goals {
             scene.event(None, json!({ "hook_event_name": "UserPromptSubmit", "prompt": goal }), &mut Listener::default())?;
         }
         let line = |step: &Step| format!("the step in line {}", step.place.0);
-        case.steps.iter().map(|step| scene.step(step).with_context(|| line(step))).collect::<Result<_>>().map(Played)
+        let steps = case.steps.iter().map(|step| scene.step(step).with_context(|| line(step))).collect::<Result<_>>()?;
+        Ok(Played { steps, export: exports.then(|| scene.export()).transpose()? })
     }
 
     fn reviewer(&mut self, scene: &Scene) -> Result<&mut Reviewer> {
@@ -90,6 +109,11 @@ impl<'h> Stage<'h> {
             None => {
                 let mut config = trial::alone(&self.config, |name| scene.with.iter().chain(&self.beside).any(|other| other == name));
                 config.plugins.insert(self.name.clone(), PluginConfig { settings: scene.settings.clone(), ..PluginConfig::default() });
+                if self.kind == Kind::Intervention {
+                    // What a pattern beside it detects is for the plugin to answer, whatever answer is due.
+                    let every = intervene::Kind::ALL.iter().map(|kind| (kind.as_str().to_owned(), self.name.clone()));
+                    config.policy.interventions.plugins = every.collect();
+                }
                 let mut reviewer = trial::reviewer(config, std::slice::from_ref(&self.file), Some((self.caches)()))?;
                 reviewer.plugins.watch();
                 reviewer.remember();
@@ -104,17 +128,21 @@ impl<'h> Stage<'h> {
 /// A case that is being played.
 struct Playing<'a> {
     name: String,
+    /// Builtin plugins of its kind that are asked the same.
+    beside: Vec<String>,
     reviewer: &'a mut Reviewer,
     session: Session,
     at: u64,
     calls: u32,
+    /// What the journal would hold.
+    records: Vec<Record>,
     case: &'a Case,
 }
 
 impl Playing<'_> {
     fn step(&mut self, step: &Step) -> Result<Said> {
         self.at += step.after;
-        let mut heard = Listener { name: self.name.clone(), ..Listener::default() };
+        let mut heard = Listener::of(&self.name);
         let agent = step.agent.as_deref();
         let mut odd = None;
         match &step.what {
@@ -135,10 +163,19 @@ impl Playing<'_> {
                 }
             }
         }
+        if let Some(put) = &step.issue {
+            let answered = self.answer(put, agent, &heard)?;
+            heard.findings.extend(answered);
+        }
+        Ok(self.with_calls(Said { findings: heard.findings, odd, ..Said::default() }))
+    }
+
+    /// With what the calls since the last time cost, and where the plugin trapped.
+    fn with_calls(&self, said: Said) -> Said {
         let calls = self.reviewer.plugins.take_watched();
         let own = calls.iter().filter(|call| call.plugin == self.name);
         let trace = own.map(|call| call.cost.trace.clone()).find(|trace| !trace.is_empty());
-        Ok(Said { findings: heard.findings, trace: trace.unwrap_or_default(), calls, odd })
+        Said { trace: trace.unwrap_or_default(), calls, ..said }
     }
 
     fn event(&mut self, agent: Option<&str>, payload: Value, heard: &mut Listener) -> Result<Vec<Record>> {
@@ -149,7 +186,12 @@ impl Playing<'_> {
         let event = claude::parse(payload.to_string().as_bytes())?;
         let seen = Seen { observed: self.case.scene.disk.clone(), home: None, kept: None };
         let item = Item { event, at: self.at, seen: Some(seen) };
-        Ok(self.session.step_overheard(&item, self.reviewer, Some(heard)))
+        let records = self.session.step_overheard(&item, self.reviewer, Some(heard));
+        self.records.extend(records.iter().cloned());
+        for record in records.iter().filter(|record| record.kind == RecordKind::Intervention) {
+            record.faults.iter().filter(|fault| fault.source == self.name).for_each(|fault| heard.refused(fault));
+        }
+        Ok(records)
     }
 }
 
@@ -183,28 +225,4 @@ fn with(one: &Value, other: Value) -> Value {
         all.extend(other);
     }
     Value::Object(all)
-}
-
-/// Hears what one plugin says.
-#[derive(Default)]
-struct Listener {
-    name: String,
-    when: &'static str,
-    /// The call was assessed: what follows is about a safer form of it.
-    assessed: bool,
-    findings: Vec<Finding>,
-}
-
-impl Ear for Listener {
-    fn assessed(&mut self, answers: &[Answer<Assessment>]) {
-        if !std::mem::replace(&mut self.assessed, true) {
-            let own = answers.iter().filter(|answer| answer.plugin.name == self.name);
-            self.findings.extend(own.flat_map(|answer| finding::of_assessment(self.when, answer)));
-        }
-    }
-
-    fn detected(&mut self, answers: &[Answer<Report>]) {
-        let own = answers.iter().filter(|answer| answer.plugin.name == self.name);
-        self.findings.extend(own.flat_map(|answer| finding::of_report(self.when, answer)));
-    }
 }

@@ -2,18 +2,18 @@
 //! byte for byte, comments too.
 
 use super::finding::{self, Finding};
-use super::{Expected, Step};
+use super::{Expectation, Expected};
 use anyhow::{Result, bail};
 use std::ops::Range;
 
-/// The text with other findings for some of its steps.
+/// The text with other findings in place of some that it expects.
 ///
 /// # Errors
-/// What a step expects is not written as tables of its own.
-pub fn update(text: &str, changes: &[(&Step, Vec<Finding>)]) -> Result<String> {
+/// What is expected is not written as tables of its own.
+pub fn update(text: &str, changes: &[(&Expectation, Vec<Finding>)]) -> Result<String> {
     let mut edits = Vec::new();
-    for (step, found) in changes {
-        expect(text, step, found, &mut edits)?;
+    for (expected, found) in changes {
+        expect(text, expected, found, &mut edits)?;
     }
     // From the end on, so that what is not edited yet stays where it is.
     edits.sort_by_key(|edit| std::cmp::Reverse((edit.at.start, edit.at.end)));
@@ -28,24 +28,22 @@ struct Edit {
     with: String,
 }
 
-fn expect(text: &str, step: &Step, found: &[Finding], edits: &mut Vec<Edit>) -> Result<()> {
-    if step.expected.iter().any(|expected| !text.get(expected.head..).unwrap_or_default().starts_with("[[")) {
-        bail!(
-            "the step in line {} has its `expect` in brackets: write it as `[[case.step.expect]]`, so that it can be updated",
-            step.place.0
-        );
+fn expect(text: &str, all: &Expectation, found: &[Finding], edits: &mut Vec<Edit>) -> Result<()> {
+    let Expectation { path, place, findings, end: last } = all;
+    if findings.iter().any(|expected| !text.get(expected.head..).unwrap_or_default().starts_with("[[")) {
+        bail!("what stands in line {} has its `expect` in brackets: write it as `[[{path}]]`, so that it can be updated", place.0);
     }
-    for (expected, finding) in step.expected.iter().zip(found) {
+    for (expected, finding) in findings.iter().zip(found) {
         fill(text, expected, finding, edits);
     }
-    for expected in step.expected.iter().skip(found.len()) {
+    for expected in findings.iter().skip(found.len()) {
         edits.push(Edit { at: with_gap(text, line_start(text, expected.head))..line_end(text, end(expected)), with: String::new() });
     }
-    let more: Vec<_> = found.iter().skip(step.expected.len()).map(|finding| finding.0.clone()).collect();
+    let more: Vec<_> = found.iter().skip(findings.len()).map(|finding| finding.0.clone()).collect();
     if !more.is_empty() {
-        let at = line_end(text, step.end);
+        let at = line_end(text, *last);
         let open = if text.get(..at).is_some_and(|before| before.ends_with('\n')) { "" } else { "\n" };
-        let tables: Vec<String> = more.into_iter().map(|one| finding::text(&[one])).collect();
+        let tables: Vec<String> = more.into_iter().map(|one| finding::text(path, &[one])).collect();
         edits.push(Edit { at: at..at, with: format!("{open}\n{}", tables.join("\n")) });
     }
     Ok(())

@@ -81,9 +81,7 @@ mod tests {
             for language in [Language::Rust, Language::C, Language::Python, Language::Js] {
                 let Some(files) = project("my-own", kind, language) else { continue };
                 seen += 1;
-                // What is asked about actions is tested with cases; the others are tested natively.
-                let cases = matches!(kind, Kind::RiskCalculator | Kind::Pattern).then_some("cases.toml");
-                for wanted in ["plugin.toml", "README.md", ".gitignore"].into_iter().chain(cases) {
+                for wanted in ["plugin.toml", "README.md", ".gitignore", "cases.toml"] {
                     assert!(files.contains_key(wanted), "{kind} in {} has no `{wanted}`", language.as_str());
                 }
                 for (name, bytes) in &files {

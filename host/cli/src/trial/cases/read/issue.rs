@@ -1,0 +1,161 @@
+//! `[case.step.issue]`: what an intervention is to answer.
+
+use super::super::Put;
+use super::super::keys::{Holds, Key, SEVERITY};
+use super::super::values::{Item, Reader};
+use super::expected::a_plugin;
+use crate::recording::EPOCH;
+use crate::toml_text::{start, type_of};
+use portcullis_core::action::{Limit, Quantity};
+use portcullis_core::finding::{Checkpoint, Evidence, PastIntervention};
+use portcullis_core::score::{Score, Severity};
+use portcullis_engine::Kind;
+use serde_json::{Map, Value};
+
+const PATH: &str = "case.step.issue";
+
+/// How far the host escalates.
+const MOST_LEVEL: u64 = 4;
+
+const ISSUE: &[Key] = &[
+    ("name", Holds::Text),
+    ("severity", SEVERITY),
+    ("confidence", Holds::Score),
+    ("impact", Holds::Score),
+    ("first_step", Holds::Whole),
+    ("summary", Holds::Text),
+    ("evidence", Holds::List),
+    ("recurrences", Holds::Most(u32::MAX as u64)),
+    ("level", Holds::Most(MOST_LEVEL)),
+    ("score", Holds::Most(u32::MAX as u64)),
+    ("checkpoints", Holds::List),
+    ("past", Holds::List),
+    ("limits", Holds::List),
+    ("templates", Holds::Table),
+];
+
+const EVIDENCE: &[Key] = &[("kind", Holds::Text), ("value", Holds::Text), ("step", Holds::Whole)];
+
+const CHECKPOINT: &[Key] = &[("id", Holds::Text), ("step", Holds::Whole), ("success_rate", Holds::Score), ("unsafe_because", Holds::Text)];
+
+const PAST: &[Key] = &[("kind", Holds::Text), ("issue", Holds::Text), ("step", Holds::Whole), ("effectiveness", Holds::Score)];
+
+const LIMIT: &[Key] = &[("quantity", Holds::Text), ("maximum", Holds::Whole), ("used", Holds::Whole)];
+
+impl Reader<'_> {
+    pub(super) fn issue(&mut self, item: &Item<'_>) -> Option<Put> {
+        if self.kind != Kind::Intervention {
+            let of = a_plugin(self.kind);
+            self.problem(start(item), format!("`{PATH}` is for interventions; {of} is asked about no issue: take it out"));
+            return None;
+        }
+        let Some(table) = item.get_ref().as_table() else {
+            let what = format!("`{PATH}` is {}; a step has one issue: write it with one bracket, `[{PATH}]`", type_of(item));
+            self.problem(start(item), what);
+            return None;
+        };
+        let told = self.fields(table, PATH, ISSUE);
+        let Some(name) = text(&told, "name") else {
+            if !table.contains_key("name") {
+                let what = "the issue has no `name`; give a pattern's, as `name = \"loop\"`, or `rule:` and a rule's";
+                self.problem(start(item), what.to_owned());
+            }
+            return None;
+        };
+        let usual = Put::named(name);
+        Some(Put {
+            severity: told.get("severity").and_then(severity).unwrap_or(usual.severity),
+            confidence: score(&told, "confidence").unwrap_or(usual.confidence),
+            impact: score(&told, "impact").unwrap_or(usual.impact),
+            first_step: whole(&told, "first_step"),
+            summary: text(&told, "summary").unwrap_or(usual.summary),
+            evidence: self.listed(table.get("evidence"), "evidence", EVIDENCE, &["kind", "value"], |told| Evidence {
+                kind: text(told, "kind").unwrap_or_default(),
+                value: text(told, "value").unwrap_or_default(),
+                step: whole(told, "step"),
+            }),
+            recurrences: small(&told, "recurrences").unwrap_or_default(),
+            level: whole(&told, "level").and_then(|level| u8::try_from(level).ok()).unwrap_or_default(),
+            score: small(&told, "score"),
+            checkpoints: self.listed(table.get("checkpoints"), "checkpoints", CHECKPOINT, &["id"], |told| Checkpoint {
+                id: text(told, "id").unwrap_or_default(),
+                step: whole(told, "step").unwrap_or_default(),
+                at: EPOCH,
+                success_rate: score(told, "success_rate").unwrap_or(Score::MAX),
+                unsafe_because: text(told, "unsafe_because"),
+            }),
+            past: self.listed(table.get("past"), "past", PAST, &["kind"], |told| PastIntervention {
+                kind: text(told, "kind").unwrap_or_default(),
+                issue: text(told, "issue").unwrap_or_else(|| usual.name.clone()),
+                step: whole(told, "step").unwrap_or_default(),
+                at: EPOCH,
+                effectiveness: score(told, "effectiveness"),
+            }),
+            limits: self.listed(table.get("limits"), "limits", LIMIT, &["quantity", "maximum"], |told| Limit {
+                quantity: quantity(&text(told, "quantity").unwrap_or_default()),
+                maximum: whole(told, "maximum").unwrap_or_default(),
+                used: whole(told, "used").unwrap_or_default(),
+            }),
+            templates: self.templates(told.get("templates"), item),
+            name: usual.name,
+        })
+    }
+
+    /// The tables of a list, each with what it must not leave out.
+    fn listed<T>(
+        &mut self,
+        item: Option<&Item<'_>>,
+        key: &str,
+        keys: &[Key],
+        needed: &[&str],
+        of: impl Fn(&Map<String, Value>) -> T,
+    ) -> Vec<T> {
+        let path = format!("{PATH}.{key}");
+        let mut found = Vec::new();
+        for item in item.and_then(|item| item.get_ref().as_array()).into_iter().flatten() {
+            let Some(table) = self.table(item, &path) else { continue };
+            let told = self.fields(table, &path, keys);
+            if let Some(missing) = needed.iter().find(|key| !table.contains_key(**key)) {
+                self.problem(start(item), format!("a table of `{path}` has no `{missing}`; add it"));
+            }
+            found.push(of(&told));
+        }
+        found
+    }
+
+    fn templates(&mut self, told: Option<&Value>, item: &Item<'_>) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for (issue, words) in told.and_then(Value::as_object).into_iter().flatten() {
+            match words.as_str() {
+                Some(words) => found.push((issue.clone(), words.to_owned())),
+                None => self.problem(start(item), format!("`{PATH}.templates` holds what is no text; it has texts by the issue's name")),
+            }
+        }
+        found
+    }
+}
+
+/// A limit's quantity by its name; what the host has no name for is one of its own.
+fn quantity(name: &str) -> Quantity {
+    serde_json::from_value(Value::from(name)).unwrap_or_else(|_| Quantity::Other(name.to_owned()))
+}
+
+fn severity(word: &Value) -> Option<Severity> {
+    Severity::ALL.iter().copied().find(|severity| word == severity.as_str())
+}
+
+fn text(told: &Map<String, Value>, key: &str) -> Option<String> {
+    told.get(key)?.as_str().map(str::to_owned)
+}
+
+fn whole(told: &Map<String, Value>, key: &str) -> Option<u64> {
+    told.get(key)?.as_u64()
+}
+
+fn small(told: &Map<String, Value>, key: &str) -> Option<u32> {
+    whole(told, key).and_then(|number| u32::try_from(number).ok())
+}
+
+fn score(told: &Map<String, Value>, key: &str) -> Option<Score> {
+    whole(told, key).and_then(|number| u16::try_from(number).ok()).map(Score::new)
+}
