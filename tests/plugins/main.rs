@@ -8,6 +8,7 @@
 
 #[path = "../cli/common/mod.rs"]
 mod common;
+mod documents;
 mod mistakes;
 mod tools;
 
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         trial("plugins: every template is tried here", all_are_tried),
         trial("plugins: a project of the author's own way is built by their command", own_way),
         trial("plugins: a change builds again", watched),
+        trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());
     tests.extend(TEMPLATES.iter().map(|template| {
@@ -105,11 +107,9 @@ fn whole_way(template: &Template) -> Result<()> {
     let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &folder, "--json"])?)?;
     timed("build", begun);
     said(template, &built)?;
-    if project.join("cases.toml").exists() {
-        let begun = Instant::now();
-        done(&site, &["plugin", "test", &folder])?;
-        timed("test", begun);
-    }
+    let begun = Instant::now();
+    done(&site, &["plugin", "test", &folder])?;
+    timed("test", begun);
     let begun = Instant::now();
     reviews(&site, template, &project.join("build").join(name(template.kind)).with_extension("wasm"))?;
     timed("review", begun);
@@ -181,7 +181,7 @@ fn own_way() -> Result<()> {
         ensure!(text.contains(wanted), "`{wanted}` is not said: {text}");
     }
     let refused = run(&site, &["plugin", "test", &folder])?;
-    ensure!(refused.code == Some(1) && refused.stderr.contains("cases are for risk-calculators and patterns"), "{}", refused.all());
+    ensure!(refused.code == Some(1) && refused.stderr.contains("cases.toml`; write one"), "{}", refused.all());
     // The wider memory than any call is given is told before it is noticed by each call.
     std::fs::write(
         project.join("module.wasm"),

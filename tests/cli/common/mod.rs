@@ -11,6 +11,7 @@ pub mod guests;
 pub mod process;
 pub mod reply;
 pub mod site;
+pub mod snapshot;
 pub mod terminal;
 
 use anyhow::{Context, Result, anyhow, ensure};
