@@ -158,6 +158,7 @@ fn build() -> Result<PathBuf> {
     for kind in documents::TEMPLATES {
         let source = fs::read_to_string(documents::place(&format!("plugins/templates/rust/{kind}/src/lib.rs")))?;
         let name = documents::template(kind);
+        let source = source.replace("sample-check", &name);
         lay(&scratch.path().join(&name), &name, &[("lib.rs".to_owned(), source)], &sdk)?;
     }
     let profile =

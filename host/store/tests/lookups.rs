@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Place, commit, record};
-use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError};
+use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError, Stored};
 use std::ops::ControlFlow;
 
 fn collect(store: &Store, filter: &Filter) -> Vec<String> {
@@ -39,6 +39,22 @@ fn filled(place: &Place) -> Store {
     put("two", None, vec![of("b", "review", 1, 50, Some("warn"))]);
     store.append(vec![NewRecord { step: None, call_id: None, ..of("c", "fault", 0, 60, None) }]).unwrap();
     store
+}
+
+#[test]
+fn a_record_behind_another_is_as_the_journal_has_it() {
+    let place = Place::new();
+    let mut last: Option<Stored> = None;
+    let mut count = 0;
+    let compare = |stored: Stored| {
+        let placed = Stored::after(last.as_ref(), stored.session.clone(), stored.agent.clone(), stored.record.clone());
+        assert_eq!(placed, stored);
+        last = Some(stored);
+        count += 1;
+        ControlFlow::Continue(())
+    };
+    filled(&place).query(&Filter::default(), compare).unwrap();
+    assert_eq!(count, 6);
 }
 
 #[test]

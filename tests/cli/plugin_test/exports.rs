@@ -15,7 +15,7 @@ pub fn case(what: &str, rest: &str) -> String {
 }
 
 const LINES: &str = "[[case.expect]]\ncontent_type = \"text/plain; charset=utf-8\"\n\
-    text = \"\"\"\n# records\n1 session - a new prompt\n2 review allow Bash: ls\n3 outcome - Bash: ls: ok\n\"\"\"\n";
+    text = \"\"\"\n# records\n1 session - tidy up\n2 review allow Bash: ls\n3 outcome - Bash: ls\n\"\"\"\n";
 
 pub fn written() -> Result<()> {
     let site = Site::new("plugin test written")?;
@@ -33,7 +33,7 @@ pub fn written() -> Result<()> {
         (case("lines", ""), &[], 1, &["    +[[case.expect]]\n    +content_type = \"text/plain; charset=utf-8\"\n    +text = \"\"\"\n"]),
         // Records in one call, and the first call of an export.
         (
-            case("lines", "[[case.expect]]\ntext = \"\"\"\n# records\n1 session - a new prompt\n2 review allow Bash: ls\n\"\"\"\n[[case.expect]]\ntext = \"3 outcome - Bash: ls: ok\\n\"\n")
+            case("lines", "[[case.expect]]\ntext = \"\"\"\n# records\n1 session - tidy up\n2 review allow Bash: ls\n\"\"\"\n[[case.expect]]\ntext = \"3 outcome - Bash: ls\\n\"\n")
                 .replace("[[case.step]]", "batch = 2\n[[case.step]]"),
             &[],
             0,
@@ -56,7 +56,6 @@ pub fn written() -> Result<()> {
         (case("quotes", "[[case.expect]]\ntext = \"x\"\n"), &[], 1, &["    +a \"\"\\\" and a \\\\ and a \\u000D\n    +\\\"\"\"\"\n"]),
         (case("panic", "[[case.expect]]\nfault = \"trap\"\n"), &[], 0, &["all as expected"]),
         (case("panic", LINES), &[], 1, &["+fault = \"trap\"", "no ink", "it trapped in "]),
-        ("[[case]]\nname = \"one\"\n[[case.step]]\nsays = \"\"\n".to_owned(), &[], 1, &[""]),
     ] {
         let ended = test(&site, "writer", &cases, arguments)?;
         for part in parts {

@@ -100,7 +100,7 @@ impl Intervention for Answerer {
                 ],
                 background: issue.evidence.iter().map(|one| Background { title: one.kind.clone(), text: one.value.clone(), emphasised: one.step.is_some() }).collect(),
                 limits: vec![],
-            },
+            }
             .into(),
             words => Guidance::saying(format!("{}: {words}", settings.text("word")?)).into(),
         })

@@ -177,10 +177,13 @@ pub fn line_text(key: &str, value: &Value) -> String {
     format!("{key} = {}\n", value_text(value))
 }
 
-/// A value. The tables of a list stand on a line each, and so do the lines of a text.
+/// The longest list that stands on one line, in bytes.
+const MOST_LIST: usize = 100;
+
+/// A value. The tables of a list and what a long list holds stand on a line each, and so do the lines of a text.
 pub fn value_text(value: &Value) -> String {
     match value {
-        Value::Array(items) if items.iter().any(Value::is_object) => {
+        Value::Array(items) if items.iter().any(Value::is_object) || (items.len() > 1 && toml(value).len() > MOST_LIST) => {
             let items: String = items.iter().map(|item| format!("    {},\n", toml(item))).collect();
             format!("[\n{items}]")
         }
@@ -196,7 +199,9 @@ fn lines_text(text: &str) -> String {
         match character {
             '\\' => quoted.push_str("\\\\"),
             '"' if quoted.ends_with("\"\"") => quoted.push_str("\\\""),
-            '\n' | '\t' => quoted.push(character),
+            '\n' => quoted.push(character),
+            // A tab as it is would look like blanks.
+            '\t' => quoted.push_str("\\t"),
             control if control.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(control))),
             other => quoted.push(other),
         }
