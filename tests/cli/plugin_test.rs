@@ -62,16 +62,21 @@ fn example() -> Result<()> {
 }
 
 /// A plugin of a kind, its cases, and builtin plugins that have to stand beside it.
-const BENCHED: &[(&str, &str, fn() -> String, &[&str])] = &[
-    ("tests-weakened", "pattern", shared_cases, &["loop", "repetitive-errors"]),
-    ("answerer", "intervention", || answers::case("loop", ""), &["soft-correction", "emergency-stop"]),
-    ("writer", "audit-exporter", || exports::case("lines", ""), &["csv", "jsonl"]),
+struct Benched {
+    name: &'static str,
+    kind: &'static str,
+    cases: fn() -> String,
+    others: &'static [&'static str],
+}
+
+const BENCHED: &[Benched] = &[
+    Benched { name: "tests-weakened", kind: "pattern", cases: shared_cases, others: &["loop", "repetitive-errors"] },
+    Benched { name: "answerer", kind: "intervention", cases: || answers::case("loop", ""), others: &["soft-correction", "emergency-stop"] },
+    Benched { name: "writer", kind: "audit-exporter", cases: || exports::case("lines", ""), others: &["csv", "jsonl"] },
 ];
 
 fn bench() -> Result<()> {
-    BENCHED
-        .iter()
-        .try_for_each(|(name, kind, cases, others)| measured(name, kind, &cases(), others).with_context(|| (*name).to_owned()))?;
+    BENCHED.iter().try_for_each(|benched| measured(benched).with_context(|| benched.name.to_owned()))?;
     let site = Site::new("plugin bench without calls")?;
     fs::write(site.project().join("cases.toml"), "[[case]]\nname = \"one\"\n[[case.step]]\nsays = \"hello\"\n")?;
     for (name, says) in [("answerer", "it takes a step with an `issue`"), ("talker", "it takes a step with a `tool`")] {
@@ -81,9 +86,9 @@ fn bench() -> Result<()> {
     Ok(())
 }
 
-fn measured(name: &str, kind: &str, cases: &str, others: &[&str]) -> Result<()> {
+fn measured(Benched { name, kind, cases, others }: &Benched) -> Result<()> {
     let site = Site::new(&format!("plugin bench {name}"))?;
-    fs::write(site.project().join("cases.toml"), cases)?;
+    fs::write(site.project().join("cases.toml"), cases())?;
     let cases = "cases.toml";
     let file = component(name)?;
     let shown = site.output(&["plugin", "bench", &file, "--cases", cases])?;
@@ -91,11 +96,11 @@ fn measured(name: &str, kind: &str, cases: &str, others: &[&str]) -> Result<()> 
     ensure!(head == ["plugin", "size", "compile", "load", "prepare", "instantiate", "call", "p99", "fuel", "memory"], "{shown}");
     let told: Value = serde_json::from_str(&site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?)?;
     let rows = told["plugins"].as_array().ok_or_else(|| anyhow!("{told}"))?;
-    ensure!(told["kind"] == kind && rows[0]["name"] == name && rows[0]["builtin"] == false, "{told}");
+    ensure!(told["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false, "{told}");
     for other in others {
         ensure!(rows.iter().any(|row| row["name"] == *other && row["builtin"] == true), "{other}: {told}");
     }
-    ensure!(kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
+    ensure!(*kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
     for row in rows {
         let own = row["shares"].is_null().then_some("compile_us");
         for key in own.into_iter().chain(["size", "fuel", "fuel_most", "memory_bytes", "calls", "call_us", "call_p99_us", "instantiate_us"])

@@ -30,7 +30,9 @@ impl Project {
     /// The project in that folder.
     pub fn find(folder: &Path) -> Result<Self> {
         let shown = folder.display();
-        let Ok(folder) = folder.canonicalize() else { bail!("there is no folder `{shown}`") };
+        let Ok(folder) = folder.canonicalize() else {
+            bail!("there is no folder `{shown}`; name a project's folder, or make one: `portcullis plugin new NAME`")
+        };
         let path = folder.join(MANIFEST);
         if !path.exists() {
             bail!(

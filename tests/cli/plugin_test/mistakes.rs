@@ -76,7 +76,12 @@ pub fn mistakes() -> Result<()> {
         let ended = test(&site, plugin, &cases, &[])?;
         ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{cases}\n{}", ended.all());
         let shown: String = cases.lines().map(|line| format!("    {line}\n")).collect();
-        write!(page, "\nCases of the {plugin}:\n\n{shown}\n{}", ended.stderr)?;
+        let kind = match plugin {
+            "answerer" => "an intervention",
+            "writer" => "an audit-exporter",
+            _ => "a risk-calculator",
+        };
+        write!(page, "\nCases of {kind}:\n\n{shown}\n{}", ended.stderr)?;
     }
     snapshot::same(MESSAGES, FILES, &page)?;
     snapshot::only(MESSAGES, SUBJECTS.iter().map(|(does, _)| *does).chain([FILES]))

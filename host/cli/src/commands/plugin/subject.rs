@@ -35,6 +35,9 @@ impl Subject {
             (path.to_owned(), cases)
         };
         let shown = one_line(&file.to_string_lossy(), 400);
+        if !file.exists() {
+            bail!("there is no `{shown}`; name a component, or the folder of a plugin's project");
+        }
         let inspection = read_component(&file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         if inspection.kind == Kind::ShellReader {

@@ -93,21 +93,18 @@ impl Reader<'_> {
     /// How many records an exporter gets at a time, in a table that says only what its kind of plugin is asked.
     fn batch(&mut self, table: &DeTable<'_>) -> usize {
         if self.kind != Kind::AuditExporter {
-            for (key, _) in table.iter().filter(|(key, _)| EXPORT.contains(&key.get_ref().as_ref())) {
+            for (key, given) in table.iter().filter(|(key, _)| EXPORT.contains(&key.get_ref().as_ref())) {
                 let of = expected::a_plugin(self.kind);
                 let what = match key.get_ref().as_ref() {
                     "expect" => format!("{of} is asked step by step; put `[[case.step.expect]]` below the step that it is about"),
-                    name => format!("`case.{name}` is for audit-exporters, which get records; {of} is asked step by step"),
+                    name => format!("`case.{name}` is for audit-exporters, which get records; {of} is asked step by step: take it out"),
                 };
-                self.problem(start(key), what);
+                self.problem(start(given), what);
             }
             return audit::BATCH;
         }
         let most = i64::try_from(audit::BATCH).unwrap_or(i64::MAX);
-        let batch = self.whole(table, "case", "batch", most).and_then(|batch| usize::try_from(batch).ok());
-        if let (Some(0), Some(given)) = (batch, table.get("batch")) {
-            self.problem(start(given), format!("`case.batch` is 0; an exporter gets at least one record at a time, at most {most}"));
-        }
-        batch.unwrap_or(audit::BATCH).max(1)
+        let batch = self.whole(table, "case", "batch", 1..=most).and_then(|batch| usize::try_from(batch).ok());
+        batch.unwrap_or(audit::BATCH)
     }
 }

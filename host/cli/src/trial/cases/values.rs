@@ -4,6 +4,7 @@ use crate::config::problem::{MOST, Problem};
 use crate::toml_text::{Lines, Text, integer, nearest, quoted, shown, start, type_of};
 use portcullis_engine::Kind;
 use serde_json::{Map, Value};
+use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -77,12 +78,14 @@ impl Reader<'_> {
         flag
     }
 
-    pub(super) fn whole(&mut self, table: &DeTable<'_>, path: &str, key: &str, most: i64) -> Option<u64> {
+    pub(super) fn whole(&mut self, table: &DeTable<'_>, path: &str, key: &str, range: RangeInclusive<i64>) -> Option<u64> {
         let item = table.get(key)?;
-        let number = if let DeValue::Integer(number) = item.get_ref() { integer(number) } else { None };
-        let number = number.filter(|number| (0..=most).contains(number)).and_then(|number| u64::try_from(number).ok());
+        let given = if let DeValue::Integer(number) = item.get_ref() { integer(number) } else { None };
+        let number = given.filter(|number| range.contains(number)).and_then(|number| u64::try_from(number).ok());
         if number.is_none() {
-            self.problem(start(item), format!("`{path}.{key}` must be a whole number from 0 to {most}"));
+            let is = given.map_or_else(|| type_of(item).to_owned(), |number| format!("`{number}`"));
+            let what = format!("`{path}.{key}` is {is}; it must be a whole number from {} to {}", range.start(), range.end());
+            self.problem(start(item), what);
         }
         number
     }

@@ -2,15 +2,16 @@
 
 use super::super::Put;
 use super::super::keys::{Holds, Key, SEVERITY};
-use super::super::values::{Item, Reader};
+use super::super::values::{Item, Reader, in_order};
 use super::expected::a_plugin;
 use crate::recording::EPOCH;
-use crate::toml_text::{start, type_of};
+use crate::toml_text::{Text, start, type_of};
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding::{Checkpoint, Evidence, PastIntervention};
 use portcullis_core::score::{Score, Severity};
 use portcullis_engine::Kind;
 use serde_json::{Map, Value};
+use toml::Spanned;
 
 const PATH: &str = "case.step.issue";
 
@@ -50,8 +51,8 @@ impl Reader<'_> {
             return None;
         }
         let Some(table) = item.get_ref().as_table() else {
-            let what = format!("`{PATH}` is {}; a step has one issue: write it with one bracket, `[{PATH}]`", type_of(item));
-            self.problem(start(item), what);
+            let is = if item.get_ref().is_array() { "a list" } else { type_of(item) };
+            self.problem(start(item), format!("`{PATH}` is {is}; a step has one issue: write it with one bracket, `[{PATH}]`"));
             return None;
         };
         let told = self.fields(table, PATH, ISSUE);
@@ -96,7 +97,7 @@ impl Reader<'_> {
                 maximum: whole(told, "maximum").unwrap_or_default(),
                 used: whole(told, "used").unwrap_or_default(),
             }),
-            templates: self.templates(told.get("templates"), item),
+            templates: self.templates(table.get("templates")),
             name: usual.name,
         })
     }
@@ -123,15 +124,14 @@ impl Reader<'_> {
         found
     }
 
-    fn templates(&mut self, told: Option<&Value>, item: &Item<'_>) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        for (issue, words) in told.and_then(Value::as_object).into_iter().flatten() {
-            match words.as_str() {
-                Some(words) => found.push((issue.clone(), words.to_owned())),
-                None => self.problem(start(item), format!("`{PATH}.templates` holds what is no text; it has texts by the issue's name")),
-            }
-        }
-        found
+    fn templates(&mut self, item: Option<&Item<'_>>) -> Vec<(String, String)> {
+        let path = format!("{PATH}.templates");
+        let Some(table) = item.and_then(|item| item.get_ref().as_table()) else { return Vec::new() };
+        let text = |(issue, _): (&Spanned<Text<'_>>, _)| {
+            let issue = issue.get_ref().as_ref();
+            Some((issue.to_owned(), self.text(table, &path, issue)?))
+        };
+        in_order(table).into_iter().filter_map(text).collect()
     }
 }
 

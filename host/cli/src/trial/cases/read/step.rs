@@ -15,7 +15,7 @@ impl Reader<'_> {
         let path = "case.step";
         self.known(table, path, STEP);
         let seconds = match table.get("after") {
-            Some(_) => self.whole(table, path, "after", MOST_SECONDS)?,
+            Some(_) => self.whole(table, path, "after", 0..=MOST_SECONDS)?,
             None => 1,
         };
         let agent = self.text(table, path, "agent");
@@ -49,8 +49,10 @@ impl Reader<'_> {
         if table.contains_key("says") {
             let others = ["tool", "input", "returns", "fails", "refused"];
             if let Some((key, _)) = table.iter().find(|(key, _)| others.contains(&key.get_ref().as_ref())) {
-                let what =
-                    format!("a step with `says` has no `{}`: what the person says and what the agent does are two steps", key.get_ref());
+                let what = format!(
+                    "a step with `says` has no `{}`: what the person says and what the agent does are two steps; write two",
+                    key.get_ref()
+                );
                 self.problem(start(key), what);
             }
             return self.text(table, path, "says").map(What::Says);
@@ -82,7 +84,8 @@ impl Reader<'_> {
         let given: Vec<_> = table.iter().filter(|(key, _)| matches!(key.get_ref().as_ref(), "returns" | "fails" | "refused")).collect();
         if let [(one, _), (other, _), ..] = given.as_slice() {
             let (later, earlier) = if start(one) > start(other) { (one, other) } else { (other, one) };
-            let what = format!("a call that has `{}` has no `{}`: it ends in one way", earlier.get_ref(), later.get_ref());
+            let what =
+                format!("a call that has `{}` has no `{}`: it ends in one way; take one of them out", earlier.get_ref(), later.get_ref());
             self.problem(start(later), what);
             return None;
         }
