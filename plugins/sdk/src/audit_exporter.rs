@@ -29,6 +29,31 @@ pub use crate::settings::Settings;
 pub use crate::types::{Error, Setting, Severity, Verdict};
 
 /// A plugin that writes records in a format.
+///
+/// ```
+/// use portcullis_plugin::audit_exporter::*;
+/// use portcullis_plugin::testing;
+///
+/// struct Numbers;
+///
+/// impl AuditExporter for Numbers {
+///     const DESCRIPTOR: Descriptor = Descriptor::new("numbers", "0.1.0", "The positions of records, below a heading.")
+///         .reads(&[Reads::Records])
+///         .settings(&[Spec::text("heading", "number", "what stands above them")]);
+///
+///     fn render(prepared: &[u8], records: &[AuditRecord], first: bool) -> Result<Rendered, Error> {
+///         let settings = Settings::read(prepared)?;
+///         let mut text = if first { format!("{}\n", settings.text("heading")?) } else { String::new() };
+///         records.iter().for_each(|record| text.push_str(&format!("{}\n", record.sequence)));
+///         Ok(Rendered::text(text, "text/plain; charset=utf-8"))
+///     }
+/// }
+///
+/// let prepared = Numbers::prepare(&[Setting::new("heading", "position")])?;
+/// assert_eq!(Numbers::render(&prepared, &[testing::record(7)], true)?.bytes, b"position\n7\n");
+/// assert!(Numbers::prepare(&[Setting::new("headings", "position")]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 pub trait AuditExporter {
     /// What it says of itself.
     const DESCRIPTOR: Descriptor;
@@ -49,6 +74,12 @@ pub trait AuditExporter {
     fn render(prepared: &[u8], records: &[AuditRecord], first: bool) -> Result<Rendered, Error>;
 }
 
+/// ```
+/// use portcullis_plugin::audit_exporter::Rendered;
+///
+/// let rendered = Rendered::text("a,b\n".to_owned(), "text/csv; charset=utf-8");
+/// assert_eq!((rendered.bytes.as_slice(), rendered.content_type.as_str()), (&b"a,b\n"[..], "text/csv; charset=utf-8"));
+/// ```
 impl Rendered {
     /// Text of a content type.
     #[must_use]
@@ -57,6 +88,12 @@ impl Rendered {
     }
 }
 
+/// ```
+/// use portcullis_plugin::audit_exporter::RecordKind;
+///
+/// assert_eq!(RecordKind::Review.as_str(), "review");
+/// assert_eq!(RecordKind::Other("exception".into()).as_str(), "exception");
+/// ```
 impl RecordKind {
     /// The name used in records.
     #[must_use]

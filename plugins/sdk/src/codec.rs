@@ -22,6 +22,16 @@
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Writer(Vec<u8>);
 
+/// ```
+/// use portcullis_plugin::codec::Writer;
+///
+/// let mut out = Writer::default();
+/// out.byte(1);
+/// out.eight((-7_i64).to_le_bytes());
+/// out.number(2);
+/// out.text("ab");
+/// assert_eq!(out.into_bytes().len(), 1 + 8 + 4 + (4 + 2));
+/// ```
 impl Writer {
     /// One byte.
     pub fn byte(&mut self, byte: u8) {
@@ -55,6 +65,21 @@ impl Writer {
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
+/// ```
+/// use portcullis_plugin::codec::{Reader, Writer};
+///
+/// let mut out = Writer::default();
+/// out.byte(1);
+/// out.eight(0.5_f64.to_le_bytes());
+/// out.number(1);
+/// out.text("seen");
+/// let bytes = out.into_bytes();
+///
+/// let mut input = Reader::new(&bytes);
+/// assert_eq!((input.byte(), input.eight().map(f64::from_le_bytes)), (Some(1), Some(0.5)));
+/// assert_eq!((input.number(), input.text()), (Some(1), Some("seen".to_owned())));
+/// assert!(input.is_empty() && input.text().is_none());
+/// ```
 impl<'a> Reader<'a> {
     /// Begins at the first byte.
     #[must_use]

@@ -68,6 +68,20 @@ pub enum Reads {
     Records,
 }
 
+/// ```
+/// use portcullis_plugin::descriptor::{Descriptor, Reads, Spec};
+/// use portcullis_plugin::types::Severity;
+///
+/// const PLUGIN: Descriptor = Descriptor::new("late", "0.1.0", "Notices work at night.")
+///     .reads(&[Reads::Context])
+///     .severity(Severity::Low)
+///     .settings(&[Spec::integer("from_hour", 22, "first hour of the night").between(0, 23)]);
+/// assert!(PLUGIN.is_well_formed() && !Descriptor::new("Late!", "0.1.0", "").is_well_formed());
+///
+/// // What `export!` puts into the component.
+/// const JSON: [u8; PLUGIN.json_len("pattern")] = PLUGIN.json("pattern");
+/// assert!(JSON.starts_with(br#"{"name":"late","version":"0.1.0","#));
+/// ```
 impl Descriptor {
     /// A plugin that reads the action alone and has no settings.
     ///
@@ -156,6 +170,11 @@ impl Descriptor {
     }
 }
 
+/// ```
+/// use portcullis_plugin::descriptor::Reads;
+///
+/// assert_eq!(Reads::Outcome.as_str(), "outcome");
+/// ```
 impl Reads {
     /// The name in the descriptor.
     #[must_use]
@@ -203,6 +222,20 @@ pub enum Default {
     Texts(&'static [&'static str]),
 }
 
+/// ```
+/// use portcullis_plugin::descriptor::{Default, Spec};
+///
+/// const SETTINGS: &[Spec] = &[
+///     Spec::text("word", "frob", "the word to look for"),
+///     Spec::integer("most", 3, "how often").between(1, 10),
+///     Spec::decimal("factor", 1.5, "how much more"),
+///     Spec::score("threshold", 300, "from which on; 0.3 in the configuration"),
+///     Spec::flag("strict", false, "whether to ask at once"),
+///     Spec::texts("folders", &["src"], "where to look"),
+/// ];
+/// assert_eq!(SETTINGS[1].bounds, Some((1, 10)));
+/// assert_eq!(SETTINGS[3].default, Default::Score(300));
+/// ```
 impl Spec {
     /// A text.
     #[must_use]
@@ -266,6 +299,12 @@ impl Spec {
     }
 }
 
+/// ```
+/// use portcullis_plugin::descriptor::Default;
+///
+/// assert_eq!(Default::Score(300).type_name(), "decimal");
+/// assert_eq!(Default::Texts(&["src"]).type_name(), "texts");
+/// ```
 impl Default {
     /// The type's name in the descriptor and in messages.
     #[must_use]

@@ -23,27 +23,64 @@ pub fn log(level: Level, message: &str) {
 }
 
 /// What helps while a plugin is written.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::debug("it took the short way");
+/// assert_eq!(testing::logged(), ["debug: it took the short way"]);
+/// ```
 pub fn debug(message: &str) {
     log(Level::Debug, message);
 }
 
 /// What is worth knowing.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::info("3 folders are guarded");
+/// assert_eq!(testing::logged(), ["info: 3 folders are guarded"]);
+/// ```
 pub fn info(message: &str) {
     log(Level::Info, message);
 }
 
 /// What should be looked at.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::warn("there is no folder to guard");
+/// assert_eq!(testing::logged(), ["warn: there is no folder to guard"]);
+/// ```
 pub fn warn(message: &str) {
     log(Level::Warn, message);
 }
 
 /// What went wrong.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::error("the list of folders cannot be read");
+/// assert_eq!(testing::logged(), ["error: the list of folders cannot be read"]);
+/// ```
 pub fn error(message: &str) {
     log(Level::Error, message);
 }
 
 /// One past step of this session in full: at most 16 in each call into the plugin. None when the
 /// host does not keep it.
+///
+/// ```
+/// use portcullis_plugin::{host, testing, types::StepDetail};
+///
+/// let known = StepDetail { tool: "Bash".into(), parameters: "{}".into(), effects: vec![], paths: vec![], outcome: None };
+/// testing::remember(4, known);
+/// assert_eq!(host::detail(4).map(|detail| detail.tool), Some("Bash".to_owned()));
+/// assert!(host::detail(5).is_none());
+/// ```
 #[must_use]
 pub fn detail(step: u64) -> Option<StepDetail> {
     #[cfg(target_arch = "wasm32")]

@@ -31,6 +31,29 @@ pub use crate::settings::Settings;
 pub use crate::types::{Context, Error, Evidence, Goal, Limit, Quantity, Score, Setting, Severity, Totals};
 
 /// A plugin that answers an issue.
+///
+/// ```
+/// use portcullis_plugin::intervention::*;
+/// use portcullis_plugin::testing;
+///
+/// struct Say;
+///
+/// impl Intervention for Say {
+///     const DESCRIPTOR: Descriptor =
+///         Descriptor::new("say", "0.1.0", "Says a word.").reads(&[Reads::Issue]).settings(&[Spec::text("word", "stop", "which")]);
+///
+///     fn intervene(prepared: &[u8], issue: &Issue, _: &Situation, _: &Context) -> Result<Response, Error> {
+///         let settings = Settings::read(prepared)?;
+///         Ok(Guidance::saying(format!("{}: {}", settings.text("word")?, issue.summary)).into())
+///     }
+/// }
+///
+/// let prepared = Say::prepare(&[Setting::new("word", "wait")])?;
+/// let issue = testing::issue("loop", Severity::Low, "the same again");
+/// let Response::Guide(guidance) = Say::intervene(&prepared, &issue, &testing::situation(), &testing::context())? else { panic!() };
+/// assert_eq!(guidance.messages, ["wait: the same again"]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Intervention {
     /// What it says of itself.
     const DESCRIPTOR: Descriptor;
@@ -51,6 +74,17 @@ pub trait Intervention {
     fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error>;
 }
 
+/// ```
+/// use portcullis_plugin::intervention::{Guidance, Limit, Quantity, Response};
+///
+/// let guidance = Guidance::saying("one thing at a time")
+///     .emphasising("original request", "mend the build")
+///     .recalling("boundary", "leave the tests alone")
+///     .limiting(Limit { quantity: Quantity::FileOperations, maximum: 10, used: 0 });
+/// assert_eq!((guidance.background.len(), guidance.limits.len()), (2, 1));
+/// assert!(guidance.background[0].emphasised && !guidance.background[1].emphasised);
+/// assert!(matches!(Response::from(guidance), Response::Guide(_)));
+/// ```
 impl Guidance {
     /// One message for the agent.
     #[must_use]
@@ -98,6 +132,16 @@ impl From<Plan> for Response {
     }
 }
 
+/// ```
+/// use portcullis_plugin::intervention::Severity;
+/// use portcullis_plugin::testing::{self, BuildIssue};
+///
+/// let issue = testing::issue("rule:no_force", Severity::High, "a forced push").with("command", "git push -f").with("path", "/project");
+/// assert_eq!(issue.evidence_of("command").collect::<Vec<_>>(), ["git push -f"]);
+/// assert_eq!((issue.rule(), issue.family()), (Some("no_force"), "rule:*"));
+/// let issue = testing::issue("loop", Severity::Low, "the same again");
+/// assert_eq!((issue.rule(), issue.family()), (None, "loop"));
+/// ```
 impl Issue {
     /// The values of its evidence of one kind, in order.
     pub fn evidence_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a str> {
@@ -117,6 +161,16 @@ impl Issue {
     }
 }
 
+/// ```
+/// use portcullis_plugin::intervention::PastIntervention;
+/// use portcullis_plugin::testing;
+///
+/// let mut situation = testing::situation();
+/// let before = PastIntervention { kind: "soft_correction".into(), issue: "loop".into(), step: 2, at: testing::NOW, effectiveness: Some(200) };
+/// situation.past.push(before);
+/// assert_eq!(situation.past_of("soft-correction", "loop").count(), 1);
+/// assert_eq!(situation.past_of("soft-correction", "goal_drift").count(), 0);
+/// ```
 impl Situation {
     /// Earlier interventions of one kind for one issue, newest first.
     pub fn past_of<'a>(&'a self, kind: &'a str, issue: &'a str) -> impl Iterator<Item = &'a PastIntervention> {
@@ -124,6 +178,12 @@ impl Situation {
     }
 }
 
+/// ```
+/// use portcullis_plugin::intervention::PastIntervention;
+///
+/// let past = PastIntervention { kind: "emergency_stop".into(), issue: "loop".into(), step: 2, at: 0, effectiveness: None };
+/// assert!(past.is("emergency-stop") && past.is("emergency_stop") && !past.is("emergency"));
+/// ```
 impl PastIntervention {
     /// It is of that kind. Kinds are named with hyphens, as plugins are, or with underscores, as types are.
     #[must_use]

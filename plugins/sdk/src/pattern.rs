@@ -36,6 +36,32 @@ pub use crate::settings::Settings;
 pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity, Status, Step, Totals, Verdict};
 
 /// A plugin that notices how a session goes wrong.
+///
+/// ```
+/// use portcullis_plugin::pattern::*;
+/// use portcullis_plugin::testing;
+///
+/// struct Long;
+///
+/// impl Pattern for Long {
+///     const DESCRIPTOR: Descriptor = Descriptor::new("long", "0.1.0", "Notices a session of many steps.")
+///         .reads(&[Reads::History])
+///         .settings(&[Spec::integer("most", 100, "how many are too many")]);
+///
+///     fn detect(prepared: &[u8], _: &[u8], history: &History, _: &Action, _: &Context) -> Result<Report, Error> {
+///         let most = Settings::read(prepared)?.integer("most")?.unsigned_abs();
+///         if history.totals.steps <= most {
+///             return Ok(Report::nothing());
+///         }
+///         Ok(Detection::new("long", Severity::Low, "the session is long").into())
+///     }
+/// }
+///
+/// let prepared = Long::prepare(&[Setting::new("most", 1)])?;
+/// let history = testing::history((0..2).map(testing::step));
+/// assert_eq!(Long::detect(&prepared, &[], &history, &testing::shell("ls"), &testing::context())?.detections.len(), 1);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Pattern {
     /// What it says of itself.
     const DESCRIPTOR: Descriptor;
@@ -58,6 +84,13 @@ pub trait Pattern {
     fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, context: &Context) -> Result<Report, Error>;
 }
 
+/// ```
+/// use portcullis_plugin::pattern::Report;
+///
+/// let report = Report::nothing().remember(vec![1, 7]);
+/// assert!(report.detections.is_empty());
+/// assert_eq!(report.state, Some(vec![1, 7]));
+/// ```
 impl Report {
     /// Nothing is wrong, and what was remembered stays.
     #[must_use]
@@ -78,6 +111,16 @@ impl From<Detection> for Report {
     }
 }
 
+/// ```
+/// use portcullis_plugin::pattern::{Detection, Evidence, Report, Severity};
+///
+/// let detection = Detection::new("loop", Severity::Medium, "the same two commands follow each other")
+///     .sure(900, 400)
+///     .since(3)
+///     .because(Evidence::command("make"));
+/// assert_eq!((detection.confidence, detection.impact, detection.first_step), (900, 400, 3));
+/// assert_eq!(Report::from(detection).detections[0].evidence[0].value, "make");
+/// ```
 impl Detection {
     /// Something that is going wrong, from step 0 on and without evidence until told otherwise.
     #[must_use]

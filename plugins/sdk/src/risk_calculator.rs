@@ -31,6 +31,29 @@ pub use crate::settings::Settings;
 pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity};
 
 /// A plugin that judges one action by itself.
+///
+/// ```
+/// use portcullis_plugin::risk_calculator::*;
+/// use portcullis_plugin::testing;
+///
+/// struct Word;
+///
+/// impl RiskCalculator for Word {
+///     const DESCRIPTOR: Descriptor =
+///         Descriptor::new("word", "0.1.0", "Asks about a word.").settings(&[Spec::text("word", "frob", "which")]);
+///
+///     fn assess(prepared: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {
+///         let settings = Settings::read(prepared)?;
+///         let said = action.parameters.contains(settings.text("word")?);
+///         Ok(if said { Ruling::ask("word", "it says the word").into() } else { Assessment::nothing() })
+///     }
+/// }
+///
+/// let prepared = Word::prepare(&[Setting::new("word", "deploy")])?;
+/// assert_eq!(Word::assess(&prepared, &testing::shell("make deploy"), &testing::context())?.rulings.len(), 1);
+/// assert!(Word::assess(&prepared, &testing::shell("make"), &testing::context())?.rulings.is_empty());
+/// # Ok::<(), Error>(())
+/// ```
 pub trait RiskCalculator {
     /// What it says of itself.
     const DESCRIPTOR: Descriptor;
@@ -51,6 +74,13 @@ pub trait RiskCalculator {
     fn assess(prepared: &[u8], action: &Action, context: &Context) -> Result<Assessment, Error>;
 }
 
+/// ```
+/// use portcullis_plugin::risk_calculator::{Assessment, Risk, Ruling};
+///
+/// let assessment = Assessment::from(Risk::base("push", 300, "it leaves this machine")).ruling(Ruling::warn("push", "others will see it"));
+/// assert_eq!((assessment.risk.map(|risk| risk.score), assessment.rulings.len()), (Some(300), 1));
+/// assert!(Assessment::nothing().risk.is_none());
+/// ```
 impl Assessment {
     /// Nothing to say.
     #[must_use]
@@ -90,6 +120,12 @@ impl From<Vec<SideEffect>> for Assessment {
     }
 }
 
+/// ```
+/// use portcullis_plugin::risk_calculator::{Factor, Risk};
+///
+/// let risk = Risk::base("delete", 500, "it deletes files").plus(Factor::custom("night", 700, "nobody is there to help"));
+/// assert_eq!((risk.score, risk.factors.len()), (1000, 2));
+/// ```
 impl Risk {
     /// A risk made of its base alone.
     #[must_use]
@@ -106,6 +142,14 @@ impl Risk {
     }
 }
 
+/// ```
+/// use portcullis_plugin::risk_calculator::{Evidence, Factor, FactorKind};
+///
+/// let factor = Factor::new(FactorKind::Custom, "age", 150, "the file is old").because(Evidence::path("/project/a.txt"));
+/// assert_eq!((factor.weight, factor.evidence.len()), (150, 1));
+/// assert!(matches!(Factor::base("read", 100, "it reads").kind, FactorKind::Base));
+/// assert!(matches!(Factor::custom("own", 100, "a reason").kind, FactorKind::Custom));
+/// ```
 impl Factor {
     /// One part of a risk score; `weight` is in thousandths and ends at 1000.
     #[must_use]
@@ -133,6 +177,20 @@ impl Factor {
     }
 }
 
+/// ```
+/// use portcullis_plugin::risk_calculator::{Change, Evidence, Objection, Rewrite, Ruling, Severity};
+///
+/// let ruling = Ruling::block("no_force", "a forced push rewrites what others have")
+///     .severity(Severity::Critical)
+///     .because(Evidence::command("git push -f"))
+///     .instead("git push --force-with-lease");
+/// assert_eq!((ruling.objection, ruling.severity), (Objection::Block, Severity::Critical));
+/// assert_eq!(Ruling::ask("late", "it is late").objection, Objection::Ask);
+/// assert_eq!(Ruling::warn("late", "it is late").objection, Objection::Warn);
+///
+/// let dry = Rewrite::of("command", Change::SetText("git push --dry-run".into()), "it only shows what it would push");
+/// assert!(Ruling::modify("dry", "first without effect", dry).rewrite.is_some());
+/// ```
 impl Ruling {
     /// Agent and person are told why.
     #[must_use]
@@ -191,6 +249,12 @@ impl Ruling {
     }
 }
 
+/// ```
+/// use portcullis_plugin::risk_calculator::{Change, Rewrite};
+///
+/// let rewrite = Rewrite::of("force", Change::Remove, "without force");
+/// assert_eq!((rewrite.edits[0].parameter.as_str(), rewrite.explanation.as_str()), ("force", "without force"));
+/// ```
 impl Rewrite {
     /// One change of one parameter.
     #[must_use]

@@ -30,6 +30,27 @@ const FORMAT: u8 = 1;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings(Vec<Setting>);
 
+/// ```
+/// use portcullis_plugin::{descriptor::Spec, settings::Settings, types::{Error, Setting}};
+///
+/// const SPECS: &[Spec] = &[
+///     Spec::text("word", "frob", ""),
+///     Spec::integer("most", 3, "").between(1, 10),
+///     Spec::decimal("factor", 1.5, ""),
+///     Spec::score("threshold", 300, ""),
+///     Spec::flag("strict", false, ""),
+///     Spec::texts("folders", &["src"], ""),
+///     Spec::text("templates.*", "", ""),
+/// ];
+/// let given = [Setting::new("most", 5), Setting::new("strict", true), Setting::new("templates.loop", "stop")];
+/// let settings = Settings::read(&Settings::check(SPECS, &given)?.to_bytes())?;
+/// assert_eq!((settings.text("word")?, settings.integer("most")?, settings.decimal("factor")?), ("frob", 5, 1.5));
+/// assert_eq!((settings.score("threshold")?, settings.flag("strict")?), (300, true));
+/// assert_eq!(settings.texts("folders")?, ["src"]);
+/// assert_eq!(settings.table("templates").map(|(issue, _)| issue).collect::<Vec<_>>(), ["loop"]);
+/// assert!(Settings::check(SPECS, &[Setting::new("most", 11)]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 impl Settings {
     /// Checks what the operator gave against what is declared, and fills in the defaults.
     ///
@@ -245,6 +266,11 @@ pub(crate) const fn thousandths(number: f64) -> i64 {
     if scaled < 0.0 { (scaled - 0.5) as i64 } else { (scaled + 0.5) as i64 }
 }
 
+/// ```
+/// use portcullis_plugin::{descriptor::Default, types::SettingValue};
+///
+/// assert!(matches!(Default::Score(300).value(), SettingValue::Decimal(share) if share == 0.3));
+/// ```
 impl Default {
     /// The default as a setting's value.
     #[must_use]

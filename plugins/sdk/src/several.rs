@@ -13,6 +13,21 @@ use crate::types::{Error, Setting, SettingValue};
 pub const CHOICE: &str = "portcullis:plugin";
 
 /// One of the plugins.
+///
+/// ```
+/// use portcullis_plugin::several::{CHOICE, Member, chosen, prepare};
+/// use portcullis_plugin::types::{Error, Setting};
+///
+/// const MEMBERS: &[Member<fn(&[u8]) -> usize>] = &[
+///     Member { name: "one", prepare: |_| Ok(vec![1]), answer: |prepared| prepared.len() },
+///     Member { name: "two", prepare: |_| Ok(vec![1, 2]), answer: |prepared| prepared.len() },
+/// ];
+/// let prepared = prepare(MEMBERS, &[Setting::new(CHOICE, "two")])?;
+/// let (answer, prepared) = chosen(MEMBERS, &prepared)?;
+/// assert_eq!(answer(prepared), 2);
+/// assert!(prepare(MEMBERS, &[Setting::new(CHOICE, "three")]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Member<F> {
     /// The name in its descriptor.
@@ -24,6 +39,15 @@ pub struct Member<F> {
 }
 
 /// Lets the plugin that the first setting names prepare itself with the others.
+///
+/// ```
+/// use portcullis_plugin::several::{CHOICE, Member, prepare};
+/// use portcullis_plugin::types::{Error, Setting};
+///
+/// const MEMBERS: &[Member<()>] = &[Member { name: "one", prepare: |_| Ok(vec![9]), answer: () }];
+/// assert_eq!(prepare(MEMBERS, &[Setting::new(CHOICE, "one")])?, [0, 9]);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// The first setting names none of them, or the plugin refuses its settings.
@@ -42,6 +66,16 @@ pub fn prepare<F>(members: &[Member<F>], settings: &[Setting]) -> Result<Vec<u8>
 }
 
 /// The plugin that [`prepare`] chose, and what it prepared.
+///
+/// ```
+/// use portcullis_plugin::several::{Member, chosen};
+/// use portcullis_plugin::types::Error;
+///
+/// const MEMBERS: &[Member<&str>] = &[Member { name: "one", prepare: |_| Ok(vec![9]), answer: "the first" }];
+/// assert_eq!(chosen(MEMBERS, &[0, 9])?, (&"the first", &[9][..]));
+/// assert!(chosen(MEMBERS, &[]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// These are not bytes that [`prepare`] gave.

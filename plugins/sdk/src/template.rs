@@ -36,6 +36,19 @@ const LISTED: usize = 5;
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Values(Vec<(String, Option<String>)>);
 
+/// ```
+/// use portcullis_plugin::template::{Values, fill};
+/// use portcullis_plugin::testing::{self, BuildContext, BuildIssue};
+/// use portcullis_plugin::types::{Error, Severity};
+///
+/// let issue = testing::issue("loop", Severity::High, "the same again").with("command", "make");
+/// let context = testing::context().goal("mend the build");
+/// let mut values = Values::of(&issue, &testing::situation(), &context);
+/// values.set("times", Some("3"));
+/// let text = fill("mine", "{summary}: `{command}`, {times} times.\nYou were asked to: {request}", &values)?;
+/// assert_eq!(text, "the same again: `make`, 3 times.\nYou were asked to: mend the build");
+/// # Ok::<(), Error>(())
+/// ```
 impl Values {
     /// What is known of an issue.
     #[must_use]
@@ -214,12 +227,26 @@ fn unknown(name: &str, values: &Values) -> String {
 }
 
 /// A value as it may stand in a message: one line, no backquotes, bounded.
+///
+/// ```
+/// use portcullis_plugin::template::one_line;
+///
+/// assert_eq!(one_line("rm\n  `a`"), "rm 'a'");
+/// ```
 #[must_use]
 pub fn one_line(value: &str) -> String {
     line(value, VALUE)
 }
 
 /// The same, cut to `bytes`; empty where it holds nothing that can be seen.
+///
+/// ```
+/// use portcullis_plugin::template::line;
+///
+/// assert_eq!(line("one two", 64), "one two");
+/// assert!(line("one two three", 9).len() <= 9);
+/// assert_eq!(line(" \u{200b}", 64), "");
+/// ```
 #[must_use]
 pub fn line(value: &str, bytes: usize) -> String {
     if !is_visible(value) {
@@ -267,6 +294,14 @@ fn is_visible(value: &str) -> bool {
 }
 
 /// Values in a line, without repetitions; past a few it says how many more there are.
+///
+/// ```
+/// use portcullis_plugin::template::list;
+///
+/// assert_eq!(list(["a", "b", "a"].into_iter()).as_deref(), Some("a, b"));
+/// assert_eq!(list(["1", "2", "3", "4", "5", "6", "7"].into_iter()).as_deref(), Some("1, 2, 3, 4, 5 and 2 more"));
+/// assert_eq!(list([""].into_iter()), None);
+/// ```
 #[must_use]
 pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut seen: Vec<String> = Vec::new();

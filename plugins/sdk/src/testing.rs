@@ -34,12 +34,28 @@ thread_local! {
 }
 
 /// The log lines of this thread since the last call, each as `level: message`.
+///
+/// ```
+/// use portcullis_plugin::{host, testing};
+///
+/// host::info("one");
+/// host::warn("two");
+/// assert_eq!(testing::logged(), ["info: one", "warn: two"]);
+/// assert!(testing::logged().is_empty());
+/// ```
 #[must_use]
 pub fn logged() -> Vec<String> {
     LOG.take()
 }
 
 /// Lets [`host::detail`](crate::host::detail) answer for a step, on this thread.
+///
+/// ```
+/// use portcullis_plugin::{host, testing, types::StepDetail};
+///
+/// testing::remember(2, StepDetail { tool: "Read".into(), parameters: "{}".into(), effects: vec![], paths: vec![], outcome: None });
+/// assert!(host::detail(2).is_some());
+/// ```
 pub fn remember(step: u64, detail: StepDetail) {
     STEPS.with_borrow_mut(|steps| steps.push((step, detail)));
 }

@@ -5,6 +5,14 @@
 
 pub use crate::bindings::types::*;
 
+/// ```
+/// use portcullis_plugin::types::Evidence;
+///
+/// assert_eq!(Evidence::new("count", "3").kind, "count");
+/// assert_eq!(Evidence::path("/project/a.txt").at_step(4).step, Some(4));
+/// let kinds = [Evidence::path("a"), Evidence::command("ls"), Evidence::host("example.org"), Evidence::error("no such file")];
+/// assert_eq!(kinds.map(|evidence| evidence.kind), ["path", "command", "host", "error"]);
+/// ```
 impl Evidence {
     /// Something in favour of a finding; `kind` says what the value is.
     #[must_use]
@@ -43,6 +51,13 @@ impl Evidence {
     }
 }
 
+/// ```
+/// use portcullis_plugin::types::Error;
+///
+/// assert_eq!(Error::setting("most", "should be from 1 to 10").message(), "setting `most`: should be from 1 to 10");
+/// assert_eq!(Error::input("`state` is not what this plugin writes").message(), "`state` is not what this plugin writes");
+/// assert_eq!(Error::failed("there is no goal").message(), "there is no goal");
+/// ```
 impl Error {
     /// A setting cannot be used; `reason` says what is wrong and what would be right.
     #[must_use]
@@ -72,6 +87,12 @@ impl Error {
     }
 }
 
+/// ```
+/// use portcullis_plugin::types::{Setting, SettingValue};
+///
+/// assert!(matches!(Setting::new("most", 3).value, SettingValue::Integer(3)));
+/// assert!(matches!(Setting::new("folders", ["src"]).value, SettingValue::Texts(_)));
+/// ```
 impl Setting {
     /// A setting with its value.
     #[must_use]
@@ -110,6 +131,14 @@ impl<const N: usize> From<[&str; N]> for SettingValue {
     }
 }
 
+/// ```
+/// use portcullis_plugin::testing::{self, BuildAction};
+///
+/// let action = testing::shell("sort a.txt > b.txt").reads("a.txt").modifies("b.txt");
+/// assert!(action.shell().is_some() && action.file().is_none());
+/// assert_eq!(action.touched().count(), 2);
+/// assert_eq!(action.changed().map(|path| path.text.as_str()).collect::<Vec<_>>(), ["/project/b.txt"]);
+/// ```
 impl Action {
     /// The shell command line, if it is one.
     #[must_use]
@@ -140,6 +169,14 @@ impl<N: Into<String>, V: Into<String>> From<(N, V)> for Attribute {
     }
 }
 
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let mut context = testing::context();
+/// assert_eq!(context.home(), "");
+/// context.attributes.push(("home", "/home/user").into());
+/// assert_eq!(context.home(), "/home/user");
+/// ```
 impl Context {
     /// The person's home folder, absolute; empty where the host does not know it.
     #[must_use]
@@ -148,6 +185,13 @@ impl Context {
     }
 }
 
+/// ```
+/// use portcullis_plugin::testing::{self, BuildAction};
+///
+/// let facts = testing::shell("rm a.txt").deletes("a.txt").contacts("example.org").facts;
+/// assert_eq!(facts.path(&facts.effects[0]).map(|path| path.text.as_str()), Some("/project/a.txt"));
+/// assert!(facts.path(&facts.effects[1]).is_none());
+/// ```
 impl Facts {
     /// The path that an effect belongs to.
     #[must_use]
@@ -156,6 +200,15 @@ impl Facts {
     }
 }
 
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let action = testing::shell("rm -rf --one-file-system=yes a -- -b");
+/// let command = &action.shell().unwrap().commands[0];
+/// assert!(command.has_flag(Some('r'), "recursive") && command.has_flag(None, "one-file-system"));
+/// assert!(!command.has_flag(Some('b'), "backup"));
+/// assert_eq!(command.operands().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["a", "-b"]);
+/// ```
 impl Command {
     /// It carries one of these flags before `--`: `-f` also inside a bundle (`-rf`), `--force` also
     /// with a value (`--force=yes`).
@@ -179,6 +232,13 @@ impl Command {
     }
 }
 
+/// ```
+/// use portcullis_plugin::types::EffectKind;
+///
+/// assert!(EffectKind::FileDelete.changes_files() && !EffectKind::FileRead.changes_files());
+/// assert_eq!(EffectKind::Publish.as_str(), "publish");
+/// assert_eq!(EffectKind::Other("rent".into()).as_str(), "rent");
+/// ```
 impl EffectKind {
     /// It writes, makes or removes a file.
     #[must_use]
@@ -214,6 +274,12 @@ impl EffectKind {
     }
 }
 
+/// ```
+/// use portcullis_plugin::types::Quantity;
+///
+/// assert_eq!(Quantity::Tokens.as_str(), "tokens");
+/// assert_eq!((Quantity::Memory.amount(3 << 20), Quantity::Time.amount(2500)), ("3 MB".to_owned(), "2 s".to_owned()));
+/// ```
 impl Quantity {
     /// The name used in records and messages.
     #[must_use]
@@ -242,9 +308,18 @@ impl Quantity {
 }
 
 macro_rules! named {
+    (@first $name:ident $case:ident $text:literal $($rest:tt)*) => {
+        concat!("assert_eq!(", stringify!($name), "::", stringify!($case), ".as_str(), \"", $text, "\");")
+    };
     ($($name:ident { $($case:ident => $text:literal,)+ })+) => {
         $(impl $name {
             /// The name used in records, settings and messages.
+            ///
+            /// ```
+            #[doc = concat!("use portcullis_plugin::types::", stringify!($name), ";")]
+            ///
+            #[doc = named!(@first $name $($case $text)+)]
+            /// ```
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$case => $text,)+ }

@@ -95,7 +95,7 @@ impl Intervention for Answerer {
                     situation.recent.join("; "),
                     situation.past.iter().map(|past| format!("{} {} {} {:?}", past.kind, past.issue, past.step, past.effectiveness)).collect::<Vec<_>>().join("; "),
                     situation.checkpoints.iter().map(|one| format!("{} {} {} {:?}", one.id, one.step, one.success_rate, one.unsafe_because)).collect::<Vec<_>>().join("; "),
-                    situation.templates.iter().map(|(issue, text)| format!("{issue} {text}")).collect::<Vec<_>>().join("; "),
+                    situation.templates.iter().map(|one| format!("{} {}", one.name, one.value)).collect::<Vec<_>>().join("; "),
                     context.limits.iter().filter(|limit| matches!(limit.quantity, Quantity::Tokens | Quantity::Other(_))).map(|limit| format!("{} of {}", limit.used, limit.maximum)).collect::<Vec<_>>().join("; "),
                 ],
                 background: issue.evidence.iter().map(|one| Background { title: one.kind.clone(), text: one.value.clone(), emphasised: one.step.is_some() }).collect(),

@@ -49,6 +49,24 @@ pub struct Wording {
     pub extra: &'static [&'static str],
 }
 
+/// ```
+/// use portcullis_plugin::intervention::*;
+/// use portcullis_plugin::template::{Values, Wording};
+/// use portcullis_plugin::testing;
+///
+/// const WORDS: Wording =
+///     Wording { kind: "nudge", prefix: "", texts: &[("loop", "again: {summary}"), ("advice", "try something else")], default: "stop", extra: &[] };
+/// let settings = Settings::read(&WORDS.prepare(&[Wording::SETTING], &[])?)?;
+/// let (issue, situation, context) = (testing::issue("loop", Severity::Low, "make"), testing::situation(), testing::context());
+/// let values = Values::of(&issue, &situation, &context);
+/// assert_eq!(WORDS.text(&settings, "loop", &situation, values.clone())?, "again: make");
+/// assert_eq!(WORDS.text(&settings, "goal_drift", &situation, values.clone())?, "stop");
+/// let text = WORDS.parts(&settings, &["loop", "advice"], &situation, values.clone())?;
+/// assert_eq!(text, "again: make\ntry something else");
+/// assert!(WORDS.headed(&issue, &context, &text).starts_with("[portcullis nudge | loop | "));
+/// assert!(WORDS.message(&settings, &issue, &situation, &context, values)?.ends_with("]\nagain: make"));
+/// # Ok::<(), Error>(())
+/// ```
 impl Wording {
     /// The setting with the operator's words.
     pub const SETTING: Spec = Spec::text("templates.*", "", "your words for an issue, by its name, `rule:*` or `default`");

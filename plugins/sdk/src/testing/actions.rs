@@ -8,6 +8,14 @@ use crate::types::{
 };
 
 /// A shell command line. What it does is for the test to say, with [`BuildAction`].
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let action = testing::shell("git push -f; ls");
+/// let programs: Vec<&str> = action.shell().into_iter().flat_map(|shell| &shell.commands).map(|command| command.program.as_str()).collect();
+/// assert_eq!(programs, ["git", "ls"]);
+/// ```
 #[must_use]
 pub fn shell(text: &str) -> Action {
     let commands = commands(text);
@@ -19,30 +27,63 @@ pub fn shell(text: &str) -> Action {
 }
 
 /// The file tool reads a file.
+///
+/// ```
+/// use portcullis_plugin::{testing, types::EffectKind};
+///
+/// let action = testing::file_read("notes.txt");
+/// assert!(action.touched().any(|(kind, path)| matches!(kind, EffectKind::FileRead) && path.text == "/project/notes.txt"));
+/// ```
 #[must_use]
 pub fn file_read(path: &str) -> Action {
     file("Read", Intent::FileRead, Access::Read, path, None, None).reads(path)
 }
 
 /// The file tool writes a new file.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let action = testing::file_write("notes.txt", "a note");
+/// assert_eq!(action.file().and_then(|file| file.content.as_deref()), Some("a note"));
+/// ```
 #[must_use]
 pub fn file_write(path: &str, content: &str) -> Action {
     file("Write", Intent::FileCreation, Access::Create, path, Some(content), None).creates(path)
 }
 
 /// The file tool replaces text in a file.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let action = testing::file_edit("notes.txt", "old", "new");
+/// assert_eq!(action.file().and_then(|file| file.replaced.as_deref()), Some("old"));
+/// ```
 #[must_use]
 pub fn file_edit(path: &str, replaced: &str, content: &str) -> Action {
     file("Edit", Intent::FileModification, Access::Modify, path, Some(content), Some(replaced)).modifies(path)
 }
 
 /// The file tool removes a file.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!(testing::file_delete("notes.txt").changed().count(), 1);
+/// ```
 #[must_use]
 pub fn file_delete(path: &str) -> Action {
     file("Delete", Intent::FileDeletion, Access::Delete, path, None, None).deletes(path)
 }
 
 /// The client fetches an address.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!(testing::fetch("https://Example.org/a").facts.hosts, ["example.org"]);
+/// ```
 #[must_use]
 pub fn fetch(url: &str) -> Action {
     let request = NetworkRequest { url: url.into(), method: None, body: None };
@@ -51,6 +92,13 @@ pub fn fetch(url: &str) -> Action {
 }
 
 /// Text for a person (`user`) or a subagent.
+///
+/// ```
+/// use portcullis_plugin::{testing, types::Operation};
+///
+/// let action = testing::message("user", "it is done");
+/// assert!(matches!(action.operation, Operation::Message(message) if message.text == "it is done"));
+/// ```
 #[must_use]
 pub fn message(recipient: &str, text: &str) -> Action {
     let message = Message { recipient: recipient.into(), text: text.into() };
@@ -58,6 +106,13 @@ pub fn message(recipient: &str, text: &str) -> Action {
 }
 
 /// Any other tool.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// let action = testing::tool("mcp__tickets__close", &[("id", "7")]);
+/// assert_eq!((action.tool.as_str(), action.parameters.as_str()), ("mcp__tickets__close", r#"{"id":"7"}"#));
+/// ```
 #[must_use]
 pub fn tool(name: &str, arguments: &[(&str, &str)]) -> Action {
     let call = ToolCall { server: None, name: name.into(), arguments: pairs(arguments) };
@@ -65,6 +120,30 @@ pub fn tool(name: &str, arguments: &[(&str, &str)]) -> Action {
 }
 
 /// Adds to an action what the host would have found out about it.
+///
+/// ```
+/// use portcullis_plugin::testing::{self, BuildAction};
+/// use portcullis_plugin::types::{Coverage, EffectKind, GitState, Status};
+///
+/// let action = testing::shell("make clean deploy")
+///     .reads("Makefile")
+///     .modifies("log.txt")
+///     .creates("out.txt")
+///     .deletes("build").git(GitState::Ignored)
+///     .does(EffectKind::FileRead, "/etc/hosts").path(|path| path.glob = false)
+///     .affects(EffectKind::Publish, "registry.example.org")
+///     .contacts("example.org")
+///     .form("recursive-force-delete", 200)
+///     .partly("a variable that only the run knows")
+///     .at_step(4);
+/// assert_eq!((action.step, action.changed().count(), action.facts.paths[3].restorable), (4, 3, true));
+/// assert_eq!((action.facts.coverage, action.facts.forms[0].weight), (Coverage::Partial, 200));
+///
+/// let outcome = |action: portcullis_plugin::types::Action| action.outcome.map(|outcome| (outcome.status, outcome.error));
+/// assert_eq!(outcome(testing::shell("make").succeeded()), Some((Status::Ok, String::new())));
+/// assert_eq!(outcome(testing::shell("make").failed("no rule")), Some((Status::Failed, "no rule".to_owned())));
+/// assert_eq!(outcome(testing::shell("make").ended(Status::Refused, "")), Some((Status::Refused, String::new())));
+/// ```
 pub trait BuildAction: Sized {
     /// An effect on a path.
     #[must_use]

@@ -7,6 +7,12 @@ use crate::intervention::{Issue, Situation};
 use crate::types::{Context, Evidence, Goal, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals, Verdict};
 
 /// A session that has just begun: no goal, no limits, nothing tried before.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!(testing::context().roots, [testing::PROJECT]);
+/// ```
 #[must_use]
 pub fn context() -> Context {
     Context {
@@ -23,6 +29,15 @@ pub fn context() -> Context {
 }
 
 /// Adds to a context.
+///
+/// ```
+/// use portcullis_plugin::testing::{self, BuildContext};
+/// use portcullis_plugin::types::Quantity;
+///
+/// let context = testing::context().goal("mend the build").goal("leave the tests alone").failures(2).limit(Quantity::Tokens, 1000, 900);
+/// assert_eq!((context.goals[1].text.as_str(), context.goals[1].priority), ("leave the tests alone", 0));
+/// assert_eq!((context.repetition.failures, context.limits[0].used), (2, 900));
+/// ```
 pub trait BuildContext: Sized {
     /// What the person asked for; the last one given is the newest.
     #[must_use]
@@ -57,6 +72,12 @@ impl BuildContext for Context {
 }
 
 /// A step that was allowed and ended well, a second after the one before.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!(testing::step(4).at, testing::NOW + 4000);
+/// ```
 #[must_use]
 pub const fn step(index: u64) -> Step {
     Step {
@@ -82,6 +103,15 @@ pub const fn step(index: u64) -> Step {
 }
 
 /// Changes a step.
+///
+/// ```
+/// use portcullis_plugin::testing::{self, BuildStep};
+/// use portcullis_plugin::types::{Status, Verdict};
+///
+/// let step = testing::step(0).failed(7).shape(9).effects(3, 1).tokens(500).decided(Verdict::Warn);
+/// assert_eq!((step.status, step.error, step.shape), (Status::Failed, 7, 9));
+/// assert_eq!((step.effects, step.outside, step.tokens, step.verdict), (3, 1, 500, Verdict::Warn));
+/// ```
 pub trait BuildStep: Sized {
     /// It failed with an error of this fingerprint.
     #[must_use]
@@ -123,6 +153,13 @@ impl BuildStep for Step {
 }
 
 /// A history of these steps, with its sums.
+///
+/// ```
+/// use portcullis_plugin::testing::{self, BuildStep};
+///
+/// let history = testing::history([testing::step(0), testing::step(1).failed(7)]);
+/// assert_eq!((history.totals.steps, history.totals.failed), (2, 1));
+/// ```
 #[must_use]
 pub fn history(steps: impl IntoIterator<Item = Step>) -> History {
     let steps: Vec<Step> = steps.into_iter().collect();
@@ -144,6 +181,12 @@ pub fn history(steps: impl IntoIterator<Item = Step>) -> History {
 }
 
 /// An issue without evidence, seen for the first time.
+///
+/// ```
+/// use portcullis_plugin::{testing, types::Severity};
+///
+/// assert_eq!(testing::issue("loop", Severity::Low, "the same again").recurrences, 0);
+/// ```
 #[must_use]
 pub fn issue(name: &str, severity: Severity, summary: &str) -> Issue {
     Issue {
@@ -159,6 +202,14 @@ pub fn issue(name: &str, severity: Severity, summary: &str) -> Issue {
 }
 
 /// Adds to an issue.
+///
+/// ```
+/// use portcullis_plugin::testing::{self, BuildIssue};
+/// use portcullis_plugin::types::Severity;
+///
+/// let issue = testing::issue("loop", Severity::Low, "the same again").with("command", "make");
+/// assert_eq!(issue.evidence[0].value, "make");
+/// ```
 pub trait BuildIssue: Sized {
     /// Evidence of a kind.
     #[must_use]
@@ -173,6 +224,12 @@ impl BuildIssue for Issue {
 }
 
 /// A situation at step 7 with nothing tried yet.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!((testing::situation().step, testing::situation().past.len()), (7, 0));
+/// ```
 #[must_use]
 pub const fn situation() -> Situation {
     Situation {
@@ -188,6 +245,12 @@ pub const fn situation() -> Situation {
 }
 
 /// A review's record.
+///
+/// ```
+/// use portcullis_plugin::testing;
+///
+/// assert_eq!(testing::record(7).summary, "Bash: ls");
+/// ```
 #[must_use]
 pub fn record(sequence: u64) -> AuditRecord {
     AuditRecord {
