@@ -122,6 +122,12 @@ pub fn answered() -> Result<()> {
         (HEAD.to_owned(), &[], 0, &["all as expected"]),
         (TOLD.to_owned(), &["--exact"], 0, &["all as expected"]),
         (AGAIN.to_owned(), &[], 0, &["all as expected"]),
+        (
+            DETECTED.replace("enough", "nowhere").replace("response = \"guide\"", "fault = \"bad-value\""),
+            &["--exact"],
+            1,
+            &["+detail = \"it wants to return to the checkpoint `nowhere`, which does not exist\"\n1 case"],
+        ),
         (DETECTED.to_owned(), &[], 0, &["all as expected"]),
         (
             DETECTED.replace("guide", "stop"),

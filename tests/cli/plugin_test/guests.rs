@@ -102,6 +102,9 @@ impl Intervention for Answerer {
                 limits: vec![],
             }
             .into(),
+            _ if settings.text("word")? == "nowhere" => {
+                Response::Rollback(Rollback { checkpoint: "nowhere".into(), guidance: Guidance::saying("back") })
+            }
             words => Guidance::saying(format!("{}: {words}", settings.text("word")?)).into(),
         })
     }
