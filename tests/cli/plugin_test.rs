@@ -97,7 +97,7 @@ fn measured(Benched { name, kind, cases, others }: &Benched) -> Result<()> {
     let told: Value = serde_json::from_str(&site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?)?;
     let rows = told["plugins"].as_array().ok_or_else(|| anyhow!("{told}"))?;
     ensure!(told["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false, "{told}");
-    for other in others {
+    for other in *others {
         ensure!(rows.iter().any(|row| row["name"] == *other && row["builtin"] == true), "{other}: {told}");
     }
     ensure!(*kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
