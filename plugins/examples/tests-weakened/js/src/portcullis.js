@@ -1,0 +1,1 @@
+../../../../templates/js/shared/src/portcullis.js

@@ -1,0 +1,1 @@
+../../../../templates/python/shared/src/portcullis.py
