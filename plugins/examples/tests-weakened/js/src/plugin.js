@@ -4,15 +4,15 @@
 
 import { askForIt, wantTestsToPass } from "./goals.js";
 import { recalled } from "./memory.js";
-import { refused } from "./portcullis.js";
+import { bytesOf, refused, telling, textOf } from "./portcullis.js";
 import { ended } from "./runs.js";
 import { Project, nameOf } from "./tests_of.js";
-import { bytesOf, fromArray, textOf, toArray } from "./texts.js";
+import { holds } from "./texts.js";
 import { weakening } from "./weakening.js";
 
 const FOLDERS = ["test", "tests", "spec", "specs", "__tests__"];
 
-export const detector = {
+export const detector = telling({
     prepare(settings) {
         let folders = FOLDERS;
         for (const { key, value } of settings) {
@@ -20,7 +20,7 @@ export const detector = {
             if (value.tag !== "texts") throw refused(key, "it must be a list of texts");
             folders = value.val;
         }
-        return toArray(bytesOf(folders.map((folder) => `${folder}\n`).join("")));
+        return bytesOf(folders.map((folder) => `${folder}\n`).join(""));
     },
 
     detect(prepared, state, totals, action, context) {
@@ -29,11 +29,11 @@ export const detector = {
         const wanted = wantTestsToPass(context.goals);
         const nothing = { detections: [], state: null };
         if (askForIt(context.goals) || !(wanted || failed)) return nothing;
-        const folders = textOf(fromArray(prepared)).split("\n").slice(0, -1);
+        const folders = textOf(prepared).split("\n").slice(0, -1);
         const found = weakening(action, new Project(context.roots, folders));
         return found === null ? nothing : { detections: [detection(found, wanted, failed, action.step)], state: null };
     },
-};
+});
 
 function detection(found, wanted, failed, step) {
     const evidence = [{ kind: found.isOfAFile ? "path" : "command", value: found.thing, step }];
@@ -52,6 +52,6 @@ function detection(found, wanted, failed, step) {
 }
 
 function confidence(found, wanted, failed) {
-    if (failed && found.isOfAFile && failed.shown.includes(bytesOf(nameOf(found.thing)))) return 950;
+    if (failed && found.isOfAFile && holds(failed.shown, bytesOf(nameOf(found.thing)))) return 950;
     return wanted && failed ? 800 : 700;
 }

@@ -1,8 +1,8 @@
 // Test runs: which commands are some, and what they leave out.
 
 import { remembered } from "./memory.js";
+import { bytesOf, textOf } from "./portcullis.js";
 import { isNeverOne } from "./tests_of.js";
-import { bytesOf, textOf } from "./texts.js";
 
 const RUNNERS = new Set([
     "pytest", "py.test", "jest", "vitest", "mocha", "ctest", "rspec", "phpunit", "nosetests", "tox", "unittest",

@@ -1,5 +1,4 @@
-// Texts without tables: a letter is an ASCII letter, the same in every language. A text's bytes are kept as a text too,
-// of a character each.
+// Texts without tables: a letter is an ASCII letter, the same in every language.
 
 const LETTER = /[A-Za-z]/;
 const IN_NAME = /[A-Za-z0-9_$]/;
@@ -29,22 +28,8 @@ export function isBlank(text) {
     return /^[ \t\n]*$/.test(text);
 }
 
-/** The bytes of a text. */
-export function bytesOf(text) {
-    return encodeURIComponent(text).replace(/%(..)/g, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
-}
-
-/** What those bytes are a text of. */
-export function textOf(bytes) {
-    return decodeURIComponent(bytes.replace(/[^]/g, (byte) => "%" + byte.charCodeAt(0).toString(16).padStart(2, "0")));
-}
-
-/** Bytes as the host takes them. */
-export function toArray(bytes) {
-    return Uint8Array.from(bytes, (byte) => byte.charCodeAt(0));
-}
-
-/** Bytes as the host gives them. */
-export function fromArray(array) {
-    return Array.from(array, (byte) => String.fromCharCode(byte)).join("");
+/** Whether bytes hold others somewhere; none are held nowhere. */
+export function holds(bytes, part) {
+    const stands = (at) => part.every((byte, offset) => bytes[at + offset] === byte);
+    return part.length > 0 && bytes.some((_, at) => stands(at));
 }

@@ -17,6 +17,7 @@ from wit_world.imports.types import Action, Context, Evidence, Setting, SettingV
 FOLDERS = ["test", "tests", "spec", "specs", "__tests__"]
 
 
+@portcullis.telling
 class Detector(exports.Detector):
     def prepare(self, settings: list[Setting]) -> bytes:
         folders = FOLDERS

@@ -3,11 +3,11 @@
 // An agent that fails at everything lately is better stopped and asked than left to try a tenth way.
 
 import host from "portcullis:plugin/host@0.1.0";
-import { evidence, prepared, refused, settings } from "./portcullis.js";
+import { evidence, prepared, refused, settings, telling } from "./portcullis.js";
 
 const DEFAULTS = { most: 3 };
 
-export const detector = {
+export const detector = telling({
     prepare(given) {
         const bytes = prepared(given, DEFAULTS);
         const { most } = settings(bytes);
@@ -33,4 +33,4 @@ export const detector = {
         };
         return { detections: [detection], state: null };
     },
-};
+});

@@ -3,11 +3,11 @@
 // Whoever ran a migration has its old text: changing the file changes nothing for them, and everything for those who
 // run it later.
 
-import { evidence, prepared, settings, touched } from "./portcullis.js";
+import { evidence, prepared, settings, telling, touched } from "./portcullis.js";
 
 const DEFAULTS = { folders: ["migrations"] };
 
-export const assessor = {
+export const assessor = telling({
     prepare(given) {
         return prepared(given, DEFAULTS);
     },
@@ -17,7 +17,7 @@ export const assessor = {
         const applied = touched(action).find(({ effect, path }) => ["file-modify", "file-delete"].includes(effect) && liesIn(path, folders));
         return { risk: null, rationality: null, sideEffects: null, rulings: applied ? [refusal(applied.path)] : [] };
     },
-};
+});
 
 /** One of the folders that it lies in has one of the names. */
 function liesIn(path, folders) {

@@ -1,6 +1,35 @@
 // What a plugin in JavaScript needs most: its settings checked, and what an action touches. Records have camelCase
 // keys, absent values are null, variants are { tag, val }, enumerations are their names; wit/*.wit documents them all.
 
+import host from "portcullis:plugin/host@0.1.0";
+
+/** The most that is told of an error, in characters and in calls that led to it. */
+const MOST_SAID = 200;
+const MOST_PLACES = 4;
+
+/**
+ * These functions, with the words and places of an error that one of them throws written to the log: by itself it is a trap
+ * that says nothing. What `refused` made is no such error.
+ */
+export function telling(functions) {
+    const told = (call) => (...given) => {
+        try {
+            return call.apply(functions, given);
+        } catch (error) {
+            if (error instanceof Error) host.log("error", [...String(error)].slice(0, MOST_SAID).join("") + placesOf(error));
+            throw error;
+        }
+    };
+    return Object.fromEntries(Object.entries(functions).map(([name, call]) => [name, told(call)]));
+}
+
+/** Where it was thrown, innermost first: `, at src/plugin.js:20 (assess)`. */
+function placesOf(error) {
+    const calls = [...(error.stack ?? "").matchAll(/at (.+?) \(\/?(.+?):(\d+)(:\d+)?\)/g)].filter(([, , file]) => !file.endsWith("/portcullis.js"));
+    const places = calls.slice(0, MOST_PLACES).map(([, name, file, line]) => `${file}:${line} (${name})`);
+    return places.length === 0 ? "" : `, at ${places.join(", ")}`;
+}
+
 /** Says that a setting cannot be used, and what would be right: `throw refused(...)`. */
 export function refused(key, reason) {
     return { tag: "invalid-setting", val: { key, reason } };
@@ -17,14 +46,22 @@ export function prepared(given, defaults) {
         if (value.tag !== type) throw refused(key, `is ${value.tag}, should be ${type}`);
         values[key] = typeof value.val === "bigint" ? Number(value.val) : value.val;
     }
-    // Letters beyond ASCII are spelled out, so that a character is a byte.
-    const text = JSON.stringify(values).replace(/[\u0080-\uffff]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
-    return Uint8Array.from(text, (c) => c.charCodeAt(0));
+    return bytesOf(JSON.stringify(values));
 }
 
 /** What `prepared` wrote. */
 export function settings(prepared) {
-    return JSON.parse(Array.from(prepared, (byte) => String.fromCharCode(byte)).join(""));
+    return JSON.parse(textOf(prepared));
+}
+
+/** A text as UTF-8, and back: QuickJS has no TextEncoder. */
+export function bytesOf(text) {
+    const bytes = encodeURIComponent(text).replace(/%(..)/g, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
+    return Uint8Array.from(bytes, (byte) => byte.charCodeAt(0));
+}
+
+export function textOf(bytes) {
+    return decodeURIComponent(Array.from(bytes, (byte) => "%" + byte.toString(16).padStart(2, "0")).join(""));
 }
 
 /** Every path that the action touches, with what it does to it: `file-read`, `file-modify`, `file-delete`, ... */

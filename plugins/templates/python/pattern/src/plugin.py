@@ -12,6 +12,7 @@ from wit_world.imports.types import Action, Context, Setting, Severity, Status, 
 DEFAULTS = {"most": 3}
 
 
+@portcullis.telling
 class Detector(exports.Detector):
     def prepare(self, settings: list[Setting]) -> bytes:
         prepared = portcullis.prepared(settings, DEFAULTS)

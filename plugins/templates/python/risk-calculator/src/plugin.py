@@ -12,6 +12,7 @@ from wit_world.imports.types import Action, Context, Path, Setting, Severity
 DEFAULTS = {"folders": ["migrations"]}
 
 
+@portcullis.telling
 class Assessor(exports.Assessor):
     def prepare(self, settings: list[Setting]) -> bytes:
         return portcullis.prepared(settings, DEFAULTS)

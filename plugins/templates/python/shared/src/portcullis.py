@@ -1,10 +1,51 @@
 """What a plugin in Python needs most: its settings checked, and what an action touches."""
 
+import functools
 import json
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from componentize_py_types import Err
+from wit_world.imports import host
 from wit_world.imports.types import Action, Error_InvalidSetting, Evidence, Path, Setting, SettingError
+
+
+# The most that is told of an exception, in characters and in calls that led to it.
+_MOST_SAID = 200
+_MOST_PLACES = 4
+
+
+def telling(plugin: type) -> type:
+    """The class, with the words and places of an exception that one of its functions raises written to the log: by itself
+    it is a trap that says nothing. What `refused` made is no such exception."""
+    for name, function in list(vars(plugin).items()):
+        if not name.startswith("_") and callable(function):
+            setattr(plugin, name, _told(function))
+    return plugin
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except Err:
+            raise
+        except Exception as error:
+            host.log(host.Level.ERROR, f"{type(error).__name__}: {error}"[:_MOST_SAID] + f", at {_places(error)}")
+            raise
+
+    return call
+
+
+def _places(error: Exception) -> str:
+    """Where it was raised, innermost first: `plugin.py:20 (assess)`."""
+    # The first call is the one that tells.
+    calls, call = [], error.__traceback__ and error.__traceback__.tb_next
+    while call:
+        code = call.tb_frame.f_code
+        calls.append(f"{code.co_filename.rpartition('/')[2]}:{call.tb_lineno} ({code.co_name})")
+        call = call.tb_next
+    return ", ".join(calls[: -_MOST_PLACES - 1 : -1])
 
 
 def refused(key: str, reason: str) -> Err:
