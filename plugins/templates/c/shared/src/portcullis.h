@@ -22,6 +22,18 @@ static inline plugin_string_t copied(const plugin_string_t *from) {
     return copy;
 }
 
+// Puts a text at the end of another, which has to be of the plugin's own memory.
+static inline void append_text(plugin_string_t *to, const plugin_string_t *more) {
+    to->ptr = realloc(to->ptr, to->len + more->len + 1);
+    memcpy(to->ptr + to->len, more->ptr, more->len);
+    to->len += more->len;
+}
+
+static inline void append(plugin_string_t *to, const char *words) {
+    plugin_string_t more = text(words);
+    append_text(to, &more);
+}
+
 // The text is these words.
 static inline bool is(const plugin_string_t *text, const char *words) {
     return text->len == strlen(words) && memcmp(text->ptr, words, text->len) == 0;
