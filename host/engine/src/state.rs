@@ -293,8 +293,9 @@ impl Log {
     fn flush(&mut self) {
         let line = std::mem::take(&mut self.pending);
         let line = line.trim_end();
-        // A Rust panic is a line that tells where, a line that tells what, and a note about backtraces.
-        let note = line.starts_with("note: ");
+        // A Rust panic is a line that tells where, a line that tells what, and a note about backtraces. Where it shows
+        // a value, brackets may stand alone on the last lines.
+        let note = line.starts_with("note: ") || !line.contains(char::is_alphanumeric);
         if !line.is_empty() {
             self.line("stdio", line, !note);
         }
