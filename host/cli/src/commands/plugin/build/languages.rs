@@ -30,7 +30,7 @@ pub(super) fn build(project: &Project, debug: bool) -> Result<Vec<u8>> {
         Language::Rust => return rust(folder, debug),
         Language::C => c(folder, &scratch, debug),
         Language::Python => python(folder, project.manifest.kind.as_str(), &scratch),
-        Language::Js => javascript(folder, project.manifest.kind.as_str(), &scratch),
+        Language::Js => javascript(folder, project.manifest.kind.as_str(), &scratch, debug),
         Language::Other => bail!("`language = \"other\"` needs a table `[build]` in `plugin.toml`"),
     };
     written.and_then(|()| read(&scratch)).inspect_err(|_| drop(fs::remove_file(&scratch))).inspect(|_| drop(fs::remove_file(&scratch)))
@@ -85,7 +85,8 @@ fn module_of(line: &str, manifest: &Path) -> Option<PathBuf> {
 fn c(folder: &Path, to: &Path, debug: bool) -> Result<()> {
     let mut compile = c_compiler(folder)?;
     compile.args(["--target=wasm32-wasi", "-mexec-model=reactor", "-Oz", "-Wall", STACK, "-Ibindings", "-Isrc"]);
-    compile.arg(if debug { "-g" } else { "-s" });
+    // Functions that are put into others have no names in a trap's trace.
+    compile.args(if debug { ["-g", "-fno-inline"].as_slice() } else { &["-s"] });
     let mut sources: Vec<PathBuf> = ["src", "bindings"].iter().flat_map(|place| c_sources(folder, place)).collect();
     sources.sort();
     compile.args(sources).arg("-o").arg(to);
@@ -127,21 +128,23 @@ fn python(folder: &Path, world: &str, to: &Path) -> Result<()> {
     run(build)
 }
 
-/// What turns JavaScript into a component, for node: arguments are the world, the source and the file to write.
+/// What turns JavaScript into a component, for node: arguments are the world, the source, the file to write, and perhaps
+/// `debug`: then QuickJS may write to standard error what it cannot do, an answer of the wrong type say; else each
+/// function of WASI is a trap, so that the component asks for nothing.
 const COMPONENTIZE_JS: &str = "
 import { componentize } from 'componentize-qjs';
 import { readFile, writeFile } from 'node:fs/promises';
-const [world, source, to] = process.argv.slice(1);
+const [world, source, to, debug] = process.argv.slice(1);
 const { component } = await componentize({
-    witPath: 'wit', world, jsSource: await readFile(source, 'utf8'), jsPath: source, sync: true, stubWasi: true,
+    witPath: 'wit', world, jsSource: await readFile(source, 'utf8'), jsPath: source, sync: true, stubWasi: debug === undefined,
 });
 await writeFile(to, component);
 ";
 
-fn javascript(folder: &Path, world: &str, to: &Path) -> Result<()> {
+fn javascript(folder: &Path, world: &str, to: &Path, debug: bool) -> Result<()> {
     let node = packages(folder, "componentize-qjs")?;
     let mut build = command(folder, &node);
-    build.args(["--input-type=module", "--eval", COMPONENTIZE_JS, "--", world, "src/plugin.js"]).arg(to);
+    build.args(["--input-type=module", "--eval", COMPONENTIZE_JS, "--", world, "src/plugin.js"]).arg(to).args(debug.then_some("debug"));
     run(build)
 }
 
