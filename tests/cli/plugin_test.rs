@@ -32,7 +32,6 @@ use std::sync::OnceLock;
 
 fn main() -> ExitCode {
     common::run(vec![
-        trial("plugin test: the example passes the cases that every language shares", example),
         trial("plugin test: what differs is shown, with log and trap", differences::shown),
         trial("plugin test: exit codes, filters and JSON", differences::told),
         trial("plugin test: an update keeps what it does not change", differences::updated),
@@ -48,17 +47,6 @@ fn main() -> ExitCode {
         trial("plugin record: a case of what an agent did, masked", journal::recorded),
         trial("plugin bench: every column of every plugin of the kind", bench),
     ])
-}
-
-fn example() -> Result<()> {
-    let site = Site::new("plugin test example")?;
-    let text = test(&site, "tests-weakened", &shared_cases(), &["--exact"])?;
-    let cases = shared_cases();
-    let count = cases.matches("[[case]]").count();
-    let silent = cases.split("[[case]]").skip(1).filter(|case| !case.contains("[[case.step.expect]]")).count();
-    ensure!(text.text().ends_with(&format!("{count} cases: all as expected\n")) && text.code == Some(0), "{}", text.all());
-    ensure!(count >= 25 && silent >= 12, "{count} cases, {silent} of them silent");
-    Ok(())
 }
 
 /// A plugin of a kind, its cases, and builtin plugins that have to stand beside it.

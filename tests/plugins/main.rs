@@ -9,8 +9,10 @@
 #[path = "../cli/common/mod.rs"]
 mod common;
 mod documents;
+mod examples;
 mod mistakes;
 mod tools;
+mod traps;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::process::{self, Ended};
@@ -46,10 +48,16 @@ const TEMPLATES: &[Template] = &[
     template("audit-exporter", "rust"),
     template("risk-calculator", "c"),
     template("pattern", "c"),
+    template("intervention", "c"),
+    template("audit-exporter", "c"),
     template("risk-calculator", "js"),
     template("pattern", "js"),
+    template("intervention", "js"),
+    template("audit-exporter", "js"),
     template("risk-calculator", "python"),
     template("pattern", "python"),
+    template("intervention", "python"),
+    template("audit-exporter", "python"),
 ];
 
 fn main() -> ExitCode {
@@ -60,6 +68,8 @@ fn main() -> ExitCode {
         trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());
+    tests.extend(examples::trials());
+    tests.extend(traps::trials());
     tests.extend(TEMPLATES.iter().map(|template| {
         trial(format!("plugins: from nothing to a review, {} in {}", template.kind, template.language), || whole_way(template))
     }));
@@ -122,9 +132,14 @@ fn said(template: &Template, built: &Value) -> Result<()> {
     let inspection = &built["inspection"];
     ensure!(inspection["kind"] == template.kind, "{built}");
     ensure!(inspection["descriptor"]["name"] == name(template.kind) && inspection["descriptor"]["kind"] == template.kind, "{built}");
+    sound(built)
+}
+
+/// It can be loaded as it is, and asks for nothing that has to be granted.
+pub fn sound(built: &Value) -> Result<()> {
     ensure!(built["refused"].is_null(), "it would not be loaded: {built}");
-    ensure!(built["warnings"].as_array().is_some_and(Vec::is_empty), "a template warns: {built}");
-    let imports = inspection["imports"].as_array().context("no imports")?;
+    ensure!(built["warnings"].as_array().is_some_and(Vec::is_empty), "it warns: {built}");
+    let imports = built["inspection"]["imports"].as_array().context("no imports")?;
     let own = imports.iter().all(|import| import["tier"] == "own");
     ensure!(own, "it asks for more than it needs: {built}");
     Ok(())

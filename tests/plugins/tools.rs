@@ -50,7 +50,7 @@ pub fn lend(language: &str, project: &Path) -> Result<()> {
         let shared = folder()?.join("rust");
         std::fs::create_dir_all(project.join(".cargo"))?;
         let path = project.join(".cargo/config.toml");
-        let had = std::fs::read_to_string(&path)?;
+        let had = std::fs::read_to_string(&path).context("a project in Rust has a `.cargo/config.toml`")?;
         std::fs::write(&path, format!("{had}\n[build]\ntarget-dir = {:?}\n", shared.display().to_string()))?;
     }
     if let Some((place, name)) = lent(language) {

@@ -1,0 +1,98 @@
+//! One plugin in many languages: every version of the example `tests-weakened` is built as its author would build it, and
+//! says of the shared cases the same to the byte.
+
+use crate::common::site::Site;
+use crate::common::trial;
+use crate::{done, sound, tools};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a build leaves in a project, and the tools that lie there: nothing of the version itself.
+const LEFT: &[&str] = &["build", "target", "node_modules", ".venv", "__pycache__"];
+
+/// The tests of this file: one for each folder that holds a project.
+pub fn trials() -> Vec<Trial> {
+    let versions = versions();
+    let count = versions.len();
+    let mut trials = vec![trial("plugins: the example has its versions and its cases", move || whole(count))];
+    trials.extend(
+        versions.into_iter().map(|language| trial(format!("plugins: the example in {language}"), move || says_the_same(&language))),
+    );
+    trials
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/examples/tests-weakened")
+}
+
+/// The languages that it is written in, by the names of its folders.
+fn versions() -> Vec<String> {
+    let folders = fs::read_dir(example()).into_iter().flatten().flatten().filter(|entry| entry.path().join("plugin.toml").is_file());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// None of them is lost, and the cases tell what is to be said and where nothing is.
+fn whole(versions: usize) -> Result<()> {
+    ensure!(versions >= 4, "{versions} versions");
+    let cases = fs::read_to_string(example().join("cases.toml"))?;
+    let (all, silent) = counts(&cases);
+    ensure!(all >= 40 && silent >= 15, "{all} cases, {silent} of them silent");
+    Ok(())
+}
+
+/// How many cases there are, and how many of them expect nothing.
+fn counts(cases: &str) -> (usize, usize) {
+    let each = || cases.split("[[case]]").skip(1);
+    (each().count(), each().filter(|case| !case.contains("[[case.step.expect]]")).count())
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped language is told")]
+fn says_the_same(language: &str) -> Result<()> {
+    if let Some(reason) = tools::missing(language)? {
+        eprintln!("the example in {language}: skipped: {reason}");
+        return Ok(());
+    }
+    let site = Site::new(&format!("example {language}"))?;
+    let project = site.root().join("tests-weakened");
+    copy(&example().join(language), &project)?;
+    at_home(&project)?;
+    tools::lend(language, &project)?;
+    let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &project.display().to_string(), "--json"])?)?;
+    sound(&built)?;
+    ensure!(built["inspection"]["descriptor"]["name"] == "tests-weakened", "{built}");
+    let cases = example().join("cases.toml").display().to_string();
+    let component = project.join("build/tests-weakened.wasm").display().to_string();
+    let told: Value = serde_json::from_str(&done(&site, &["plugin", "test", &component, "--cases", &cases, "--exact", "--json"])?)?;
+    let (all, _) = counts(&fs::read_to_string(cases)?);
+    ensure!(told["ok"] == all && told["differ"] == 0, "{all} cases: {told}");
+    Ok(())
+}
+
+/// A project as it would stand elsewhere: what its links lead to lies in it.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read `{}`", from.display()))?.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() {
+            if !LEFT.contains(&name.to_string_lossy().as_ref()) {
+                copy(&path, &to.join(name))?;
+            }
+        } else {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The SDK for Rust is found from there too.
+fn at_home(project: &Path) -> Result<()> {
+    let path = project.join("Cargo.toml");
+    let Ok(manifest) = fs::read_to_string(&path) else { return Ok(()) };
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk").canonicalize()?;
+    Ok(fs::write(path, manifest.replace("../../../sdk", &sdk.display().to_string()))?)
+}
