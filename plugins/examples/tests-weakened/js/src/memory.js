@@ -14,6 +14,11 @@ export function recalled(state) {
 
 /** The state that tells of one. */
 export function remembered(step, error, output) {
-    const shown = bytesOf(`${error}\n${output}`).slice(0, MOST_SHOWN);
-    return Uint8Array.of(...bytesOf(`1 ${step}\n`), ...shown);
+    // What cannot be kept is not looked at: each character costs fuel. One more, since it may be the half of one.
+    const shown = bytesOf(`${error}\n${output}`.slice(0, MOST_SHOWN + 1)).subarray(0, MOST_SHOWN);
+    const head = bytesOf(`1 ${step}\n`);
+    const state = new Uint8Array(head.length + shown.length);
+    state.set(head);
+    state.set(shown, head.length);
+    return state;
 }

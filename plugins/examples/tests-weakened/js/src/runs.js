@@ -1,8 +1,8 @@
 // Test runs: which commands are some, and what they leave out.
 
 import { remembered } from "./memory.js";
-import { bytesOf, textOf } from "./portcullis.js";
 import { isNeverOne } from "./tests_of.js";
+import { fromByte } from "./texts.js";
 
 const RUNNERS = new Set([
     "pytest", "py.test", "jest", "vitest", "mocha", "ctest", "rspec", "phpunit", "nosetests", "tox", "unittest",
@@ -59,7 +59,6 @@ function byWord(word, after) {
 }
 
 function hidden(command, shell) {
-    // Places in a text are counted in bytes.
-    const [rest] = textOf(bytesOf(shell.text).slice(command.start)).split(/;|&&|\n/, 1);
+    const [rest] = fromByte(shell.text, command.start).split(/;|&&|\n/, 1);
     return HIDES.find((hides) => rest.includes(hides)) ?? null;
 }

@@ -28,6 +28,16 @@ export function isBlank(text) {
     return /^[ \t\n]*$/.test(text);
 }
 
+/** A text from that byte on. Only what is beyond ASCII has more bytes than it is long. */
+export function fromByte(text, byte) {
+    let at = byte;
+    for (const { 0: character, index } of text.matchAll(/[^\x00-\x7f]/gu)) {
+        if (index >= at) break;
+        at -= character.codePointAt(0) < 0x800 ? 1 : 2;
+    }
+    return text.slice(at);
+}
+
 /** Whether bytes hold others somewhere; none are held nowhere. */
 export function holds(bytes, part) {
     const stands = (at) => part.every((byte, offset) => bytes[at + offset] === byte);

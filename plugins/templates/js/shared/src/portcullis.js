@@ -56,8 +56,15 @@ export function settings(prepared) {
 
 /** A text as UTF-8, and back: QuickJS has no TextEncoder. */
 export function bytesOf(text) {
-    const bytes = encodeURIComponent(text).replace(/%(..)/g, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
-    return Uint8Array.from(bytes, (byte) => byte.charCodeAt(0));
+    const bytes = [];
+    for (const character of text) {
+        const code = character.codePointAt(0);
+        if (code < 0x80) bytes.push(code);
+        else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 0x3f));
+        else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+        else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+    }
+    return new Uint8Array(bytes);
 }
 
 export function textOf(bytes) {
