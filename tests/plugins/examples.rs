@@ -65,12 +65,28 @@ fn says_the_same(language: &str) -> Result<()> {
     let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &project.display().to_string(), "--json"])?)?;
     sound(&built)?;
     ensure!(built["inspection"]["descriptor"]["name"] == "tests-weakened", "{built}");
-    let cases = example().join("cases.toml").display().to_string();
     let component = project.join("build/tests-weakened.wasm").display().to_string();
-    let told: Value = serde_json::from_str(&done(&site, &["plugin", "test", &component, "--cases", &cases, "--exact", "--json"])?)?;
-    let (all, _) = counts(&fs::read_to_string(cases)?);
-    ensure!(told["ok"] == all && told["differ"] == 0, "{all} cases: {told}");
+    fs::write(project.join("long.toml"), long())?;
+    for (cases, exact) in [(example().join("cases.toml"), Some("--exact")), (project.join("long.toml"), None)] {
+        let path = cases.display().to_string();
+        let arguments = ["plugin", "test", &component, "--cases", &path, "--json"].into_iter().chain(exact);
+        let told: Value = serde_json::from_str(&done(&site, &arguments.collect::<Vec<_>>())?)?;
+        let (all, _) = counts(&fs::read_to_string(cases)?);
+        ensure!(told["ok"] == all && told["differ"] == 0, "{all} cases: {told}");
+    }
     Ok(())
+}
+
+/// A case of an edit as long as the host tells of one, in which a single assertion goes: each version has the fuel for it.
+fn long() -> String {
+    let text: String =
+        (0..800).map(|at| format!("def test_{at}():\n    size = measured({at})\n    assert size == {at}, 'größe'\n\n")).collect();
+    let less = text.replace("    assert size == 700, 'größe'\n", "");
+    format!(
+        "[[case]]\nname = \"long\"\ngoals = [\"make the tests pass\"]\n[[case.step]]\ntool = \"Edit\"\n\
+         input = {{ file_path = \"/project/tests/test_a.py\", old_string = {text:?}, new_string = {less:?} }}\n\
+         [[case.step.expect]]\nsummary = \"assertions are taken out of tests/test_a.py while the goal is to make the tests pass\"\n"
+    )
 }
 
 /// A project as it would stand elsewhere: what its links lead to lies in it.

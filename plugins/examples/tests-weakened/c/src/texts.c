@@ -77,16 +77,29 @@ bool next_word(plugin_string_t *rest, plugin_string_t *word) {
     return true;
 }
 
-size_t count(plugin_string_t text, const char *part, bool whole) {
-    bool named = is_letter((uint8_t)part[0]);
-    size_t found = 0;
-    for (size_t at = 0; at < text.len; at++) {
-        if (!begins(from(text, at), part)) continue;
-        uint8_t last = at > 0 ? text.ptr[at - 1] : ' ';
-        bool in_name = is_in_name(last) || last == '$' || (whole && last == '.');
-        if (!named || !in_name) found++;
+void count_each(plugin_string_t text, words_t parts, bool whole, size_t found[]) {
+    // A text may be long, and each byte of it costs fuel: most begin no part at all.
+    bool begins_one[256] = {false};
+    for (size_t part = 0; parts[part]; part++) {
+        found[part] = 0;
+        begins_one[(uint8_t)parts[part][0]] = true;
     }
-    return found;
+    for (size_t at = 0; at < text.len; at++) {
+        uint8_t byte = text.ptr[at], last = at > 0 ? text.ptr[at - 1] : ' ';
+        if (!begins_one[byte]) continue;
+        bool in_name = is_letter(byte) && (is_in_name(last) || last == '$' || (whole && last == '.'));
+        if (in_name) continue;
+        for (size_t part = 0; parts[part]; part++) {
+            if ((uint8_t)parts[part][0] == byte && begins(from(text, at), parts[part])) found[part]++;
+        }
+    }
+}
+
+size_t count(plugin_string_t text, words_t parts, bool whole) {
+    size_t found[MOST_PARTS], sum = 0;
+    count_each(text, parts, whole, found);
+    for (size_t part = 0; parts[part]; part++) sum += found[part];
+    return sum;
 }
 
 bool is_blank(uint8_t byte) {

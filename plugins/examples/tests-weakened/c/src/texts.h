@@ -37,9 +37,13 @@ bool next(parts_t *parts, char separator, plugin_string_t *part);
 // Takes the next word off a text: letters, digits and `_`, in lower case.
 bool next_word(plugin_string_t *rest, plugin_string_t *word);
 
-// At how many positions `part` stands in a text. Where it begins with a letter, it stands at the beginning of a name;
-// with `whole` a dot before it makes it a part of another name too.
-size_t count(plugin_string_t text, const char *part, bool whole);
+// At how many positions each of these parts stands in a text. One that begins with a letter stands at the beginning of a
+// name; with `whole` a dot before it makes it a part of another name too.
+enum { MOST_PARTS = 32 };
+void count_each(plugin_string_t text, words_t parts, bool whole, size_t found[]);
+
+// The sum of these; of at most `MOST_PARTS`.
+size_t count(plugin_string_t text, words_t parts, bool whole);
 
 // Space, tab or line feed.
 bool is_blank(uint8_t byte);

@@ -12,6 +12,8 @@ static words_t ASSERTIONS = {"assert", "expect(", "t.Error", "t.Fatal", "require
 static words_t OF_NOTHING = {"assert True", "assert 1 == 1", "assert(true)", "assert!(true)", "assertTrue(True)",
                              "assertTrue(true)", "assert.ok(true)", "expect(true).toBe(true)", NULL};
 
+_Static_assert(sizeof MARKS / sizeof *MARKS <= MOST_PARTS, "there is room for each mark");
+
 static bool of_shell(const portcullis_shell_t *shell, const portcullis_facts_t *facts, const project_t *project, weakening_t *found) {
     static const struct {
         kind_t kind;
@@ -43,26 +45,23 @@ static bool says_nothing(plugin_string_t content) {
     return true;
 }
 
-static size_t sum(plugin_string_t text, words_t parts, bool whole) {
-    size_t found = 0;
-    for (size_t at = 0; parts[at]; at++) found += count(text, parts[at], whole);
-    return found;
-}
-
 static size_t assertions(plugin_string_t text) {
-    size_t all = sum(text, ASSERTIONS, false), of_nothing = sum(text, OF_NOTHING, false);
+    size_t all = count(text, ASSERTIONS, false), of_nothing = count(text, OF_NOTHING, false);
     return all > of_nothing ? all - of_nothing : 0;
 }
 
 static bool of_edit(plugin_string_t old, plugin_string_t new, weakening_t *found) {
+    size_t before[MOST_PARTS], now[MOST_PARTS];
+    count_each(old, MARKS, true, before);
+    count_each(new, MARKS, true, now);
     for (size_t at = 0; MARKS[at]; at++) {
-        if (count(new, MARKS[at], true) <= count(old, MARKS[at], true)) continue;
+        if (now[at] <= before[at]) continue;
         found->kind = SKIPPED;
         found->mark = MARKS[at];
         return true;
     }
     found->kind = CUT;
-    if (sum(new, TESTS, true) < sum(old, TESTS, true)) return true;
+    if (count(new, TESTS, true) < count(old, TESTS, true)) return true;
     found->kind = LOOSENED;
     return assertions(new) < assertions(old);
 }

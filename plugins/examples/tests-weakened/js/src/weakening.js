@@ -67,11 +67,28 @@ function saysNothing(line) {
     return isBlank(line) || /^[ \t]*(#|\/\/)/.test(line);
 }
 
-function ofEdit(place, old, text) {
-    const mark = MARKS.find((mark) => count(text, mark, true) > count(old, mark, true));
+function ofEdit(place, replaced, content) {
+    const [old, text] = withoutCommonLines(replaced, content);
+    const mark = MARKS.find((mark) => {
+        const now = count(text, mark, true);
+        return now > 0 && now > count(old, mark, true);
+    });
     if (mark !== undefined) return by("skipped", place, mark);
     if (sum(text, TESTS, true) < sum(old, TESTS, true)) return by("cut", place);
     return assertions(text) < assertions(old) ? by("loosened", place) : null;
+}
+
+/** Lines that stand in both count in neither. A text may be long, and each character that is searched costs fuel. */
+function withoutCommonLines(old, text) {
+    const left = new Map();
+    for (const line of old.split("\n")) left.set(line, (left.get(line) ?? 0) + 1);
+    const added = text.split("\n").filter((line) => {
+        const common = left.get(line) ?? 0;
+        if (common > 0) left.set(line, common - 1);
+        return common === 0;
+    });
+    const removed = [...left].flatMap(([line, times]) => Array(times).fill(line));
+    return [removed.join("\n"), added.join("\n")];
 }
 
 function assertions(text) {

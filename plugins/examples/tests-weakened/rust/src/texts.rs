@@ -14,14 +14,11 @@ pub fn words(text: &str) -> Vec<String> {
 /// At how many positions `part` stands in a text. Where it begins with a letter, it stands at the beginning of a
 /// name; with `whole` a dot before it makes it a part of another name too.
 pub fn count(text: &str, part: &str, whole: bool) -> usize {
-    let (text, part) = (text.as_bytes(), part.as_bytes());
-    let named = part.first().is_some_and(u8::is_ascii_alphabetic);
+    let named = part.starts_with(|c: char| c.is_ascii_alphabetic());
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || (whole && byte == b'.');
-    let stands = |at: &usize| {
-        let before = at.checked_sub(1).and_then(|at| text.get(at)).copied();
-        text.get(*at..*at + part.len()) == Some(part) && !(named && before.is_some_and(in_name))
-    };
-    (0..text.len()).filter(stands).count()
+    let stands = |at: usize| !(named && text.as_bytes().get(at.wrapping_sub(1)).copied().is_some_and(in_name));
+    // No part overlaps itself, so that each position is found.
+    text.match_indices(part).filter(|(at, _)| stands(*at)).count()
 }
 
 /// Space, tab or line feed.
