@@ -68,7 +68,7 @@ function saysNothing(line) {
 }
 
 function ofEdit(place, replaced, content) {
-    const [old, text] = withoutCommonLines(replaced, content);
+    const [old, text] = changed(replaced, content);
     const mark = MARKS.find((mark) => {
         const now = count(text, mark, true);
         return now > 0 && now > count(old, mark, true);
@@ -78,17 +78,30 @@ function ofEdit(place, replaced, content) {
     return assertions(text) < assertions(old) ? by("loosened", place) : null;
 }
 
-/** Lines that stand in both count in neither. A text may be long, and each character that is searched costs fuel. */
-function withoutCommonLines(old, text) {
-    const left = new Map();
-    for (const line of old.split("\n")) left.set(line, (left.get(line) ?? 0) + 1);
-    const added = text.split("\n").filter((line) => {
-        const common = left.get(line) ?? 0;
-        if (common > 0) left.set(line, common - 1);
-        return common === 0;
-    });
-    const removed = [...left].flatMap(([line, times]) => Array(times).fill(line));
-    return [removed.join("\n"), added.join("\n")];
+/**
+ * Two texts without the lines that both begin with and both end with: these count in neither. A text may be long, and
+ * each character that is searched costs fuel; to compare two parts costs little.
+ */
+function changed(old, text) {
+    const begins = longest(Math.min(old.length, text.length), (from, to) => old.slice(from, to) === text.slice(from, to));
+    const first = begins === 0 ? 0 : old.lastIndexOf("\n", begins - 1) + 1;
+    const [before, now] = [old.slice(first), text.slice(first)];
+    const fromEnd = (whole, from, to) => whole.slice(whole.length - to, whole.length - from);
+    const ends = longest(Math.min(before.length, now.length), (from, to) => fromEnd(before, from, to) === fromEnd(now, from, to));
+    const last = before.indexOf("\n", before.length - ends);
+    const common = last < 0 ? 0 : before.length - last;
+    return [before.slice(0, before.length - common), now.slice(0, now.length - common)];
+}
+
+/** The greatest length up to `most` for which two parts are the same. */
+function longest(most, areSame) {
+    let [least, bound] = [0, most];
+    while (least < bound) {
+        const middle = Math.ceil((least + bound) / 2);
+        if (areSame(least, middle)) least = middle;
+        else bound = middle - 1;
+    }
+    return least;
 }
 
 function assertions(text) {
