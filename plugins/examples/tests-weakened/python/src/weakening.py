@@ -1,6 +1,5 @@
 """What weakens tests."""
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 
@@ -130,7 +129,7 @@ def _of_file(file: FileOperation, project: Project) -> Weakening | None:
 
 
 def _of_edit(place: str, replaced: str, content: str) -> Weakening | None:
-    old, new = _without_common_lines(replaced, content)
+    old, new = _changed(replaced, content)
     for mark in _MARKS:
         now = count(new, mark, whole=True)
         if now and now > count(old, mark, whole=True):
@@ -140,10 +139,22 @@ def _of_edit(place: str, replaced: str, content: str) -> Weakening | None:
     return Weakening(Kind.LOOSENED, place) if _assertions(new) < _assertions(old) else None
 
 
-def _without_common_lines(old: str, new: str) -> tuple[str, str]:
-    """Lines that stand in both count in neither. A text may be long, and each character that is searched costs fuel."""
-    before, now = Counter(old.split("\n")), Counter(new.split("\n"))
-    return "\n".join((before - now).elements()), "\n".join((now - before).elements())
+def _changed(replaced: str, content: str) -> tuple[str, str]:
+    """Two texts without the lines that both begin with and both end with: these count in neither. A text may be long, and
+    each character that is searched costs fuel."""
+    old, new = replaced.split("\n"), content.split("\n")
+    first = _same(old, new)
+    old, new = old[first:], new[first:]
+    last = _same(old[::-1], new[::-1])
+    return "\n".join(old[: len(old) - last]), "\n".join(new[: len(new) - last])
+
+
+def _same(old: list[str], new: list[str]) -> int:
+    """How many lines two lists have in common at their beginning."""
+    for at, (before, now) in enumerate(zip(old, new)):
+        if before != now:
+            return at
+    return min(len(old), len(new))
 
 
 def _assertions(text: str) -> int:
