@@ -123,17 +123,17 @@ static uint8_t RET_AREA[(6*sizeof(void*))];
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
+void portcullis_attribute_free(portcullis_attribute_t *ptr) {
+  plugin_string_free(&ptr->name);
+  plugin_string_free(&ptr->value);
 }
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    portcullis_attribute_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
+      portcullis_attribute_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -452,6 +452,10 @@ void portcullis_context_free(portcullis_context_t *ptr) {
   portcullis_attributes_free(&ptr->attributes);
 }
 
+void portcullis_step_free(portcullis_step_t *ptr) {
+  portcullis_option_score_free(&ptr->alignment);
+}
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr) {
   plugin_string_free(&ptr->tool);
   plugin_string_free(&ptr->parameters);
@@ -520,6 +524,10 @@ void portcullis_setting_free(portcullis_setting_t *ptr) {
   portcullis_setting_value_free(&ptr->value);
 }
 
+void host_step_free(host_step_t *ptr) {
+  portcullis_step_free(ptr);
+}
+
 void host_step_detail_free(host_step_detail_t *ptr) {
   portcullis_step_detail_free(ptr);
 }
@@ -529,6 +537,7 @@ void host_list_step_free(host_list_step_t *ptr) {
   if (list_len > 0) {
     host_step_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
+      host_step_free(&list_ptr[i]);
     }
     free(list_ptr);
   }

@@ -17,18 +17,19 @@ typedef struct plugin_string_t {
 // Milliseconds since 1970-01-01T00:00:00Z. The only clock a plugin needs: no other is offered.
 typedef uint64_t portcullis_timestamp_t;
 
-// Thousandths, 0 to 1000.
+// A whole number of thousandths, 0 to 1000.
 typedef uint16_t portcullis_score_t;
 
-typedef struct {
-  plugin_string_t f0;
-  plugin_string_t f1;
-} plugin_tuple2_string_string_t;
+// A named text.
+typedef struct portcullis_attribute_t {
+  plugin_string_t   name;
+  plugin_string_t   value;
+} portcullis_attribute_t;
 
 // Named text values for what the typed fields do not hold. At most 32; names are lower case with
 // hyphens, values at most 1 KiB.
 typedef struct portcullis_attributes_t {
-  plugin_tuple2_string_string_t   *ptr;
+  portcullis_attribute_t   *ptr;
   size_t len;
 } portcullis_attributes_t;
 
@@ -155,7 +156,7 @@ typedef struct portcullis_command_t {
   portcullis_origin_t   origin;
   // Which command feeds its standard input, as an index into `shell.commands`.
   plugin_option_u32_t   input_from;
-  // First byte in `shell.text` of the simple command that stands there, after any wrapper.
+  // First byte in `shell.text`, as UTF-8, of the simple command that stands there, after any wrapper.
   // Commands found inside other text (a `sh -c` word, say) carry the place of that word.
   uint32_t   start;
   // One past the last byte.
@@ -506,7 +507,7 @@ typedef struct portcullis_goal_t {
   plugin_string_t   text;
   // When it was given.
   portcullis_timestamp_t   at;
-  // 0 is the newest and most important.
+  // 0 is the newest and most important: they count down where the list goes on.
   uint8_t   priority;
 } portcullis_goal_t;
 
@@ -612,7 +613,8 @@ typedef struct portcullis_context_t {
   portcullis_attributes_t   attributes;
 } portcullis_context_t;
 
-// One past step as `host.steps` gives it, small on purpose: numbers only. `host.detail` has the rest.
+// One past step as `host.steps` gives it, small on purpose: numbers only, 0 for what is not there where 0 is
+// no value of it. `host.detail` has the rest.
 typedef struct portcullis_step_t {
   // Its position, as in `action.step`.
   uint64_t   index;
@@ -633,8 +635,8 @@ typedef struct portcullis_step_t {
   uint64_t   output;
   // The risk that was decided on.
   portcullis_score_t   risk;
-  // Goal alignment; 1001 when it was not scored.
-  uint16_t   alignment;
+  // Goal alignment; absent when it was not scored.
+  portcullis_option_score_t   alignment;
   // How many effects it has.
   uint16_t   effects;
   // How many of them lie outside the expected scope.
@@ -647,7 +649,7 @@ typedef struct portcullis_step_t {
   uint64_t   bytes;
   // Tokens that it cost; 0 when not told.
   uint32_t   tokens;
-  // How long it ran, in milliseconds.
+  // How long it ran, in milliseconds; 0 when not told.
   uint32_t   duration_ms;
 } portcullis_step_t;
 
@@ -721,7 +723,7 @@ typedef struct portcullis_error_t {
 // Anything else that went wrong.
 #define PORTCULLIS_ERROR_FAILED 2
 
-// A setting's value.
+// A setting's value. A score, as descriptors declare it, is an integer of thousandths.
 typedef struct portcullis_setting_value_t {
   uint8_t tag;
   union {
@@ -934,7 +936,7 @@ bool exports_exporter_render(plugin_list_u8_t *prepared, exports_exporter_list_a
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
+void portcullis_attribute_free(portcullis_attribute_t *ptr);
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr);
 
@@ -1012,6 +1014,8 @@ void portcullis_list_assessed_free(portcullis_list_assessed_t *ptr);
 
 void portcullis_context_free(portcullis_context_t *ptr);
 
+void portcullis_step_free(portcullis_step_t *ptr);
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr);
 
 void plugin_option_u64_free(plugin_option_u64_t *ptr);
@@ -1025,6 +1029,8 @@ void portcullis_error_free(portcullis_error_t *ptr);
 void portcullis_setting_value_free(portcullis_setting_value_t *ptr);
 
 void portcullis_setting_free(portcullis_setting_t *ptr);
+
+void host_step_free(host_step_t *ptr);
 
 void host_step_detail_free(host_step_detail_t *ptr);
 

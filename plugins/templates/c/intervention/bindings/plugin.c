@@ -315,17 +315,17 @@ static uint8_t RET_AREA[(14*sizeof(void*))];
 
 // Helper Functions
 
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
+void portcullis_attribute_free(portcullis_attribute_t *ptr) {
+  plugin_string_free(&ptr->name);
+  plugin_string_free(&ptr->value);
 }
 
 void portcullis_attributes_free(portcullis_attributes_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    portcullis_attribute_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
+      portcullis_attribute_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -644,6 +644,10 @@ void portcullis_context_free(portcullis_context_t *ptr) {
   portcullis_attributes_free(&ptr->attributes);
 }
 
+void portcullis_step_free(portcullis_step_t *ptr) {
+  portcullis_option_score_free(&ptr->alignment);
+}
+
 void portcullis_step_detail_free(portcullis_step_detail_t *ptr) {
   plugin_string_free(&ptr->tool);
   plugin_string_free(&ptr->parameters);
@@ -712,6 +716,10 @@ void portcullis_setting_free(portcullis_setting_t *ptr) {
   portcullis_setting_value_free(&ptr->value);
 }
 
+void host_step_free(host_step_t *ptr) {
+  portcullis_step_free(ptr);
+}
+
 void host_step_detail_free(host_step_detail_t *ptr) {
   portcullis_step_detail_free(ptr);
 }
@@ -721,6 +729,7 @@ void host_list_step_free(host_list_step_t *ptr) {
   if (list_len > 0) {
     host_step_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
+      host_step_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -1140,7 +1149,7 @@ uint8_t * __wasm_export_exports_intervener_intervene(uint8_t * arg) {
     (exports_intervener_list_checkpoint_t) (exports_intervener_list_checkpoint_t) { (exports_intervener_checkpoint_t*)(*((uint8_t **) (arg + (128+8*sizeof(void*))))), (*((size_t*) (arg + (128+9*sizeof(void*))))) },
     (exports_intervener_list_past_intervention_t) (exports_intervener_list_past_intervention_t) { (exports_intervener_past_intervention_t*)(*((uint8_t **) (arg + (128+10*sizeof(void*))))), (*((size_t*) (arg + (128+11*sizeof(void*))))) },
     (plugin_list_string_t) (plugin_list_string_t) { (plugin_string_t*)(*((uint8_t **) (arg + (128+12*sizeof(void*))))), (*((size_t*) (arg + (128+13*sizeof(void*))))) },
-    (exports_intervener_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (128+14*sizeof(void*))))), (*((size_t*) (arg + (128+15*sizeof(void*))))) },
+    (exports_intervener_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (128+14*sizeof(void*))))), (*((size_t*) (arg + (128+15*sizeof(void*))))) },
   };
   exports_intervener_context_t arg8 = (portcullis_context_t) {
     (plugin_string_t) (plugin_string_t) { (uint8_t*)(*((uint8_t **) (arg + (128+16*sizeof(void*))))), (*((size_t*) (arg + (128+17*sizeof(void*))))) },
@@ -1155,7 +1164,7 @@ uint8_t * __wasm_export_exports_intervener_intervene(uint8_t * arg) {
       (uint32_t) (uint32_t) (*((int32_t*) (arg + (144+26*sizeof(void*))))),
     },
     (portcullis_list_assessed_t) (portcullis_list_assessed_t) { (portcullis_assessed_t*)(*((uint8_t **) (arg + (144+27*sizeof(void*))))), (*((size_t*) (arg + (144+28*sizeof(void*))))) },
-    (portcullis_attributes_t) (portcullis_attributes_t) { (plugin_tuple2_string_string_t*)(*((uint8_t **) (arg + (144+29*sizeof(void*))))), (*((size_t*) (arg + (144+30*sizeof(void*))))) },
+    (portcullis_attributes_t) (portcullis_attributes_t) { (portcullis_attribute_t*)(*((uint8_t **) (arg + (144+29*sizeof(void*))))), (*((size_t*) (arg + (144+30*sizeof(void*))))) },
   };
   exports_intervener_result_response_error_t ret;
   exports_intervener_response_t ok;
