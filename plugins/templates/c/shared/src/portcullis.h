@@ -24,7 +24,8 @@ static inline plugin_string_t copied(const plugin_string_t *from) {
 
 // Puts a text at the end of another, which has to be of the plugin's own memory.
 static inline void append_text(plugin_string_t *to, const plugin_string_t *more) {
-    to->ptr = realloc(to->ptr, to->len + more->len + 1);
+    // An empty text has no memory of its own.
+    to->ptr = realloc(to->len > 0 ? to->ptr : NULL, to->len + more->len + 1);
     memcpy(to->ptr + to->len, more->ptr, more->len);
     to->len += more->len;
 }
