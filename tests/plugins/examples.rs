@@ -63,7 +63,7 @@ fn says_the_same(language: &str) -> Result<()> {
     at_home(&project)?;
     tools::lend(language, &project)?;
     let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &project.display().to_string(), "--json"])?)?;
-    sound(&built)?;
+    sound(&built, language)?;
     ensure!(built["inspection"]["descriptor"]["name"] == "tests-weakened", "{built}");
     let component = project.join("build/tests-weakened.wasm").display().to_string();
     fs::write(project.join("long.toml"), long())?;

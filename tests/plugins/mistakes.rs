@@ -3,7 +3,7 @@
 
 use crate::common::site::Site;
 use crate::common::{snapshot, trial};
-use crate::{done, made, name, run};
+use crate::{done, made, name, run, tools};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -73,7 +73,7 @@ const fn refused(does: &'static str, arguments: &'static [&'static str], code: i
 }
 
 /// Languages whose tools can be missing.
-const LANGUAGES: &[&str] = &["rust", "c", "python", "js"];
+const LANGUAGES: &[&str] = &["rust", "c", "python", "js", "ts", "go"];
 
 /// Where the messages stand.
 const MESSAGES: &str = "plugins";
@@ -82,11 +82,11 @@ const MESSAGES: &str = "plugins";
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         trial("plugins: nothing is overwritten, and nothing is left of what failed", overwrites),
-        trial("plugins: a missing package is named with the command that installs it", without_packages),
         trial("plugins: every message that is kept is one of a mistake", no_other_messages),
     ];
     trials.extend(MISTAKES.iter().map(|mistake| trial(format!("plugins: one that {}", mistake.does), || built(mistake))));
     trials.extend(REFUSED.iter().map(|refused| trial(format!("plugins: one who {}", refused.does), || refuse(refused))));
+    trials.extend(PACKAGES.iter().map(|language| trial(format!("plugins: {}", no_packages(language)), || without_packages(language))));
     trials.extend(LANGUAGES.iter().map(|language| trial(format!("plugins: without the tools of {language}"), || without_tools(language))));
     trials
 }
@@ -97,7 +97,7 @@ fn without(language: &str) -> String {
 
 fn no_other_messages() -> Result<()> {
     let names = MISTAKES.iter().map(|mistake| mistake.does.to_owned()).chain(REFUSED.iter().map(|refused| refused.does.to_owned()));
-    let tools = LANGUAGES.iter().map(|language| without(language)).chain([PACKAGES.to_owned()]);
+    let tools = LANGUAGES.iter().map(|language| without(language)).chain(PACKAGES.iter().map(|language| no_packages(language)));
     snapshot::only(MESSAGES, names.chain(tools))
 }
 
@@ -155,15 +155,33 @@ fn overwrites() -> Result<()> {
     Ok(())
 }
 
-const PACKAGES: &str = "without the packages of js";
+/// Languages whose projects name packages that are installed for each.
+const PACKAGES: &[&str] = &["js", "ts", "go"];
 
-fn without_packages() -> Result<()> {
-    let site = Site::new(PACKAGES)?;
-    let project = made(&site, "pattern", "js")?.display().to_string();
+fn no_packages(language: &str) -> String {
+    format!("without the packages of {language}")
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped language is told")]
+fn without_packages(language: &str) -> Result<()> {
+    if let Some(reason) = tools::missing(language)? {
+        eprintln!("{}: skipped: {reason}", no_packages(language));
+        return Ok(());
+    }
+    let site = Site::new(&no_packages(language))?;
+    let project = made(&site, "pattern", language)?;
+    if language == "go" {
+        // With the language's own tool, and without what it is to build with.
+        tools::lend(language, &project)?;
+        let manifest = fs::read_to_string(project.join("go.mod"))?;
+        let without = manifest.lines().filter(|line| !line.starts_with("replace")).collect::<Vec<_>>().join("\n");
+        fs::write(project.join("go.mod"), without)?;
+    }
+    let project = project.display().to_string();
     let arguments = ["plugin", "build", &project];
     let ended = run(&site, &arguments)?;
     ensure!(ended.code == Some(1), "{}", ended.all());
-    snapshot::check(MESSAGES, PACKAGES, &site, &arguments, &ended)
+    snapshot::check(MESSAGES, &no_packages(language), &site, &arguments, &ended)
 }
 
 fn entries(folder: &Path) -> Result<Vec<String>> {

@@ -13,7 +13,9 @@ fn lent(language: &str) -> Option<(&'static str, &'static str)> {
     match language {
         "c" => Some(("c", ".venv")),
         "python" => Some(("python", ".venv")),
+        "go" => Some(("go", ".venv")),
         "js" => Some(("js/node_modules", "node_modules")),
+        "ts" => Some(("ts/node_modules", "node_modules")),
         _ => None,
     }
 }
@@ -29,7 +31,10 @@ pub fn environment() -> Vec<(&'static str, OsString)> {
     let home = env::home_dir().unwrap_or_default();
     let or = |name: &'static str, usual: &str| (name, env::var_os(name).unwrap_or_else(|| home.join(usual).into()));
     let given = ["PATH", "RUSTUP_TOOLCHAIN"].iter().filter_map(|name| Some((*name, env::var_os(name)?)));
-    given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect()
+    let mut found: Vec<_> = given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect();
+    // What all programs in Go need is compiled once.
+    found.extend(folder().ok().map(|folder| ("GOCACHE", folder.join("go-cache").into_os_string())));
+    found
 }
 
 /// Why a language cannot be tried here, if so; in CI that is a failure.
@@ -52,6 +57,13 @@ pub fn lend(language: &str, project: &Path) -> Result<()> {
         let path = project.join(".cargo/config.toml");
         let had = std::fs::read_to_string(&path).context("a project in Rust has a `.cargo/config.toml`")?;
         std::fs::write(&path, format!("{had}\n[build]\ntarget-dir = {:?}\n", shared.display().to_string()))?;
+    }
+    if language == "go" {
+        // The module that its bindings need, in place of `go mod tidy`.
+        let path = project.join("go.mod");
+        let had = std::fs::read_to_string(&path)?;
+        let module = folder()?.join("go/pkg");
+        std::fs::write(&path, format!("{had}\nreplace go.bytecodealliance.org/pkg => {}\n", module.display()))?;
     }
     if let Some((place, name)) = lent(language) {
         symlink(folder()?.join(place), project.join(name)).context("cannot lend the tools")?;

@@ -18,6 +18,8 @@ pub(crate) fn embed() -> io::Result<()> {
         println!("cargo:rerun-if-changed={}", folder.display());
         collect(&folder, kept, &mut files)?;
     }
+    // Beside the templates lies what makes their bindings; they themselves lie in folders.
+    files.retain(|(name, _)| name.contains('/'));
     files.sort();
     let mut text = String::from("/// Every file that `plugin new` can write, by name.\npub static FILES: &[(&str, &[u8])] = &[\n");
     for (name, path) in files {

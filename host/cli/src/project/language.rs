@@ -14,6 +14,10 @@ pub enum Language {
     Python,
     /// JavaScript, in QuickJS
     Js,
+    /// TypeScript, checked by tsc, in QuickJS
+    Ts,
+    /// Go, by its own compiler
+    Go,
     /// Whatever a command of the author's own builds
     #[value(skip)]
     Other,
@@ -27,6 +31,8 @@ impl Language {
             Self::C => "c",
             Self::Python => "python",
             Self::Js => "js",
+            Self::Ts => "ts",
+            Self::Go => "go",
             Self::Other => "other",
         }
     }

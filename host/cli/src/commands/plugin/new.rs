@@ -52,6 +52,8 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::C, "C, by zig or clang; components of some 40 KB"),
     (Language::Python, "Python, by componentize-py; components of some 18 MB"),
     (Language::Js, "JavaScript, in QuickJS; components of some 2 MB"),
+    (Language::Ts, "TypeScript, checked by tsc, in QuickJS; components of some 2 MB"),
+    (Language::Go, "Go, by its own compiler; components of some 3 MB"),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<u8> {

@@ -11,6 +11,7 @@ use std::process::Command;
 const COMPONENTIZE_PY: &str = "python3 -m venv .venv && .venv/bin/pip install componentize-py==0.25.1";
 const ZIG: &str = "python3 -m venv .venv && .venv/bin/pip install ziglang==0.17.1";
 const NODE: &str = "apt-get install nodejs npm    (or https://nodejs.org)";
+const GO: &str = "https://go.dev/dl    (1.27.1 or newer; Debian: apt-get install golang-go, where that is new enough)";
 const RUSTUP: &str = "curl https://sh.rustup.rs -sSf | sh    (or https://rustup.rs)";
 
 /// What a plugin in Rust is built for: without WASI, so that it asks for nothing; else with it.
@@ -30,7 +31,9 @@ pub(super) fn build(project: &Project, debug: bool) -> Result<Vec<u8>> {
         Language::Rust => return rust(folder, debug),
         Language::C => c(folder, &scratch, debug),
         Language::Python => python(folder, project.manifest.kind.as_str(), &scratch),
-        Language::Js => javascript(folder, project.manifest.kind.as_str(), &scratch, debug),
+        Language::Js => javascript(project, "src/plugin.js", &scratch, debug),
+        Language::Ts => typescript(project, &scratch, debug),
+        Language::Go => go(folder, &scratch, debug),
         Language::Other => bail!("`language = \"other\"` needs a table `[build]` in `plugin.toml`"),
     };
     written.and_then(|()| read(&scratch)).inspect_err(|_| drop(fs::remove_file(&scratch))).inspect(|_| drop(fs::remove_file(&scratch)))
@@ -141,11 +144,32 @@ const { component } = await componentize({
 await writeFile(to, component);
 ";
 
-fn javascript(folder: &Path, world: &str, to: &Path, debug: bool) -> Result<()> {
-    let node = packages(folder, "componentize-qjs")?;
-    let mut build = command(folder, &node);
-    build.args(["--input-type=module", "--eval", COMPONENTIZE_JS, "--", world, "src/plugin.js"]).arg(to).args(debug.then_some("debug"));
+fn javascript(project: &Project, source: &str, to: &Path, debug: bool) -> Result<()> {
+    let node = packages(&project.folder, "componentize-qjs")?;
+    let mut build = command(&project.folder, &node);
+    build.args(["--input-type=module", "--eval", COMPONENTIZE_JS, "--", project.manifest.kind.as_str(), source]);
+    build.arg(to).args(debug.then_some("debug"));
     run(build)
+}
+
+/// Where the project's tsc writes, as its `tsconfig.json` says; and what it made of the plugin's own file.
+const COMPILED: &str = "build/js/plugin.js";
+
+/// What tsc refuses is not built: it writes JavaScript only where all types fit.
+fn typescript(project: &Project, to: &Path, debug: bool) -> Result<()> {
+    let folder = &project.folder;
+    let node = packages(folder, "typescript")?;
+    let mut check = command(folder, &node);
+    check.args(["node_modules/typescript/bin/tsc", "--project", "."]);
+    // What an earlier run wrote is not taken for what this one was to write.
+    drop(fs::remove_file(folder.join(COMPILED)));
+    run(check)?;
+    if !folder.join(COMPILED).is_file() {
+        bail!(
+            "tsc ended well, but there is no `{COMPILED}`: the plugin's source is `src/plugin.ts`, and `outDir` in `tsconfig.json` is `build/js`"
+        );
+    }
+    javascript(project, COMPILED, to, debug)
 }
 
 /// Node, where the project's packages are installed.
@@ -155,4 +179,23 @@ fn packages(folder: &Path, package: &str) -> Result<PathBuf> {
         bail!("{}", missing(&format!("`{package}`"), "npm install"));
     }
     Ok(node)
+}
+
+/// What the bindings need at run time.
+const GO_RUNTIME: &str = "go.bytecodealliance.org/pkg";
+
+fn go(folder: &Path, to: &Path, debug: bool) -> Result<()> {
+    let go = needed(folder, "go", GO)?;
+    let wasm = |arguments: &[&str]| {
+        let mut command = command(folder, &go);
+        command.args(arguments).env("GOOS", "wasip1").env("GOARCH", "wasm");
+        command
+    };
+    output(wasm(&["list", &format!("{GO_RUNTIME}/wit/runtime")]))
+        .with_context(|| missing(&format!("module `{GO_RUNTIME}`"), "go mod tidy"))?;
+    // The runtime of the bindings names a function of Go's own, which is refused unless that is not checked.
+    let linked = if debug { "-ldflags=-checklinkname=0" } else { "-ldflags=-s -w -checklinkname=0" };
+    let mut build = wasm(&["build", "-buildmode=c-shared", "-trimpath", linked, "-o"]);
+    build.arg(to).arg(".");
+    run(build)
 }

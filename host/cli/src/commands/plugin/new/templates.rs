@@ -22,7 +22,7 @@ pub fn wit() -> impl Iterator<Item = (&'static str, &'static [u8])> {
 
 /// There is a template.
 pub fn exists(kind: Kind, language: Language) -> bool {
-    under(format!("{}/{kind}/src/", language.as_str())).next().is_some()
+    under(format!("{}/{kind}/", language.as_str())).next().is_some()
 }
 
 /// The files of a project, by name; none where there is no template.
@@ -58,8 +58,8 @@ fn brought_along(language: Language) -> Vec<(String, Vec<u8>)> {
     };
     match language {
         Language::Rust => [with("sdk/src/", "sdk/src/"), with("wit/", "sdk/wit/")].concat(),
-        Language::Python | Language::Js => with("wit/", "wit/"),
-        Language::C | Language::Other => Vec::new(),
+        Language::Python | Language::Js | Language::Ts => with("wit/", "wit/"),
+        Language::C | Language::Go | Language::Other => Vec::new(),
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     fn templates_are_whole() {
         let mut seen = 0;
         for kind in [Kind::RiskCalculator, Kind::Pattern, Kind::Intervention, Kind::AuditExporter] {
-            for language in [Language::Rust, Language::C, Language::Python, Language::Js] {
+            for language in [Language::Rust, Language::C, Language::Python, Language::Js, Language::Ts, Language::Go] {
                 let Some(files) = project("my-own", kind, language) else { continue };
                 seen += 1;
                 for wanted in ["plugin.toml", "README.md", ".gitignore", "cases.toml"] {
