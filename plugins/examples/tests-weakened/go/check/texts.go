@@ -15,12 +15,32 @@ func words(text string) []string {
 // with whole a dot before it makes it a part of another name too.
 func count(text, part string, whole bool) int {
 	named, found := isLetter(part[0]), 0
-	for at := range len(text) {
-		if strings.HasPrefix(text[at:], part) && !(named && at > 0 && isInName(text[at-1], whole)) {
+	for at := 0; ; at++ {
+		next := strings.Index(text[at:], part)
+		if next < 0 {
+			return found
+		}
+		at += next
+		if !(named && at > 0 && isInName(text[at-1], whole)) {
 			found++
 		}
 	}
-	return found
+}
+
+// The lines of a text that another has not, or not as often.
+func without(text, other string) string {
+	left := map[string]int{}
+	for line := range strings.SplitSeq(other, "\n") {
+		left[line]++
+	}
+	var more []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if left[line] <= 0 {
+			more = append(more, line)
+		}
+		left[line]--
+	}
+	return strings.Join(more, "\n")
 }
 
 func isInName(before byte, whole bool) bool {

@@ -3,18 +3,19 @@
 // ../README.md says exactly what it does; each module is a section of it.
 
 import type { Detection, Detector, Report } from "portcullis:plugin/detector@0.1.0";
-import type { Error as Failure, Evidence } from "portcullis:plugin/types@0.1.0";
+import type { Evidence } from "portcullis:plugin/types@0.1.0";
 import * as goals from "./goals.ts";
 import { type Memory, remembered } from "./memory.ts";
+import { bytesOf, refused, telling, textOf } from "./portcullis.ts";
 import { nameOf, Project } from "./project.ts";
 import { ended } from "./runs.ts";
-import { read, spelled, written } from "./texts.ts";
+import { hold } from "./texts.ts";
 import { KINDS, type Weakening, weakening } from "./weakening.ts";
 
 const FOLDERS = ["test", "tests", "spec", "specs", "__tests__"];
 const NOTHING: Report = { detections: [], state: null };
 
-export const detector: Detector = {
+export const detector = telling<Detector>({
     prepare(settings) {
         let folders = FOLDERS;
         for (const { key, value } of settings) {
@@ -22,7 +23,7 @@ export const detector: Detector = {
             if (value.tag !== "texts") throw refused(key, "it must be a list of texts");
             folders = value.val;
         }
-        return written(folders.map((name) => `${spelled(name)}\n`).join(""));
+        return bytesOf(folders.map((name) => `${name}\n`).join(""));
     },
 
     detect(prepared, state, _totals, action, context) {
@@ -30,19 +31,15 @@ export const detector: Detector = {
         const memory = remembered(state);
         const wanted = goals.wantTestsToPass(context.goals);
         if (goals.askForIt(context.goals) || !(wanted || memory !== null)) return NOTHING;
-        const found = weakening(action, new Project(context.roots, read(prepared).split("\n").slice(0, -1)));
+        const found = weakening(action, new Project(context.roots, textOf(prepared).split("\n").slice(0, -1)));
         return found === null ? NOTHING : { detections: [detection(found, wanted, memory, action.step)], state: null };
     },
-};
-
-function refused(key: string, reason: string): Failure {
-    return { tag: "invalid-setting", val: { key, reason } };
-}
+});
 
 function detection(found: Weakening, wanted: boolean, failed: Memory | null, step: number): Detection {
     const { severity, impact, says } = KINDS[found.kind];
     const isOfFile = found.kind !== "left-out";
-    const namesIt = isOfFile && failed !== null && failed.shown.includes(spelled(nameOf(found.thing)));
+    const namesIt = isOfFile && failed !== null && hold(failed.shown, bytesOf(nameOf(found.thing)));
     const why = wanted ? "while the goal is to make the tests pass" : "after a test run that failed";
     const evidence: Evidence[] = [{ kind: isOfFile ? "path" : "command", value: found.thing, step }];
     if (found.mark !== undefined) evidence.push({ kind: "mark", value: found.mark, step });

@@ -1,6 +1,6 @@
 // What a test is, and where it lies.
 
-import { isCapital, spelled } from "./texts.ts";
+import { isCapital } from "./texts.ts";
 
 const NEVER = [
     ...["node_modules", "target", "build", "dist", "vendor", "venv", ".venv", ".tox", ".git", ".pytest_cache"],
@@ -14,7 +14,7 @@ const ENDS = ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests"];
 
 /** Where tests lie. */
 export class Project {
-    /** `roots` are its folders, `folders` the spelled names of those that hold tests. */
+    /** `roots` are its folders, `folders` the names of those that hold tests. */
     constructor(
         private readonly roots: string[],
         private readonly folders: string[],
@@ -36,7 +36,7 @@ export class Project {
         if (isNeverOne(place)) return false;
         const parts = place.split("/");
         const name = parts.pop() ?? "";
-        const holdsTests = (folder: string) => this.folders.includes(spelled(folder));
+        const holdsTests = (folder: string) => this.folders.includes(folder);
         return isNamedAsTest(name) || holdsTests(name) || (ENDINGS.includes(cut(name).ending) && parts.some(holdsTests));
     }
 }

@@ -3,7 +3,7 @@
 import type { Action, Command, Outcome, Shell } from "portcullis:plugin/types@0.1.0";
 import * as memory from "./memory.ts";
 import { isNeverOne } from "./project.ts";
-import { spelled } from "./texts.ts";
+import { fromByte } from "./texts.ts";
 
 const RUNNERS = ["pytest", "py.test", "jest", "vitest", "mocha", "ctest", "rspec", "phpunit", "nosetests", "tox", "unittest"];
 const TOOLS = [
@@ -57,7 +57,7 @@ function byWord(word: string, next: string | null): string | null {
 }
 
 function hidden(command: Command, shell: Shell): string | null {
-    const rest = spelled(shell.text).slice(command.start);
+    const rest = fromByte(shell.text, command.start);
     const ends = [";", "&&", "\n"].map((end) => rest.indexOf(end)).filter((at) => at !== -1);
     const own = rest.slice(0, Math.min(...ends, rest.length));
     return HIDES.find((hides) => own.includes(hides)) ?? null;

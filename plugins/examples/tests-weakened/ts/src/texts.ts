@@ -1,29 +1,4 @@
-// Texts as bytes: no tables, the same in every language. JavaScript's texts are of UTF-16, and this engine has no
-// TextEncoder; where bytes count, a text is spelled with a character for each byte of its UTF-8.
-
-/** The text's UTF-8, a character a byte. */
-export function spelled(text: string): string {
-    let bytes = "";
-    for (const character of text) {
-        const code = character.codePointAt(0) ?? 0;
-        const tail = (shift: number) => String.fromCharCode(0x80 | ((code >> shift) & 0x3f));
-        if (code < 0x80) bytes += character;
-        else if (code < 0x800) bytes += String.fromCharCode(0xc0 | (code >> 6)) + tail(0);
-        else if (code < 0x10000) bytes += String.fromCharCode(0xe0 | (code >> 12)) + tail(6) + tail(0);
-        else bytes += String.fromCharCode(0xf0 | (code >> 18)) + tail(12) + tail(6) + tail(0);
-    }
-    return bytes;
-}
-
-/** The bytes of a spelled text. */
-export function written(spelled: string): Uint8Array {
-    return Uint8Array.from(spelled, (byte) => byte.charCodeAt(0));
-}
-
-/** The spelled text that bytes are. */
-export function read(bytes: Uint8Array): string {
-    return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-}
+// Texts without tables: a letter is an ASCII letter, the same in every language.
 
 /** The words of a text, in lower case. */
 export function words(text: string): string[] {
@@ -48,6 +23,34 @@ export function count(text: string, part: string, whole: boolean): number {
         if (!(named && inName)) found += 1;
     }
     return found;
+}
+
+/** A text from that byte of its UTF-8 on. Only what is beyond ASCII has more bytes than it is long. */
+export function fromByte(text: string, byte: number): string {
+    let at = byte;
+    for (const { 0: character, index } of text.matchAll(/[^\x00-\x7f]/gu)) {
+        if (index >= at) break;
+        at -= (character.codePointAt(0) ?? 0) < 0x800 ? 1 : 2;
+    }
+    return text.slice(at);
+}
+
+/** Whether bytes hold others somewhere; none are held nowhere. */
+export function hold(bytes: Uint8Array, part: Uint8Array): boolean {
+    const stands = (at: number) => part.every((byte, offset) => bytes[at + offset] === byte);
+    return part.length > 0 && bytes.some((_, at) => stands(at));
+}
+
+/** The lines of a text that another has not, or not as often. */
+export function without(text: string, other: string): string {
+    const left = new Map<string, number>();
+    for (const line of other.split("\n")) left.set(line, (left.get(line) ?? 0) + 1);
+    const isMore = (line: string) => {
+        const others = left.get(line) ?? 0;
+        left.set(line, others - 1);
+        return others <= 0;
+    };
+    return text.split("\n").filter(isMore).join("\n");
 }
 
 /** The text without blanks at both ends. */
