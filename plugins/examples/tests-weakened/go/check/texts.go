@@ -27,20 +27,16 @@ func count(text, part string, whole bool) int {
 	}
 }
 
-// The lines of a text that another has not, or not as often.
-func without(text, other string) string {
-	left := map[string]int{}
-	for line := range strings.SplitSeq(other, "\n") {
-		left[line]++
+// Two texts without the lines that both begin with and both end with.
+func changed(before, after string) (string, string) {
+	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
+	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
+		old, now = old[:len(old)-1], now[:len(now)-1]
 	}
-	var more []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if left[line] <= 0 {
-			more = append(more, line)
-		}
-		left[line]--
+	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
+		old, now = old[1:], now[1:]
 	}
-	return strings.Join(more, "\n")
+	return strings.Join(old, "\n"), strings.Join(now, "\n")
 }
 
 func isInName(before byte, whole bool) bool {

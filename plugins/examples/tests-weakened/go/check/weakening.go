@@ -237,8 +237,8 @@ func ofFile(file types.FileOperation, project layout) *weakening {
 	case file.Replaced.IsNone():
 		return ofWhole(file.Content.Some(), thing)
 	default:
-		before, after := file.Replaced.Some(), file.Content.Some()
-		return ofEdit(without(before, after), without(after, before), thing)
+		before, after := changed(file.Replaced.Some(), file.Content.Some())
+		return ofEdit(before, after, thing)
 	}
 }
 
@@ -252,7 +252,7 @@ func ofWhole(text, thing string) *weakening {
 	return &weakening{kind: emptied, thing: thing}
 }
 
-// What becomes of the lines that are not in both texts: those count in neither, and each that is searched costs fuel.
+// Lines around a change count in neither text; they are left out, since each that is searched costs fuel.
 func ofEdit(before, after, thing string) *weakening {
 	for _, mark := range marks {
 		if count(after, mark, true) > count(before, mark, true) {

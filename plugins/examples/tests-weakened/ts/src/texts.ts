@@ -41,16 +41,16 @@ export function hold(bytes: Uint8Array, part: Uint8Array): boolean {
     return part.length > 0 && bytes.some((_, at) => stands(at));
 }
 
-/** The lines of a text that another has not, or not as often. */
-export function without(text: string, other: string): string {
-    const left = new Map<string, number>();
-    for (const line of other.split("\n")) left.set(line, (left.get(line) ?? 0) + 1);
-    const isMore = (line: string) => {
-        const others = left.get(line) ?? 0;
-        left.set(line, others - 1);
-        return others <= 0;
-    };
-    return text.split("\n").filter(isMore).join("\n");
+/** Two texts without the lines that both begin with and both end with. */
+export function changed(before: string, after: string): [string, string] {
+    const [old, now] = [before.split("\n"), after.split("\n")];
+    while (old.length > 0 && now.length > 0 && old.at(-1) === now.at(-1)) {
+        old.pop();
+        now.pop();
+    }
+    let same = 0;
+    while (same < Math.min(old.length, now.length) && old[same] === now[same]) same += 1;
+    return [old.slice(same).join("\n"), now.slice(same).join("\n")];
 }
 
 /** The text without blanks at both ends. */

@@ -3,7 +3,7 @@
 import type { Action, Command, EffectKind, FileOperation, Path, Severity, Shell } from "portcullis:plugin/types@0.1.0";
 import { isNamedAsTest, nameOf, type Project } from "./project.ts";
 import { isTestRun, leftOut } from "./runs.ts";
-import { count, trimmed, without } from "./texts.ts";
+import { changed, count, trimmed } from "./texts.ts";
 
 const MARKS = [
     ...["pytest.mark.skip", "pytest.mark.xfail", "pytest.skip(", "pytest.xfail(", "unittest.skip"],
@@ -148,10 +148,10 @@ function ofFile(file: FileOperation, project: Project): Weakening | null {
         const saysNothing = (line: string) => line === "" || line.startsWith("#") || line.startsWith("//");
         return content.split("\n").map(trimmed).every(saysNothing) ? { kind: "emptied", thing } : null;
     }
-    return ofEdit(thing, without(replaced, content), without(content, replaced));
+    return ofEdit(thing, ...changed(replaced, content));
 }
 
-/** What becomes of the lines that are not in both texts: those count in neither, and each that is searched costs fuel. */
+/** Lines around a change count in neither text; they are left out, since each that is searched costs fuel. */
 function ofEdit(thing: string, before: string, after: string): Weakening | null {
     const mark = MARKS.find((mark) => count(after, mark, true) > count(before, mark, true));
     if (mark !== undefined) return { kind: "skipped", thing, mark };

@@ -192,7 +192,7 @@ fn go(folder: &Path, to: &Path, debug: bool) -> Result<()> {
         command
     };
     output(wasm(&["list", &format!("{GO_RUNTIME}/wit/runtime")]))
-        .with_context(|| missing(&format!("module `{GO_RUNTIME}`"), "go mod tidy"))?;
+        .map_err(|_| anyhow!("{}", missing(&format!("module `{GO_RUNTIME}`"), "go mod tidy")))?;
     // The runtime of the bindings names a function of Go's own, which is refused unless that is not checked.
     let linked = if debug { "-ldflags=-checklinkname=0" } else { "-ldflags=-s -w -checklinkname=0" };
     let mut build = wasm(&["build", "-buildmode=c-shared", "-trimpath", linked, "-o"]);
