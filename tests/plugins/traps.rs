@@ -57,9 +57,9 @@ const MISTAKES: &[Mistake] = &[
         language: "ts",
         file: "src/plugin.ts",
         from: "return path.text.split(",
-        to: "return (undefined as unknown as Path).text.split(",
+        to: "return (path as unknown as { txt: string }).txt.split(",
         debug: false,
-        says: &["TypeError: cannot read property 'text' of undefined", "(liesIn), "],
+        says: &["TypeError: cannot read property 'split' of undefined", "(liesIn), "],
     },
     Mistake {
         does: "panics",
@@ -68,7 +68,7 @@ const MISTAKES: &[Mistake] = &[
         from: "parts := strings.Split(path.Text, \"/\")\n",
         to: "parts := strings.Split(path.Text, \"/\")[:0]\n",
         debug: false,
-        says: &["panic: runtime error: slice bounds out of range"],
+        says: &["panic: runtime error: slice bounds out of range", "check.go:", "(liesIn)"],
     },
     Mistake {
         does: "raises",

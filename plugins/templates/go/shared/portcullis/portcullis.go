@@ -4,6 +4,8 @@ package portcullis
 import (
 	"errors"
 	"fmt"
+	"path"
+	"runtime"
 	"strings"
 
 	types "example.com/plugin/bindings/imports/portcullis_plugin_types"
@@ -70,8 +72,15 @@ func Because(kind, value string) []types.Evidence {
 	return []types.Evidence{{Kind: kind, Value: value}}
 }
 
-// Result is what the bindings want in place of Go's two results.
-func Result[T any](value T, err error) wit.Result[T, types.Error] {
+// Result is what the bindings want in place of Go's two results. A panic is an error too: by itself it ends the call
+// with a trace for which no log has room.
+func Result[T any](call func() (T, error)) (result wit.Result[T, types.Error]) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			result = wit.Err[T](types.MakeErrorFailed(fmt.Sprintf("panic: %v%s", reason, place())))
+		}
+	}()
+	value, err := call()
 	var refused Refused
 	switch {
 	case err == nil:
@@ -80,5 +89,20 @@ func Result[T any](value T, err error) wit.Result[T, types.Error] {
 		return wit.Err[T](types.MakeErrorInvalidSetting(types.SettingError{Key: refused.Key, Reason: refused.Reason}))
 	default:
 		return wit.Err[T](types.MakeErrorFailed(err.Error()))
+	}
+}
+
+// Where in the package check it came to a panic: `, at check.go:47 (liesIn)`.
+func place() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	for {
+		frame, more := frames.Next()
+		if name, own := strings.CutPrefix(frame.Function, "example.com/plugin/check."); own {
+			return fmt.Sprintf(", at %s:%d (%s)", path.Base(frame.File), frame.Line, name)
+		}
+		if !more {
+			return ""
+		}
 	}
 }

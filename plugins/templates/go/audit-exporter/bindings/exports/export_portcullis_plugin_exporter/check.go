@@ -10,9 +10,9 @@ import (
 )
 
 func Prepare(settings []types.Setting) wit.Result[[]uint8, types.Error] {
-	return portcullis.Result(check.Prepare(settings))
+	return portcullis.Result(func() ([]byte, error) { return check.Prepare(settings) })
 }
 
 func Render(prepared []uint8, records []exporter.AuditRecord, first bool) wit.Result[exporter.Rendered, types.Error] {
-	return portcullis.Result(check.Render(prepared, records, first))
+	return portcullis.Result(func() (exporter.Rendered, error) { return check.Render(prepared, records, first) })
 }

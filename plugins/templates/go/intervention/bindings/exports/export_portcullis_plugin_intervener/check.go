@@ -10,9 +10,9 @@ import (
 )
 
 func Prepare(settings []types.Setting) wit.Result[[]uint8, types.Error] {
-	return portcullis.Result(check.Prepare(settings))
+	return portcullis.Result(func() ([]byte, error) { return check.Prepare(settings) })
 }
 
 func Intervene(prepared []uint8, issue intervener.Issue, situation intervener.Situation, context types.Context) wit.Result[intervener.Response, types.Error] {
-	return portcullis.Result(check.Intervene(prepared, issue, situation, context))
+	return portcullis.Result(func() (intervener.Response, error) { return check.Intervene(prepared, issue, situation, context) })
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func Prepare(settings []types.Setting) wit.Result[[]uint8, types.Error] {
-	return portcullis.Result(check.Prepare(settings))
+	return portcullis.Result(func() ([]byte, error) { return check.Prepare(settings) })
 }
 
 func Detect(prepared, state []uint8, totals types.Totals, action types.Action, context types.Context) wit.Result[detector.Report, types.Error] {
-	return portcullis.Result(check.Detect(prepared, state, totals, action, context))
+	return portcullis.Result(func() (detector.Report, error) { return check.Detect(prepared, state, totals, action, context) })
 }

@@ -10,9 +10,9 @@ import (
 )
 
 func Prepare(settings []types.Setting) wit.Result[[]uint8, types.Error] {
-	return portcullis.Result(check.Prepare(settings))
+	return portcullis.Result(func() ([]byte, error) { return check.Prepare(settings) })
 }
 
 func Assess(prepared []uint8, action types.Action, context types.Context) wit.Result[assessor.Assessment, types.Error] {
-	return portcullis.Result(check.Assess(prepared, action, context))
+	return portcullis.Result(func() (assessor.Assessment, error) { return check.Assess(prepared, action, context) })
 }
