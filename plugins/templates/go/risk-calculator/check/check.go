@@ -49,7 +49,7 @@ func liesIn(path types.Path, folders []string) bool {
 func refusal(path types.Path) assessor.Ruling {
 	return assessor.Ruling{
 		Rule:         "sample-check",
-		Verdict:      types.Verdict_Ask,
+		Objection:    assessor.Objection_Ask,
 		Severity:     types.Severity_High,
 		Reason:       "an applied migration must stay as it was run",
 		Evidence:     portcullis.Because("path", path.Text),

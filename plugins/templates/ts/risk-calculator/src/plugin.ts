@@ -30,7 +30,7 @@ function liesIn(path: Path, folders: string[]): boolean {
 function refusal(path: Path): Ruling {
     return {
         rule: "sample-check",
-        verdict: "ask",
+        objection: "ask",
         severity: "high",
         reason: "an applied migration must stay as it was run",
         evidence: [evidence("path", path.text)],

@@ -16,22 +16,32 @@
  *   pattern, a kind of evidence) keeps its letters, digits and `._:/@+-`, 64 bytes of them.
  * - Paths are absolute, with `.`, `..`, `~` and a leading `$HOME` resolved as text; links are not
  *   followed in them (`path.link-target` says where one leads).
- * - Records and closed enumerations never change in this version of the package. What can grow has
- *   an `other` case, or an `attributes` list whose names the host documents; ignore what you do not
- *   know, and never read "not known" as "harmless".
+ * - An index into another list is always one of that list's.
+ * - A fingerprint is there to be compared with another one of its kind, and to be kept; it has at most
+ *   53 bits, so that every language holds it exactly. What is called a step elsewhere than in `step` is
+ *   its position.
+ * - Records and enumerations never change. What can grow has an `other` case, or an `attributes` list
+ *   whose names the host documents; ignore what you do not know, and never read "not known" as
+ *   "harmless". What a later version of the package adds, it adds as interfaces of its own.
  */
 declare module "portcullis:plugin/types@0.1.0" {
     /** Milliseconds since 1970-01-01T00:00:00Z. The only clock a plugin needs: no other is offered. */
     export type Timestamp = number;
 
-    /** Thousandths, 0 to 1000. */
+    /** A whole number of thousandths, 0 to 1000. */
     export type Score = number;
 
     /**
      * Named text values for what the typed fields do not hold. At most 32; names are lower case with
      * hyphens, values at most 1 KiB.
      */
-    export type Attributes = [string, string][];
+    export type Attributes = Attribute[];
+
+    /** A named text. */
+    export interface Attribute {
+        name: string;
+        value: string;
+    }
 
     /** How bad, from least to worst. */
     export type Severity =
@@ -148,7 +158,7 @@ declare module "portcullis:plugin/types@0.1.0" {
         /** Which command feeds its standard input, as an index into `shell.commands`. */
         inputFrom: number | null;
         /**
-         * First byte in `shell.text` of the simple command that stands there, after any wrapper.
+         * First byte in `shell.text`, as UTF-8, of the simple command that stands there, after any wrapper.
          * Commands found inside other text (a `sh -c` word, say) carry the place of that word.
          */
         start: number;
@@ -459,7 +469,7 @@ declare module "portcullis:plugin/types@0.1.0" {
         text: string;
         /** When it was given. */
         at: Timestamp;
-        /** 0 is the newest and most important. */
+        /** 0 is the newest and most important: they count down where the list goes on. */
         priority: number;
     }
 
@@ -514,7 +524,10 @@ declare module "portcullis:plugin/types@0.1.0" {
         rules: string[];
     }
 
-    /** One past step as `host.steps` gives it, small on purpose: numbers only. `host.detail` has the rest. */
+    /**
+     * One past step as `host.steps` gives it, small on purpose: numbers only, 0 for what is not there where 0 is
+     * no value of it. `host.detail` has the rest.
+     */
     export interface Step {
         /** Its position, as in `action.step`. */
         index: number;
@@ -535,8 +548,8 @@ declare module "portcullis:plugin/types@0.1.0" {
         output: number;
         /** The risk that was decided on. */
         risk: Score;
-        /** Goal alignment; 1001 when it was not scored. */
-        alignment: number;
+        /** Goal alignment; absent when it was not scored. */
+        alignment: Score | null;
         /** How many effects it has. */
         effects: number;
         /** How many of them lie outside the expected scope. */
@@ -549,7 +562,7 @@ declare module "portcullis:plugin/types@0.1.0" {
         bytes: number;
         /** Tokens that it cost; 0 when not told. */
         tokens: number;
-        /** How long it ran, in milliseconds. */
+        /** How long it ran, in milliseconds; 0 when not told. */
         durationMs: number;
     }
 
@@ -617,7 +630,7 @@ declare module "portcullis:plugin/types@0.1.0" {
         value: SettingValue;
     }
 
-    /** A setting's value. */
+    /** A setting's value. A score, as descriptors declare it, is an integer of thousandths. */
     export type SettingValue =
         | { tag: "text"; val: string }
         | { tag: "integer"; val: number }
@@ -750,7 +763,10 @@ declare module "portcullis:plugin/exporter@0.1.0" {
     }
 
     export interface Exporter {
-        /** As for `assessor`. */
+        /**
+         * Checks the settings and does once what need not be done for each call. The host keeps the
+         * answer (at most 1 MiB) for as long as plugin and settings stay the same.
+         */
         prepare(settings: Setting[]): Uint8Array;
 
         /**
@@ -769,7 +785,7 @@ declare module "portcullis:plugin/intervener@0.1.0" {
     import type { Attributes, Context, Error, Evidence, Limit, Score, Setting, Severity, Timestamp, Totals } from "portcullis:plugin/types@0.1.0";
     export type { Attributes, Context, Error, Evidence, Limit, Score, Setting, Severity, Timestamp, Totals } from "portcullis:plugin/types@0.1.0";
 
-    /** What is wrong. */
+    /** What is wrong: what patterns detected or a rule objected to, as the host counts it. */
     export interface Issue {
         /** A pattern's name, or `rule:` and a rule's name. */
         name: string;
@@ -873,10 +889,15 @@ declare module "portcullis:plugin/intervener@0.1.0" {
 
     /** What a person needs after a stop. */
     export interface StopReport {
+        /** Why it came to this, in a sentence. */
         rootCause: string;
+        /** What else played a part. */
         contributingFactors: string[];
+        /** What to do now, in order. */
         immediate: string[];
+        /** What keeps it from happening again. */
         preventive: string[];
+        /** What of the configuration could be changed, a line each. */
         configuration: string[];
     }
 
@@ -889,7 +910,10 @@ declare module "portcullis:plugin/intervener@0.1.0" {
     }
 
     export interface Intervener {
-        /** As for `assessor`. */
+        /**
+         * Checks the settings and does once what need not be done for each call. The host keeps the
+         * answer (at most 1 MiB) for as long as plugin and settings stay the same.
+         */
         prepare(settings: Setting[]): Uint8Array;
 
         /** Answers one issue. */
@@ -909,7 +933,10 @@ declare module "portcullis:plugin/detector@0.1.0" {
     export interface Report {
         /** Empty when nothing is wrong. At most 16. */
         detections: Detection[];
-        /** What the next call gets as `state`; at most 64 KiB. None keeps the old one. */
+        /**
+         * What the next call gets as `state`; at most 64 KiB. None keeps the old one, an empty list
+         * forgets it.
+         */
         state: Uint8Array | null;
     }
 
@@ -930,7 +957,10 @@ declare module "portcullis:plugin/detector@0.1.0" {
     }
 
     export interface Detector {
-        /** As for `assessor`. */
+        /**
+         * Checks the settings and does once what need not be done for each call. The host keeps the
+         * answer (at most 1 MiB) for as long as plugin and settings stay the same.
+         */
         prepare(settings: Setting[]): Uint8Array;
 
         /**
@@ -948,8 +978,8 @@ declare module "portcullis:plugin/detector@0.1.0" {
  * Every part of the answer is optional; give what you know and leave the rest absent.
  */
 declare module "portcullis:plugin/assessor@0.1.0" {
-    import type { Action, Context, Error, Evidence, Score, Setting, Severity, Verdict } from "portcullis:plugin/types@0.1.0";
-    export type { Action, Context, Error, Evidence, Score, Setting, Severity, Verdict } from "portcullis:plugin/types@0.1.0";
+    import type { Action, Context, Error, Evidence, Score, Setting, Severity } from "portcullis:plugin/types@0.1.0";
+    export type { Action, Context, Error, Evidence, Score, Setting, Severity } from "portcullis:plugin/types@0.1.0";
 
     /** What a risk-calculator says of an action. */
     export interface Assessment {
@@ -1042,8 +1072,8 @@ declare module "portcullis:plugin/assessor@0.1.0" {
     export interface Ruling {
         /** Stable name, for example `prevent_recursive_deletion`. */
         rule: string;
-        /** `allow` is refused: a rule can only object. */
-        verdict: Verdict;
+        /** What it asks for. */
+        objection: Objection;
         /** `critical` stops the session, not the action alone. */
         severity: Severity;
         /** Why, in words that help the agent and the person. */
@@ -1054,6 +1084,13 @@ declare module "portcullis:plugin/assessor@0.1.0" {
         /** For `modify`: how the parameters would have to change. Without it, `modify` is `ask`. */
         rewrite: Rewrite | null;
     }
+
+    /** A verdict as a rule may ask for it: it can object, and not allow. */
+    export type Objection =
+        | "warn"
+        | "modify"
+        | "ask"
+        | "block";
 
     /**
      * A change of the action's parameters. The host applies it, reviews the result once more, and
@@ -1085,7 +1122,7 @@ declare module "portcullis:plugin/assessor@0.1.0" {
 
     /** A replacement inside a text parameter. */
     export interface Splice {
-        /** First byte, at a character boundary of the text as the plugin sees it. */
+        /** First byte of the text as UTF-8, at a character boundary, as the plugin sees it. */
         start: number;
         /** One past the last byte. */
         end: number;

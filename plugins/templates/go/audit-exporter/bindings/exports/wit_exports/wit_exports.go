@@ -245,13 +245,13 @@ func wasm_export_portcullis_plugin_exporter_render(arg0 uintptr, arg1 uint32, ar
 		value17 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 24*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 25*4))))
 		value18 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 26*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 27*4))))
 		value19 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 28*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 29*4))))
-		result22 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 31*4))))
+		result22 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 31*4))))
 		for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 31*4)))); index++ {
 			base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (24 + 30*4))))), index*(4*4))
 			value20 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 			value21 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-			result22 = append(result22, witTypes.Tuple2[string, string]{F0: value20, F1: value21})
+			result22 = append(result22, portcullis_plugin_types.Attribute{Name: value20, Value: value21})
 		}
 
 		result23 = append(result23, portcullis_plugin_exporter.AuditRecord{Sequence: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 0))), Id: value0, At: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), (8 + 2*4)))), Kind: variant, Session: value2, Agent: option, Subject: value4, Summary: value5, Decision: option10, Detections: result12, Faults: result16, Previous: value17, Hash: value18, Document: value19, Attributes: result22})

@@ -10,7 +10,7 @@ import (
 	witTypes "go.bytecodealliance.org/pkg/wit/types"
 )
 
-type Attributes = []witTypes.Tuple2[string, string]
+type Attributes = []portcullis_plugin_types.Attribute
 type Error = portcullis_plugin_types.Error
 type Score = uint16
 type Setting = portcullis_plugin_types.Setting
@@ -126,7 +126,7 @@ type AuditRecord struct {
 	// The whole record as the journal holds it: one JSON object, the text that is hashed.
 	Document string
 	// See `attributes`.
-	Attributes []witTypes.Tuple2[string, string]
+	Attributes []portcullis_plugin_types.Attribute
 }
 
 // Rendered records.

@@ -200,13 +200,13 @@ func wasm_export_portcullis_plugin_intervener_intervene(arg0 uintptr) uintptr {
 		result13 = append(result13, value12)
 	}
 
-	result16 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 15*4))))
+	result16 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 15*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 15*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 14*4))))), index*(4*4))
 		value14 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value15 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result16 = append(result16, witTypes.Tuple2[string, string]{F0: value14, F1: value15})
+		result16 = append(result16, portcullis_plugin_types.Attribute{Name: value14, Value: value15})
 	}
 
 	value17 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 16*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (128 + 17*4))))
@@ -312,13 +312,13 @@ func wasm_export_portcullis_plugin_intervener_intervene(arg0 uintptr) uintptr {
 		result31 = append(result31, portcullis_plugin_types.Assessed{Plugin: value25, Risk: option26, Rationality: option27, Alignment: option28, Verdict: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (12 + 2*4))))), Rules: result30})
 	}
 
-	result34 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (144 + 30*4))))
+	result34 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (144 + 30*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (144 + 30*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (144 + 29*4))))), index*(4*4))
 		value32 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value33 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result34 = append(result34, witTypes.Tuple2[string, string]{F0: value32, F1: value33})
+		result34 = append(result34, portcullis_plugin_types.Attribute{Name: value32, Value: value33})
 	}
 
 	witRuntime.Unpin()

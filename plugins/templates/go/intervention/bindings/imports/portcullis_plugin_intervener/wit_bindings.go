@@ -10,7 +10,7 @@ import (
 	witTypes "go.bytecodealliance.org/pkg/wit/types"
 )
 
-type Attributes = []witTypes.Tuple2[string, string]
+type Attributes = []portcullis_plugin_types.Attribute
 type Context = portcullis_plugin_types.Context
 type Error = portcullis_plugin_types.Error
 type Evidence = portcullis_plugin_types.Evidence
@@ -21,7 +21,7 @@ type Severity = portcullis_plugin_types.Severity
 type Timestamp = uint64
 type Totals = portcullis_plugin_types.Totals
 
-// What is wrong.
+// What is wrong: what patterns detected or a rule objected to, as the host counts it.
 type Issue struct {
 	// A pattern's name, or `rule:` and a rule's name.
 	Name       string
@@ -75,7 +75,7 @@ type Situation struct {
 	// The newest actions in a line each, newest last; at most 50.
 	Recent []string
 	// Message templates of the operator: issue name, then text.
-	Templates []witTypes.Tuple2[string, string]
+	Templates []portcullis_plugin_types.Attribute
 }
 
 // A fact that the agent is to have before it.
@@ -107,11 +107,16 @@ type Rollback struct {
 
 // What a person needs after a stop.
 type StopReport struct {
-	RootCause           string
+	// Why it came to this, in a sentence.
+	RootCause string
+	// What else played a part.
 	ContributingFactors []string
-	Immediate           []string
-	Preventive          []string
-	Configuration       []string
+	// What to do now, in order.
+	Immediate []string
+	// What keeps it from happening again.
+	Preventive []string
+	// What of the configuration could be changed, a line each.
+	Configuration []string
 }
 
 // End the session.

@@ -161,13 +161,13 @@ func wasm_export_portcullis_plugin_detector_detect(arg0 uintptr) uintptr {
 				result = append(result, portcullis_plugin_types.Word{Text: value7, Known: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))) != 0), Quoted: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (1 + 2*4)))) != 0)})
 			}
 
-			result10 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4))))
+			result10 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4))))
 			for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4)))); index++ {
 				base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (4 * 4))))), index*(4*4))
 				value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 				value9 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-				result10 = append(result10, witTypes.Tuple2[string, string]{F0: value8, F1: value9})
+				result10 = append(result10, portcullis_plugin_types.Attribute{Name: value8, Value: value9})
 			}
 
 			result12 := make([]portcullis_plugin_types.Redirection, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (7 * 4))))
@@ -319,13 +319,13 @@ func wasm_export_portcullis_plugin_detector_detect(arg0 uintptr) uintptr {
 			panic("unreachable")
 		}
 		value33 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 18*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 19*4))))
-		result36 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 21*4))))
+		result36 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 21*4))))
 		for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 21*4)))); index++ {
 			base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 20*4))))), index*(4*4))
 			value34 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 			value35 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-			result36 = append(result36, witTypes.Tuple2[string, string]{F0: value34, F1: value35})
+			result36 = append(result36, portcullis_plugin_types.Attribute{Name: value34, Value: value35})
 		}
 
 		variant38 = portcullis_plugin_types.MakeOperationTool(portcullis_plugin_types.ToolCall{Server: option32, Name: value33, Arguments: result36})
@@ -565,13 +565,13 @@ func wasm_export_portcullis_plugin_detector_detect(arg0 uintptr) uintptr {
 	default:
 		panic("unreachable")
 	}
-	result68 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 43*4))))
+	result68 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 43*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 43*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 42*4))))), index*(4*4))
 		value66 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value67 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result68 = append(result68, witTypes.Tuple2[string, string]{F0: value66, F1: value67})
+		result68 = append(result68, portcullis_plugin_types.Attribute{Name: value66, Value: value67})
 	}
 
 	value69 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 44*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (184 + 45*4))))
@@ -677,13 +677,13 @@ func wasm_export_portcullis_plugin_detector_detect(arg0 uintptr) uintptr {
 		result84 = append(result84, portcullis_plugin_types.Assessed{Plugin: value78, Risk: option79, Rationality: option80, Alignment: option81, Verdict: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (12 + 2*4))))), Rules: result83})
 	}
 
-	result87 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (200 + 58*4))))
+	result87 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (200 + 58*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (200 + 58*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (200 + 57*4))))), index*(4*4))
 		value85 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value86 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result87 = append(result87, witTypes.Tuple2[string, string]{F0: value85, F1: value86})
+		result87 = append(result87, portcullis_plugin_types.Attribute{Name: value85, Value: value86})
 	}
 
 	witRuntime.Unpin()

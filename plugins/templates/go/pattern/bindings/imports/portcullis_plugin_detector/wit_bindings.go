@@ -39,6 +39,7 @@ type Detection struct {
 type Report struct {
 	// Empty when nothing is wrong. At most 16.
 	Detections []Detection
-	// What the next call gets as `state`; at most 64 KiB. None keeps the old one.
+	// What the next call gets as `state`; at most 64 KiB. None keeps the old one, an empty list
+	// forgets it.
 	State witTypes.Option[[]uint8]
 }

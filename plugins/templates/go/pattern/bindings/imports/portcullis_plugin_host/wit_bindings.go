@@ -51,8 +51,19 @@ func Steps(newest uint32) []portcullis_plugin_types.Step {
 	result := make([]portcullis_plugin_types.Step, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0)))), index*88)
+		var option witTypes.Option[uint16]
+		switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 58))) {
+		case 0:
 
-		result = append(result, portcullis_plugin_types.Step{Index: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 0))), At: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 8))), Intent: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16)))), Verdict: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 17)))), Status: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 18)))), Shape: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 24))), Identity: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 32))), Error: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 40))), Output: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 48))), Risk: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 56)))), Alignment: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 58)))), Effects: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 60)))), Outside: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 62)))), Files: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 64)))), Prompt: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 68))), Bytes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 72))), Tokens: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 80))), DurationMs: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 84)))})
+			option = witTypes.None[uint16]()
+		case 1:
+
+			option = witTypes.Some[uint16](uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 60)))))
+		default:
+			panic("unreachable")
+		}
+
+		result = append(result, portcullis_plugin_types.Step{Index: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 0))), At: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 8))), Intent: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 16)))), Verdict: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 17)))), Status: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 18)))), Shape: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 24))), Identity: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 32))), Error: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 40))), Output: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 48))), Risk: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 56)))), Alignment: option, Effects: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 62)))), Outside: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 64)))), Files: uint16(uint16(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 66)))), Prompt: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 68))), Bytes: uint64(*(*int64)(unsafe.Add(unsafe.Pointer(base), 72))), Tokens: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 80))), DurationMs: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), 84)))})
 	}
 
 	result0 := result

@@ -161,13 +161,13 @@ func wasm_export_portcullis_plugin_assessor_assess(arg0 uintptr) uintptr {
 				result = append(result, portcullis_plugin_types.Word{Text: value6, Known: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))) != 0), Quoted: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (1 + 2*4)))) != 0)})
 			}
 
-			result9 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4))))
+			result9 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4))))
 			for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (5 * 4)))); index++ {
 				base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (4 * 4))))), index*(4*4))
 				value7 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 				value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-				result9 = append(result9, witTypes.Tuple2[string, string]{F0: value7, F1: value8})
+				result9 = append(result9, portcullis_plugin_types.Attribute{Name: value7, Value: value8})
 			}
 
 			result11 := make([]portcullis_plugin_types.Redirection, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(base), (7 * 4))))
@@ -319,13 +319,13 @@ func wasm_export_portcullis_plugin_assessor_assess(arg0 uintptr) uintptr {
 			panic("unreachable")
 		}
 		value32 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 16*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 17*4))))
-		result35 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 19*4))))
+		result35 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 19*4))))
 		for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 19*4)))); index++ {
 			base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (8 + 18*4))))), index*(4*4))
 			value33 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 			value34 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-			result35 = append(result35, witTypes.Tuple2[string, string]{F0: value33, F1: value34})
+			result35 = append(result35, portcullis_plugin_types.Attribute{Name: value33, Value: value34})
 		}
 
 		variant37 = portcullis_plugin_types.MakeOperationTool(portcullis_plugin_types.ToolCall{Server: option31, Name: value32, Arguments: result35})
@@ -565,13 +565,13 @@ func wasm_export_portcullis_plugin_assessor_assess(arg0 uintptr) uintptr {
 	default:
 		panic("unreachable")
 	}
-	result67 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 41*4))))
+	result67 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 41*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 41*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 40*4))))), index*(4*4))
 		value65 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value66 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result67 = append(result67, witTypes.Tuple2[string, string]{F0: value65, F1: value66})
+		result67 = append(result67, portcullis_plugin_types.Attribute{Name: value65, Value: value66})
 	}
 
 	value68 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 42*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (96 + 43*4))))
@@ -677,13 +677,13 @@ func wasm_export_portcullis_plugin_assessor_assess(arg0 uintptr) uintptr {
 		result83 = append(result83, portcullis_plugin_types.Assessed{Plugin: value77, Risk: option78, Rationality: option79, Alignment: option80, Verdict: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (12 + 2*4))))), Rules: result82})
 	}
 
-	result86 := make([]witTypes.Tuple2[string, string], 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (112 + 56*4))))
+	result86 := make([]portcullis_plugin_types.Attribute, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (112 + 56*4))))
 	for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (112 + 56*4)))); index++ {
 		base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(arg0), (112 + 55*4))))), index*(4*4))
 		value84 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
 		value85 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3 * 4))))
 
-		result86 = append(result86, witTypes.Tuple2[string, string]{F0: value84, F1: value85})
+		result86 = append(result86, portcullis_plugin_types.Attribute{Name: value84, Value: value85})
 	}
 
 	witRuntime.Unpin()
@@ -945,7 +945,7 @@ func wasm_export_portcullis_plugin_assessor_assess(arg0 uintptr) uintptr {
 			pinner.Pin(utf8110)
 			*(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)) = uint32(uint32(len((element).Rule)))
 			*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0)) = uint32(uintptr(uintptr(utf8110)))
-			*(*int8)(unsafe.Add(unsafe.Pointer(base), (2 * 4))) = int8(int32((element).Verdict))
+			*(*int8)(unsafe.Add(unsafe.Pointer(base), (2 * 4))) = int8(int32((element).Objection))
 			*(*int8)(unsafe.Add(unsafe.Pointer(base), (1 + 2*4))) = int8(int32((element).Severity))
 			utf8111 := unsafe.Pointer(unsafe.StringData((element).Reason))
 			pinner.Pin(utf8111)

@@ -17,7 +17,6 @@ type Evidence = portcullis_plugin_types.Evidence
 type Score = uint16
 type Setting = portcullis_plugin_types.Setting
 type Severity = portcullis_plugin_types.Severity
-type Verdict = portcullis_plugin_types.Verdict
 
 const (
 	FactorKind_Base       uint8 = 0
@@ -133,9 +132,19 @@ type SideEffect struct {
 	Mitigation witTypes.Option[string]
 }
 
+const (
+	Objection_Warn   uint8 = 0
+	Objection_Modify uint8 = 1
+	Objection_Ask    uint8 = 2
+	Objection_Block  uint8 = 3
+)
+
+// A verdict as a rule may ask for it: it can object, and not allow.
+type Objection = uint8
+
 // A replacement inside a text parameter.
 type Splice struct {
-	// First byte, at a character boundary of the text as the plugin sees it.
+	// First byte of the text as UTF-8, at a character boundary, as the plugin sees it.
 	Start uint32
 	// One past the last byte.
 	End  uint32
@@ -226,8 +235,8 @@ type Rewrite struct {
 type Ruling struct {
 	// Stable name, for example `prevent_recursive_deletion`.
 	Rule string
-	// `allow` is refused: a rule can only object.
-	Verdict portcullis_plugin_types.Verdict
+	// What it asks for.
+	Objection Objection
 	// `critical` stops the session, not the action alone.
 	Severity portcullis_plugin_types.Severity
 	// Why, in words that help the agent and the person.

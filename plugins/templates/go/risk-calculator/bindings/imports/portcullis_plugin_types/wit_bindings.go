@@ -12,12 +12,18 @@ import (
 // Milliseconds since 1970-01-01T00:00:00Z. The only clock a plugin needs: no other is offered.
 type Timestamp = uint64
 
-// Thousandths, 0 to 1000.
+// A whole number of thousandths, 0 to 1000.
 type Score = uint16
+
+// A named text.
+type Attribute struct {
+	Name  string
+	Value string
+}
 
 // Named text values for what the typed fields do not hold. At most 32; names are lower case with
 // hyphens, values at most 1 KiB.
-type Attributes = []witTypes.Tuple2[string, string]
+type Attributes = []Attribute
 
 const (
 	Severity_Low      uint8 = 0
@@ -150,7 +156,7 @@ type Command struct {
 	// The words after the program, quotes removed and known variables filled in.
 	Words []Word
 	// Variables set for this command alone, in order.
-	Assignments []witTypes.Tuple2[string, string]
+	Assignments []Attribute
 	// Where its input and output go.
 	Redirections []Redirection
 	// The programs that start it, outermost first: `sudo`, `env`, `xargs`, `sh -c`, ...
@@ -159,7 +165,7 @@ type Command struct {
 	Origin Origin
 	// Which command feeds its standard input, as an index into `shell.commands`.
 	InputFrom witTypes.Option[uint32]
-	// First byte in `shell.text` of the simple command that stands there, after any wrapper.
+	// First byte in `shell.text`, as UTF-8, of the simple command that stands there, after any wrapper.
 	// Commands found inside other text (a `sh -c` word, say) carry the place of that word.
 	Start uint32
 	// One past the last byte.
@@ -231,7 +237,7 @@ type ToolCall struct {
 	// The tool's own name, without the server.
 	Name string
 	// Its top-level parameters: text as it is, other values as JSON text.
-	Arguments []witTypes.Tuple2[string, string]
+	Arguments []Attribute
 }
 
 const (
@@ -608,7 +614,7 @@ type Action struct {
 	// What came of it; absent before it ran.
 	Outcome witTypes.Option[Outcome]
 	// See `attributes`. The host sets `permission-mode` where the client tells it.
-	Attributes []witTypes.Tuple2[string, string]
+	Attributes []Attribute
 }
 
 // Something that the person asked for.
@@ -617,7 +623,7 @@ type Goal struct {
 	Text string
 	// When it was given.
 	At uint64
-	// 0 is the newest and most important.
+	// 0 is the newest and most important: they count down where the list goes on.
 	Priority uint8
 }
 
@@ -730,10 +736,11 @@ type Context struct {
 	Assessments []Assessed
 	// See `attributes`. The host sets `home`, the absolute path of the person's home folder, where it
 	// knows it.
-	Attributes []witTypes.Tuple2[string, string]
+	Attributes []Attribute
 }
 
-// One past step as `host.steps` gives it, small on purpose: numbers only. `host.detail` has the rest.
+// One past step as `host.steps` gives it, small on purpose: numbers only, 0 for what is not there where 0 is
+// no value of it. `host.detail` has the rest.
 type Step struct {
 	// Its position, as in `action.step`.
 	Index uint64
@@ -754,8 +761,8 @@ type Step struct {
 	Output uint64
 	// The risk that was decided on.
 	Risk uint16
-	// Goal alignment; 1001 when it was not scored.
-	Alignment uint16
+	// Goal alignment; absent when it was not scored.
+	Alignment witTypes.Option[uint16]
 	// How many effects it has.
 	Effects uint16
 	// How many of them lie outside the expected scope.
@@ -768,7 +775,7 @@ type Step struct {
 	Bytes uint64
 	// Tokens that it cost; 0 when not told.
 	Tokens uint32
-	// How long it ran, in milliseconds.
+	// How long it ran, in milliseconds; 0 when not told.
 	DurationMs uint32
 }
 
@@ -878,7 +885,7 @@ const (
 	SettingValue_Texts   uint8 = 4
 )
 
-// A setting's value.
+// A setting's value. A score, as descriptors declare it, is an integer of thousandths.
 type SettingValue struct {
 	tag   uint8
 	value any
