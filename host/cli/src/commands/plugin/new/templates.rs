@@ -94,7 +94,7 @@ mod tests {
                 assert_eq!((manifest.kind, manifest.language, manifest.name.as_str()), (kind, language, "my-own"));
             }
         }
-        assert!(seen >= 16, "{seen} templates");
+        assert!(seen >= 24, "{seen} templates");
     }
 
     /// The SDK that a project gets asks for what the SDK of the workspace asks for.
