@@ -75,8 +75,8 @@ impl Run<'_, '_> {
     }
 }
 
-/// Checkpoints that an intervention is told of.
-const MOST_CHECKPOINTS: usize = 32;
+/// Checkpoints that an intervention is told of, as the WIT package says.
+const MOST_CHECKPOINTS: usize = 16;
 /// Steps that tell how well it went.
 const RECENT: usize = 20;
 
