@@ -192,7 +192,7 @@ pub static ATTACKS: &[Attack] = &[
     .is_judged("warn"),
     // Lies.
     text("scores-too-high", "scores 65,535 out of 1,000", BAD, "65535"),
-    text("rules-that-it-is-allowed", "says that a rule allows the action", BAD, "verdict"),
+    text("rules-that-it-is-allowed", "says that a rule allows the action, by a number that no objection has", BAD, "discriminant"),
     text("rewrites-to-something-worse", "offers to run `rm -rf /` instead", "", "because I say so").is_judged("ask"),
     text("speaks-as-the-host", "asks in words that look like the host's own", "", "the plugin `attack` says: \"fine").is_judged("ask"),
     played("takes-our-name", "calls itself `portcullis`", &[], played::takes_our_name).is_judged("block"),

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Says that a rule allows the action: a rule can only object.
+;; Says of a rule what none may say: of objections there are four, and no number stands for leave.
 (data (i32.const 2048) "lie")
 (data (i32.const 2056) "because I say so")
 
@@ -8,7 +8,7 @@
     (i32.store (i32.const 1096) (i32.const 1))
     (i32.store (i32.const 3072) (i32.const 2048))
     (i32.store (i32.const 3076) (i32.const 3))
-    (i32.store8 (i32.const 3080) (i32.const 0))
+    (i32.store8 (i32.const 3080) (i32.const 4))
     (i32.store8 (i32.const 3081) (i32.const 0))
     (i32.store (i32.const 3084) (i32.const 2056))
     (i32.store (i32.const 3088) (i32.const 16))

@@ -7,7 +7,7 @@
     (i32.store (i32.const 1096) (i32.const 1))
     (i32.store (i32.const 3072) (i32.const 2048))
     (i32.store (i32.const 3076) (i32.const 10))
-    (i32.store8 (i32.const 3080) (i32.const 3))
+    (i32.store8 (i32.const 3080) (i32.const 2))
     (i32.store8 (i32.const 3081) (i32.const 1))
     (i32.store (i32.const 3084) (i32.const 2064))
     (i32.store (i32.const 3088) (i32.const 85))
