@@ -38,10 +38,16 @@ fn versions() -> Vec<String> {
 
 /// None of them is lost, and the cases tell what is to be said and where nothing is.
 fn whole(versions: usize) -> Result<()> {
-    ensure!(versions >= 4, "{versions} versions");
+    ensure!(versions >= 6, "{versions} versions");
     let cases = fs::read_to_string(example().join("cases.toml"))?;
     let (all, silent) = counts(&cases);
     ensure!(all >= 40 && silent >= 15, "{all} cases, {silent} of them silent");
+    // Copies and no links: what runs these sources to make a component follows no link out of their folder.
+    for (language, helper) in [("js", "src/portcullis.js"), ("python", "src/portcullis.py")] {
+        let template = example().join("../../templates").join(language).join("shared").join(helper);
+        let copy = example().join(language).join(helper);
+        ensure!(!copy.is_symlink() && fs::read(&copy)? == fs::read(&template)?, "`{}` is not the template's", copy.display());
+    }
     Ok(())
 }
 
