@@ -1,0 +1,173 @@
+//! A bundle in one file: an OCI image layout as a tar, for machines that reach no registry.
+//!
+//! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in the archive is ever used
+//! as a path. Writing is the same for the same bundle: entries are sorted, and have no time, owner or rights of their own.
+
+use crate::bundle::{Bundle, BundleError};
+use crate::digest::Digest;
+use crate::envelope::{Signature, SignatureError};
+use crate::index::{Descriptor, INDEX, MANIFEST};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use tar::{Archive, Builder, EntryType, Header};
+
+/// Bytes of an archive that are read.
+const MOST_BYTES: u64 = 288 << 20;
+/// Entries of an archive.
+const MOST_ENTRIES: usize = 1024;
+/// Signatures and vettings of a bundle.
+const MOST_SIGNATURES: usize = 64;
+/// The file that says what the archive is, and its text.
+const LAYOUT: (&str, &[u8]) = ("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#);
+/// The file that says what is in it.
+const CONTENTS: &str = "index.json";
+/// Where all bytes lie, by digest.
+const BLOBS: &str = "blobs/sha256/";
+
+/// Why a file is no archive of a bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is something else, or more than one bundle, or made to do harm.
+    #[error("{0}")]
+    Malformed(String),
+    /// The bundle in it.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A signature in it.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Contents {
+    schema_version: u8,
+    media_type: String,
+    manifests: Vec<Descriptor>,
+}
+
+/// Writes a bundle with what was signed of it.
+///
+/// # Errors
+/// The writer's own.
+pub fn write(bundle: &Bundle, signatures: &[Signature], to: impl Write) -> Result<(), ArchiveError> {
+    let index = crate::artifact::described(INDEX, bundle.index().bytes(), BTreeMap::new());
+    let mut blobs: BTreeMap<Digest, Vec<u8>> = bundle.blobs().map(|(digest, bytes)| (digest, bytes.to_vec())).collect();
+    blobs.insert(index.digest, bundle.index().bytes().to_vec());
+    let mut manifests = vec![index.clone()];
+    for signature in signatures {
+        let (manifest, parts) = signature.artifact(&index)?;
+        manifests.push(crate::artifact::described(MANIFEST, &manifest, BTreeMap::new()));
+        blobs.extend(parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes)));
+    }
+    if let Some(newest) = manifests.get_mut(1..) {
+        newest.sort_by_key(|manifest| manifest.digest);
+    }
+    let contents = Contents { schema_version: 2, media_type: INDEX.to_owned(), manifests };
+    let contents = serde_json::to_vec(&contents).map_err(std::io::Error::from)?;
+    let mut archive = Builder::new(to);
+    put(&mut archive, LAYOUT.0, LAYOUT.1)?;
+    put(&mut archive, CONTENTS, &contents)?;
+    for (digest, bytes) in &blobs {
+        put(&mut archive, &format!("{BLOBS}{}", digest.hex()), bytes)?;
+    }
+    archive.into_inner()?.flush()?;
+    Ok(())
+}
+
+fn put(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    header.set_mtime(0);
+    archive.append_data(&mut header, name, bytes)
+}
+
+/// Reads the bundle of an archive, with what was signed of it. That anything is signed rightly is not looked at here.
+///
+/// # Errors
+/// It is no archive of one whole bundle, or has something in it that belongs to none.
+pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
+    let (contents, mut blobs) = entries(from)?;
+    let contents: Contents = serde_json::from_slice(&contents).map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
+    let (indexes, others): (Vec<_>, Vec<_>) = contents.manifests.into_iter().partition(|manifest| manifest.media_type == INDEX);
+    let [index] = indexes.as_slice() else { return Err(malformed(format!("it holds {} bundles, not one", indexes.len()))) };
+    if others.len() > MOST_SIGNATURES {
+        return Err(malformed(format!("it holds {} signatures, at most {MOST_SIGNATURES} are read", others.len())));
+    }
+    let mut used = Vec::new();
+    let mut have = |wanted: &Descriptor| {
+        used.push(wanted.digest);
+        blobs.get(&wanted.digest).cloned().ok_or_else(|| "the archive lacks it".to_owned())
+    };
+    let missing = |digest, why| BundleError::Missing { digest, why };
+    let bytes = have(index).map_err(|why| missing(index.digest, why))?;
+    crate::bundle::held(index, &bytes)?;
+    let bundle = Bundle::open(&bytes, &mut have)?;
+    let mut signatures = Vec::new();
+    for manifest in &others {
+        let bytes = have(manifest).map_err(|why| missing(manifest.digest, why))?;
+        crate::bundle::held(manifest, &bytes)?;
+        signatures.push(Signature::of_artifact(&bytes, index, &mut have)?);
+    }
+    used.iter().for_each(|digest| drop(blobs.remove(digest)));
+    match blobs.first_key_value() {
+        Some((digest, _)) => Err(malformed(format!("it holds {digest}, which belongs to nothing in it"))),
+        None => Ok((bundle, signatures)),
+    }
+}
+
+type Entries = (Vec<u8>, BTreeMap<Digest, Vec<u8>>);
+
+/// The contents' file, and all blobs, each under the digest that its bytes have.
+fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
+    let mut archive = Archive::new(from.take(MOST_BYTES));
+    let (mut layout, mut contents, mut blobs) = (false, None, BTreeMap::new());
+    for (count, entry) in archive.entries()?.enumerate() {
+        let mut entry = entry?;
+        if count == MOST_ENTRIES {
+            return Err(malformed(format!("it has more than {MOST_ENTRIES} entries")));
+        }
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let shown = name.chars().take(120).collect::<String>().escape_debug().to_string();
+        match entry.header().entry_type() {
+            EntryType::Regular => {}
+            EntryType::Directory if matches!(name.trim_end_matches('/'), "blobs" | "blobs/sha256") => continue,
+            other => return Err(malformed(format!("its entry `{shown}` is a {other:?}; files alone are read"))),
+        }
+        let mut bytes = Vec::new();
+        let told = entry.size();
+        entry.read_to_end(&mut bytes)?;
+        if u64::try_from(bytes.len()).ok() != Some(told) {
+            return Err(malformed(format!("it ends within `{shown}`")));
+        }
+        if name == LAYOUT.0 && !layout {
+            layout = true;
+        } else if name == CONTENTS && contents.is_none() {
+            contents = Some(bytes);
+        } else if let Some(digest) = name.strip_prefix(BLOBS).and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok()) {
+            let found = Digest::of(&bytes);
+            if found != digest {
+                return Err(BundleError::Swapped { wanted: digest, found }.into());
+            }
+            if blobs.insert(digest, bytes).is_some() {
+                return Err(malformed(format!("it has `{shown}` twice")));
+            }
+        } else {
+            return Err(malformed(format!("its entry `{shown}` belongs to no archive of a bundle, or is there twice")));
+        }
+    }
+    match contents {
+        Some(contents) if layout => Ok((contents, blobs)),
+        _ => Err(malformed(format!("it has no `{}` and `{CONTENTS}`: it is no OCI image layout, or was cut off", LAYOUT.0))),
+    }
+}
+
+const fn malformed(what: String) -> ArchiveError {
+    ArchiveError::Malformed(what)
+}

@@ -1,0 +1,127 @@
+//! One component as an artifact of its own, in the CNCF's layout for wasm: a config and one layer.
+
+use crate::digest::Digest;
+use crate::index::{Descriptor, MANIFEST};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The config's media type.
+pub(crate) const CONFIG: &str = "application/vnd.wasm.config.v0+json";
+/// The layer's.
+pub(crate) const LAYER: &str = "application/wasm";
+/// Bytes of a manifest or a config.
+const MOST_BYTES: usize = 1 << 20;
+/// The layout wants a time; the same one for all, so that the same inputs give the same digest.
+const CREATED: &str = "1970-01-01T00:00:00Z";
+
+/// The documents that make a component an artifact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artifact {
+    /// The manifest's bytes.
+    pub manifest: Vec<u8>,
+    /// The config's bytes.
+    pub config: Vec<u8>,
+    /// The layer: which bytes the component has.
+    pub layer: Descriptor,
+}
+
+/// Why some documents are no artifact of one component.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArtifactError {
+    /// Too long to be one.
+    #[error("it has {0} bytes, at most {MOST_BYTES} are read")]
+    TooLong(usize),
+    /// No JSON, or no manifest.
+    #[error("it is no manifest of OCI: {0}")]
+    Malformed(String),
+    /// Not one component.
+    #[error("{0}")]
+    NotOneComponent(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Manifest {
+    schema_version: u8,
+    media_type: String,
+    config: Descriptor,
+    layers: Vec<Descriptor>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config<'a> {
+    created: &'a str,
+    architecture: &'a str,
+    os: &'a str,
+    layer_digests: [Digest; 1],
+    component: Interfaces<'a>,
+}
+
+#[derive(Serialize)]
+struct Interfaces<'a> {
+    exports: &'a [String],
+    imports: &'a [String],
+}
+
+impl Artifact {
+    /// The artifact of a component with these exports and imports; `title` is the file's name for tools that save it.
+    ///
+    /// # Errors
+    /// Never in practice: writing JSON into memory failed.
+    pub fn new(component: &[u8], title: &str, exports: &[String], imports: &[String]) -> Result<Self, ArtifactError> {
+        let malformed = |error: serde_json::Error| ArtifactError::Malformed(error.to_string());
+        let named = |title: &str| BTreeMap::from([("org.opencontainers.image.title".to_owned(), title.to_owned())]);
+        let layer = described(LAYER, component, named(title));
+        let config = Config {
+            created: CREATED,
+            architecture: "wasm",
+            os: "wasip2",
+            layer_digests: [layer.digest],
+            component: Interfaces { exports, imports },
+        };
+        let config = serde_json::to_vec(&config).map_err(malformed)?;
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: MANIFEST.to_owned(),
+            config: described(CONFIG, &config, BTreeMap::new()),
+            layers: vec![layer.clone()],
+            annotations: BTreeMap::new(),
+        };
+        Ok(Self { manifest: serde_json::to_vec(&manifest).map_err(malformed)?, config, layer })
+    }
+
+    /// Reads a manifest: where its config and its one layer are.
+    ///
+    /// # Errors
+    /// It is none, or of more or something else than one component.
+    pub fn read(manifest: &[u8]) -> Result<(Descriptor, Descriptor), ArtifactError> {
+        if manifest.len() > MOST_BYTES {
+            return Err(ArtifactError::TooLong(manifest.len()));
+        }
+        let read: Manifest = serde_json::from_slice(manifest).map_err(|error| ArtifactError::Malformed(error.to_string()))?;
+        if read.schema_version != 2 || read.media_type != MANIFEST {
+            return Err(ArtifactError::Malformed(format!("its media type is `{}`", read.media_type.escape_debug())));
+        }
+        let unfit = |what: String| Err(ArtifactError::NotOneComponent(what));
+        if read.config.media_type != CONFIG {
+            return unfit(format!("its config is `{}`, a component's is `{CONFIG}`", read.config.media_type.escape_debug()));
+        }
+        if usize::try_from(read.config.size).is_ok_and(|size| size > MOST_BYTES) {
+            return unfit(format!("its config has {} bytes", read.config.size));
+        }
+        match <[Descriptor; 1]>::try_from(read.layers) {
+            Ok([layer]) if layer.media_type == LAYER => Ok((read.config, layer)),
+            Ok([layer]) => unfit(format!("its layer is `{}`, a component's is `{LAYER}`", layer.media_type.escape_debug())),
+            Err(layers) => unfit(format!("it has {} layers, a component has one", layers.len())),
+        }
+    }
+}
+
+/// Describes these bytes.
+pub(crate) fn described(media_type: &str, bytes: &[u8], annotations: BTreeMap<String, String>) -> Descriptor {
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    Descriptor { media_type: media_type.to_owned(), digest: Digest::of(bytes), size, annotations }
+}

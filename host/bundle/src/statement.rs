@@ -1,0 +1,127 @@
+//! What is signed: an in-toto statement about one index.
+
+use crate::digest::Digest;
+use crate::index::Index;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What in-toto calls a statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/v1";
+/// Says: this is ours.
+const RELEASE: &str = "urn:portcullis:bundle:release:v1";
+/// Says: we tried it, and this came out.
+const VETTING: &str = "urn:portcullis:bundle:vetting:v1";
+/// Bytes of a statement: the results of a vetting are a table, no log.
+const MOST_BYTES: usize = 1 << 20;
+
+/// What a key says of a bundle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The name that it has there.
+    pub name: String,
+    /// The index that it is about.
+    pub digest: Digest,
+    /// When it ends, in milliseconds since 1970-01-01T00:00:00Z.
+    pub expires: Option<u64>,
+    /// The results, where it is a vetting; none where its publisher says that it is theirs.
+    pub vetting: Option<Vetting>,
+}
+
+/// What came out when somebody tried a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vetting {
+    /// Who, in their own words.
+    pub reviewer: String,
+    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    pub at: u64,
+    /// What came out: verdicts, imports, resources.
+    pub results: Value,
+}
+
+/// Why a text is no statement about a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is no statement about a bundle: {0}")]
+pub struct StatementError(String);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "_type")]
+    of: String,
+    subject: Vec<Subject>,
+    #[serde(rename = "predicateType")]
+    says: String,
+    predicate: Predicate,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Subject {
+    name: String,
+    digest: Sha256,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sha256 {
+    sha256: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Predicate {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vetting: Option<Vetting>,
+}
+
+impl Statement {
+    /// That this index is the publisher's, or what came of vetting it.
+    #[must_use]
+    pub fn about(index: &Index, expires: Option<u64>, vetting: Option<Vetting>) -> Self {
+        Self { name: index.about().name.to_string(), digest: index.digest(), expires, vetting }
+    }
+
+    /// Its text.
+    ///
+    /// # Errors
+    /// Never in practice: writing JSON into memory failed.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StatementError> {
+        let document = Document {
+            of: STATEMENT.to_owned(),
+            subject: vec![Subject { name: self.name.clone(), digest: Sha256 { sha256: self.digest.hex() } }],
+            says: if self.vetting.is_some() { VETTING } else { RELEASE }.to_owned(),
+            predicate: Predicate { expires: self.expires, vetting: self.vetting.clone() },
+        };
+        serde_json::to_vec(&document).map_err(|error| StatementError(error.to_string()))
+    }
+
+    /// Reads a text whose signature was checked.
+    ///
+    /// # Errors
+    /// It says something else, or of more than one thing.
+    pub fn read(bytes: &[u8]) -> Result<Self, StatementError> {
+        let wrong = |what: String| StatementError(what);
+        if bytes.len() > MOST_BYTES {
+            return Err(wrong(format!("it has {} bytes, at most {MOST_BYTES} are read", bytes.len())));
+        }
+        let document: Document = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        if document.of != STATEMENT {
+            return Err(wrong(format!("its type is `{}`", document.of.escape_debug())));
+        }
+        let vets = match document.says.as_str() {
+            RELEASE => false,
+            VETTING => true,
+            other => return Err(wrong(format!("it says `{}`", other.escape_debug()))),
+        };
+        let Predicate { expires, vetting } = document.predicate;
+        if vets != vetting.is_some() {
+            return Err(wrong("what it says it says, and what it says, differ".to_owned()));
+        }
+        let [subject] = <[Subject; 1]>::try_from(document.subject).map_err(|all| wrong(format!("it is about {} things", all.len())))?;
+        let digest = format!("sha256:{}", subject.digest.sha256).parse().map_err(|error| wrong(format!("{error}")))?;
+        Ok(Self { name: subject.name, digest, expires, vetting })
+    }
+}

@@ -1,0 +1,8 @@
+//! Bundles from outside: made, carried, signed, attacked and judged.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod archives;
+mod attacks;
+mod keys;
+mod sample;
+mod trust;
