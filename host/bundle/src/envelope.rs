@@ -181,6 +181,9 @@ impl Signature {
         mut have: impl FnMut(&Descriptor) -> Result<Vec<u8>, String>,
     ) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
+        if manifest.len() > MOST_BYTES {
+            return Err(wrong(format!("it has {} bytes, at most {MOST_BYTES} are read", manifest.len())));
+        }
         let read: Referrer = serde_json::from_slice(manifest).map_err(|error| wrong(error.to_string()))?;
         if read.artifact_type != SIGSTORE || read.schema_version != 2 || read.media_type != MANIFEST {
             return Err(wrong(format!("its artifact type is `{}`", read.artifact_type.escape_debug())));

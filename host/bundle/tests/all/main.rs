@@ -4,5 +4,6 @@
 mod archives;
 mod attacks;
 mod keys;
+mod locks;
 mod sample;
 mod trust;

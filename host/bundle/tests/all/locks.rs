@@ -1,0 +1,90 @@
+//! Which bundles a project runs.
+
+use crate::sample::{bundle, key, made, parts};
+use portcullis_bundle::{Bundle, Lock, LockError, Locked};
+
+fn line(bundle: &Bundle) -> Locked {
+    Locked::of(bundle, Some("ghcr.io/acme/checks".into()), vec![key(1).public().id().unwrap()])
+}
+
+fn changed(change: impl FnOnce(&mut portcullis_bundle::About, &mut Vec<Vec<u8>>)) -> Bundle {
+    let (mut about, mut bytes) = parts();
+    change(&mut about, &mut bytes);
+    made(about, &bytes)
+}
+
+#[test]
+fn a_lock_is_read_as_it_was_written() {
+    let other = changed(|about, bytes| {
+        about.name = "acme/a".parse().unwrap();
+        about.components.remove(1);
+        about.components[0].plugins = vec![about.components[0].plugins[0].clone()];
+        about.components[0].plugins[0].name = "only".into();
+        bytes.pop();
+    });
+    let texts = [[bundle(), other.clone()], [other, bundle()]].map(|bundles| {
+        let mut lock = Lock::default();
+        bundles.iter().for_each(|bundle| lock.put(line(bundle)));
+        let text = lock.to_text().unwrap();
+        assert_eq!(Lock::read(&text), Ok(lock));
+        text
+    });
+    assert_eq!(texts[0], texts[1], "the order does not count");
+    let mut lock = Lock::read(&texts[0]).unwrap();
+    let name = "acme/checks".parse().unwrap();
+    assert_eq!(lock.bundle(&name), Some(&line(&bundle())));
+    lock.put(line(&bundle()));
+    assert!(lock.bundles().len() == 2 && lock.remove(&name) && !lock.remove(&name) && lock.bundles().len() == 1);
+}
+
+#[test]
+fn a_lock_holds_for_one_bundle() {
+    let locked = line(&bundle());
+    assert_eq!(locked.holds(&bundle()), Ok(()));
+    let differing: Vec<(&str, Bundle, &str)> = vec![
+        ("another version", changed(|about, _| about.version = "1.2.1".parse().unwrap()), "acme/checks 1.2.1"),
+        ("another name", changed(|about, _| about.name = "acme/other".parse().unwrap()), "acme/other 1.2.0"),
+        ("other words", changed(|about, _| about.description = "More.".into()), "acme/checks 1.2.0"),
+        ("wider wishes", changed(|about, _| about.components[0].wants.grants.push("clocks = true".into())), "acme/checks 1.2.0"),
+    ];
+    for (name, other, found) in differing {
+        let error = locked.holds(&other).unwrap_err().to_string();
+        assert!(error.contains(found) && error.contains("`acme/checks` is locked as 1.2.0"), "{name}: {error}");
+    }
+    // A line that somebody edited, beside a digest that is right.
+    for (name, edited) in [
+        ("version", Locked { version: "9.0.0".parse().unwrap(), ..locked.clone() }),
+        ("name", Locked { name: "acme/innocent".parse().unwrap(), ..locked.clone() }),
+        ("fewer components", Locked { components: locked.components[..1].to_vec(), ..locked.clone() }),
+        ("wider grants", {
+            let mut edited = locked.clone();
+            edited.components[0].grants.push("clocks = true".into());
+            edited
+        }),
+    ] {
+        assert!(matches!(edited.holds(&bundle()), Err(LockError::Other { .. })), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_lock_is_an_error() {
+    let mut lock = Lock::default();
+    lock.put(line(&bundle()));
+    let text = lock.to_text().unwrap();
+    let doubled = {
+        let (head, rest) = text.split_once("[[bundle]]").unwrap();
+        format!("{head}[[bundle]]{rest}\n[[bundle]]{rest}")
+    };
+    for (name, text, expected) in [
+        ("nothing", String::new(), "missing field `format`"),
+        ("a later form", text.replace("format = 1", "format = 2\nnew = true"), "it has form 2"),
+        ("an unknown field", text.replace("format = 1", "format = 1\nweak = true"), "line 3: unknown field `weak`"),
+        ("a digest that is none", text.replace("sha256:", "sha1:"), "is no digest"),
+        ("a bundle twice", doubled, "`acme/checks` is locked twice"),
+        ("a plugin twice", text.replace("\"drifts\"", "\"loops\""), "the plugin `loops` is locked twice"),
+        ("too long", text.clone() + &"#\n".repeat(1 << 20), "at most 1048576 are read"),
+    ] {
+        let error = Lock::read(&text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+}
