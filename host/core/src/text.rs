@@ -178,6 +178,15 @@ fn normalise_word(word: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A number in JavaScript holds 53 bits: what differs for us has to differ there.
+    #[test]
+    fn fingerprints_fit_every_language() {
+        let prints: std::collections::BTreeSet<u64> = (0..1000).map(|part| fingerprint(&[&part.to_string()])).collect();
+        assert!(prints.len() == 1000 && prints.iter().all(|print| (1..1 << 53).contains(print)));
+        assert!(prints.iter().any(|print| *print >= 1 << 52), "all of the bits are used");
+        assert_ne!(fingerprint(&["a", "b"]), fingerprint(&["ab"]));
+    }
+
     #[test]
     fn bare_values_stay_between_their_marks() {
         let table = [
