@@ -19,7 +19,8 @@
 //! another (digest, size, media type) is held against that other's bytes. A signature counts for the digest of the index
 //! that it names, and for no tag, name or place.
 //!
-//! **What it does not do.** It knows no network, no wasm engine and no configuration, keeps no state and reads no clock.
+//! **What it does not do.** It knows no network, no wasm engine and no configuration, and reads no clock. The one state that
+//! it keeps is the folder of a [`Shelf`].
 //! What a component imports is told to it by whoever read the component; whether a bundle is loaded is decided by
 //! whoever asks [`Trust::judge`].
 
@@ -33,6 +34,7 @@ mod index;
 mod key;
 mod lock;
 mod name;
+mod shelf;
 mod statement;
 mod trust;
 
@@ -46,5 +48,6 @@ pub use index::{Descriptor, Index, IndexError};
 pub use key::{KeyError, KeyId, PublicKey, SecretKey};
 pub use lock::{Lock, LockError, Locked, LockedComponent};
 pub use name::{Name, NameError, Scope};
+pub use shelf::{Installed, Shelf, ShelfError};
 pub use statement::{Statement, StatementError, Vetting};
 pub use trust::{Judgement, Requirement, Subject, Trust, TrustError};

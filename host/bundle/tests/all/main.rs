@@ -6,4 +6,5 @@ mod attacks;
 mod keys;
 mod locks;
 mod sample;
+mod shelf;
 mod trust;

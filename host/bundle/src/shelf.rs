@@ -1,0 +1,273 @@
+//! Bundles that are installed, in a folder.
+//!
+//! ```text
+//! blobs/HEX        every document and component, under its digest; written once, never changed
+//! installed.json   which bundles are installed; replaced as a whole
+//! lock             held by whoever changes something
+//! ```
+//!
+//! To install is to write blobs, which mean nothing yet, and then to replace `installed.json`, which means all of it: a
+//! process that ends between two steps leaves the old set, and blobs that [`Shelf::collect`] takes away. What is read is
+//! hashed again each time, so that nothing on the way can put other bytes in. Whether a bundle may be installed, or is
+//! still trusted, is not asked here.
+
+use crate::artifact::described;
+use crate::bundle::{Bundle, BundleError, held};
+use crate::digest::Digest;
+use crate::envelope::{Signature, SignatureError};
+use crate::index::{Descriptor, INDEX};
+use crate::name::Name;
+use semver::Version;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The file that says what is installed.
+const INSTALLED: &str = "installed.json";
+/// The folder of all bytes.
+const BLOBS: &str = "blobs";
+/// Bytes of [`INSTALLED`].
+const MOST_BYTES: u64 = 4 << 20;
+/// Bytes of a signature's file.
+const MOST_SIGNATURE: u64 = 2 << 20;
+
+/// The folder.
+#[derive(Debug)]
+pub struct Shelf {
+    folder: PathBuf,
+}
+
+/// A bundle that is installed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Installed {
+    /// Its name; one bundle of a name is installed at a time.
+    pub name: Name,
+    /// Its version.
+    pub version: Version,
+    /// Its index.
+    pub index: Descriptor,
+    /// Where it is from; none for an archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What was signed of it.
+    pub signatures: Vec<Descriptor>,
+}
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ShelfError {
+    /// A file of it.
+    #[error("`{}`: {error}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// What it says is installed cannot be read.
+    #[error("`{}` is damaged ({what}); install the bundles again", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A bundle in it.
+    #[error("the bundle `{name}`: {error}; install it again")]
+    Bundle {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        error: Box<BundleError>,
+    },
+    /// A signature in it.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    bundles: Vec<Installed>,
+}
+
+impl Shelf {
+    /// The folder, made for its owner alone where it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, ShelfError> {
+        let blobs = folder.join(BLOBS);
+        DirBuilder::new().recursive(true).mode(0o700).create(&blobs).map_err(|error| ShelfError::File { path: blobs, error })?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// What is installed, by name.
+    ///
+    /// # Errors
+    /// The file that says so cannot be read.
+    pub fn installed(&self) -> Result<Vec<Installed>, ShelfError> {
+        let path = self.folder.join(INSTALLED);
+        let mut text = Vec::new();
+        match File::open(&path) {
+            Ok(file) => file.take(MOST_BYTES).read_to_end(&mut text).map_err(|error| ShelfError::File { path: path.clone(), error })?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(ShelfError::File { path, error }),
+        };
+        let document: Document = serde_json::from_slice(&text).map_err(|error| ShelfError::Damaged { path, what: error.to_string() })?;
+        Ok(document.bundles)
+    }
+
+    /// Puts a bundle in, in place of one of its name: all of it or nothing. What it takes the place of is returned.
+    ///
+    /// # Errors
+    /// Something cannot be written; what was installed still is.
+    pub fn install(&self, bundle: &Bundle, signatures: &[Signature], from: Option<String>) -> Result<Option<Installed>, ShelfError> {
+        let _lock = self.lock()?;
+        let mut all = self.installed()?;
+        let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
+        self.put(index.digest, bundle.index().bytes())?;
+        for (digest, bytes) in bundle.blobs() {
+            self.put(digest, bytes)?;
+        }
+        let described = |signature: &Signature| described(crate::envelope::SIGSTORE, signature.file(), BTreeMap::new());
+        for signature in signatures {
+            self.put(described(signature).digest, signature.file())?;
+        }
+        let about = bundle.about();
+        let new = Installed {
+            name: about.name.clone(),
+            version: about.version.clone(),
+            index,
+            from,
+            signatures: signatures.iter().map(described).collect(),
+        };
+        let old = all.iter().position(|other| other.name == new.name).map(|at| all.remove(at));
+        all.push(new);
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        // The blobs are there for good before anything says so.
+        self.settle(BLOBS)?;
+        self.say(all)?;
+        Ok(old)
+    }
+
+    /// Takes a bundle out; its bytes go with the next [`Shelf::collect`].
+    ///
+    /// # Errors
+    /// The file that says what is installed cannot be replaced.
+    pub fn remove(&self, name: &Name) -> Result<Option<Installed>, ShelfError> {
+        let _lock = self.lock()?;
+        let mut all = self.installed()?;
+        let Some(at) = all.iter().position(|installed| installed.name == *name) else { return Ok(None) };
+        let old = all.remove(at);
+        self.say(all)?;
+        Ok(Some(old))
+    }
+
+    /// Reads a bundle with what was signed of it; every byte is hashed.
+    ///
+    /// # Errors
+    /// Something of it is gone, or is not what it was.
+    pub fn read(&self, installed: &Installed) -> Result<(Bundle, Vec<Signature>), ShelfError> {
+        let wrong = |error| ShelfError::Bundle { name: installed.name.to_string(), error: Box::new(error) };
+        let have = |wanted: &Descriptor| self.have(wanted);
+        let missing = |digest| move |why| BundleError::Missing { digest, why };
+        let index = have(&installed.index).map_err(missing(installed.index.digest)).map_err(wrong)?;
+        held(&installed.index, &index).map_err(wrong)?;
+        let bundle = Bundle::open(&index, have).map_err(wrong)?;
+        let mut signatures = Vec::new();
+        for wanted in &installed.signatures {
+            if wanted.size > MOST_SIGNATURE {
+                return Err(wrong(BundleError::TooLarge(format!("the signature {} has {} bytes", wanted.digest, wanted.size))));
+            }
+            let file = have(wanted).map_err(missing(wanted.digest)).map_err(wrong)?;
+            held(wanted, &file).map_err(wrong)?;
+            signatures.push(Signature::read(&file)?);
+        }
+        Ok((bundle, signatures))
+    }
+
+    /// Deletes what no installed bundle has; how many files.
+    ///
+    /// # Errors
+    /// Something cannot be read or deleted.
+    pub fn collect(&self) -> Result<usize, ShelfError> {
+        let _lock = self.lock()?;
+        let mut used = BTreeSet::new();
+        for installed in self.installed()? {
+            let (bundle, _) = self.read(&installed)?;
+            used.insert(installed.index.digest.hex());
+            used.extend(installed.signatures.iter().map(|signature| signature.digest.hex()));
+            used.extend(bundle.blobs().map(|(digest, _)| digest.hex()));
+        }
+        let folder = self.folder.join(BLOBS);
+        let failed = |error| ShelfError::File { path: folder.clone(), error };
+        let mut gone = 0;
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if !entry.file_name().to_str().is_some_and(|name| used.contains(name)) {
+                fs::remove_file(entry.path()).map_err(|error| ShelfError::File { path: entry.path(), error })?;
+                gone += 1;
+            }
+        }
+        Ok(gone)
+    }
+
+    fn blob(&self, digest: Digest) -> PathBuf {
+        self.folder.join(BLOBS).join(digest.hex())
+    }
+
+    /// As many bytes as are told, and one more to notice that there are others.
+    fn have(&self, wanted: &Descriptor) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let file = File::open(self.blob(wanted.digest)).map_err(|error| error.to_string())?;
+        file.take(wanted.size.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// Writes bytes under their digest, unless they stand there already.
+    fn put(&self, digest: Digest, bytes: &[u8]) -> Result<(), ShelfError> {
+        let path = self.blob(digest);
+        if fs::read(&path).is_ok_and(|found| found == bytes) {
+            return Ok(());
+        }
+        replace(&path, bytes).map_err(|error| ShelfError::File { path, error })
+    }
+
+    fn say(&self, bundles: Vec<Installed>) -> Result<(), ShelfError> {
+        let path = self.folder.join(INSTALLED);
+        let failed = |error| ShelfError::File { path: path.clone(), error };
+        let text = serde_json::to_vec_pretty(&Document { bundles }).map_err(|error| failed(error.into()))?;
+        replace(&path, &text).map_err(failed)?;
+        self.settle("")
+    }
+
+    /// New names in a folder outlive the machine's end.
+    fn settle(&self, folder: &str) -> Result<(), ShelfError> {
+        let path = self.folder.join(folder);
+        File::open(&path).and_then(|folder| folder.sync_all()).map_err(|error| ShelfError::File { path, error })
+    }
+
+    /// Held until it is dropped, and by the system until its process ends.
+    fn lock(&self) -> Result<File, ShelfError> {
+        let path = self.folder.join("lock");
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        opened.and_then(|file| file.lock().map(|()| file)).map_err(|error| ShelfError::File { path, error })
+    }
+}
+
+/// Whoever reads the file meanwhile, or after a crash, has the old one or the new one.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_added_extension(format!("{}.draft", std::process::id()));
+    let put = || {
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    };
+    put().inspect_err(|_| drop(fs::remove_file(&draft)))
+}

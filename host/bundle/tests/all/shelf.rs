@@ -1,0 +1,140 @@
+//! Installing: all of it or nothing, whatever ends it.
+
+use crate::sample::{NOW, bundle, key, made, parts, signed, vetted};
+use portcullis_bundle::{Bundle, Name, Shelf};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn version(version: &str) -> Bundle {
+    let (mut about, bytes) = parts();
+    about.version = version.parse().unwrap();
+    made(about, &bytes)
+}
+
+fn name() -> Name {
+    "acme/checks".parse().unwrap()
+}
+
+fn blobs(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder.join("blobs")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn what_is_installed_is_read_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Shelf::open(&folder.path().join("bundles")).unwrap();
+    assert_eq!((shelf.installed().unwrap(), shelf.remove(&name()).unwrap()), (vec![], None));
+    let (old, new) = (version("1.2.0"), version("1.3.0"));
+    let signatures = [signed(&old, &key(1), None), vetted(&old, &key(2), NOW)];
+    assert_eq!(shelf.install(&old, &signatures, Some("ghcr.io/acme/checks".into())).unwrap(), None);
+    let installed = shelf.installed().unwrap();
+    assert_eq!(installed.len(), 1);
+    assert_eq!(shelf.read(&installed[0]).unwrap(), (old, signatures.to_vec()));
+    // A newer one takes its place; only then is the old one's own of no use.
+    assert_eq!(shelf.install(&new, &[], None).unwrap().as_ref(), installed.first());
+    assert_eq!(shelf.collect().unwrap(), 3, "its index and two signatures; the components are the same");
+    assert_eq!(shelf.read(&shelf.installed().unwrap()[0]).unwrap(), (new, vec![]));
+    assert!(shelf.read(&installed[0]).is_err());
+    assert!(shelf.remove(&name()).unwrap().is_some() && shelf.installed().unwrap().is_empty());
+    assert_eq!((shelf.collect().unwrap(), blobs(&folder.path().join("bundles")).len()), (7, 0));
+}
+
+/// Somebody changed, swapped or deleted a file in the folder: it is said, and installing again mends it.
+#[test]
+fn a_changed_file_is_noticed_and_mended() {
+    let bundle = bundle();
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Shelf::open(folder.path()).unwrap();
+    let signatures = [signed(&bundle, &key(1), None)];
+    shelf.install(&bundle, &signatures, None).unwrap();
+    let installed = shelf.installed().unwrap().remove(0);
+    for path in blobs(folder.path()) {
+        let whole = fs::read(&path).unwrap();
+        let longer = [whole.as_slice(), b"x"].concat();
+        let mut flipped = whole.clone();
+        flipped[0] ^= 1;
+        for change in [Some(flipped), Some(longer), Some(whole[1..].to_vec()), None] {
+            match &change {
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            let error = shelf.read(&installed).unwrap_err().to_string();
+            assert!(error.contains("acme/checks") && error.contains("install it again"), "{}: {error}", path.display());
+            shelf.install(&bundle, &signatures, None).unwrap();
+            assert!(shelf.read(&installed).is_ok(), "{}", path.display());
+        }
+    }
+    fs::write(folder.path().join("installed.json"), "{").unwrap();
+    for failed in [
+        shelf.installed().map(drop),
+        shelf.install(&bundle, &[], None).map(drop),
+        shelf.remove(&name()).map(drop),
+        shelf.collect().map(drop),
+    ] {
+        let error = failed.unwrap_err().to_string();
+        assert!(error.contains("installed.json") && error.contains("is damaged"), "{error}");
+    }
+}
+
+/// Tells a process that it is the one that installs, and where.
+const PLACE: &str = "PORTCULLIS_BUNDLE_TEST_PLACE";
+/// Tells it which of the two versions is first.
+const FIRST: &str = "PORTCULLIS_BUNDLE_TEST_FIRST";
+
+/// Installs one version after the other until it is killed; a test only where it was told so.
+#[test]
+fn installs_without_end() {
+    let Some(place) = std::env::var_os(PLACE) else { return };
+    let shelf = Shelf::open(Path::new(&place)).unwrap();
+    let versions = [version("1.2.0"), version("1.3.0")];
+    let first = usize::from(std::env::var_os(FIRST).is_some_and(|first| first == "1"));
+    for round in first.. {
+        let bundle = &versions[round % 2];
+        shelf.install(bundle, &[signed(bundle, &key(1), None)], None).unwrap();
+        if round % 3 == 0 {
+            shelf.collect().unwrap();
+        }
+    }
+}
+
+/// At fifty moments: what is installed after is one of the two, whole.
+#[test]
+fn a_killed_installation_leaves_the_old_set_or_the_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Shelf::open(folder.path()).unwrap();
+    let versions = [version("1.2.0"), version("1.3.0")];
+    shelf.install(&versions[0], &[signed(&versions[0], &key(1), None)], None).unwrap();
+    let mut seen = [0, 0];
+    for moment in 0..50_u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "shelf::installs_without_end"])
+            .env(PLACE, folder.path())
+            .env(FIRST, (moment % 2).to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // It is at work when something changes; from then on, another moment each time.
+        let before = fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap();
+        let begun = Instant::now();
+        while fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap() == before {
+            assert!(begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none(), "it installs nothing");
+        }
+        sleep(Duration::from_micros(moment * 977 % 20_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let installed = shelf.installed().unwrap();
+        let (found, signatures) = shelf.read(&installed[0]).unwrap();
+        let which = versions.iter().position(|version| *version == found).expect("one of the two, whole");
+        assert_eq!((installed.len(), signatures), (1, vec![signed(&found, &key(1), None)]));
+        seen[which] += 1;
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
+    // What was left behind goes, and what is installed stays.
+    shelf.collect().unwrap();
+    assert!(shelf.read(&shelf.installed().unwrap()[0]).is_ok());
+    assert!(blobs(folder.path()).iter().all(|path| path.extension().is_none()), "drafts are left");
+}
