@@ -3,11 +3,13 @@
 //! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in the archive is ever used
 //! as a path. Writing is the same for the same bundle: entries are sorted, and have no time, owner or rights of their own.
 
-use crate::bundle::{Bundle, BundleError};
+use crate::artifact::described;
+use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
 use crate::envelope::{Signature, SignatureError};
 use crate::index::{Descriptor, INDEX, MANIFEST};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use tar::{Archive, Builder, EntryType, Header};
@@ -55,14 +57,14 @@ struct Contents {
 /// # Errors
 /// The writer's own.
 pub fn write(bundle: &Bundle, signatures: &[Signature], to: impl Write) -> Result<(), ArchiveError> {
-    let index = crate::artifact::described(INDEX, bundle.index().bytes(), BTreeMap::new());
-    let mut blobs: BTreeMap<Digest, Vec<u8>> = bundle.blobs().map(|(digest, bytes)| (digest, bytes.to_vec())).collect();
-    blobs.insert(index.digest, bundle.index().bytes().to_vec());
+    let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
+    let mut blobs: BTreeMap<Digest, Cow<'_, [u8]>> = bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
+    blobs.insert(index.digest, bundle.index().bytes().into());
     let mut manifests = vec![index.clone()];
     for signature in signatures {
         let (manifest, parts) = signature.artifact(&index)?;
-        manifests.push(crate::artifact::described(MANIFEST, &manifest, BTreeMap::new()));
-        blobs.extend(parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes)));
+        manifests.push(described(MANIFEST, &manifest, BTreeMap::new()));
+        blobs.extend(parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes.into())));
     }
     if let Some(newest) = manifests.get_mut(1..) {
         newest.sort_by_key(|manifest| manifest.digest);
@@ -105,15 +107,10 @@ pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
         used.push(wanted.digest);
         blobs.get(&wanted.digest).cloned().ok_or_else(|| "the archive lacks it".to_owned())
     };
-    let missing = |digest, why| BundleError::Missing { digest, why };
-    let bytes = have(index).map_err(|why| missing(index.digest, why))?;
-    crate::bundle::held(index, &bytes)?;
-    let bundle = Bundle::open(&bytes, &mut have)?;
+    let bundle = Bundle::open(&fetched(index, &mut have)?, &mut have)?;
     let mut signatures = Vec::new();
     for manifest in &others {
-        let bytes = have(manifest).map_err(|why| missing(manifest.digest, why))?;
-        crate::bundle::held(manifest, &bytes)?;
-        signatures.push(Signature::of_artifact(&bytes, index, &mut have)?);
+        signatures.push(Signature::of_artifact(&fetched(manifest, &mut have)?, index, &mut have)?);
     }
     used.iter().for_each(|digest| drop(blobs.remove(digest)));
     match blobs.first_key_value() {

@@ -112,26 +112,23 @@ impl Bundle {
         let index = Index::read(index)?;
         bounded(&index.about().components)?;
         let mut blobs = BTreeMap::new();
-        let mut have = |wanted: &Descriptor| -> Result<Vec<u8>, BundleError> {
-            let bytes = fetch(wanted).map_err(|why| BundleError::Missing { digest: wanted.digest, why })?;
-            held(wanted, &bytes)?;
-            blobs.insert(wanted.digest, bytes.clone());
-            Ok(bytes)
-        };
         for (manifest, component) in index.manifests().iter().zip(&index.about().components) {
             if manifest.size > 1 << 20 {
                 return Err(BundleError::TooLarge(format!("the artifact {} has a manifest of {} bytes", manifest.digest, manifest.size)));
             }
             let wrong = |error| BundleError::Artifact { digest: manifest.digest, error };
-            let (config, layer) = Artifact::read(&have(manifest)?).map_err(wrong)?;
+            let document = fetched(manifest, &mut fetch)?;
+            let (config, layer) = Artifact::read(&document).map_err(wrong)?;
             if layer.digest != component.digest {
                 return Err(BundleError::Other { artifact: manifest.digest, holds: layer.digest, tells: component.digest });
             }
             if layer.size != component.size {
                 return Err(BundleError::Size { digest: layer.digest, told: component.size, found: layer.size });
             }
-            have(&config)?;
-            have(&layer)?;
+            blobs.insert(manifest.digest, document);
+            for part in [config, layer] {
+                blobs.insert(part.digest, fetched(&part, &mut fetch)?);
+            }
         }
         Ok(Self { index, blobs })
     }
@@ -174,14 +171,15 @@ fn bounded(components: &[Component]) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// These bytes are what the descriptor says.
-pub(crate) fn held(wanted: &Descriptor, bytes: &[u8]) -> Result<(), BundleError> {
+/// The bytes of a descriptor, held against what it says of them.
+pub(crate) fn fetched(wanted: &Descriptor, mut fetch: impl FnMut(&Descriptor) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, BundleError> {
+    let bytes = fetch(wanted).map_err(|why| BundleError::Missing { digest: wanted.digest, why })?;
     let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if found != wanted.size {
         return Err(BundleError::Size { digest: wanted.digest, told: wanted.size, found });
     }
-    match Digest::of(bytes) {
-        digest if digest == wanted.digest => Ok(()),
+    match Digest::of(&bytes) {
+        digest if digest == wanted.digest => Ok(bytes),
         found => Err(BundleError::Swapped { wanted: wanted.digest, found }),
     }
 }

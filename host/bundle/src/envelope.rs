@@ -1,7 +1,7 @@
 //! A signature as a file: a DSSE envelope in a Sigstore bundle, and that bundle as an artifact beside the index.
 
 use crate::artifact::described;
-use crate::bundle::{BundleError, held};
+use crate::bundle::{BundleError, fetched};
 use crate::index::{Descriptor, MANIFEST};
 use crate::key::{PublicKey, SecretKey};
 use crate::statement::{Statement, StatementError};
@@ -196,8 +196,7 @@ impl Signature {
             return Err(wrong(format!("its file has {} bytes, at most {MOST_BYTES} are read", layer.size)));
         }
         for part in [&read.config, &layer] {
-            let bytes = have(part).map_err(|why| Box::new(BundleError::Missing { digest: part.digest, why }))?;
-            held(part, &bytes).map_err(Box::new)?;
+            let bytes = fetched(part, &mut have).map_err(Box::new)?;
             if part.digest == layer.digest {
                 return Self::read(&bytes);
             }

@@ -36,6 +36,7 @@ mod lock;
 mod name;
 mod shelf;
 mod statement;
+mod toml_text;
 mod trust;
 
 pub use about::{About, Component, Plugin, Wants};

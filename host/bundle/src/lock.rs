@@ -9,6 +9,7 @@ use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::key::KeyId;
 use crate::name::Name;
+use crate::toml_text::{self, Wrong};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -149,19 +150,15 @@ impl Lock {
     /// # Errors
     /// It is none, or contradicts itself.
     pub fn read(text: &str) -> Result<Self, LockError> {
-        let malformed = |error: toml::de::Error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-            LockError::Malformed { line, what: error.message().to_owned() }
-        };
+        let malformed = |Wrong { line, what }| LockError::Malformed { line, what };
         if text.len() > MOST_BYTES {
             return Err(LockError::Malformed { line: 1, what: format!("it has {} bytes, at most {MOST_BYTES} are read", text.len()) });
         }
-        let form: Form = toml::from_str(text).map_err(malformed)?;
+        let form: Form = toml_text::read(text).map_err(malformed)?;
         if let Some(later) = form.format.filter(|format| *format > FORMAT) {
             return Err(LockError::Later(later));
         }
-        let document: Document = toml::from_str(text).map_err(malformed)?;
+        let document: Document = toml_text::read(text).map_err(malformed)?;
         let (mut names, mut plugins) = (BTreeSet::new(), BTreeSet::new());
         for bundle in &document.bundle {
             if !names.insert(&bundle.name) {

@@ -12,9 +12,9 @@
 //! still trusted, is not asked here.
 
 use crate::artifact::described;
-use crate::bundle::{Bundle, BundleError, held};
+use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
-use crate::envelope::{Signature, SignatureError};
+use crate::envelope::{SIGSTORE, Signature, SignatureError};
 use crate::index::{Descriptor, INDEX};
 use crate::name::Name;
 use semver::Version;
@@ -134,18 +134,14 @@ impl Shelf {
         for (digest, bytes) in bundle.blobs() {
             self.put(digest, bytes)?;
         }
-        let described = |signature: &Signature| described(crate::envelope::SIGSTORE, signature.file(), BTreeMap::new());
+        let mut signed = Vec::new();
         for signature in signatures {
-            self.put(described(signature).digest, signature.file())?;
+            let descriptor = described(SIGSTORE, signature.file(), BTreeMap::new());
+            self.put(descriptor.digest, signature.file())?;
+            signed.push(descriptor);
         }
         let about = bundle.about();
-        let new = Installed {
-            name: about.name.clone(),
-            version: about.version.clone(),
-            index,
-            from,
-            signatures: signatures.iter().map(described).collect(),
-        };
+        let new = Installed { name: about.name.clone(), version: about.version.clone(), index, from, signatures: signed };
         let old = all.iter().position(|other| other.name == new.name).map(|at| all.remove(at));
         all.push(new);
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -175,18 +171,14 @@ impl Shelf {
     pub fn read(&self, installed: &Installed) -> Result<(Bundle, Vec<Signature>), ShelfError> {
         let wrong = |error| ShelfError::Bundle { name: installed.name.to_string(), error: Box::new(error) };
         let have = |wanted: &Descriptor| self.have(wanted);
-        let missing = |digest| move |why| BundleError::Missing { digest, why };
-        let index = have(&installed.index).map_err(missing(installed.index.digest)).map_err(wrong)?;
-        held(&installed.index, &index).map_err(wrong)?;
+        let index = fetched(&installed.index, have).map_err(wrong)?;
         let bundle = Bundle::open(&index, have).map_err(wrong)?;
         let mut signatures = Vec::new();
         for wanted in &installed.signatures {
             if wanted.size > MOST_SIGNATURE {
                 return Err(wrong(BundleError::TooLarge(format!("the signature {} has {} bytes", wanted.digest, wanted.size))));
             }
-            let file = have(wanted).map_err(missing(wanted.digest)).map_err(wrong)?;
-            held(wanted, &file).map_err(wrong)?;
-            signatures.push(Signature::read(&file)?);
+            signatures.push(Signature::read(&fetched(wanted, have).map_err(wrong)?)?);
         }
         Ok((bundle, signatures))
     }

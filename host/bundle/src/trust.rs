@@ -31,6 +31,7 @@ use crate::index::Index;
 use crate::key::PublicKey;
 use crate::name::{Name, Scope};
 use crate::statement::Statement;
+use crate::toml_text::{self, Wrong};
 use semver::Version;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,13 +155,7 @@ impl Trust {
     /// # Errors
     /// It is none, has a key that nobody knows, or contradicts itself.
     pub fn read(text: &str) -> Result<Self, TrustError> {
-        let document: Document = toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            TrustError::Malformed {
-                line: text.get(..start).unwrap_or_default().matches('\n').count() + 1,
-                what: error.message().to_owned(),
-            }
-        })?;
+        let document: Document = toml_text::read(text).map_err(|Wrong { line, what }| TrustError::Malformed { line, what })?;
         let mut keys = BTreeMap::new();
         for key in document.key {
             let public =
