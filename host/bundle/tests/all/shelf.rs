@@ -84,10 +84,11 @@ const PLACE: &str = "PORTCULLIS_BUNDLE_TEST_PLACE";
 /// Tells it which of the two versions is first.
 const FIRST: &str = "PORTCULLIS_BUNDLE_TEST_FIRST";
 
-/// Installs one version after the other until it is killed; a test only where it was told so.
+/// Installs one version after the other until it is killed.
 #[test]
+#[ignore = "the other side of `a_killed_installation_leaves_the_old_set_or_the_new`"]
 fn installs_without_end() {
-    let Some(place) = std::env::var_os(PLACE) else { return };
+    let place = std::env::var_os(PLACE).expect("the other side says where");
     let shelf = Shelf::open(Path::new(&place)).unwrap();
     let versions = [version("1.2.0"), version("1.3.0")];
     let first = usize::from(std::env::var_os(FIRST).is_some_and(|first| first == "1"));
@@ -110,7 +111,7 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
     let mut seen = [0, 0];
     for moment in 0..50_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "shelf::installs_without_end"])
+            .args(["--exact", "--ignored", "shelf::installs_without_end"])
             .env(PLACE, folder.path())
             .env(FIRST, (moment % 2).to_string())
             .stdout(Stdio::null())
