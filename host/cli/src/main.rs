@@ -4,6 +4,7 @@
 
 mod amount;
 mod breakers;
+mod bundles;
 mod checkpoints;
 mod client;
 mod commands;

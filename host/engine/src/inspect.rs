@@ -20,6 +20,9 @@ pub const DESCRIPTOR_SECTION: &str = "portcullis-descriptor";
 /// The descriptor is read by people and by `plugin list`; more is no description.
 const DESCRIPTOR_BYTES: usize = 64 << 10;
 
+/// Plugins that one component describes.
+const MOST_PLUGINS: usize = 64;
+
 /// Components nest in components; toolchains nest a few. The reader keeps a frame for each.
 const MOST_NESTED: u32 = 32;
 
@@ -98,9 +101,30 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
     Ok(inspection)
 }
 
+/// As [`inspect`], of a component that may hold several plugins of its kind: one for each that it describes, alike but
+/// for what it says of itself. What describes none holds one.
+///
+/// # Errors
+/// As for [`inspect`].
+pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
+    let (outline, said) = bare(bytes)?;
+    let whole = Inspection { digest: blake3::hash(bytes).to_hex().to_string(), ..outline };
+    let Some(said) = said else { return Ok(vec![whole]) };
+    let all = descriptors(said, whole.kind)?;
+    Ok(all.into_iter().map(|descriptor| Inspection { descriptor: Some(descriptor), ..whole.clone() }).collect())
+}
+
 /// As `inspect`, but leaves the digest empty, for bytes whose digest is known, and takes this descriptor in place of
 /// what the bytes say, where it is known too.
 pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {
+    let (bare, said) = bare(bytes)?;
+    let said = known.map(str::as_bytes).or(said);
+    let descriptor = said.map(|bytes| descriptor(bytes, bare.kind)).transpose()?;
+    Ok(Inspection { descriptor, ..bare })
+}
+
+/// All but the digest and the descriptor, and what stands where descriptors do.
+fn bare(bytes: &[u8]) -> Result<(Inspection, Option<&[u8]>), LoadError> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { size });
@@ -112,9 +136,7 @@ pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, L
     let (kind, wit_version) = found.kind()?;
     let mut imports = found.imports;
     imports.sort_by(|a, b| a.name.cmp(&b.name));
-    let said = known.map(str::as_bytes).or(found.descriptor);
-    let descriptor = said.map(|bytes| descriptor(bytes, kind)).transpose()?;
-    Ok(Inspection { kind, wit_version, imports, descriptor, size, digest: String::new() })
+    Ok((Inspection { kind, wit_version, imports, descriptor: None, size, digest: String::new() }, found.descriptor))
 }
 
 /// Leading blanks and comments, then a parenthesis.
@@ -222,15 +244,30 @@ fn damaged(error: wasmparser::BinaryReaderError) -> LoadError {
 }
 
 fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
+    let mut all = descriptors(bytes, kind)?;
+    match all.pop() {
+        Some(one) if all.is_empty() => Ok(one),
+        _ => Err(LoadError::Descriptor("it describes several plugins, but a file holds one".into())),
+    }
+}
+
+/// What a section says, one descriptor after the other: one for each plugin of the component, at least one.
+fn descriptors(bytes: &[u8], kind: Kind) -> Result<Vec<Descriptor>, LoadError> {
     if bytes.len() > DESCRIPTOR_BYTES {
         return Err(LoadError::Descriptor(format!("it has {} bytes; at most {DESCRIPTOR_BYTES} are read", bytes.len())));
     }
-    let mut all = serde_json::Deserializer::from_slice(bytes).into_iter::<Descriptor>();
     let unusable = |error: serde_json::Error| LoadError::Descriptor(quoted(&error.to_string()));
-    let raw = all.next().ok_or_else(|| LoadError::Descriptor("it is empty".into()))?.map_err(unusable)?;
-    if all.next().transpose().map_err(unusable)?.is_some() {
-        return Err(LoadError::Descriptor("it describes several plugins, but a file holds one".into()));
+    let all = serde_json::Deserializer::from_slice(bytes).into_iter::<Descriptor>();
+    let all = all.take(MOST_PLUGINS + 1).collect::<Result<Vec<_>, _>>().map_err(unusable)?;
+    match all.len() {
+        0 => Err(LoadError::Descriptor("it is empty".into())),
+        1..=MOST_PLUGINS => all.into_iter().map(|raw| shown(raw, kind)).collect(),
+        _ => Err(LoadError::Descriptor(format!("it describes more than {MOST_PLUGINS} plugins"))),
     }
+}
+
+/// The descriptor fit to be shown.
+fn shown(raw: Descriptor, kind: Kind) -> Result<Descriptor, LoadError> {
     if !raw.kind.is_empty() && raw.kind != kind.as_str() {
         return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", quoted(&raw.kind))));
     }

@@ -51,7 +51,7 @@ pub use engine::{Engine, EngineError, STACK_BYTES};
 pub use file::read_component;
 pub use grants::{Folder, Grants, Host, MOST_FOLDERS, MOST_HOSTS, MOST_VARIABLES, Random};
 pub use imports::{Import, Tier};
-pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, inspect};
+pub use inspect::{DESCRIPTOR_SECTION, Descriptor, Inspection, inspect, inspect_all};
 pub use kind::Kind;
 pub use limits::{Limits, MAX_COMPONENT_BYTES};
 pub use load_error::LoadError;
