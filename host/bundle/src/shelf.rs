@@ -25,11 +25,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The file that says what is installed.
-const INSTALLED: &str = "installed.json";
 /// The folder of all bytes.
 const BLOBS: &str = "blobs";
-/// Bytes of [`INSTALLED`].
+/// Bytes of [`Shelf::LIST`].
 const MOST_BYTES: u64 = 4 << 20;
 /// Bytes of a signature's file.
 const MOST_SIGNATURE: u64 = 2 << 20;
@@ -96,6 +94,9 @@ struct Document {
 }
 
 impl Shelf {
+    /// The file in the folder that says what is installed: for another set it has other bytes.
+    pub const LIST: &str = "installed.json";
+
     /// The folder, made for its owner alone where it is not there.
     ///
     /// # Errors
@@ -111,7 +112,7 @@ impl Shelf {
     /// # Errors
     /// The file that says so cannot be read.
     pub fn installed(&self) -> Result<Vec<Installed>, ShelfError> {
-        let path = self.folder.join(INSTALLED);
+        let path = self.folder.join(Self::LIST);
         let mut text = Vec::new();
         match File::open(&path) {
             Ok(file) => file.take(MOST_BYTES).read_to_end(&mut text).map_err(|error| ShelfError::File { path: path.clone(), error })?,
@@ -209,7 +210,9 @@ impl Shelf {
         Ok(gone)
     }
 
-    fn blob(&self, digest: Digest) -> PathBuf {
+    /// Where the bytes of an installed bundle lie, whether they are still those or not.
+    #[must_use]
+    pub fn blob(&self, digest: Digest) -> PathBuf {
         self.folder.join(BLOBS).join(digest.hex())
     }
 
@@ -231,7 +234,7 @@ impl Shelf {
     }
 
     fn say(&self, bundles: Vec<Installed>) -> Result<(), ShelfError> {
-        let path = self.folder.join(INSTALLED);
+        let path = self.folder.join(Self::LIST);
         let failed = |error| ShelfError::File { path: path.clone(), error };
         let text = serde_json::to_vec_pretty(&Document { bundles }).map_err(|error| failed(error.into()))?;
         replace(&path, &text).map_err(failed)?;

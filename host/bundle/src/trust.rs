@@ -28,7 +28,7 @@ use crate::about::About;
 use crate::digest::Digest;
 use crate::envelope::Signature;
 use crate::index::Index;
-use crate::key::PublicKey;
+use crate::key::{KeyError, KeyId, PublicKey};
 use crate::name::{Name, Scope};
 use crate::statement::Statement;
 use crate::toml_text::{self, Wrong};
@@ -123,6 +123,9 @@ pub struct Subject<'a> {
 pub struct Judgement {
     /// Everything that was asked of it, in the order in which it was looked at.
     pub requirements: Vec<Requirement>,
+    /// When what counts now stops to count at the earliest, in milliseconds since 1970-01-01T00:00:00Z: then it has to be
+    /// judged again. None where nothing of it ends.
+    pub until: Option<u64>,
 }
 
 /// One thing that is asked of a bundle.
@@ -145,6 +148,7 @@ impl Judgement {
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.requirements.extend(other.requirements);
+        self.until = self.until.into_iter().chain(other.until).min();
         self
     }
 }
@@ -211,13 +215,16 @@ impl Trust {
         let Some(rule) = self.rule(&about.name) else {
             let what = format!("a rule for `{}`", about.name);
             requirements.push(Requirement { what, met: Err("there is none, so nobody is trusted with that name".to_owned()) });
-            return Judgement { requirements };
+            return Judgement { requirements, until: None };
         };
         let said = self.said(subject);
         let publisher = signer(&said, &rule.publishers, subject.now, |statement| statement.vetting.is_none(), |_| true);
+        let mut ends: Vec<u64> = publisher.iter().filter_map(|(_, statement)| statement.expires).collect();
+        let publisher = publisher.map(|(key, _)| key.to_owned());
         requirements.push(Requirement { what: format!("signed by {}", any_of(&rule.publishers)), met: publisher.clone() });
         if !rule.vetters.is_empty() {
-            let oldest = rule.vetting_days.map(|days| subject.now.saturating_sub(u64::from(days).saturating_mul(DAY)));
+            let lasts = rule.vetting_days.map(|days| u64::from(days).saturating_mul(DAY));
+            let oldest = lasts.map(|lasts| subject.now.saturating_sub(lasts));
             let fresh = |statement: &Statement| {
                 statement
                     .vetting
@@ -228,6 +235,10 @@ impl Trust {
             // One person with two names vets nothing: it takes another key than the publisher's.
             let same = |name: &str| self.keys.get(name).is_none_or(|key| Some(key) == self.keys.get(publisher));
             let met = signer(&said, &rule.vetters, subject.now, fresh, |name| !same(name));
+            ends.extend(met.iter().filter_map(|(_, statement)| statement.expires));
+            let vetted = met.iter().filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at));
+            ends.extend(vetted.zip(lasts).map(|(at, lasts)| at.saturating_add(lasts).saturating_add(1)));
+            let met = met.map(|(key, _)| key.to_owned());
             let since = rule.vetting_days.map_or_else(String::new, |days| format!(" in the last {days} days"));
             requirements.push(Requirement {
                 what: format!("vetted by {}{since}, with another key than it is signed by", any_of(&rule.vetters)),
@@ -240,7 +251,16 @@ impl Trust {
             what: format!("no version before the installed {installed}"),
             met: if about.version >= *installed { Ok(format!("it is {}", about.version)) } else { Err(format!("it is {}", about.version)) },
         }));
-        Judgement { requirements }
+        Judgement { requirements, until: ends.into_iter().min() }
+    }
+
+    /// The keys of the policy that are not revoked and that said something of this very index.
+    ///
+    /// # Errors
+    /// Never in practice: writing a public key into memory failed.
+    pub fn signers(&self, subject: &Subject<'_>) -> Result<BTreeSet<KeyId>, KeyError> {
+        let keys: BTreeSet<&str> = self.said(subject).into_iter().map(|(key, _)| key).collect();
+        keys.into_iter().filter_map(|key| self.keys.get(key)).map(PublicKey::id).collect()
     }
 
     fn not_revoked(&self, index: &Index) -> Requirement {
@@ -265,14 +285,14 @@ impl Trust {
     }
 }
 
-/// The first of these keys that says so, and still does.
-fn signer(
-    said: &[(&str, Statement)],
+/// The first of these keys that says so, and still does, and what it says.
+fn signer<'a>(
+    said: &'a [(&'a str, Statement)],
     wanted: &[String],
     now: u64,
     says: impl Fn(&Statement) -> bool,
     may: impl Fn(&str) -> bool,
-) -> Result<String, String> {
+) -> Result<(&'a str, &'a Statement), String> {
     let theirs = || said.iter().filter(|(key, statement)| wanted.iter().any(|name| name == key) && says(statement));
     if theirs().next().is_none() {
         return Err("none of them did, of this very bundle".to_owned());
@@ -281,7 +301,10 @@ fn signer(
     if lasting().next().is_none() {
         return Err("what they said has expired".to_owned());
     }
-    lasting().find(|(key, _)| may(key)).map(|(key, _)| (*key).to_owned()).ok_or_else(|| "only the key did that it is signed by".to_owned())
+    lasting()
+        .find(|(key, _)| may(key))
+        .map(|(key, statement)| (*key, statement))
+        .ok_or_else(|| "only the key did that it is signed by".to_owned())
 }
 
 fn from_allowed(rule: &Rule, from: Option<&str>) -> Option<Requirement> {

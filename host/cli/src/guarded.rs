@@ -4,7 +4,8 @@
 //! Guarded are
 //!
 //! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
-//!   organisation's configuration, the project's `.portcullis/config.toml` and the files of custom rules;
+//!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
+//!   rules;
 //! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any project's
 //!   `.claude/settings.json` and `.claude/settings.local.json`, wherever it lies: a client that is started
 //!   there later would do without hooks.
@@ -13,6 +14,7 @@
 //! (commands, agents, skills, `CLAUDE.md`, scripts of other hooks) and the client's `~/.claude.json`: none
 //! of them takes the hooks away. Nor is the client's own program, which updates itself.
 
+use crate::bundles::locks::LOCK_FILE;
 use crate::client::claude::settings::{Folders, Scope};
 use crate::config::rules::RulesFile;
 use crate::places::{PROJECT_FILE, Places};
@@ -27,6 +29,7 @@ const KEY: &str = "the key of Portcullis";
 const PROGRAM: &str = "the program of Portcullis";
 const ORGANISATION: &str = "the organisation's configuration of Portcullis";
 const OF_PROJECT: &str = "the project's configuration of Portcullis";
+const LOCK: &str = "the project's lock of Portcullis, which names the bundles that review it";
 const RULES: &str = "the rules of Portcullis";
 const SETTINGS: &str = "the client's settings, which name its hooks";
 const PLUGINS: &str = "the client's plugins, which bring hooks";
@@ -53,6 +56,7 @@ pub fn installed(places: &Places, plugins: &Path, rules: &[RulesFile], cwd: &str
     list.client(&Folders { person: person.join(".claude"), ..Folders::from_environment(person, Path::new(cwd)) });
     if let Some(project) = &places.project {
         list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
+        list.in_project(project, Path::new(LOCK_FILE), LOCK);
     }
     for file in rules {
         match places.project.as_ref().and_then(|project| Some((project, file.path.strip_prefix(project).ok()?))) {
@@ -77,6 +81,7 @@ pub fn by_name(person: &str, cwd: &str) -> Vec<Guarded> {
     list.client(&folders);
     list.add(Path::new("/etc/portcullis"), ORGANISATION);
     list.in_project(Path::new(cwd), Path::new(PROJECT_FILE), OF_PROJECT);
+    list.in_project(Path::new(cwd), Path::new(LOCK_FILE), LOCK);
     list.anywhere();
     list.entries
 }
@@ -119,7 +124,8 @@ impl List {
             return;
         }
         let path = project.join(file);
-        let top = path.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        // What lies in the project's own folder counts alone: the project may go.
+        let top = path.parent().filter(|folder| *folder != project).unwrap_or(&path).display().to_string();
         let present = self.looks && self.real.look(&path, MOST_PARTS).1;
         self.push(&path, |path| Guarded { top: top.clone(), present, ..Guarded::new(path, what) });
     }
@@ -129,6 +135,7 @@ impl List {
             self.entries.push(Guarded::new(path, what));
         }
         self.entries.push(Guarded::new(format!("**/{PROJECT_FILE}"), OF_PROJECT));
+        self.entries.push(Guarded::new(format!("**/{LOCK_FILE}"), LOCK));
     }
 
     fn add(&mut self, path: &Path, what: &str) {
@@ -218,6 +225,7 @@ mod tests {
             "home/.claude/plugins",
             "dotfiles/settings.json",
             "home/shop/.portcullis/config.toml",
+            "home/shop/portcullis.lock",
             "home/shop/.claude/settings.json",
             "home/shop/.claude/settings.local.json",
         ] {

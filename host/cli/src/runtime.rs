@@ -1,9 +1,12 @@
 //! What every command that reviews needs: configuration, home, plugins, masker, put together once.
 
+mod bundled;
 mod ear;
 
 pub use ear::Ear;
 
+use crate::bundles::receipt::Pinned;
+use crate::bundles::verify;
 use crate::config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use crate::names::NameService;
 use crate::places::Places;
@@ -58,6 +61,8 @@ pub struct Setup<'a> {
     pub config: Config,
     /// Components to load besides those of the configuration.
     pub extra: &'a [PathBuf],
+    /// Plugins of bundles, verified.
+    pub bundled: &'a [Pinned],
     /// The wall clock that backs the fuel up; none for replays.
     pub clock: ReviewClock,
     /// Whether the workspace is looked at.
@@ -83,25 +88,31 @@ impl Reviewer {
         let mut entries: Vec<Entry> = portcullis_builtin::ALL
             .iter()
             .filter(|builtin| enabled(&setup.config, builtin.name) && builtin.name != rules::PLUGIN)
-            .map(|builtin| builtin_entry(builtin, &setup.config))
+            .map(|builtin| bundled::in_place_of(builtin_entry(builtin, &setup.config), setup.bundled))
             .collect();
         if enabled(&setup.config, rules::PLUGIN) {
             entries.extend(rules::entries(&setup.config));
         }
-        for path in components(&setup.config.plugins_dir)?.iter().chain(setup.extra) {
-            let mut entry = file_entry(path, &setup.config);
+        // A replay must not depend on the machine, so nothing is granted there; what needs hosts is loaded.
+        let granted = |said: &GrantConfig| {
+            let hosts = hosts(said);
+            Arc::new(if setup.observes {
+                Grants { hosts, ..grants(said, &setup.person, setup.project.as_deref()) }
+            } else {
+                Grants { hosts, offline: true, ..Grants::default() }
+            })
+        };
+        let files = components(&setup.config.plugins_dir)?;
+        let files = files.iter().chain(setup.extra).map(|path| (file_entry(path, &setup.config), None));
+        let pinned = bundled::third_party(setup.bundled).map(|pinned| (bundled::entry(pinned, &setup.config), Some(pinned)));
+        for (mut entry, pinned) in files.chain(pinned).filter(|(entry, _)| enabled(&setup.config, &entry.name)) {
             if let Some(said) = setup.config.plugins.get(&entry.name) {
-                let hosts = hosts(&said.grants);
-                // A replay must not depend on the machine, so nothing is granted there; what needs hosts is loaded.
-                entry.grants = Arc::new(if setup.observes {
-                    Grants { hosts, ..grants(&said.grants, &setup.person, setup.project.as_deref()) }
-                } else {
-                    Grants { hosts, offline: true, ..Grants::default() }
-                });
+                entry.grants = match pinned {
+                    Some(pinned) => granted(&bundled::at_most(pinned, &said.grants)),
+                    None => granted(&said.grants),
+                };
             }
-            if setup.config.plugins.get(&entry.name).and_then(|plugin| plugin.enabled) != Some(false) {
-                entries.push(entry);
-            }
+            entries.push(entry);
         }
         unknown_plugins(&setup.config, |name| entries.iter().any(|entry| entry.name == name))?;
         let patterns = setup.config.patterns.enabled.clone();
@@ -122,6 +133,8 @@ impl Reviewer {
     /// As for `new`.
     pub fn installed(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64) -> Result<Self> {
         rules::prove(&config, home)?;
+        // Signatures end by the clock, also where what is reviewed is past.
+        let bundled = verify::plugins(places, home, crate::commands::hook::now())?;
         let mut config = config;
         if config.policy.mode == Mode::Async {
             // The client takes one answer to a question: it comes when the review is done.
@@ -130,6 +143,7 @@ impl Reviewer {
         let reviewer = Self::new(Setup {
             config,
             extra,
+            bundled: &bundled,
             clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
             observes: true,
             mask_key: home.derive_key("portcullis 2026 masking"),
@@ -312,9 +326,14 @@ pub const fn kind(kind: portcullis_builtin::Kind) -> Kind {
 /// A third-party component; its name is its file's, without the ending.
 fn file_entry(path: &Path, config: &Config) -> Entry {
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    foreign_entry(name, Source::File(path.to_owned()), config)
+}
+
+/// What somebody else wrote, as the configuration wants it, without any grant.
+fn foreign_entry(name: String, source: Source, config: &Config) -> Entry {
     let said = config.plugins.get(&name);
     Entry {
-        source: Source::File(path.to_owned()),
+        source,
         settings: said.map(|plugin| plugin.settings.clone()).unwrap_or_default(),
         handed: handed(config),
         on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Ask),
@@ -376,9 +395,10 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// One is not, or the plugin folder cannot be read.
-pub fn plugins_are_there(config: &Config) -> Result<()> {
+pub fn plugins_are_there(config: &Config, bundled: &[Pinned]) -> Result<()> {
     let files = components(&config.plugins_dir)?;
-    unknown_plugins(config, |name| files.iter().any(|path| path.file_stem().is_some_and(|stem| stem == name)))
+    let locked = |name: &str| bundled.iter().any(|plugin| plugin.name == name);
+    unknown_plugins(config, |name| locked(name) || files.iter().any(|path| path.file_stem().is_some_and(|stem| stem == name)))
 }
 
 /// An intervention that does not count would leave a session without its answer, an exporter without its text.
@@ -427,7 +447,7 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if builtin.is_none() && !loaded(name) {
             let folder = config.plugins_dir.display();
             anyhow::bail!(
-                "`patterns.enabled` holds `{name}`, but no builtin pattern has that name and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`patterns.enabled` holds `{name}`, but no builtin pattern has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
         }
     }
@@ -437,7 +457,7 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
             anyhow::bail!(
-                "`plugins.{name}` is configured, but no builtin plugin has that name and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`plugins.{name}` is configured, but no builtin plugin has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
         }
     }

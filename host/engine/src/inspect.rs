@@ -114,6 +114,13 @@ pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
     Ok(all.into_iter().map(|descriptor| Inspection { descriptor: Some(descriptor), ..whole.clone() }).collect())
 }
 
+/// As [`inspect`], of the plugin of that name in a component that may hold several.
+pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, LoadError> {
+    let named = |inspection: &Inspection| inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.name == plugin);
+    let found = inspect_all(bytes)?.into_iter().find(named);
+    found.ok_or_else(|| LoadError::Descriptor(format!("it describes no plugin `{}`", quoted(plugin))))
+}
+
 /// As `inspect`, but leaves the digest empty, for bytes whose digest is known, and takes this descriptor in place of
 /// what the bytes say, where it is known too.
 pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {

@@ -17,6 +17,16 @@ pub enum LoadError {
         /// The system's reason.
         reason: String,
     },
+    /// The file holds other bytes than it has to.
+    #[error("`{path}` was changed after it was verified: it holds {found}, not {wanted} (blake3)")]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The digest that it has to have.
+        wanted: String,
+        /// The digest that it has.
+        found: String,
+    },
     /// The file is larger than any plugin needs to be.
     #[error("it has {size} bytes; a plugin may have at most {MAX_COMPONENT_BYTES}")]
     TooLarge {

@@ -52,8 +52,18 @@ pub enum Source {
         /// The component. Where it holds several plugins, the first of the settings says which one this is.
         bytes: &'static [u8],
     },
-    /// In a file.
+    /// In a file, whatever it holds.
     File(PathBuf),
+    /// In a file that has to hold these very bytes, and may hold several plugins.
+    Pinned {
+        /// The file.
+        path: PathBuf,
+        /// BLAKE3 of its bytes, 64 hex digits; another file is not loaded.
+        digest: String,
+        /// Which of the plugins in it, by the name in its descriptor; none where it holds one. The first of the settings
+        /// has to say it to the plugin.
+        plugin: Option<String>,
+    },
 }
 
 /// A plugin as the configuration names it.
@@ -110,7 +120,7 @@ impl Slot {
     pub(crate) fn kind(&mut self, engine: &Engine) -> Option<Kind> {
         match self.entry.source {
             Source::Builtin { kind, .. } => Some(kind),
-            Source::File(_) => self.known(engine).as_ref().ok().map(|known| known.inspection.kind),
+            Source::File(_) | Source::Pinned { .. } => self.known(engine).as_ref().ok().map(|known| known.inspection.kind),
         }
     }
 
@@ -125,8 +135,9 @@ impl Slot {
             Some(Ok(known)) => Some(&known.inspection),
             _ => None,
         };
-        let digest = match self.entry.source {
-            Source::Builtin { digest, .. } => digest.to_owned(),
+        let digest = match &self.entry.source {
+            Source::Builtin { digest, .. } => (*digest).to_owned(),
+            Source::Pinned { digest, .. } => digest.clone(),
             Source::File(_) => inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default(),
         };
         let descriptor = inspection.and_then(|inspection| inspection.descriptor.as_ref());
@@ -205,7 +216,7 @@ impl Slot {
         let begun = Instant::now();
         let ready = match entry.source {
             Source::Builtin { digest, .. } => engine.shared.get_or_load(digest, || known.world(engine, entry)),
-            Source::File(_) => known.world(engine, entry),
+            Source::File(_) | Source::Pinned { .. } => known.world(engine, entry),
         };
         let (world, code) = ready.map_err(|error| load_failure(&error))?;
         let bound = Instant::now();
@@ -225,7 +236,8 @@ impl Known {
     fn of(engine: &Engine, entry: &Entry) -> Result<Self, LoadError> {
         match &entry.source {
             Source::Builtin { descriptor, digest, bytes, .. } => Self::builtin(engine, entry, *descriptor, digest, bytes),
-            Source::File(path) => Self::file(engine, entry, path),
+            Source::File(path) => Self::file(engine, entry, path, None),
+            Source::Pinned { path, digest, plugin } => Self::file(engine, entry, path, Some((digest, plugin.as_deref()))),
         }
     }
 
@@ -238,7 +250,8 @@ impl Known {
         Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), card })
     }
 
-    fn file(engine: &Engine, entry: &Entry, path: &Path) -> Result<Self, LoadError> {
+    /// A file; where it is pinned, its digest and which of its plugins is meant.
+    fn file(engine: &Engine, entry: &Entry, path: &Path, pin: Option<(&str, Option<&str>)>) -> Result<Self, LoadError> {
         let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
         if !metadata.is_file() {
@@ -246,10 +259,15 @@ impl Known {
         }
         let stamp = Stamp::of(&metadata);
         if let Some(card) = card_of(engine, entry, Some(stamp)) {
+            held_to(pin, path, &card.facts.inspection)?;
             return Ok(Self { inspection: card.facts.inspection.clone(), source: Some(stamp), bytes: None, card: Some(card) });
         }
         let (bytes, stamp) = read(path)?;
-        let inspection = inspect::inspect(&bytes)?;
+        let inspection = match pin {
+            Some((_, Some(plugin))) => inspect::inspect_one(&bytes, plugin)?,
+            _ => inspect::inspect(&bytes)?,
+        };
+        held_to(pin, path, &inspection)?;
         if inspection.kind == Kind::ShellReader {
             return Err(LoadError::NoKind("`portcullis:shell/reader`, which only the host's own component may".to_owned()));
         }
@@ -274,14 +292,14 @@ impl Known {
         // Many hooks may meet a new file at the same time; one of them compiles it, the others take what it found.
         let turn = match entry.source {
             Source::Builtin { .. } => None,
-            Source::File(_) => engine.turn(digest)?,
+            Source::File(_) | Source::Pinned { .. } => engine.turn(digest)?,
         };
         if let Some(found) = engine.cache.as_ref().filter(|_| turn.is_some()).and_then(|cache| cache.code(&engine.inner, digest, None)) {
             return Ok(found);
         }
         let code = match entry.source {
             Source::Builtin { .. } => engine.compile(&bytes).map_err(|error| invalid(&error))?,
-            Source::File(_) => engine.commission(digest, &bytes)?,
+            Source::File(_) | Source::Pinned { .. } => engine.commission(digest, &bytes)?,
         };
         if let Some(cache) = &engine.cache {
             cache.keep_code(digest, &code);
@@ -298,7 +316,7 @@ impl Known {
         match (&self.bytes, &entry.source) {
             (Some(bytes), _) => Ok(Cow::Borrowed(bytes)),
             (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed(bytes)),
-            (None, Source::File(path)) => {
+            (None, Source::File(path) | Source::Pinned { path, .. }) => {
                 let (bytes, _) = read(path)?;
                 if blake3::hash(&bytes).to_hex().as_str() == self.inspection.digest {
                     Ok(Cow::Owned(bytes))
@@ -324,6 +342,16 @@ impl Known {
     }
 }
 
+/// What was found has to be what was pinned.
+fn held_to(pin: Option<(&str, Option<&str>)>, path: &Path, found: &Inspection) -> Result<(), LoadError> {
+    match pin {
+        Some((digest, _)) if digest != found.digest => {
+            Err(LoadError::Other { path: path.to_owned(), wanted: digest.to_owned(), found: found.digest.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn card_of(engine: &Engine, entry: &Entry, source: Option<Stamp>) -> Option<Card> {
     let cache = engine.cache.as_deref()?;
     cache.card(&card_name(cache, entry)).filter(|card| card.facts.source == source)
@@ -332,7 +360,7 @@ fn card_of(engine: &Engine, entry: &Entry, source: Option<Stamp>) -> Option<Card
 fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
     let source: [&[u8]; 2] = match &entry.source {
         Source::Builtin { digest, .. } => [b"builtin", digest.as_bytes()],
-        Source::File(path) => [b"file", path.as_os_str().as_bytes()],
+        Source::File(path) | Source::Pinned { path, .. } => [b"file", path.as_os_str().as_bytes()],
     };
     let all: Vec<Setting> = entry.settings.iter().chain(&entry.handed).cloned().collect();
     cache.card_name(&source, &settings::digest(&all))
@@ -384,7 +412,7 @@ fn prepare(
 
 /// Someone else wrote it.
 pub(crate) const fn is_file(entry: &Entry) -> bool {
-    matches!(entry.source, Source::File(_))
+    matches!(entry.source, Source::File(_) | Source::Pinned { .. })
 }
 
 fn invalid(error: &wasmtime::Error) -> LoadError {

@@ -33,7 +33,7 @@ impl Slots {
     pub(crate) fn new(reader: Entry, entries: Vec<Entry>) -> Self {
         let kind = |entry: &Entry| match entry.source {
             Source::Builtin { kind, .. } => Some(kind),
-            Source::File(_) => None,
+            Source::File(_) | Source::Pinned { .. } => None,
         };
         let kinds = entries.iter().map(kind).collect();
         let slots = entries.into_iter().map(|entry| Mutex::new(Slot::new(entry))).collect();

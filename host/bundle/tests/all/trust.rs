@@ -115,6 +115,27 @@ fn a_bundle_is_trusted_for_reasons() {
     }
 }
 
+/// Whoever keeps a judgement has to know for how long it holds: to the millisecond.
+#[test]
+fn a_judgement_says_until_when_it_holds() {
+    let bundle = bundle();
+    let ours = |until| signed(&bundle, &key(1), until);
+    let sound = vetted(&bundle, &key(2), NOW - DAY);
+    let rows: [(&str, &str, Vec<Signature>, Option<u64>); 4] = [
+        ("nothing ends", RULE, vec![ours(None)], None),
+        ("the signature ends", RULE, vec![ours(Some(NOW + 5))], Some(NOW + 5)),
+        ("the vetting grows old", VETTED, vec![ours(None), sound.clone()], Some(NOW + 29 * DAY + 1)),
+        ("what ends first counts", VETTED, vec![ours(Some(NOW + DAY)), sound], Some(NOW + DAY)),
+    ];
+    for (name, rules, signatures, expected) in rows {
+        let trust = Trust::read(&policy(rules)).unwrap();
+        let at = |now| trust.judge(&Subject { index: bundle.index(), signatures: &signatures, from: None, installed: None, now });
+        assert_eq!(at(NOW).until, expected, "{name}");
+        let Some(until) = expected else { continue };
+        assert!(at(until - 1).is_trusted() && !at(until).is_trusted(), "{name}");
+    }
+}
+
 /// Of two policies each has to be met: what one allows, the other may still refuse.
 #[test]
 fn no_policy_weakens_another() {
@@ -124,7 +145,7 @@ fn no_policy_weakens_another() {
         (judged(&policy(RULE), &bundle, &signatures, None, None), judged(&policy(VETTED), &bundle, &signatures, None, None));
     assert!(wide.is_trusted() && !strict.is_trusted());
     assert!(!wide.clone().and(strict.clone()).is_trusted() && !strict.and(wide).is_trusted());
-    assert!(!Judgement { requirements: vec![] }.is_trusted(), "nothing asked is nothing met");
+    assert!(!Judgement { requirements: vec![], until: None }.is_trusted(), "nothing asked is nothing met");
 }
 
 #[test]

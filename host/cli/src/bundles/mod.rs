@@ -1,9 +1,11 @@
-//! The bundles of an installation: whom it trusts, what a component really is and asks for.
+//! The bundles of an installation: which have to run, whom it trusts, what a component really is and asks for.
 //!
 //! ```text
 //! components --described--> what a bundle says of them
-//! bundle --told_truly--> refused, where its bytes say something else
-//! bundle + Policies --judge--> each requirement, met or missed
+//!
+//! locks + policies + shelf --verify--> Receipt --> plugins that the engine holds to their digests
+//!                             |                       ^
+//!                             +-- told_truly, judge   +-- the next hook, while nothing of it changed
 //! ```
 //!
 //! What lies where:
@@ -16,7 +18,10 @@
 //! What is done with a registry, and what people are shown, is the commands'.
 
 mod component;
-mod policies;
+pub mod locks;
+pub mod policies;
+pub mod receipt;
+pub mod verify;
 
 pub use component::{described, exports, told_truly};
 pub use policies::Policies;
@@ -34,4 +39,20 @@ const SHELF: &str = "bundles";
 /// Their folder cannot be made.
 pub fn shelf(places: &Places) -> Result<Shelf> {
     Shelf::open(&places.state.join(SHELF)).context("cannot open the installed bundles")
+}
+
+/// The key of a line of grants: `hosts` of `hosts = ["https://HOST"]`.
+#[must_use]
+pub fn grant_key(line: &str) -> &str {
+    line.split(['=', ' ']).next().unwrap_or_default()
+}
+
+/// Of several texts, none of which can pass for a part of its neighbour.
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
 }

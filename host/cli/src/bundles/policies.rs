@@ -4,99 +4,160 @@
 use crate::config::file;
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{Judgement, Requirement, Subject, Trust};
+use portcullis_bundle::{Judgement, KeyId, Requirement, Subject, Trust};
+use portcullis_core::text::one_line;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The name of a policy's file, beside `config.toml`.
 pub const TRUST_FILE: &str = "trust.toml";
 
-/// The policies that count.
-#[derive(Debug, Default)]
-pub struct Policies {
-    all: Vec<Policy>,
-    /// Where each would lie.
+/// The texts of the policies that there are, not yet read.
+#[derive(Debug)]
+pub struct Texts {
+    all: Vec<(Owner, PathBuf, String)>,
+    /// Where they would lie.
     looked: Vec<PathBuf>,
 }
 
+/// The policies that count.
 #[derive(Debug)]
-struct Policy {
-    owner: &'static str,
-    path: PathBuf,
-    text: String,
-    trust: Trust,
+pub struct Policies {
+    all: Vec<(Owner, Trust)>,
+    looked: Vec<PathBuf>,
+}
+
+/// Whose policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The organisation's, beside its configuration.
+    Organisation,
+    /// The person's.
+    Person,
+    /// A file that a command names, in place of both.
+    Named,
+}
+
+/// What was made of a bundle that is trusted.
+#[derive(Debug)]
+pub struct Judged {
+    /// Until when it holds, in milliseconds since 1970.
+    pub until: Option<u64>,
+    /// The keys of the policies that signed or vetted it.
+    pub signers: BTreeSet<KeyId>,
+}
+
+impl Texts {
+    /// Reads the files; one that is not there is no policy.
+    ///
+    /// # Errors
+    /// One cannot be read: then nothing is trusted, since what it would have forbidden is not known.
+    pub fn read(places: &Places) -> Result<Self> {
+        let mut texts = Self { all: Vec::new(), looked: Vec::new() };
+        let organisation = (Owner::Organisation, of_organisation(places), file::read_managed as fn(&Path) -> _);
+        for (owner, path, read) in [organisation, (Owner::Person, of_person(places), file::read)] {
+            let text = read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+            texts.looked.push(path.clone());
+            texts.all.extend(text.map(|text| (owner, path, text)));
+        }
+        Ok(texts)
+    }
+
+    /// One file in place of those that count, to see what it would make of a bundle.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not there.
+    pub fn named(path: &Path) -> Result<Self> {
+        let shown = one_line(&path.display().to_string(), 400);
+        let text = file::read(path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+        let text = text.with_context(|| format!("there is no trust policy `{shown}`"))?;
+        Ok(Self { all: vec![(Owner::Named, path.to_owned(), text)], looked: vec![path.to_owned()] })
+    }
+
+    /// Changes with every byte of every policy, and with whose it is.
+    pub fn digest(&self) -> blake3::Hash {
+        super::digest(self.all.iter().flat_map(|(owner, _, text)| [owner.as_str().as_bytes(), text.as_bytes()]))
+    }
+
+    /// The policies.
+    ///
+    /// # Errors
+    /// One is wrong: then nothing is trusted.
+    pub fn parse(self) -> Result<Policies> {
+        let read = |(owner, path, text): (Owner, PathBuf, String)| -> Result<(Owner, Trust)> {
+            let shown = one_line(&path.display().to_string(), 400);
+            let trust =
+                Trust::read(&text).with_context(|| format!("`{shown}` is no trust policy; nothing is trusted until it is mended"))?;
+            Ok((owner, trust))
+        };
+        Ok(Policies { all: self.all.into_iter().map(read).collect::<Result<_>>()?, looked: self.looked })
+    }
 }
 
 impl Policies {
-    /// Reads them; a file that is not there is no policy.
+    /// Reads those that count.
     ///
     /// # Errors
-    /// One cannot be read, or is wrong: then nothing is trusted, since what it would have forbidden is not known.
+    /// As for [`Texts::read`] and [`Texts::parse`].
     pub fn read(places: &Places) -> Result<Self> {
-        let mut policies = Self::default();
-        let organisation = ("organisation", of_organisation(places), file::read_managed as fn(&Path) -> _);
-        for (owner, path, read) in [organisation, ("person", of_person(places), file::read)] {
-            let shown = path.display();
-            let text = read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
-            policies.looked.push(path.clone());
-            let Some(text) = text else { continue };
-            let trust =
-                Trust::read(&text).with_context(|| format!("`{shown}` is no trust policy; nothing is trusted until it is mended"))?;
-            policies.all.push(Policy { owner, path: path.clone(), text, trust });
-        }
-        Ok(policies)
+        Texts::read(places)?.parse()
     }
 
     /// What they make of a bundle; without any policy nothing is trusted.
     #[must_use]
     pub fn judge(&self, subject: &Subject<'_>) -> Judgement {
-        let judge = |policy: &Policy| {
-            let mut judged = policy.trust.judge(subject);
+        let judge = |(owner, trust): &(Owner, Trust)| {
+            let mut judged = trust.judge(subject);
             if self.all.len() > 1 {
                 for requirement in &mut judged.requirements {
-                    requirement.what = format!("{} ({}'s policy)", requirement.what, policy.owner);
+                    requirement.what = format!("{} ({}'s policy)", requirement.what, owner.as_str());
                 }
             }
             judged
         };
-        self.all.iter().map(judge).reduce(Judgement::and).unwrap_or_else(|| Judgement { requirements: vec![self.none()] })
+        let judged = self.all.iter().map(judge).reduce(Judgement::and);
+        judged.unwrap_or_else(|| Judgement { requirements: vec![self.none()], until: None })
     }
 
     /// Fails, naming what is missed, unless all is met.
     ///
     /// # Errors
     /// The requirements that are missed.
-    pub fn require(&self, subject: &Subject<'_>) -> Result<()> {
+    pub fn require(&self, subject: &Subject<'_>) -> Result<Judged> {
         let judged = self.judge(subject);
         if judged.is_trusted() {
-            return Ok(());
+            return Ok(Judged { until: judged.until, signers: self.signers(subject)? });
         }
         let about = subject.index.about();
-        let missed: Vec<String> =
-            judged.requirements.iter().filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what))).collect();
-        bail!("`{} {}` is not trusted: {}", about.name, about.version, missed.join("; "))
+        let missed = judged.requirements.iter().filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
+        bail!("`{} {}` is not trusted: {}", about.name, about.version, missed.collect::<Vec<_>>().join("; "))
     }
 
-    /// What a receipt has to be bound to: changes with every byte of every policy, and with who wrote it.
-    #[must_use]
-    pub fn digest(&self) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        for policy in &self.all {
-            for part in [policy.owner.as_bytes(), policy.text.as_bytes()] {
-                hasher.update(&(part.len() as u64).to_le_bytes());
-                hasher.update(part);
-            }
+    /// The keys of the policies that said something of this very bundle.
+    ///
+    /// # Errors
+    /// Never in practice: a key could not be written into memory.
+    pub fn signers(&self, subject: &Subject<'_>) -> Result<BTreeSet<KeyId>> {
+        let mut signers = BTreeSet::new();
+        for (_, trust) in &self.all {
+            signers.extend(trust.signers(subject)?);
         }
-        hasher.finalize()
-    }
-
-    /// Where the policies lie that there are.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.all.iter().map(|policy| policy.path.as_path())
+        Ok(signers)
     }
 
     fn none(&self) -> Requirement {
         let looked: Vec<String> = self.looked.iter().map(|path| format!("`{}`", path.display())).collect();
         Requirement { what: "a trust policy".to_owned(), met: Err(format!("there is none: write {}", looked.join(" or "))) }
+    }
+}
+
+impl Owner {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Organisation => "organisation",
+            Self::Person => "person",
+            Self::Named => "named file",
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `portcullis config`: what holds and where it comes from, what is wrong, and the schema for editors.
 
+use crate::bundles::verify;
+use crate::commands::hook::now;
 use crate::config::keys::{self, Key, toml_text};
 use crate::config::layers::{Entry, Ignored, Layer, Settled, Why};
 use crate::config::problem::BadConfiguration;
@@ -180,7 +182,7 @@ fn check(file: Option<&Path>) -> Result<u8> {
     };
     // Which plugins there are is known only of the files that hold here.
     if file.is_none()
-        && let Err(error) = runtime::plugins_are_there(&Config::load(&places, Home::open(&places.state).ok().as_ref())?)
+        && let Err(error) = all_plugins_are_there(&places)
     {
         paint::print(&format!("{error:#}\n"));
         return Ok(1);
@@ -192,4 +194,12 @@ fn check(file: Option<&Path>) -> Result<u8> {
         paint::print(&format!("{}: {}\n", one_line(&file.path.display().to_string(), 1024), paint::good("ok")));
     }
     Ok(0)
+}
+
+/// Whether every plugin that the configuration speaks of is there: builtin, as a file or in a locked bundle.
+fn all_plugins_are_there(places: &Places) -> Result<()> {
+    let home = Home::open(&places.state).ok();
+    let config = Config::load(places, home.as_ref())?;
+    let bundled = home.map_or_else(|| Ok(Vec::new()), |home| verify::plugins(places, &home, now()))?;
+    runtime::plugins_are_there(&config, &bundled)
 }

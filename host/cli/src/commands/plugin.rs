@@ -98,6 +98,7 @@ fn description_line(description: &Description, held: Option<&Held>) -> String {
     let origin = match &description.source {
         Source::Builtin { .. } => "builtin".to_owned(),
         Source::File(path) => path.display().to_string(),
+        Source::Pinned { path, .. } => format!("of a bundle, {}", path.display()),
     };
     let origin = if description.shadow { format!("{origin}, looks on and does not count") } else { origin };
     match &description.inspection {
@@ -136,7 +137,7 @@ fn held_line(held: &Held) -> String {
 fn description_json(description: &Description, held: Option<&Held>) -> serde_json::Value {
     let source = match &description.source {
         Source::Builtin { .. } => json!("builtin"),
-        Source::File(path) => json!(path),
+        Source::File(path) | Source::Pinned { path, .. } => json!(path),
     };
     let held = held.map(|held| json!({ "waits": held.waits, "breaker": held.breaker }));
     match &description.inspection {

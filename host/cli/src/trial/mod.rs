@@ -31,6 +31,7 @@ pub fn reviewer(config: Config, extra: &[PathBuf], cache: Option<CodeCache>) -> 
     Reviewer::new(Setup {
         config,
         extra,
+        bundled: &[],
         clock: ReviewClock { now_ms: EPOCH, backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,

@@ -6,6 +6,7 @@
 
 use super::tally::Tally;
 use super::{Arguments, Session};
+use crate::bundles::verify;
 use crate::client::claude::settings::Folders;
 use crate::commands::hook::now;
 use crate::paint;
@@ -25,9 +26,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut config = arguments.tried.config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
+    let bundled = if arguments.tried.config.is_none() { verify::plugins(&places, &home, now())? } else { Vec::new() };
     let mut reviewer = Reviewer::new(Setup {
         config,
         extra: &arguments.tried.plugin,
+        bundled: &bundled,
         clock: ReviewClock { now_ms: now(), backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,

@@ -54,6 +54,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
     Reviewer::new(Setup {
         config: Config::load(&places, None).unwrap(),
         extra: &[],
+        bundled: &[],
         clock: ReviewClock { now_ms: EPOCH, backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,

@@ -1,5 +1,6 @@
 //! The set-ups that a replay reviews with: one's own, or one that is tried.
 
+use crate::bundles::verify;
 use crate::config::Config;
 use crate::places::Places;
 use crate::runtime::{REPLAY_KEY, Reviewer, Setup, code_cache};
@@ -63,9 +64,12 @@ impl Tried {
         for name in self.plugin.iter().filter_map(|path| path.file_stem()).filter(|_| shadow) {
             config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
         }
+        // A configuration to try is tried without what is locked here.
+        let bundled = if self.config.is_none() { verify::plugins(&places, &home, crate::commands::hook::now())? } else { Vec::new() };
         Reviewer::new(Setup {
             config,
             extra: &self.plugin,
+            bundled: &bundled,
             clock: ReviewClock { now_ms: crate::recording::EPOCH, backstop: None },
             observes: false,
             mask_key: REPLAY_KEY,
