@@ -42,7 +42,7 @@ pub struct Shelf {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Installed {
-    /// Its name; one bundle of a name is installed at a time.
+    /// Its name; several versions may be there side by side.
     pub name: Name,
     /// Its version.
     pub version: Version,
@@ -107,7 +107,7 @@ impl Shelf {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// What is installed, by name.
+    /// What is installed, by name and version.
     ///
     /// # Errors
     /// The file that says so cannot be read.
@@ -123,11 +123,12 @@ impl Shelf {
         Ok(document.bundles)
     }
 
-    /// Puts a bundle in, in place of one of its name: all of it or nothing. What it takes the place of is returned.
+    /// Puts a bundle in beside what is there: all of it or nothing. Other versions stay until [`Shelf::keep`], so that
+    /// whoever runs one of them is never left without.
     ///
     /// # Errors
     /// Something cannot be written; what was installed still is.
-    pub fn install(&self, bundle: &Bundle, signatures: &[Signature], from: Option<String>) -> Result<Option<Installed>, ShelfError> {
+    pub fn install(&self, bundle: &Bundle, signatures: &[Signature], from: Option<String>) -> Result<(), ShelfError> {
         let _lock = self.lock()?;
         let mut all = self.installed()?;
         let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
@@ -143,26 +144,25 @@ impl Shelf {
         }
         let about = bundle.about();
         let new = Installed { name: about.name.clone(), version: about.version.clone(), index, from, signatures: signed };
-        let old = all.iter().position(|other| other.name == new.name).map(|at| all.remove(at));
+        all.retain(|other| other.index.digest != new.index.digest);
         all.push(new);
-        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.sort_by(|a, b| (&a.name, &a.version, a.index.digest).cmp(&(&b.name, &b.version, b.index.digest)));
         // The blobs are there for good before anything says so.
         self.settle(BLOBS)?;
-        self.say(all)?;
-        Ok(old)
+        self.say(all)
     }
 
-    /// Takes a bundle out; its bytes go with the next [`Shelf::collect`].
+    /// Takes out all others than these, and says which; their bytes go with the next [`Shelf::collect`].
     ///
     /// # Errors
     /// The file that says what is installed cannot be replaced.
-    pub fn remove(&self, name: &Name) -> Result<Option<Installed>, ShelfError> {
+    pub fn keep(&self, wanted: impl Fn(&Installed) -> bool) -> Result<Vec<Installed>, ShelfError> {
         let _lock = self.lock()?;
-        let mut all = self.installed()?;
-        let Some(at) = all.iter().position(|installed| installed.name == *name) else { return Ok(None) };
-        let old = all.remove(at);
-        self.say(all)?;
-        Ok(Some(old))
+        let (kept, gone): (Vec<_>, Vec<_>) = self.installed()?.into_iter().partition(wanted);
+        if !gone.is_empty() {
+            self.say(kept)?;
+        }
+        Ok(gone)
     }
 
     /// Reads a bundle with what was signed of it; every byte is hashed.

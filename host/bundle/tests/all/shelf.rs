@@ -1,7 +1,7 @@
 //! Installing: all of it or nothing, whatever ends it.
 
 use crate::sample::{NOW, bundle, key, made, parts, signed, vetted};
-use portcullis_bundle::{Bundle, Name, Shelf};
+use portcullis_bundle::{Bundle, Shelf};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,10 +14,6 @@ fn version(version: &str) -> Bundle {
     made(about, &bytes)
 }
 
-fn name() -> Name {
-    "acme/checks".parse().unwrap()
-}
-
 fn blobs(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder.join("blobs")).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
@@ -26,19 +22,25 @@ fn blobs(folder: &Path) -> Vec<PathBuf> {
 fn what_is_installed_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = Shelf::open(&folder.path().join("bundles")).unwrap();
-    assert_eq!((shelf.installed().unwrap(), shelf.remove(&name()).unwrap()), (vec![], None));
+    assert_eq!((shelf.installed().unwrap(), shelf.keep(|_| false).unwrap()), (vec![], vec![]));
     let (old, new) = (version("1.2.0"), version("1.3.0"));
     let signatures = [signed(&old, &key(1), None), vetted(&old, &key(2), NOW)];
-    assert_eq!(shelf.install(&old, &signatures, Some("ghcr.io/acme/checks".into())).unwrap(), None);
+    shelf.install(&old, &signatures, Some("ghcr.io/acme/checks".into())).unwrap();
     let installed = shelf.installed().unwrap();
     assert_eq!(installed.len(), 1);
     assert_eq!(shelf.read(&installed[0]).unwrap(), (old, signatures.to_vec()));
-    // A newer one takes its place; only then is the old one's own of no use.
-    assert_eq!(shelf.install(&new, &[], None).unwrap().as_ref(), installed.first());
+    // A newer one stands beside it, each of them once, until nobody wants the old one.
+    for _ in 0..2 {
+        shelf.install(&new, &[], None).unwrap();
+        let versions: Vec<String> = shelf.installed().unwrap().iter().map(|one| one.version.to_string()).collect();
+        assert_eq!(versions, ["1.2.0", "1.3.0"]);
+    }
+    assert_eq!((shelf.collect().unwrap(), shelf.read(&installed[0]).is_ok()), (0, true));
+    assert_eq!(shelf.keep(|one| one.version.minor == 3).unwrap(), installed);
     assert_eq!(shelf.collect().unwrap(), 3, "its index and two signatures; the components are the same");
     assert_eq!(shelf.read(&shelf.installed().unwrap()[0]).unwrap(), (new, vec![]));
     assert!(shelf.read(&installed[0]).is_err());
-    assert!(shelf.remove(&name()).unwrap().is_some() && shelf.installed().unwrap().is_empty());
+    assert!(shelf.keep(|_| false).unwrap().len() == 1 && shelf.installed().unwrap().is_empty());
     assert_eq!((shelf.collect().unwrap(), blobs(&folder.path().join("bundles")).len()), (7, 0));
 }
 
@@ -71,7 +73,7 @@ fn a_changed_file_is_noticed_and_mended() {
     for failed in [
         shelf.installed().map(drop),
         shelf.install(&bundle, &[], None).map(drop),
-        shelf.remove(&name()).map(drop),
+        shelf.keep(|_| false).map(drop),
         shelf.collect().map(drop),
     ] {
         let error = failed.unwrap_err().to_string();
@@ -95,6 +97,7 @@ fn installs_without_end() {
     for round in first.. {
         let bundle = &versions[round % 2];
         shelf.install(bundle, &[signed(bundle, &key(1), None)], None).unwrap();
+        shelf.keep(|one| one.version == bundle.about().version).unwrap();
         if round % 3 == 0 {
             shelf.collect().unwrap();
         }
@@ -128,10 +131,13 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
         child.kill().unwrap();
         child.wait().unwrap();
         let installed = shelf.installed().unwrap();
-        let (found, signatures) = shelf.read(&installed[0]).unwrap();
-        let which = versions.iter().position(|version| *version == found).expect("one of the two, whole");
-        assert_eq!((installed.len(), signatures), (1, vec![signed(&found, &key(1), None)]));
-        seen[which] += 1;
+        assert!(!installed.is_empty(), "neither is there");
+        for installed in installed {
+            let (found, signatures) = shelf.read(&installed).unwrap();
+            let which = versions.iter().position(|version| *version == found).expect("one of the two, whole");
+            assert_eq!(signatures, vec![signed(&found, &key(1), None)]);
+            seen[which] += 1;
+        }
     }
     assert!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
     // What was left behind goes, and what is installed stays.

@@ -57,9 +57,13 @@ pub fn anew(places: &Places, home: &Home, now: u64) -> Result<Receipt> {
 /// It is not installed, or does not hold.
 pub fn one(shelf: &Shelf, wanted: &Wanted, policies: &Policies, now: u64) -> Result<(Bundle, Vec<Signature>, Judged)> {
     let (name, by) = (&wanted.locked.name, wanted.by.display());
-    let installed = shelf.installed()?.into_iter().find(|installed| installed.name == *name);
+    let installed = shelf.installed()?.into_iter().find(|installed| installed.index.digest == wanted.locked.digest);
     let Some(installed) = installed else {
-        bail!("`{name} {}`, which `{by}` locks, is not installed: run `portcullis bundle install`", wanted.locked.version)
+        bail!(
+            "`{name} {}` ({}), which `{by}` locks, is not installed: run `portcullis bundle install`",
+            wanted.locked.version,
+            wanted.locked.digest
+        )
     };
     let (bundle, signatures) = shelf.read(&installed).with_context(|| format!("`{name}` has to be installed again"))?;
     wanted.locked.holds(&bundle).with_context(|| format!("`{by}` does not hold"))?;

@@ -38,6 +38,10 @@ const OWN: &str = "portcullis";
 const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
 /// And these of its commands that have commands of their own.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
+    ("bundle", "install"),
+    ("bundle", "remove"),
+    ("bundle", "revoke"),
+    ("bundle", "update"),
     ("plugin", "release"),
     ("checkpoint", "restore"),
     ("incident", "resume"),
