@@ -1,8 +1,8 @@
 //! Keys: who signs, and whose signature it is.
 //!
 //! A secret key is a PKCS#8 file encrypted with a passphrase (scrypt, AES-256), a public one an SPKI file: the forms that
-//! openssl and Sigstore's tools read. Ed25519 is what is made here; ECDSA on P-256 is read too, for keys that an
-//! organisation has already.
+//! openssl and Sigstore's tools read. Ed25519 is the usual kind; ECDSA on P-256 is for organisations whose tools know
+//! nothing else.
 
 use crate::digest::Digest;
 use ed25519_dalek::pkcs8::{DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes};
@@ -65,22 +65,19 @@ impl SecretKey {
         Self(Secret::Ed25519(ed25519_dalek::SigningKey::from_bytes(seed)))
     }
 
+    /// An ECDSA key on P-256 of these random bytes; none for the few that stand for no key: take others.
+    #[must_use]
+    pub fn p256_of_seed(seed: &[u8; 32]) -> Option<Self> {
+        p256::ecdsa::SigningKey::from_slice(seed).ok().map(|key| Self(Secret::P256(key)))
+    }
+
     /// Reads the file of an encrypted key.
     ///
     /// # Errors
     /// It is none, is not encrypted, or has another passphrase.
     pub fn from_pem(pem: &str, passphrase: &str) -> Result<Self, KeyError> {
         let malformed = KeyError::Malformed("encrypted secret key");
-        if pem.len() > MOST_BYTES {
-            return Err(malformed);
-        }
-        if pem.contains("PRIVATE KEY-----") && !pem.contains(ENCRYPTED) {
-            return Err(KeyError::Unprotected);
-        }
-        let (label, document) = SecretDocument::from_pem(pem).map_err(|_| malformed.clone())?;
-        if label != ENCRYPTED {
-            return Err(malformed);
-        }
+        let document = sealed(pem)?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).map_err(|_| malformed.clone())?;
         let plain = info.decrypt(passphrase).map_err(|_| KeyError::Passphrase)?;
         use pkcs8::DecodePrivateKey;
@@ -88,6 +85,14 @@ impl SecretKey {
             return Ok(Self(Secret::Ed25519(key)));
         }
         p256::ecdsa::SigningKey::from_pkcs8_der(plain.as_bytes()).map(|key| Self(Secret::P256(key))).map_err(|_| malformed)
+    }
+
+    /// Whether it can be the file of an encrypted key, as far as that shows without its passphrase.
+    ///
+    /// # Errors
+    /// It is none, or is not encrypted.
+    pub fn check_pem(pem: &str) -> Result<(), KeyError> {
+        sealed(pem).map(drop)
     }
 
     /// The file of the key, encrypted; `salt` and `iv` are random.
@@ -135,6 +140,20 @@ impl SecretKey {
     }
 }
 
+/// What stands in the file of an encrypted key.
+fn sealed(pem: &str) -> Result<SecretDocument, KeyError> {
+    let malformed = || KeyError::Malformed("encrypted secret key");
+    if pem.len() > MOST_BYTES {
+        return Err(malformed());
+    }
+    if pem.contains("PRIVATE KEY-----") && !pem.contains(ENCRYPTED) {
+        return Err(KeyError::Unprotected);
+    }
+    let (label, document) = SecretDocument::from_pem(pem).map_err(|_| malformed())?;
+    let known = label == ENCRYPTED && EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).is_ok();
+    if known { Ok(document) } else { Err(malformed()) }
+}
+
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SecretKey({:?})", self.public())
@@ -157,6 +176,15 @@ impl PublicKey {
             Err(_) => {}
         }
         p256::ecdsa::VerifyingKey::from_public_key_pem(pem).map(|key| Self(Public::P256(key))).map_err(|_| malformed)
+    }
+
+    /// What it signs with, for people.
+    #[must_use]
+    pub const fn algorithm(&self) -> &'static str {
+        match &self.0 {
+            Public::Ed25519(_) => "Ed25519",
+            Public::P256(_) => "ECDSA on P-256",
+        }
     }
 
     /// The key as a file.

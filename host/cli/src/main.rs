@@ -14,6 +14,7 @@ mod differ;
 mod duration;
 mod guarded;
 mod health;
+mod hidden;
 mod human;
 mod incidents;
 mod kept;
@@ -94,6 +95,9 @@ enum Command {
     /// Make, build and look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
+    /// Make, sign and check bundles: sets of plugins that somebody vouches for
+    #[command(subcommand)]
+    Bundle(commands::bundle::Command),
     /// Let one exact action run that its review objects to. For a person at a terminal
     Allow(commands::allow::Arguments),
     /// Begin a new journal where the old one is damaged. For a person at a terminal
@@ -201,6 +205,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Plugin(command) => commands::plugin::run(&command),
+        Command::Bundle(command) => commands::bundle::run(&command),
         Command::Allow(arguments) => commands::allow::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),
         Command::Pause(arguments) => commands::pause::run(&arguments),

@@ -21,6 +21,7 @@ mod component;
 pub mod locks;
 pub mod policies;
 pub mod receipt;
+pub mod secrets;
 pub mod verify;
 
 pub use component::{described, exports, told_truly};

@@ -2,6 +2,7 @@
 
 pub mod allow;
 pub mod audit;
+pub mod bundle;
 pub mod checkpoint;
 pub mod compile;
 pub mod config;
