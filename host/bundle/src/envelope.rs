@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What Sigstore calls the file.
-pub(crate) const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+pub const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 /// What in-toto calls its statements.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 /// What OCI calls a config that says nothing, and its bytes.

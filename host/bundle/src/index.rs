@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What OCI calls an index.
-pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// What OCI calls an image's manifest.
-pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// Tells a bundle from other indexes.
 pub(crate) const BUNDLE: &str = "application/vnd.portcullis.bundle.v1+json";
 /// The annotation that holds [`About`].

@@ -39,6 +39,12 @@ mod statement;
 mod toml_text;
 mod trust;
 
+/// What OCI and Sigstore call the documents of a bundle.
+pub mod media_type {
+    pub use crate::envelope::SIGSTORE as SIGNATURE;
+    pub use crate::index::{INDEX, MANIFEST};
+}
+
 pub use about::{About, Component, Plugin, Wants};
 pub use archive::{ArchiveError, read as read_archive, write as write_archive};
 pub use artifact::{Artifact, ArtifactError};

@@ -1,0 +1,82 @@
+//! Asks a program that keeps credentials, as docker does: `docker-credential-NAME get`.
+
+use crate::access::Access;
+use crate::credential::Credential;
+use portcullis_core::text::bare;
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of its answer.
+const MOST_BYTES: u64 = 64 << 10;
+/// How often is looked whether it ended.
+const POLL: Duration = Duration::from_millis(5);
+/// What helpers say of a server that they do not know.
+const UNKNOWN: &str = "credentials not found";
+/// The user of a secret that is for the token server.
+const IDENTITY: &str = "<token>";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    username: String,
+    secret: SecretString,
+}
+
+/// What it has for that server.
+///
+/// # Errors
+/// In words that go on a sentence about it: it is not there, does not end, fails, or says something else.
+pub(crate) fn get(name: &str, server: &str, access: &Access) -> Result<Option<Credential>, String> {
+    let program = find(name, access).ok_or("is not there; install it, or log in without it")?;
+    let mut command = Command::new(program);
+    command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("cannot be started ({error})"))?;
+    let said = talk(&mut child, server, Instant::now() + access.limits.helper);
+    // Where it did not end by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+    let (succeeded, said) = said.ok_or_else(|| format!("did not answer within {} s", access.limits.helper.as_secs_f32()))?;
+    if !succeeded {
+        let words = String::from_utf8_lossy(&said).trim().to_owned();
+        return if words.contains(UNKNOWN) { Ok(None) } else { Err(format!("failed: \"{}\"", bare(&words, 120))) };
+    }
+    let answer: Answer = serde_json::from_slice(&said).map_err(|_| "answered something else than helpers do")?;
+    Ok(Some(match answer.username.as_str() {
+        IDENTITY => Credential::Identity(answer.secret),
+        _ => Credential::Password { user: answer.username, password: answer.secret },
+    }))
+}
+
+/// Looks for it where programs are; its name is none of a file elsewhere.
+fn find(name: &str, access: &Access) -> Option<PathBuf> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let folders = access.helpers.as_ref().filter(|_| name.bytes().all(plain))?;
+    std::env::split_paths(folders).map(|folder| folder.join(format!("docker-credential-{name}"))).find(|path| path.is_file())
+}
+
+/// Whether it ended well, and what it said; none where it did not end in time.
+fn talk(child: &mut Child, server: &str, deadline: Instant) -> Option<(bool, Vec<u8>)> {
+    // One that does not read is judged by what it says.
+    let _ = child.stdin.take()?.write_all(server.as_bytes());
+    let stdout = child.stdout.take()?;
+    let (says, said) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stdout.take(MOST_BYTES).read_to_end(&mut bytes);
+        says.send(bytes)
+    });
+    let bytes = said.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()?;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some((status.success(), bytes)),
+            Ok(None) if Instant::now() < deadline => thread::sleep(POLL),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}

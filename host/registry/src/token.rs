@@ -1,0 +1,73 @@
+//! Tokens: what a registry's token server gives for who we are.
+
+use crate::body;
+use crate::credential::Credential;
+use crate::error::Why;
+use crate::session::{Session, basic};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use ureq::http::Request;
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use url::Url;
+
+/// Bytes of a token server's answer.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// Which token.
+pub(crate) struct Wanted<'a> {
+    pub(crate) realm: &'a str,
+    pub(crate) service: Option<&'a str>,
+    pub(crate) scope: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    token: Option<SecretString>,
+    access_token: Option<SecretString>,
+}
+
+/// Gets a token; none where the server refuses who we are. The server is named by the registry, often on another host,
+/// and gets the registry's credentials: so it has TLS, or is on this machine like the registry; and its redirects are not
+/// followed.
+pub(crate) fn fetch(
+    session: &Session<'_>,
+    registry: &Url,
+    wanted: &Wanted<'_>,
+    credential: Option<&Credential>,
+) -> Result<Option<SecretString>, Why> {
+    let failed = |what: String| Why::Malformed(format!("its token server `{}` {what}", wanted.realm.escape_debug()));
+    let url = session.led(registry, wanted.realm).map_err(|_| failed("is no address with TLS".to_owned()))?;
+    let place = url.host_str().unwrap_or_default().to_owned();
+    let failed = |what: String| Why::Malformed(format!("its token server `{place}` {what}"));
+    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let service = wanted.service.map(|service| format!("&service={}", encoded(service))).unwrap_or_default();
+    let query = format!("scope={}{service}", encoded(wanted.scope));
+    let answer = match credential {
+        Some(Credential::Identity(identity)) => {
+            let form = format!("grant_type=refresh_token&client_id=portcullis&refresh_token={}&{query}", encoded(identity.expose_secret()));
+            let draft = Request::post(url.as_str()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+            session.run(draft.body(form.as_bytes()), &url)?
+        }
+        other => {
+            let mut url = url;
+            let query = url.query().map_or_else(|| query.clone(), |own| format!("{own}&{query}"));
+            url.set_query(Some(&query));
+            let mut draft = Request::get(url.as_str());
+            if let Some(Credential::Password { user, password }) = other {
+                draft = draft.header(AUTHORIZATION, basic(user, password));
+            }
+            session.run(draft.body(()), &url)?
+        }
+    };
+    match answer.status().as_u16() {
+        200 => {}
+        401 | 403 => return Ok(None),
+        status => return Err(failed(format!("answered {status}, and gave no token"))),
+    }
+    let text = body::read(answer, MOST_BYTES, session.limits(), |_| {})?;
+    let read: Answer = serde_json::from_slice(&text).map_err(|_| failed("answered something else than a token".to_owned()))?;
+    let token = read.token.or(read.access_token).ok_or_else(|| failed("answered without a token".to_owned()))?;
+    let plain = token.expose_secret().bytes().all(|byte| byte.is_ascii_graphic());
+    if plain { Ok(Some(token)) } else { Err(failed("answered something else than a token".to_owned())) }
+}
