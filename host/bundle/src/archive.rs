@@ -1,7 +1,7 @@
 //! A bundle in one file: an OCI image layout as a tar, for machines that reach no registry.
 //!
 //! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in the archive is ever used
-//! as a path. Writing is the same for the same bundle: entries are sorted, and have no time, owner or rights of their own.
+//! as a path. The same layout as a folder, which other tools write, is read alike. Writing is the same for the same bundle: entries are sorted, and have no time, owner or rights of their own.
 
 use crate::artifact::described;
 use crate::bundle::{Bundle, BundleError, fetched};
@@ -11,7 +11,9 @@ use crate::index::{Descriptor, INDEX, MANIFEST};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use tar::{Archive, Builder, EntryType, Header};
 
 /// Bytes of an archive that are read.
@@ -55,8 +57,11 @@ struct Contents {
 /// Writes a bundle with what was signed of it.
 ///
 /// # Errors
-/// The writer's own.
+/// The writer's own, or it has more signatures than are read.
 pub fn write(bundle: &Bundle, signatures: &[Signature], to: impl Write) -> Result<(), ArchiveError> {
+    if signatures.len() > MOST_SIGNATURES {
+        return Err(too_many(signatures.len()));
+    }
     let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
     let mut blobs: BTreeMap<Digest, Cow<'_, [u8]>> = bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
     blobs.insert(index.digest, bundle.index().bytes().into());
@@ -95,12 +100,58 @@ fn put(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::io::
 /// # Errors
 /// It is no archive of one whole bundle, or has something in it that belongs to none.
 pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
-    let (contents, mut blobs) = entries(from)?;
-    let contents: Contents = serde_json::from_slice(&contents).map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
+    let (contents, blobs) = entries(from)?;
+    whole(&contents, blobs)
+}
+
+/// Reads the bundle of an archive that is unpacked: the folder of an OCI image layout.
+///
+/// # Errors
+/// As for [`read`]; links are not followed.
+pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
+    let mut left = MOST_BYTES;
+    let mut have = |path: PathBuf| -> Result<Vec<u8>, ArchiveError> {
+        let shown = path.strip_prefix(folder).unwrap_or(&path).display().to_string().escape_debug().to_string();
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Err(malformed(format!("its `{shown}` is no file")));
+        }
+        let mut bytes = Vec::new();
+        File::open(&path)?.take(left.saturating_add(1)).read_to_end(&mut bytes)?;
+        left = left.checked_sub(bytes.len() as u64).ok_or_else(|| malformed(format!("it has more than {MOST_BYTES} bytes")))?;
+        Ok(bytes)
+    };
+    if !folder.join(LAYOUT.0).is_file() || !folder.join(CONTENTS).is_file() {
+        return Err(not_whole());
+    }
+    have(folder.join(LAYOUT.0))?;
+    let contents = have(folder.join(CONTENTS))?;
+    let mut blobs = BTreeMap::new();
+    for (count, entry) in fs::read_dir(folder.join(BLOBS))?.enumerate() {
+        let entry = entry?;
+        if count == MOST_ENTRIES {
+            return Err(malformed(format!("it has more than {MOST_ENTRIES} files")));
+        }
+        let name = entry.file_name().to_string_lossy().chars().take(120).collect::<String>();
+        let digest: Digest = format!("sha256:{name}")
+            .parse()
+            .map_err(|_| malformed(format!("its `{BLOBS}{}` belongs to no archive of a bundle", name.escape_debug())))?;
+        let bytes = have(entry.path())?;
+        let found = Digest::of(&bytes);
+        if found != digest {
+            return Err(BundleError::Swapped { wanted: digest, found }.into());
+        }
+        blobs.insert(digest, bytes);
+    }
+    whole(&contents, blobs)
+}
+
+/// The one bundle of these bytes, with nothing over.
+fn whole(contents: &[u8], mut blobs: BTreeMap<Digest, Vec<u8>>) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
+    let contents: Contents = serde_json::from_slice(contents).map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
     let (indexes, others): (Vec<_>, Vec<_>) = contents.manifests.into_iter().partition(|manifest| manifest.media_type == INDEX);
     let [index] = indexes.as_slice() else { return Err(malformed(format!("it holds {} bundles, not one", indexes.len()))) };
     if others.len() > MOST_SIGNATURES {
-        return Err(malformed(format!("it holds {} signatures, at most {MOST_SIGNATURES} are read", others.len())));
+        return Err(too_many(others.len()));
     }
     let mut used = Vec::new();
     let mut have = |wanted: &Descriptor| {
@@ -161,8 +212,16 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
     }
     match contents {
         Some(contents) if layout => Ok((contents, blobs)),
-        _ => Err(malformed(format!("it has no `{}` and `{CONTENTS}`: it is no OCI image layout, or was cut off", LAYOUT.0))),
+        _ => Err(not_whole()),
     }
+}
+
+fn too_many(signatures: usize) -> ArchiveError {
+    malformed(format!("it holds {signatures} signatures, at most {MOST_SIGNATURES} are read"))
+}
+
+fn not_whole() -> ArchiveError {
+    malformed(format!("it has no `{}` and `{CONTENTS}`: it is no OCI image layout, or was cut off", LAYOUT.0))
 }
 
 const fn malformed(what: String) -> ArchiveError {

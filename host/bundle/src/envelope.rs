@@ -148,6 +148,21 @@ impl Signature {
         Ok(Statement::read(&self.payload)?)
     }
 
+    /// What it says, whoever signed it: anybody can write that. To tell people what they hold; nothing may follow from it.
+    ///
+    /// # Errors
+    /// It says nothing about a bundle.
+    pub fn unproven(&self) -> Result<Statement, StatementError> {
+        Statement::read(&self.payload)
+    }
+
+    /// What the key calls itself, which is as unproven.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let read = serde_json::from_slice::<Sigstore>(&self.file);
+        read.map(|read| read.verification_material.public_key.hint).unwrap_or_default()
+    }
+
     /// The file's bytes.
     #[must_use]
     pub fn file(&self) -> &[u8] {

@@ -46,7 +46,7 @@ pub mod media_type {
 }
 
 pub use about::{About, Component, Plugin, Wants};
-pub use archive::{ArchiveError, read as read_archive, write as write_archive};
+pub use archive::{ArchiveError, read as read_archive, read_layout, write as write_archive};
 pub use artifact::{Artifact, ArtifactError};
 pub use bundle::{Bundle, BundleError, Part};
 pub use digest::{Digest, DigestError};

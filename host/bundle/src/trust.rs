@@ -263,6 +263,13 @@ impl Trust {
         keys.into_iter().filter_map(|key| self.keys.get(key)).map(PublicKey::id).collect()
     }
 
+    /// The keys of the policy whose signature this is, and whether they are revoked: more than one where the policy has one
+    /// key under two names.
+    pub fn keys_of(&self, signature: &Signature) -> impl Iterator<Item = (&str, bool)> {
+        let signed = self.keys.iter().filter(move |(_, public)| signature.statement(public).is_ok());
+        signed.map(|(name, _)| (name.as_str(), self.revoked.keys.contains(name)))
+    }
+
     fn not_revoked(&self, index: &Index) -> Requirement {
         let all = std::iter::once(index.digest()).chain(index.about().components.iter().map(|component| component.digest));
         let all = all.chain(index.manifests().iter().map(|manifest| manifest.digest));

@@ -9,6 +9,7 @@ pub use language::Language;
 pub use manifest::{Build, Manifest};
 
 use anyhow::{Result, bail};
+use portcullis_core::text::one_line;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name.
@@ -47,6 +48,19 @@ impl Project {
     /// Where its component is, once it is built.
     pub fn component(&self) -> PathBuf {
         self.folder.join(BUILD).join(&self.manifest.name).with_extension("wasm")
+    }
+
+    /// Its component, which is there.
+    ///
+    /// # Errors
+    /// It was not built.
+    pub fn built(&self) -> Result<PathBuf> {
+        let file = self.component();
+        if !file.is_file() {
+            let [shown, folder] = [&file, &self.folder].map(|path| one_line(&path.to_string_lossy(), 400));
+            bail!("there is no `{shown}`: build the plugin first, `portcullis plugin build {folder}`");
+        }
+        Ok(file)
     }
 
     /// Where its cases are.

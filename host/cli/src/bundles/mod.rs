@@ -17,8 +17,11 @@
 //!
 //! What is done with a registry, and what people are shown, is the commands'.
 
+pub mod archive;
+pub mod changes;
 mod component;
 pub mod locks;
+pub mod manifest;
 pub mod policies;
 pub mod receipt;
 pub mod secrets;
@@ -32,7 +35,7 @@ use anyhow::{Context, Result};
 use portcullis_bundle::Shelf;
 
 /// The folder of installed bundles, in the state folder.
-const SHELF: &str = "bundles";
+pub const SHELF: &str = "bundles";
 
 /// The installed bundles.
 ///

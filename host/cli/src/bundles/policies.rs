@@ -4,9 +4,9 @@
 use crate::config::file;
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{Judgement, KeyId, Requirement, Subject, Trust};
+use portcullis_bundle::{Judgement, KeyId, Requirement, Signature, Subject, Trust};
 use portcullis_core::text::one_line;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The name of a policy's file, beside `config.toml`.
@@ -143,6 +143,16 @@ impl Policies {
             signers.extend(trust.signers(subject)?);
         }
         Ok(signers)
+    }
+
+    /// The names that the policies have for the key of a signature, each once, and whether one of them revokes it.
+    #[must_use]
+    pub fn keys_of(&self, signature: &Signature) -> BTreeMap<String, bool> {
+        let mut keys = BTreeMap::new();
+        for (name, revoked) in self.all.iter().flat_map(|(_, trust)| trust.keys_of(signature)) {
+            *keys.entry(name.to_owned()).or_default() |= revoked;
+        }
+        keys
     }
 
     fn none(&self) -> Requirement {

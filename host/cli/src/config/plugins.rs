@@ -39,7 +39,8 @@ pub enum Type {
     Text,
     /// A whole number.
     Integer,
-    /// Any number.
+    /// Any number. What languages without an SDK call a score is one from 0 to 1.
+    #[serde(alias = "score")]
     Decimal,
     /// Yes or no.
     Flag,
@@ -88,23 +89,29 @@ pub fn wrong_interventions<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Prob
 }
 
 fn wrong(said: &Said, declared: &[Declared]) -> Option<String> {
-    let path = one_line(&said.path, 128);
-    let Some(setting) = declared.iter().find(|setting| setting.covers(&said.setting)) else {
+    misfit(declared, &said.name, (&said.setting, &said.value), (&said.path, &format!("plugins.{}.settings.", said.name)))
+}
+
+/// What is wrong with a setting of a plugin that declares these. `path` is how the setting's name was written, `above`
+/// what stands before the names of others.
+pub fn misfit(declared: &[Declared], plugin: &str, (key, value): (&str, &Value), (path, above): (&str, &str)) -> Option<String> {
+    let path = one_line(path, 128);
+    let Some(setting) = declared.iter().find(|setting| setting.covers(key)) else {
         let names = || declared.iter().map(|setting| setting.key.as_str());
-        let mend = match nearest(names(), &said.setting) {
-            Some(name) => format!("did you mean `plugins.{}.settings.{name}`?", said.name),
-            None if declared.is_empty() => format!("the plugin `{}` has no settings", said.name),
-            None => format!("the plugin `{}` has {}", said.name, names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        let mend = match nearest(names(), key) {
+            Some(name) => format!("did you mean `{above}{name}`?"),
+            None if declared.is_empty() => format!("the plugin `{plugin}` has no settings"),
+            None => format!("the plugin `{plugin}` has {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
         };
         return Some(format!("`{path}` is unknown; {mend}"));
     };
-    let fits = match (setting.kind, &said.value) {
+    let fits = match (setting.kind, value) {
         (Type::Integer | Type::Decimal, Value::Integer(number)) => setting.holds(*number as f64),
         (Type::Decimal, Value::Decimal(number)) => setting.holds(*number),
         (Type::Text, Value::Text(_)) | (Type::Flag, Value::Flag(_)) | (Type::Texts, Value::Texts(_)) => true,
         _ => false,
     };
-    (!fits).then(|| format!("`{path}` is `{}`; it must be {}", one_line(&toml_text(&said.value), 64), setting.in_words()))
+    (!fits).then(|| format!("`{path}` is `{}`; it must be {}", one_line(&toml_text(value), 64), setting.in_words()))
 }
 
 impl Declared {

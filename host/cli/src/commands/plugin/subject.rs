@@ -30,7 +30,7 @@ impl Subject {
         let cases = cases.map(Path::to_owned);
         let (file, cases) = if path.is_dir() {
             let project = Project::find(path)?;
-            (built(&project)?, Some(cases.unwrap_or_else(|| project.cases())))
+            (project.built()?, Some(cases.unwrap_or_else(|| project.cases())))
         } else {
             (path.to_owned(), cases)
         };
@@ -80,16 +80,3 @@ impl Subject {
 #[derive(Debug, thiserror::Error)]
 #[error("the cases cannot be played:\n{}", .0.lines().join("\n"))]
 struct Unreadable(Problems);
-
-/// The built component of a project.
-fn built(project: &Project) -> Result<PathBuf> {
-    let file = project.component();
-    if !file.is_file() {
-        let shown = one_line(&file.to_string_lossy(), 400);
-        bail!(
-            "there is no `{shown}`: build the plugin first, `portcullis plugin build {}`",
-            one_line(&project.folder.to_string_lossy(), 400)
-        );
-    }
-    Ok(file)
-}

@@ -1,0 +1,58 @@
+//! `portcullis bundle diff`: what changes from one bundle to another.
+
+use crate::bundles::changes::changes;
+use crate::bundles::{archive, told_truly};
+use crate::paint;
+use anyhow::{Context, Result};
+use portcullis_bundle::Bundle;
+use portcullis_core::text::one_line;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "Examples:
+  portcullis bundle diff acme-checks-1.0.0.tar acme-checks-1.1.0.tar
+  portcullis bundle diff old.tar new.tar --json";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The archive of the old one
+    old: PathBuf,
+    /// The archive of the new one
+    new: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    let changes = changes(old.about(), new.about());
+    let [was, is] = [&old, &new].map(|bundle| (bundle.about(), bundle.index().digest()));
+    if arguments.json {
+        let end = |(about, digest)| -> serde_json::Value {
+            let about: &portcullis_bundle::About = about;
+            let digest: portcullis_bundle::Digest = digest;
+            json!({ "name": about.name, "version": about.version.to_string(), "digest": digest })
+        };
+        let document = json!({ "old": end(was), "new": end(is), "same": changes.is_empty(), "changes": changes });
+        paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+        return Ok(0);
+    }
+    let text = if changes.is_empty() { "nothing changes\n".to_owned() } else { changes.text() };
+    paint::print(&format!(
+        "from {}  {}\nto   {}  {}\n\n{text}",
+        paint::bold(format!("{} {}", was.0.name, was.0.version)),
+        was.1,
+        paint::bold(format!("{} {}", is.0.name, is.0.version)),
+        is.1
+    ));
+    Ok(0)
+}
+
+/// What a bundle says of itself is compared, so that has to be what its bytes say.
+fn read(path: &Path) -> Result<Bundle> {
+    let (bundle, _) = archive::read(path)?;
+    told_truly(&bundle).with_context(|| format!("`{}`", one_line(&path.to_string_lossy(), 400)))?;
+    Ok(bundle)
+}

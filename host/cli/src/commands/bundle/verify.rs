@@ -1,0 +1,238 @@
+//! `portcullis bundle verify`: what these very bytes are, who signed them, and each requirement of the trust policy, met or
+//! missed.
+//!
+//! It changes nothing, and what it finds holds for the bytes that it read: whoever installs or loads a bundle asks again.
+
+use super::build::contents;
+use crate::amount::size;
+use crate::bundles::policies::{Policies, Texts};
+use crate::bundles::{SHELF, archive, told_truly};
+use crate::commands::hook::now;
+use crate::paint;
+use crate::places::Places;
+use anyhow::{Context, Result, bail};
+use portcullis_bundle::{Bundle, Judgement, Name, Requirement, Shelf, Signature, Subject};
+use portcullis_core::text::one_line;
+use semver::Version;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  portcullis bundle verify acme-checks-1.0.0.tar
+  portcullis bundle verify acme-checks-1.0.0.tar --trust candidate.toml
+  portcullis bundle verify acme/checks --json";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Archives, folders of an OCI image layout, or names of installed bundles
+    #[arg(required = true, value_name = "BUNDLE")]
+    bundles: Vec<PathBuf>,
+    /// Judge by this trust policy alone, in place of the organisation's and yours
+    #[arg(long, value_name = "FILE")]
+    trust: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A bundle that was looked at.
+struct Looked {
+    /// How it was named.
+    what: String,
+    bundle: Bundle,
+    signatures: Vec<Signature>,
+    judgement: Judgement,
+}
+
+/// A bundle that is to be looked at, with where it is from.
+type Found = (Bundle, Vec<Signature>, Option<String>);
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let places = Places::from_environment()?;
+    let policies = match &arguments.trust {
+        Some(file) => Texts::named(file)?.parse()?,
+        None => Policies::read(&places)?,
+    };
+    let now = now();
+    let mut all = Vec::new();
+    for path in &arguments.bundles {
+        let installed = if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
+        for (bundle, signatures, from) in found(path, &places)? {
+            let newest = installed.newest(&bundle);
+            let subject =
+                Subject { index: bundle.index(), signatures: &signatures, from: from.as_deref(), installed: newest.as_ref(), now };
+            let mut judgement = policies.judge(&subject);
+            judgement.requirements.insert(0, truly(&bundle));
+            all.push(Looked { what: path.display().to_string(), bundle, signatures, judgement });
+        }
+    }
+    let trusted = all.iter().all(|looked| looked.judgement.is_trusted());
+    if arguments.json {
+        let bundles = all.iter().map(|looked| document(looked, &policies)).collect::<Result<Vec<_>>>()?;
+        paint::print(&format!("{}\n", json!({ "trusted": trusted, "bundles": bundles })));
+    } else {
+        let pages: Vec<String> = all.iter().map(|looked| page(looked, &policies, now)).collect();
+        paint::print(&pages.join("\n"));
+    }
+    Ok(if trusted { 0 } else { 1 })
+}
+
+/// The bundles that are meant: of a name that is installed all versions.
+fn found(path: &PathBuf, places: &Places) -> Result<Vec<Found>> {
+    let name = path.to_str().and_then(|text| text.parse::<Name>().ok());
+    if path.symlink_metadata().is_ok() {
+        let (bundle, signatures) = archive::read(path)?;
+        return Ok(vec![(bundle, signatures, None)]);
+    }
+    let shown = one_line(&path.to_string_lossy(), 400);
+    let Some(name) = name else { bail!("there is no `{shown}`; name an archive, or a bundle that is installed") };
+    let folder = places.state.join(SHELF);
+    let mut all = Vec::new();
+    if folder.is_dir() {
+        let shelf = Shelf::open(&folder)?;
+        for installed in shelf.installed()?.into_iter().filter(|installed| installed.name == name) {
+            let (bundle, signatures) = shelf.read(&installed)?;
+            all.push((bundle, signatures, installed.from));
+        }
+    }
+    if all.is_empty() {
+        bail!("there is no file `{shown}`, and no bundle of that name is installed");
+    }
+    Ok(all)
+}
+
+/// The versions that are installed: no bundle is trusted that is older.
+#[derive(Default)]
+struct Installed(Vec<(Name, Version)>);
+
+impl Installed {
+    /// Those of this machine. No folder is made for them.
+    fn read(places: &Places) -> Result<Self> {
+        let folder = places.state.join(SHELF);
+        if !folder.is_dir() {
+            return Ok(Self::default());
+        }
+        let installed = Shelf::open(&folder)?.installed().context("cannot read what is installed")?;
+        Ok(Self(installed.into_iter().map(|installed| (installed.name, installed.version)).collect()))
+    }
+
+    fn newest(&self, bundle: &Bundle) -> Option<Version> {
+        let named = self.0.iter().filter(|(name, _)| *name == bundle.about().name);
+        named.map(|(_, version)| version).max().cloned()
+    }
+}
+
+fn truly(bundle: &Bundle) -> Requirement {
+    let met = match told_truly(bundle) {
+        Ok(()) => Ok("read from their bytes".to_owned()),
+        Err(error) => Err(one_line(&format!("{error:#}"), 1000)),
+    };
+    Requirement { what: "its components are, and ask for, what it says".to_owned(), met }
+}
+
+fn page(looked: &Looked, policies: &Policies, now: u64) -> String {
+    let Looked { what, bundle, signatures, judgement } = looked;
+    let (about, digest) = (bundle.about(), bundle.index().digest());
+    let mut text = format!("{}  {digest}\n", paint::bold(format!("{} {}", about.name, about.version)));
+    for words in [&about.description, &about.source].into_iter().filter(|words| !words.is_empty()) {
+        let _ = writeln!(text, "{}", one_line(words, 400));
+    }
+    if !about.licence.is_empty() {
+        let _ = writeln!(text, "licence {}", one_line(&about.licence, 200));
+    }
+    text.push_str(&contents(about));
+    let bytes = about.components.iter().map(|component| component.size).sum();
+    let _ = writeln!(text, "\nsigned by");
+    if signatures.is_empty() {
+        let _ = writeln!(text, "  nobody");
+    }
+    for signature in signatures {
+        let _ = writeln!(text, "  {}", signed(signature, bundle, policies, now));
+    }
+    text.push('\n');
+    for Requirement { what, met } in &judgement.requirements {
+        let (mark, how) = match met {
+            Ok(how) => (paint::good("ok     "), how),
+            Err(why) => (paint::bad("missed "), why),
+        };
+        let _ = writeln!(text, "{mark} {what}: {how}");
+    }
+    let missed = judgement.requirements.iter().filter(|requirement| requirement.met.is_err()).count();
+    let these = format!("the {} of `{}` that were read just now", size(bytes), one_line(what, 400));
+    let verdict = match (judgement.is_trusted(), missed) {
+        (true, _) => {
+            let until = judgement.until.map_or_else(String::new, |end| format!(", until {} UTC", paint::time(end)));
+            format!("{}: {these}{until}", paint::good("trusted"))
+        }
+        (false, missed) => {
+            let all = judgement.requirements.len();
+            format!("{}, {missed} of {all} requirements missed: {these}", paint::bad("not trusted"))
+        }
+    };
+    let _ = writeln!(text, "\n{verdict}");
+    text
+}
+
+/// Who signed, what, and for how long.
+fn signed(signature: &Signature, bundle: &Bundle, policies: &Policies, now: u64) -> String {
+    let keys = policies.keys_of(signature);
+    let who = match keys.is_empty() {
+        true => format!("{}, which calls itself {}", paint::warn("a key that no policy has"), one_line(&signature.hint(), 100)),
+        false => keys
+            .iter()
+            .map(|(name, revoked)| match revoked {
+                true => format!("`{}`, {}", one_line(name, 64), paint::bad("which is revoked")),
+                false => format!("`{}`", one_line(name, 64)),
+            })
+            .collect::<Vec<_>>()
+            .join(" and "),
+    };
+    let Ok(statement) = signature.unproven() else { return format!("{who}: nothing about a bundle") };
+    let about = if statement.digest == bundle.index().digest() && statement.name == bundle.about().name.as_str() {
+        String::new()
+    } else {
+        format!(", {}: `{}` ({})", paint::bad("about another bundle"), one_line(&statement.name, 128), statement.digest)
+    };
+    let vetting = statement.vetting.map_or_else(String::new, |vetting| {
+        format!(", as a vetting by {} at {} UTC", one_line(&vetting.reviewer, 100), paint::time(vetting.at))
+    });
+    let end = match statement.expires {
+        None => ", without end".to_owned(),
+        Some(end) if end <= now => format!(", {}", paint::bad(format!("expired at {} UTC", paint::time(end)))),
+        Some(end) => format!(", until {} UTC", paint::time(end)),
+    };
+    format!("{who}{vetting}{end}{about}")
+}
+
+fn document(looked: &Looked, policies: &Policies) -> Result<Value> {
+    let Looked { what, bundle, signatures, judgement } = looked;
+    let requirements = judgement.requirements.iter().map(|requirement| {
+        let (met, how) = match &requirement.met {
+            Ok(how) => (true, how),
+            Err(why) => (false, why),
+        };
+        json!({ "what": requirement.what, "met": met, "how": how })
+    });
+    let signatures = signatures.iter().map(|signature| {
+        let statement = signature.unproven().ok();
+        let of_this = statement.as_ref().is_some_and(|said| said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str());
+        json!({
+            "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({ "name": name, "revoked": revoked })).collect::<Vec<_>>(),
+            "calls_itself": signature.hint(),
+            "of_this_bundle": of_this,
+            "expires": statement.as_ref().and_then(|said| said.expires),
+            "vetting": statement.and_then(|said| said.vetting),
+        })
+    });
+    Ok(json!({
+        "what": what,
+        "digest": bundle.index().digest(),
+        "about": bundle.about(),
+        "trusted": judgement.is_trusted(),
+        "until": judgement.until,
+        "requirements": requirements.collect::<Vec<_>>(),
+        "signatures": signatures.collect::<Vec<_>>(),
+    }))
+}
