@@ -207,6 +207,19 @@ impl Trust {
             .map(|(_, rule)| rule)
     }
 
+    /// Whether it has a rule. One that has none only revokes: alone it trusts nobody, beside another it needs no rule of
+    /// its own.
+    #[must_use]
+    pub const fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Whether a bundle is revoked: the part of [`Trust::judge`] that needs no rule.
+    #[must_use]
+    pub fn revokes(&self, index: &Index) -> Requirement {
+        self.not_revoked(index)
+    }
+
     /// Holds a bundle against the policy.
     #[must_use]
     pub fn judge(&self, subject: &Subject<'_>) -> Judgement {
@@ -316,7 +329,9 @@ fn signer<'a>(
 
 fn from_allowed(rule: &Rule, from: Option<&str>) -> Option<Requirement> {
     let from = from.filter(|_| !rule.registries.is_empty())?;
-    let met = if rule.registries.iter().any(|registry| from.starts_with(registry.as_str())) {
+    // With its end, so that a rule can name one repository.
+    let folder = format!("{from}/");
+    let met = if rule.registries.iter().any(|registry| folder.starts_with(registry.as_str())) {
         Ok(from.to_owned())
     } else {
         Err(format!("it is from {from}"))

@@ -79,6 +79,22 @@ fn a_bundle_is_trusted_for_reasons() {
         ),
         ("from where it may", RULE.to_owned() + "registries = [\"ghcr.io/acme/\"]\n", one(&ours), Some("ghcr.io/acme/checks"), None, &[]),
         (
+            "from the one repository",
+            RULE.to_owned() + "registries = [\"ghcr.io/acme/checks/\"]\n",
+            one(&ours),
+            Some("ghcr.io/acme/checks"),
+            None,
+            &[],
+        ),
+        (
+            "from one that begins alike",
+            RULE.to_owned() + "registries = [\"ghcr.io/acme/check/\"]\n",
+            one(&ours),
+            Some("ghcr.io/acme/checks"),
+            None,
+            &["from `ghcr.io/acme/check/`"],
+        ),
+        (
             "asks for more",
             RULE.replace("\"hosts\"", "\"clocks\""),
             one(&ours),

@@ -54,6 +54,13 @@ impl Texts {
         self.0.is_empty()
     }
 
+    /// The others than this file.
+    #[must_use]
+    pub fn without(mut self, file: &Path) -> Self {
+        self.0.retain(|(path, _)| path != file);
+        self
+    }
+
     /// Changes with every byte of every lock, and with where it lies.
     pub fn digest(&self) -> blake3::Hash {
         super::digest(self.0.iter().flat_map(|(path, text)| [path.as_os_str().as_encoded_bytes(), text.as_bytes()]))

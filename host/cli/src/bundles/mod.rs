@@ -20,11 +20,13 @@
 pub mod archive;
 pub mod changes;
 mod component;
+pub mod install;
 pub mod locks;
 pub mod manifest;
 pub mod policies;
 pub mod receipt;
 pub mod secrets;
+pub mod source;
 pub mod verify;
 
 pub use component::{described, exports, told_truly};

@@ -106,8 +106,13 @@ impl Policies {
     /// What they make of a bundle; without any policy nothing is trusted.
     #[must_use]
     pub fn judge(&self, subject: &Subject<'_>) -> Judgement {
+        let ruled = self.all.iter().any(|(_, trust)| trust.has_rules());
         let judge = |(owner, trust): &(Owner, Trust)| {
-            let mut judged = trust.judge(subject);
+            let mut judged = if ruled && !trust.has_rules() {
+                Judgement { requirements: vec![trust.revokes(subject.index)], until: None }
+            } else {
+                trust.judge(subject)
+            };
             if self.all.len() > 1 {
                 for requirement in &mut judged.requirements {
                     requirement.what = format!("{} ({}'s policy)", requirement.what, owner.as_str());

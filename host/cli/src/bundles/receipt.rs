@@ -9,7 +9,7 @@
 
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::Name;
+use portcullis_bundle::{Digest, Name};
 use portcullis_store::Home;
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "bundles/receipts";
 const PURPOSE: &str = "portcullis 2026 bundle receipts";
+const ENDING: &str = "json";
 const MOST_BYTES: u64 = 4 << 20;
 
 /// What was found when the bundles of a project were verified.
@@ -48,6 +49,8 @@ pub struct Ran {
     pub name: Name,
     /// Its version.
     pub version: Version,
+    /// Of its index.
+    pub digest: Digest,
     /// The lock that names it.
     pub by: PathBuf,
 }
@@ -113,6 +116,32 @@ pub fn read(home: &Home, place: &str) -> Result<Option<Receipt>> {
     Ok(Some(receipt))
 }
 
+/// The receipts of all projects that are still there; those of others are removed.
+///
+/// # Errors
+/// Their folder cannot be read.
+pub fn all(home: &Home) -> Result<Vec<Receipt>> {
+    let folder = home.path().join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(|| format!("cannot read `{}`", folder.display()))?,
+    };
+    let mut all = Vec::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
+        // What cannot be read stands for nothing, and says so in its project.
+        let Ok(Sealed { receipt, .. }) = fs::read(&path).map_err(anyhow::Error::from).and_then(|text| Ok(serde_json::from_slice(&text)?))
+        else {
+            continue;
+        };
+        if receipt.place.is_empty() || Path::new(&receipt.place).is_dir() {
+            all.push(receipt);
+        } else {
+            let _kept = fs::remove_file(&path);
+        }
+    }
+    Ok(all)
+}
+
 /// Writes a receipt, in place of an older one.
 ///
 /// # Errors
@@ -156,7 +185,7 @@ pub fn place(places: &Places) -> String {
 
 fn path(home: &Home, place: &str) -> PathBuf {
     let name = blake3::hash(place.as_bytes()).to_hex();
-    home.path().join(FOLDER).join(format!("{}.json", name.get(..32).unwrap_or_default()))
+    home.path().join(FOLDER).join(format!("{}.{ENDING}", name.get(..32).unwrap_or_default()))
 }
 
 fn seal(home: &Home, receipt: &Receipt) -> Result<blake3::Hash> {

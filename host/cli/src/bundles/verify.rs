@@ -84,7 +84,12 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
         let (bundle, _, judged) = one(&shelf, wanted, policies, now)?;
         receipt.until = receipt.until.into_iter().chain(judged.until).min();
         let about = bundle.about();
-        receipt.bundles.push(Ran { name: about.name.clone(), version: about.version.clone(), by: wanted.by.clone() });
+        receipt.bundles.push(Ran {
+            name: about.name.clone(),
+            version: about.version.clone(),
+            digest: bundle.index().digest(),
+            by: wanted.by.clone(),
+        });
         for (component, plugin) in about.plugins() {
             let bytes = bundle.component(component).context("a component is missing")?;
             receipt.plugins.push(Pinned {

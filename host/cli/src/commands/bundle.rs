@@ -2,8 +2,16 @@
 
 mod build;
 mod diff;
+mod install;
 mod key;
+mod list;
+mod pull;
+mod push;
+mod remove;
+mod revoke;
+mod shown;
 mod sign;
+mod update;
 mod verify;
 
 use anyhow::Result;
@@ -21,6 +29,20 @@ pub enum Command {
     Verify(verify::Arguments),
     /// Show what changes from one bundle to another
     Diff(diff::Arguments),
+    /// Put a bundle with its signatures into a registry
+    Push(push::Arguments),
+    /// Fetch a bundle out of a registry into an archive; installs nothing
+    Pull(pull::Arguments),
+    /// Install bundles that this machine trusts, and lock them; without any, what the locks name. For a person
+    Install(install::Arguments),
+    /// Go to newer versions of what is locked, once what changes was looked at. For a person
+    Update(update::Arguments),
+    /// List what has to run here, whether it does, and what else is installed
+    List(list::Arguments),
+    /// Take a bundle out of the lock: reviews do without it. For a person at a terminal
+    Remove(remove::Arguments),
+    /// Say in your trust policy what must not run any more. For a person
+    Revoke(revoke::Arguments),
 }
 
 pub fn run(command: &Command) -> Result<u8> {
@@ -30,5 +52,12 @@ pub fn run(command: &Command) -> Result<u8> {
         Command::Sign(arguments) => sign::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
+        Command::Push(arguments) => push::run(arguments),
+        Command::Pull(arguments) => pull::run(arguments),
+        Command::Install(arguments) => install::run(arguments),
+        Command::Update(arguments) => update::run(arguments),
+        Command::List(arguments) => list::run(arguments),
+        Command::Remove(arguments) => remove::run(arguments),
+        Command::Revoke(arguments) => revoke::run(arguments),
     }
 }

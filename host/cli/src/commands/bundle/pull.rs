@@ -1,0 +1,66 @@
+//! `portcullis bundle pull`: a bundle out of a registry into an archive, to look at it or to carry it elsewhere.
+
+use crate::bundles::archive;
+use crate::bundles::source::{Reach, Source};
+use crate::paint;
+use anyhow::Result;
+use portcullis_core::text::one_line;
+use portcullis_registry::Reference;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  portcullis bundle pull ghcr.io/acme/checks:1.2.0
+  portcullis bundle pull ghcr.io/acme/checks@sha256:DIGEST --out checks.tar";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Registry, repository, and a tag or a digest
+    reference: Reference,
+    /// The archive; NAME-VERSION.tar unless another is named
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let fetched = Source::Registry(arguments.reference.clone()).fetch(&arguments.reach)?;
+    let (about, digest) = (fetched.bundle.about(), fetched.bundle.index().digest());
+    let named = || PathBuf::from(format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version));
+    let out = arguments.out.clone().unwrap_or_else(named);
+    let new = archive::put_new(&out, &fetched.bundle)?;
+    // One that is there already may have signatures that the registry has not, and the other way round.
+    let mut signatures = archive::read(&out)?.1;
+    let there = signatures.len();
+    signatures.extend(
+        fetched.signatures.into_iter().filter(|new| !signatures.iter().any(|known| known.file() == new.file())).collect::<Vec<_>>(),
+    );
+    let added = signatures.len() - there;
+    if added > 0 {
+        archive::replace(&out, &fetched.bundle, &signatures)?;
+    }
+    if arguments.json {
+        let unread: Vec<&str> = fetched.unread.iter().map(|unread| unread.why.as_str()).collect();
+        let signatures = signatures.len();
+        let told = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
+        paint::print(&format!("{told}\n"));
+        return Ok(0);
+    }
+    let was = match (new, added) {
+        (true, _) => "pulled",
+        (false, 0) => "had already",
+        (false, _) => "had already, and added signatures to,",
+    };
+    paint::print(&format!("{was} {} {} as `{}`\n{}\n", about.name, about.version, out.display(), paint::dim(digest)));
+    for unread in &fetched.unread {
+        paint::print(&format!("{}\n", paint::dim(format!("a signature is not read: {}", one_line(&unread.why, 200)))));
+    }
+    paint::print(&format!("nothing is installed; `portcullis bundle verify {}` says whether this machine trusts it\n", out.display()));
+    Ok(0)
+}

@@ -1,0 +1,72 @@
+//! `portcullis bundle push`: a bundle with its signatures into a registry.
+
+use crate::bundles::source::{self, Reach};
+use crate::bundles::{archive, told_truly};
+use crate::paint;
+use anyhow::{Result, bail};
+use portcullis_registry::{Reference, Tag};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks
+  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks:latest
+  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks --signatures-only    a vetting that came later";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The archive, or the folder of an OCI image layout
+    archive: PathBuf,
+    /// Registry and repository, and a tag; the version, unless another is named
+    reference: Reference,
+    /// Only add the archive's signatures to the bundle, which is there already
+    #[arg(long)]
+    signatures_only: bool,
+    /// Push it although nobody signed it
+    #[arg(long)]
+    unsigned: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let (bundle, signatures) = archive::read(&arguments.archive)?;
+    told_truly(&bundle)?;
+    if signatures.is_empty() && !arguments.unsigned {
+        let archive = arguments.archive.display();
+        bail!("nobody signed `{archive}`, so nobody can trust it: `portcullis bundle sign {archive} --key FILE`, or `--unsigned`");
+    }
+    let client = arguments.reach.client()?;
+    let digest = bundle.index().digest();
+    let reference = match (arguments.reference.tag(), arguments.signatures_only) {
+        (_, true) => arguments.reference.with_digest(digest),
+        (None, false) => arguments.reference.with_tag(Tag::of(&bundle.about().version)),
+        (Some(_), false) => arguments.reference.clone(),
+    };
+    if arguments.signatures_only {
+        client.attach(&signatures, &reference)?;
+    } else {
+        let bar = source::bar();
+        let pushed = client.push(&bundle, &signatures, &reference, &mut |progress| source::show(&bar, progress));
+        bar.finish_and_clear();
+        pushed?;
+    }
+    if arguments.json {
+        let pushed = json!({ "reference": reference.to_string(), "digest": digest, "signatures": signatures.len() });
+        paint::print(&format!("{pushed}\n"));
+    } else {
+        let count = match signatures.len() {
+            1 => "1 signature".to_owned(),
+            count => format!("{count} signatures"),
+        };
+        let what =
+            if arguments.signatures_only { count } else { format!("{} {} with {count}", bundle.about().name, bundle.about().version) };
+        paint::print(&format!("pushed {what} to {reference}\n{}\n", paint::dim(digest)));
+    }
+    Ok(0)
+}
