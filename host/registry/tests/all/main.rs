@@ -1,1 +1,15 @@
+//! Registries from outside: real ones, hostile ones, and what other tools make of what lies in them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod authority;
+mod credentials;
+mod exchanges;
+mod fake;
+mod hostile;
+mod lists;
+mod others;
+mod proxies;
+mod pushes;
+mod real;
+mod redirects;
+mod sample;

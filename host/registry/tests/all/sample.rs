@@ -1,0 +1,106 @@
+//! A bundle of two components, who signs it, and how its registry is reached.
+
+use portcullis_bundle::{About, Bundle, Component, Digest, Part, Plugin, SecretKey, Signature, Statement, Subject, Trust, Vetting, Wants};
+use portcullis_registry::{Access, Client, Error, Limits, Progress, Proxies, Reference};
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// When it is tried: 23 November 2026.
+pub(crate) const NOW: u64 = 1_795_392_000_000;
+
+pub(crate) fn component(text: &str) -> Vec<u8> {
+    // A component's preamble; what follows is nobody's business here.
+    [b"\0asm\x0d\0\x01\0".as_slice(), text.as_bytes()].concat()
+}
+
+pub(crate) fn bundle(version: &str) -> Bundle {
+    let bytes = [component(version), component(&"two".repeat(60_000))];
+    let part = |bytes: &[u8], name: &str| Component {
+        digest: Digest::of(bytes),
+        size: bytes.len() as u64,
+        world: "pattern@0.1.0".into(),
+        wants: Wants { imports: vec!["portcullis:plugin/host@0.1.0".into()], grants: Vec::new() },
+        plugins: vec![Plugin {
+            name: name.into(),
+            kind: "pattern".into(),
+            version: version.into(),
+            description: "says so".into(),
+            settings: serde_json::Map::new(),
+            schema: Vec::new(),
+        }],
+    };
+    let about = About {
+        name: "acme/checks".parse().unwrap(),
+        version: version.parse().unwrap(),
+        description: "What we check.".into(),
+        licence: "Apache-2.0".into(),
+        source: "https://git.example.com/acme/checks".into(),
+        components: vec![part(&bytes[0], "loops"), part(&bytes[1], "drifts")],
+    };
+    let exports = vec!["portcullis:plugin/detector@0.1.0".to_owned()];
+    let parts: Vec<Part<'_>> = bytes.iter().map(|bytes| Part { bytes, exports: &exports }).collect();
+    Bundle::assemble(about, &parts).unwrap()
+}
+
+/// A key that this number makes.
+pub(crate) fn key(number: u8) -> SecretKey {
+    SecretKey::of_seed(&[number; 32])
+}
+
+pub(crate) fn signed(bundle: &Bundle, number: u8) -> Signature {
+    Signature::of(&Statement::about(bundle.index(), None, None), &key(number)).unwrap()
+}
+
+pub(crate) fn vetted(bundle: &Bundle, number: u8) -> Signature {
+    let vetting = Vetting { reviewer: "security".into(), at: NOW, results: json!({ "cases": 40, "differ": 0 }) };
+    Signature::of(&Statement::about(bundle.index(), None, Some(vetting)), &key(number)).unwrap()
+}
+
+/// Whether a policy that takes `acme/` from the first key, vetted by the second, trusts what came from there.
+pub(crate) fn is_trusted(bundle: &Bundle, signatures: &[Signature], reference: &Reference) -> bool {
+    let keys: String = [(1, "publisher"), (2, "vetter")]
+        .map(|(number, name)| format!("[[key]]\nname = \"{name}\"\npublic = '''\n{}'''\n", key(number).public().to_pem().unwrap()))
+        .concat();
+    let registry = format!("{}/", reference.registry());
+    let rule = format!("[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n");
+    let trust = Trust::read(&format!("{keys}{rule}")).unwrap();
+    let from = reference.repository();
+    trust.judge(&Subject { index: bundle.index(), signatures, from: Some(&from), installed: None, now: NOW }).is_trusted()
+}
+
+/// Reaches registries of this machine without TLS, as nobody, and waits shortly before it tries again.
+pub(crate) fn access() -> Access {
+    let limits = Limits { pause: Duration::from_millis(1), ..Limits::default() };
+    let proxies = Proxies::none();
+    Access { docker_config: None, helpers: None, authorities: None, proxies, plain_loopback: true, plain_hosts: Vec::new(), limits }
+}
+
+pub(crate) fn client(access: Access) -> Client {
+    Client::new(access).unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn at(port: u16, rest: &str) -> Reference {
+    format!("127.0.0.1:{port}/acme/checks{rest}").parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Where nobody looks how far it is.
+pub(crate) fn unseen(_: Progress<'_>) {}
+
+pub(crate) fn failed<T>(outcome: Result<T, Error>, holds: &str, name: &str) {
+    match outcome {
+        Ok(_) => panic!("{name}: it is not refused"),
+        Err(error) => assert!(error.to_string().contains(holds), "{name}: {error}"),
+    }
+}
+
+/// Writes docker's configuration into that folder.
+pub(crate) fn configure(folder: &Path, config: &serde_json::Value) {
+    std::fs::write(folder.join("config.json"), serde_json::to_vec(config).unwrap()).unwrap();
+}
+
+/// Says why something cannot be tried here; in CI that is a failure.
+pub(crate) fn skip(reason: &str) {
+    assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "{reason}");
+    eprintln!("skipped: {reason}");
+}
