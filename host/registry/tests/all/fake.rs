@@ -1,1 +1,266 @@
-//! Soon.
+//! A registry that serves what a test lays down, a thing wrong or two, and keeps what it was told.
+
+use crate::authority::secure;
+use crate::sample::at;
+use portcullis_bundle::media_type::{INDEX, MANIFEST, SIGNATURE};
+use portcullis_bundle::{Bundle, Descriptor, Digest, Signature};
+use portcullis_registry::Reference;
+use rustls::ServerConfig;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// What a registry answers.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// Status, further headers, body.
+    Says(&'static str, Vec<(&'static str, String)>, Vec<u8>),
+    /// These bytes, a head among them, and then the connection ends.
+    Raw(Vec<u8>),
+    /// These bytes, and then nothing.
+    Stalls(Vec<u8>),
+    /// These bytes, and then one after another without end.
+    Drips(Vec<u8>),
+    /// These bytes, and then as many as anybody reads.
+    Floods(Vec<u8>),
+    /// The second to whom this header's value names, the first to all others.
+    Knows(String, Box<Reply>, Box<Reply>),
+}
+
+/// A request as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Method and target.
+    pub(crate) line: String,
+    pub(crate) authorization: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A server that runs as long as the tests. What it has no route for is not found.
+pub(crate) struct Fake {
+    pub(crate) port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By method and path; of several replies each is given once, and the last for ever.
+    routes: BTreeMap<String, Vec<Reply>>,
+    told: Vec<Told>,
+}
+
+pub(crate) fn says(status: &'static str, body: impl Into<Vec<u8>>) -> Reply {
+    Reply::Says(status, Vec::new(), body.into())
+}
+
+pub(crate) fn ok(body: impl Into<Vec<u8>>) -> Reply {
+    says("200 OK", body)
+}
+
+pub(crate) fn leads(to: impl Into<String>) -> Reply {
+    Reply::Says("307 Temporary Redirect", vec![("location", to.into())], Vec::new())
+}
+
+pub(crate) fn challenges(with: impl Into<String>) -> Reply {
+    Reply::Says("401 Unauthorized", vec![("www-authenticate", with.into())], Vec::new())
+}
+
+/// A head that tells of so many bytes.
+pub(crate) fn head(length: u64) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n").into_bytes()
+}
+
+impl Fake {
+    pub(crate) fn new(tls: Option<Arc<ServerConfig>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (state, tls) = (Arc::clone(&shared), tls.clone());
+                // Whoever goes away earlier is none of its business.
+                thread::spawn(move || {
+                    let stream: TcpStream = stream?;
+                    match tls {
+                        Some(config) => serve(BufReader::new(secure(&config, stream)), &state),
+                        None => serve(BufReader::new(stream), &state),
+                    }
+                });
+            }
+        });
+        Self { port, state }
+    }
+
+    /// One that serves a bundle with its signatures, under `:1` and by digest.
+    pub(crate) fn serving(bundle: &Bundle, signatures: &[Signature]) -> Self {
+        let fake = Self::new(None);
+        fake.lay(bundle, signatures);
+        fake
+    }
+
+    pub(crate) fn lay(&self, bundle: &Bundle, signatures: &[Signature]) {
+        let index = bundle.index();
+        for under in ["1".to_owned(), index.digest().to_string()] {
+            self.on(&format!("GET {}", manifest(&under)), [ok(index.bytes())]);
+        }
+        for (digest, bytes) in bundle.blobs() {
+            let is_manifest = index.manifests().iter().any(|manifest| manifest.digest == digest);
+            let path = if is_manifest { manifest(&digest.to_string()) } else { blob(digest) };
+            self.on(&format!("GET {path}"), [ok(bytes)]);
+        }
+        let entries: Vec<_> = signatures.iter().map(|signature| self.lay_signature(bundle, signature)).collect();
+        self.list(bundle, &entries);
+    }
+
+    /// A signature's bytes; returns what a list of referrers says of it.
+    pub(crate) fn lay_signature(&self, bundle: &Bundle, signature: &Signature) -> serde_json::Value {
+        let (document, parts) = signature.artifact(&described(bundle)).unwrap();
+        for part in &parts {
+            self.on(&format!("GET {}", blob(Digest::of(part))), [ok(part.as_slice())]);
+        }
+        let digest = Digest::of(&document);
+        let entry = json!({ "mediaType": MANIFEST, "digest": digest, "size": document.len(), "artifactType": SIGNATURE });
+        self.on(&format!("GET {}", manifest(&digest.to_string())), [ok(document)]);
+        entry
+    }
+
+    /// What the registry says refers to a bundle.
+    pub(crate) fn list(&self, bundle: &Bundle, entries: &[serde_json::Value]) {
+        self.on(&format!("GET {}", referrers(bundle)), [ok(list(entries))]);
+    }
+
+    pub(crate) fn on(&self, route: &str, replies: impl Into<Vec<Reply>>) {
+        self.state.lock().unwrap().routes.insert(route.to_owned(), replies.into());
+    }
+
+    /// What is said to this route, wrapped.
+    pub(crate) fn wrap(&self, route: &str, wrap: impl Fn(Reply) -> Reply) {
+        for reply in self.state.lock().unwrap().routes.get_mut(route).unwrap_or_else(|| panic!("no route {route}")) {
+            *reply = wrap(reply.clone());
+        }
+    }
+
+    /// All routes, wrapped.
+    pub(crate) fn wrap_all(&self, wrap: impl Fn(Reply) -> Reply) {
+        for reply in self.state.lock().unwrap().routes.values_mut().flatten() {
+            *reply = wrap(reply.clone());
+        }
+    }
+
+    pub(crate) fn told(&self) -> Vec<Told> {
+        self.state.lock().unwrap().told.clone()
+    }
+
+    /// How often it was asked what begins so.
+    pub(crate) fn count(&self, begins: &str) -> usize {
+        self.told().iter().filter(|told| told.line.starts_with(begins)).count()
+    }
+
+    pub(crate) fn at(&self, rest: &str) -> Reference {
+        at(self.port, rest)
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
+pub(crate) fn manifest(under: &str) -> String {
+    format!("/v2/acme/checks/manifests/{under}")
+}
+
+pub(crate) fn blob(digest: Digest) -> String {
+    format!("/v2/acme/checks/blobs/{digest}")
+}
+
+pub(crate) fn referrers(bundle: &Bundle) -> String {
+    format!("/v2/acme/checks/referrers/{}", bundle.index().digest())
+}
+
+pub(crate) fn list(entries: &[serde_json::Value]) -> Vec<u8> {
+    serde_json::to_vec(&json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": entries })).unwrap()
+}
+
+/// The route of a bundle's component.
+pub(crate) fn component(bundle: &Bundle, number: usize) -> String {
+    format!("GET {}", blob(bundle.about().components[number].digest))
+}
+
+pub(crate) fn described(bundle: &Bundle) -> Descriptor {
+    let index = bundle.index();
+    Descriptor { media_type: INDEX.into(), digest: index.digest(), size: index.bytes().len() as u64, annotations: BTreeMap::new() }
+}
+
+fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std::io::Result<()> {
+    let (mut line, mut length, mut authorization) = (String::new(), 0, None);
+    stream.read_line(&mut line)?;
+    let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    loop {
+        let mut header = String::new();
+        if stream.read_line(&mut header)? == 0 || header == "\r\n" {
+            break;
+        }
+        match header.split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse().unwrap(),
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => authorization = Some(value.trim().to_owned()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    let path = line.split('?').next().unwrap().to_owned();
+    let reply = {
+        let mut state = state.lock().unwrap();
+        state.told.push(Told { line: line.clone(), authorization: authorization.clone(), body });
+        match state.routes.get_mut(&path) {
+            Some(replies) if replies.len() > 1 => replies.remove(0),
+            Some(replies) => replies[0].clone(),
+            None => says("404 Not Found", ""),
+        }
+    };
+    respond(stream.get_mut(), reply, authorization.as_deref(), line.starts_with("HEAD"))
+}
+
+fn respond(out: &mut impl Write, reply: Reply, authorization: Option<&str>, bare: bool) -> std::io::Result<()> {
+    match reply {
+        Reply::Knows(who, others, known) => {
+            return respond(out, if authorization == Some(who.as_str()) { *known } else { *others }, authorization, bare);
+        }
+        Reply::Says(status, headers, body) => {
+            write!(out, "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n", body.len())?;
+            for (name, value) in headers {
+                write!(out, "{name}: {value}\r\n")?;
+            }
+            out.write_all(b"\r\n")?;
+            out.write_all(if bare { &[] } else { &body })?;
+        }
+        Reply::Raw(bytes) => out.write_all(&bytes)?,
+        Reply::Stalls(bytes) => {
+            out.write_all(&bytes)?;
+            out.flush()?;
+            loop {
+                thread::park();
+            }
+        }
+        Reply::Drips(bytes) => {
+            out.write_all(&bytes)?;
+            loop {
+                out.write_all(b"x")?;
+                out.flush()?;
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        Reply::Floods(bytes) => {
+            out.write_all(&bytes)?;
+            loop {
+                out.write_all(&[b'x'; 8192])?;
+            }
+        }
+    }
+    out.flush()
+}

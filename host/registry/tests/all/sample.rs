@@ -63,7 +63,8 @@ pub(crate) fn is_trusted(bundle: &Bundle, signatures: &[Signature], reference: &
         .map(|(number, name)| format!("[[key]]\nname = \"{name}\"\npublic = '''\n{}'''\n", key(number).public().to_pem().unwrap()))
         .concat();
     let registry = format!("{}/", reference.registry());
-    let rule = format!("[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n");
+    let rule =
+        format!("[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n");
     let trust = Trust::read(&format!("{keys}{rule}")).unwrap();
     let from = reference.repository();
     trust.judge(&Subject { index: bundle.index(), signatures, from: Some(&from), installed: None, now: NOW }).is_trusted()
