@@ -198,7 +198,10 @@ pub(crate) fn described(bundle: &Bundle) -> Descriptor {
 
 fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std::io::Result<()> {
     let (mut line, mut length, mut authorization) = (String::new(), 0, None);
-    stream.read_line(&mut line)?;
+    if stream.read_line(&mut line).is_err() {
+        // TLS where there is none: what servers answer that speak HTTP alone.
+        return stream.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    }
     let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
     loop {
         let mut header = String::new();
