@@ -68,7 +68,7 @@ pub fn one(shelf: &Shelf, wanted: &Wanted, policies: &Policies, now: u64) -> Res
     let (bundle, signatures) = shelf.read(&installed).with_context(|| format!("`{name}` has to be installed again"))?;
     wanted.locked.holds(&bundle).with_context(|| format!("`{by}` does not hold"))?;
     let subject = Subject { index: bundle.index(), signatures: &signatures, from: installed.from.as_deref(), installed: None, now };
-    let judged = policies.require(&subject)?;
+    let judged = policies.require(&subject).with_context(|| format!("`{by}` locks what does not run any more"))?;
     if let Some(stranger) = wanted.locked.signers.iter().find(|signer| !judged.signers.contains(signer)) {
         bail!("`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: run `portcullis bundle verify {name}`");
     }

@@ -98,6 +98,8 @@ checks! {
     Configuration => "configuration", Guard;
     /// Decisions hold, and nobody paused them.
     Mode => "mode", Guard;
+    /// What is locked is installed, trusted and what was locked; told where anything is.
+    Bundles => "bundles", Guard;
     /// Every plugin loads.
     Plugins => "plugins", Guard;
     /// Everything is compiled, so that no hook has to.

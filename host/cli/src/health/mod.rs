@@ -6,6 +6,7 @@
 
 mod access;
 mod answer;
+mod bundles;
 mod canary;
 mod client;
 mod finding;
@@ -107,6 +108,13 @@ impl Scene {
 
     fn plugins(&self, guard: &Guard, findings: &mut Vec<Finding>) {
         let (Some(home), Some(config)) = (&guard.home, &guard.config) else { return };
+        let bundles = bundles::check(&self.places, self.now);
+        let told = worst(&bundles) == Level::Problem;
+        findings.extend(bundles);
+        if told {
+            // Without them no plugin is loaded; that is told.
+            return;
+        }
         let mut reviewer = match Reviewer::installed(&self.places, home, config.clone(), &[], self.now) {
             Ok(reviewer) => reviewer,
             Err(error) => return findings.push(Finding::problem(Check::Plugins, format!("{error:#}"), "mend what it names")),
