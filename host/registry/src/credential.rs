@@ -123,3 +123,30 @@ impl Auth {
         Some(decode().ok_or("has an `auth` that is no base64 of `user:password`"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_for_one_registry() {
+        for (key, registry, is) in [
+            ("ghcr.io", "ghcr.io", true),
+            ("GHCR.io", "ghcr.io", true),
+            ("https://ghcr.io", "ghcr.io", true),
+            ("http://ghcr.io/v2/", "ghcr.io", true),
+            ("ghcr.io:443", "ghcr.io", false),
+            ("127.0.0.1:5000", "127.0.0.1:5000", true),
+            ("127.0.0.1", "127.0.0.1:5000", false),
+            ("evil-ghcr.io", "ghcr.io", false),
+            ("ghcr.io.evil.example", "ghcr.io", false),
+            ("https://evil.example/ghcr.io", "ghcr.io", false),
+            ("https://index.docker.io/v1/", "docker.io", true),
+            ("docker.io", "docker.io", true),
+            ("https://index.docker.io/v1/", "ghcr.io", false),
+            ("", "ghcr.io", false),
+        ] {
+            assert_eq!(is_key_of(key, registry), is, "{key} {registry}");
+        }
+    }
+}

@@ -99,7 +99,8 @@ impl<'a> Session<'a> {
 
     /// What an answer's `Location` or `Link` leads to from there; TLS never ends on the way.
     pub(crate) fn led(&self, from: &Url, to: &str) -> Result<Url, Why> {
-        let shown = || to.chars().take(200).collect::<String>().escape_debug().to_string();
+        // Without what an object store signed: who has it may read for a while.
+        let shown = || to.chars().take_while(|c| *c != '?').take(200).collect::<String>().escape_debug().to_string();
         let url = from.join(to).map_err(|_| Why::Redirect(format!("it leads to `{}`, which is no address", shown())))?;
         match url.scheme() {
             "https" => Ok(url),

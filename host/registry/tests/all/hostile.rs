@@ -139,7 +139,7 @@ const WRONG: &[Row] = &[
     ("a circle", |fake, one| fake.on(&component(one, 1), [leads(blob(one.about().components[1].digest))]), "it leads on more than 5 times"),
     (
         "out of TLS",
-        |fake, one| fake.on(&component(one, 1), [leads("http://blobs.example.com/x")]),
+        |fake, one| fake.on(&component(one, 1), [leads("http://blobs.example.com/x?signature=a")]),
         "it leads to `http://blobs.example.com/x`, which is without TLS",
     ),
     (

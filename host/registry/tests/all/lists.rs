@@ -136,7 +136,7 @@ fn signatures_of_something_else_count_for_nothing() {
     let file = signed(&good, 1);
     let swapped: Signature = Signature::read(signed(&good, 3).file()).unwrap();
     assert!(swapped.statement(&key(3).public()).is_ok());
-    let fake = Fake::serving(&good, &[file.clone()]);
+    let fake = Fake::serving(&good, std::slice::from_ref(&file));
     let mut longer = swapped.file().to_vec();
     longer.resize(file.file().len(), b' ');
     fake.on(&format!("GET {}", crate::fake::blob(Digest::of(file.file()))), [ok(longer)]);
