@@ -3,6 +3,7 @@
 mod bundled;
 mod ear;
 
+pub use bundled::OURS;
 pub use ear::Ear;
 
 use crate::bundles::receipt::Pinned;

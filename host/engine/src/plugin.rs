@@ -259,15 +259,18 @@ impl Known {
         }
         let stamp = Stamp::of(&metadata);
         if let Some(card) = card_of(engine, entry, Some(stamp)) {
-            held_to(pin, path, &card.facts.inspection)?;
+            held_to(pin, path, &card.facts.inspection.digest)?;
             return Ok(Self { inspection: card.facts.inspection.clone(), source: Some(stamp), bytes: None, card: Some(card) });
         }
         let (bytes, stamp) = read(path)?;
+        if pin.is_some() {
+            // Before anything of other bytes is looked at.
+            held_to(pin, path, &blake3::hash(&bytes).to_hex())?;
+        }
         let inspection = match pin {
             Some((_, Some(plugin))) => inspect::inspect_one(&bytes, plugin)?,
             _ => inspect::inspect(&bytes)?,
         };
-        held_to(pin, path, &inspection)?;
         if inspection.kind == Kind::ShellReader {
             return Err(LoadError::NoKind("`portcullis:shell/reader`, which only the host's own component may".to_owned()));
         }
@@ -343,10 +346,10 @@ impl Known {
 }
 
 /// What was found has to be what was pinned.
-fn held_to(pin: Option<(&str, Option<&str>)>, path: &Path, found: &Inspection) -> Result<(), LoadError> {
+fn held_to(pin: Option<(&str, Option<&str>)>, path: &Path, found: &str) -> Result<(), LoadError> {
     match pin {
-        Some((digest, _)) if digest != found.digest => {
-            Err(LoadError::Other { path: path.to_owned(), wanted: digest.to_owned(), found: found.digest.clone() })
+        Some((wanted, _)) if wanted != found => {
+            Err(LoadError::Other { path: path.to_owned(), wanted: wanted.to_owned(), found: found.to_owned() })
         }
         _ => Ok(()),
     }

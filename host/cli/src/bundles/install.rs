@@ -10,7 +10,7 @@ use super::{archive, receipt, shelf, told_truly, verify};
 use crate::config::Config;
 use crate::config::file;
 use crate::places::Places;
-use crate::runtime::to_store;
+use crate::runtime::{OURS, to_store};
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Installed, Lock, Locked, Name, Subject};
 use portcullis_core::record::{Record, RecordKind};
@@ -19,6 +19,9 @@ use semver::Version;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The folder of components that are no bundle's, and how their names end.
+const PLUGINS: &str = "plugins";
+const COMPONENT: &str = "wasm";
 /// The rights of a lock: it belongs into the repository, for everybody to read.
 const RIGHTS: u32 = 0o644;
 
@@ -110,6 +113,7 @@ pub fn install(places: &Places, home: &Home, target: &mut Target, ready: &Ready,
     let Fetched { bundle, signatures, from, .. } = &ready.fetched;
     let locked = Locked::of(bundle, from.clone(), ready.judged.signers.iter().copied().collect());
     no_lock_differs(places, target, &locked)?;
+    no_name_twice(places, target, &locked)?;
     let shelf = shelf(places)?;
     shelf.install(bundle, signatures, from.clone())?;
     target.lock.put(locked.clone());
@@ -158,6 +162,39 @@ fn no_lock_differs(places: &Places, target: &Target, locked: &Locked) -> Result<
         ),
         None => Ok(()),
     }
+}
+
+/// Two plugins of one name would stop every review.
+fn no_name_twice(places: &Places, target: &Target, locked: &Locked) -> Result<()> {
+    let others = locks::Texts::read(places)?.without(&target.path).wanted()?;
+    let others = others.iter().map(|other| &other.locked).chain(target.lock.bundles()).filter(|other| other.name != locked.name);
+    let others: Vec<(&Locked, &String)> = others.flat_map(|other| names(other).map(move |name| (other, name))).collect();
+    let ours = locked.name.as_str() == OURS;
+    let folder = places.config.join(PLUGINS);
+    for name in names(locked) {
+        if portcullis_builtin::find(name).is_some() != ours {
+            bail!(
+                "`{}` holds a plugin `{name}`, {}",
+                locked.name,
+                if ours {
+                    "which this version of portcullis has not builtin: update both"
+                } else {
+                    "but that is the name of a builtin one"
+                }
+            );
+        }
+        if let Some((other, _)) = others.iter().find(|(_, other)| *other == name) {
+            bail!("`{}` holds a plugin `{name}`, but `{}`, which is locked here, does too", locked.name, other.name);
+        }
+        if folder.join(name).with_extension(COMPONENT).exists() {
+            bail!("`{}` holds a plugin `{name}`, but there is a `{name}.{COMPONENT}` in `{}`: remove it", locked.name, folder.display());
+        }
+    }
+    Ok(())
+}
+
+fn names(locked: &Locked) -> impl Iterator<Item = &String> {
+    locked.components.iter().flat_map(|component| &component.plugins)
 }
 
 /// Versions of a bundle that ran in no project that is still there go, with their bytes.

@@ -51,6 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let path = policies::of_person(&places);
     let text = file::read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?.unwrap_or_default();
     let mut document: DocumentMut = text.parse().with_context(|| format!("`{}` is no TOML", shown(&path)))?;
+    for key in &arguments.key {
+        if !has_key(&document, key) {
+            bail!("`{}` has no key `{}`: only its own keys can be revoked there, by their names", shown(&path), one_line(key, 200));
+        }
+    }
     let new: Vec<String> = [("digests", digests.iter().map(ToString::to_string).collect::<Vec<_>>()), ("keys", arguments.key.clone())]
         .into_iter()
         .map(|(list, values)| add(&mut document, list, values))
@@ -93,6 +98,12 @@ fn meant(places: &Places, what: &str) -> Result<Vec<Digest>> {
         bail!("no bundle `{told}` is installed: name the digest that has to go, `sha256:...`");
     }
     Ok(found)
+}
+
+/// Whether the policy has a key of that name.
+fn has_key(document: &DocumentMut, name: &str) -> bool {
+    let keys = document.get("key").and_then(Item::as_array_of_tables);
+    keys.is_some_and(|keys| keys.iter().any(|key| key.get("name").and_then(Item::as_str) == Some(name)))
 }
 
 /// Adds what a list of `[revoked]` does not hold yet, and says what that was.

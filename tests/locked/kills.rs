@@ -1,0 +1,59 @@
+//! Installing and updating, killed at fifty moments: afterwards the old set runs, or the new one, whole.
+
+use crate::common::reply::Answer;
+use crate::common::trial;
+use crate::machine::{ASKS, Machine, NOTICES, copied};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+pub fn trials() -> Vec<Trial> {
+    vec![trial("killed: while another version is installed, the old set or the new one is there", killed)]
+}
+
+/// Moments.
+const KILLS: u32 = 50;
+
+fn killed() -> Result<()> {
+    let machine = Machine::new("killed")?;
+    let (old, new) = (machine.publish("1.0.0", NOTICES)?, machine.publish("1.1.0", ASKS)?);
+    machine.done(&["bundle", "install", &old])?;
+    let saved = machine.site.root().join("saved");
+    copied(&machine.shelf(), &saved)?;
+    let lock = fs::read(machine.lock())?;
+    let begun = Instant::now();
+    machine.done(&["bundle", "install", &new, "--yes"])?;
+    let whole = begun.elapsed();
+    let mut seen = [0, 0];
+    for kill in 0..KILLS {
+        copied(&saved, &machine.shelf())?;
+        fs::write(machine.lock(), &lock)?;
+        let mut child = machine.site.command(&["bundle", "install", &new, "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        // Spread over the time that it takes, a little beyond it, and never twice the same.
+        std::thread::sleep(
+            whole.mul_f64(f64::from(kill * 7 % KILLS) / f64::from(KILLS) * 1.1) + Duration::from_micros(u64::from(kill) * 13),
+        );
+        child.kill()?;
+        child.wait()?;
+        let listed = machine.list()?;
+        let locked = listed["locked"].as_array().context("no list")?;
+        ensure!(locked.len() == 1 && locked[0]["holds"] == true, "kill {kill}: {listed}");
+        let reply = machine.migration()?;
+        let which = match (locked[0]["locked"]["version"].as_str(), reply.answer == Answer::Asked) {
+            (Some("1.0.0"), false) => 0,
+            (Some("1.1.0"), true) => 1,
+            (version, _) => anyhow::bail!("kill {kill}: {version:?} is locked, and it answers {:?}: {}", reply.answer, reply.said),
+        };
+        ensure!(!reply.said.contains("could not review"), "kill {kill}: {}", reply.said);
+        seen[which] += 1;
+        // And whoever goes on gets there.
+        machine.done(&["bundle", "install", &new, "--yes"])?;
+        machine.runs()?;
+        let drafts = fs::read_dir(machine.site.project())?.count();
+        ensure!(drafts < 50, "drafts pile up");
+    }
+    ensure!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
+    Ok(())
+}

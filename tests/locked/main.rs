@@ -1,0 +1,29 @@
+//! Bundles that have to run: installed, locked, loaded by each hook; and what somebody tries who wants them not to.
+//!
+//! The plugins are those that were built for the released WIT package (host/engine/tests/released): this is about what is
+//! loaded, not about what it says.
+
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+
+#[path = "../../host/registry/tests/all/authority.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod authority;
+#[path = "../cli/common/mod.rs"]
+mod common;
+mod kills;
+mod machine;
+mod managed;
+#[path = "../../host/registry/tests/all/real.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod real;
+mod registry;
+mod runs;
+mod sample;
+mod tampering;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let trials = [kills::trials(), managed::trials(), registry::trials(), runs::trials(), tampering::trials()];
+    common::run(trials.into_iter().flatten().collect())
+}

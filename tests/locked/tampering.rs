@@ -1,0 +1,226 @@
+//! Each file that decides what runs, changed behind our back: the review refuses, and says why.
+
+use crate::common::reply::Answer;
+use crate::common::trial;
+use crate::machine::{ASKS, Machine, NAME, NOTICES, copied};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use std::fs;
+use std::path::PathBuf;
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("tampering: a lock that was edited", edited),
+        trial("tampering: a lock that names less than ran here", lost),
+        trial("tampering: what decides beside the lock", beside),
+        trial("tampering: a component that was replaced after it was verified", replaced),
+        trial("tampering: a receipt from elsewhere stands for nothing", receipts),
+    ]
+}
+
+fn edited() -> Result<()> {
+    let machine = Machine::new("edited")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    let other = machine.published("acme/other", "1.0.0", NOTICES, "release")?;
+    let whole = fs::read_to_string(machine.lock())?;
+    let digest = |key: &str| {
+        let line = whole.lines().filter(|line| line.starts_with(&format!("{key} = "))).map(str::to_owned).collect::<Vec<_>>();
+        line.first().cloned().context("it has no such line")
+    };
+    let foreign = format!("sha256:{}", "0".repeat(64));
+    let component = whole.lines().filter(|line| line.starts_with("digest = ")).nth(1).context("it has no component")?.to_owned();
+    type Row = (&'static str, String, &'static str);
+    let rows: Vec<Row> = vec![
+        ("no lock", "what\n".into(), "is no lock: line 1"),
+        ("a later form", whole.replace("format = 1", "format = 9"), "it has form 9"),
+        ("an unknown field", whole.replace("version = ", "weak = true\nversion = "), "unknown field `weak`"),
+        ("another bundle's digest", whole.replace(&digest("digest")?, &format!("digest = \"{foreign}\"")), "is not installed"),
+        ("another component's digest", whole.replace(&component, &format!("digest = \"{foreign}\"")), "does not hold"),
+        ("another version of the same bytes", whole.replace("\"1.0.0\"", "\"2.0.0\""), "does not hold"),
+        ("another plugin", whole.replace("\"released\"", "\"harmless\""), "does not hold"),
+        ("wider grants", whole.replace("plugins = [", "grants = [\"clocks = true\"]\nplugins = ["), "does not hold"),
+        (
+            "another signer",
+            whole.replace(&digest("signers")?, &format!("signers = [\"{foreign}\"]")),
+            "which no key of the trust policy did",
+        ),
+        (
+            "the same name twice",
+            format!("{whole}\n{}", whole.split_once("[[bundle]]").map_or("", |(_, rest)| rest).replacen("", "[[bundle]]", 1)),
+            "is locked twice",
+        ),
+        (
+            "another one beside it that is not installed",
+            format!(
+                "{whole}\n{}",
+                whole
+                    .split_once("[[bundle]]")
+                    .map_or("", |(_, rest)| rest)
+                    .replacen("", "[[bundle]]", 1)
+                    .replace(NAME, "acme/more")
+                    .replace("\"released\"", "\"more\"")
+                    .replace(&digest("digest")?, &format!("digest = \"{foreign}\""))
+            ),
+            "is not installed",
+        ),
+    ];
+    for (name, text, why) in rows {
+        ensure!(text != whole, "{name}: nothing was changed");
+        fs::write(machine.lock(), text)?;
+        machine.stops(why).with_context(|| name)?;
+        let ended = machine.site.run(&["bundle", "install"])?;
+        ensure!(ended.code == Some(1), "{name}: `bundle install` took it: {}", ended.all());
+        fs::write(machine.lock(), &whole)?;
+        machine.runs().with_context(|| format!("{name}, put back"))?;
+    }
+    // Two plugins of one name would stop every review: the second is not installed.
+    machine.refused(&["bundle", "install", &other], "but `acme/checks`, which is locked here, does too")?;
+    ensure!(fs::read_to_string(machine.lock())? == whole, "the lock was written");
+    machine.runs()
+}
+
+fn lost() -> Result<()> {
+    let machine = Machine::new("lost")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    let whole = fs::read_to_string(machine.lock())?;
+    let older = whole.replace("\"1.0.0\"", "\"0.1.0\"");
+    for (name, text) in [("emptied", Some("format = 1\n".to_owned())), ("older", Some(older)), ("gone", None)] {
+        match &text {
+            Some(text) => fs::write(machine.lock(), text)?,
+            None => fs::remove_file(machine.lock())?,
+        }
+        machine
+            .stops("ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal")
+            .with_context(|| name)?;
+        if name != "older" {
+            machine.refused(&["bundle", "install"], "there is no terminal")?;
+        }
+        fs::write(machine.lock(), &whole)?;
+        machine.runs().with_context(|| format!("{name}, put back"))?;
+    }
+    // A person may mean it.
+    fs::remove_file(machine.lock())?;
+    let shown = machine.site.at_a_terminal(&["bundle", "install"], crate::common::terminal::Answer::Word, &[])?;
+    ensure!(shown.code == Some(0) && shown.text.contains("acme/checks 1.0.0") && shown.text.contains("do without them"), "{}", shown.text);
+    ensure!(machine.migration()?.answer != Answer::Asked, "it still runs");
+    Ok(())
+}
+
+fn beside() -> Result<()> {
+    let machine = Machine::new("beside")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    machine.runs()?;
+    machine.key("stranger")?;
+    let list = machine.shelf().join("installed.json");
+    let (policy, installed) = (fs::read(machine.policy())?, fs::read_to_string(&list)?);
+    let stranger = machine.rule("stranger", "")?;
+    type Row = (&'static str, PathBuf, Option<String>, &'static str);
+    let rows: Vec<Row> = vec![
+        ("no policy", machine.policy(), None, "a trust policy: there is none"),
+        ("a policy of nobody", machine.policy(), Some(String::new()), "a rule for `acme/checks`: there is none"),
+        ("a policy that is none", machine.policy(), Some("[[rul]]\n".into()), "is no trust policy; nothing is trusted until it is mended"),
+        ("another key", machine.policy(), Some(stranger), "signed by `stranger`: none of them did"),
+        ("nothing is installed", list.clone(), None, "is not installed"),
+        ("a list that is none", list.clone(), Some("{".into()), "is damaged"),
+        (
+            "a list that names other bytes",
+            list.clone(),
+            Some(installed.replace("sha256:", "sha256:0").replacen('0', "", 0)),
+            "installed.json",
+        ),
+        ("a list without signatures", list.clone(), Some(without_signatures(&installed)?), "none of them did"),
+    ];
+    for (name, path, text, why) in rows {
+        match text {
+            Some(text) => fs::write(&path, text)?,
+            None => fs::remove_file(&path)?,
+        }
+        machine.stops(why).with_context(|| name)?;
+        fs::write(machine.policy(), &policy)?;
+        fs::write(&list, &installed)?;
+        machine.runs().with_context(|| format!("{name}, put back"))?;
+    }
+    Ok(())
+}
+
+fn without_signatures(installed: &str) -> Result<String> {
+    let mut document: serde_json::Value = serde_json::from_str(installed)?;
+    document["bundles"][0]["signatures"] = serde_json::json!([]);
+    Ok(document.to_string())
+}
+
+/// With a receipt nothing is verified again, but the bytes have to be those that were: another file asks, as a plugin that
+/// cannot be loaded does, and says why.
+fn replaced() -> Result<()> {
+    let machine = Machine::new("replaced")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    let saved = machine.site.root().join("saved");
+    for warm in [false, true] {
+        if warm {
+            machine.runs()?;
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            machine.runs()?;
+        }
+        copied(&machine.shelf(), &saved)?;
+        let listed: Vec<PathBuf> = fs::read_dir(machine.shelf().join("blobs"))?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        let component =
+            listed.into_iter().find(|path| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\0asm"))).context("no component")?;
+        let whole = fs::read(&component)?;
+        let mut flipped = whole.clone();
+        *flipped.last_mut().context("it is empty")? ^= 1;
+        let other = fs::read(crate::machine::released(NOTICES)?)?;
+        for (name, bytes, why) in [
+            ("a flipped bit", Some(flipped), "was changed after it was verified"),
+            ("another plugin", Some(other), "was changed after it was verified"),
+            ("cut", Some(whole[..whole.len() / 2].to_vec()), "released"),
+            ("gone", None, "cannot read"),
+        ] {
+            match bytes {
+                Some(bytes) => fs::write(&component, bytes)?,
+                None => fs::remove_file(&component)?,
+            }
+            let reply = machine.site.hook(&machine.site.calls("s").bash("b1", "ls"))?;
+            ensure!(reply.answer == Answer::Asked && reply.said.contains(why), "{name}, warm {warm}: {:?} {:?}", reply.answer, reply.said);
+            // Installing again mends it, from the lock where a registry has it, else from the archive.
+            copied(&saved, &machine.shelf())?;
+            machine.runs().with_context(|| format!("{name}, put back"))?;
+        }
+    }
+    Ok(())
+}
+
+fn receipts() -> Result<()> {
+    let [here, there] = ["receipts here", "receipts there"].map(Machine::new);
+    let (here, there) = (here?, there?);
+    let receipt = |machine: &Machine| -> Result<PathBuf> {
+        let first = fs::read_dir(machine.shelf().join("receipts"))?.next().context("there is no receipt")?;
+        Ok(first?.path())
+    };
+    for machine in [&here, &there] {
+        machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+        machine.runs()?;
+    }
+    let own = fs::read_to_string(receipt(&here)?)?;
+    let foreign = fs::read_to_string(receipt(&there)?)?;
+    let place = |machine: &Machine| machine.site.project().canonicalize().map(|path| path.display().to_string());
+    for (name, text) in [
+        ("of another machine", foreign.clone()),
+        ("of another machine, with this place in it", foreign.replace(&place(&there)?, &place(&here)?)),
+        ("with another digest", own.replacen("\"digest\":\"", "\"digest\":\"0", 1)),
+        ("that never ends", own.replace("\"until\":null", "\"until\":99999999999999")),
+        ("without bundles", own.replace("\"bundles\":[{", "\"bundles\":[],\"x\":[{")),
+        ("no receipt", "{}".into()),
+    ] {
+        ensure!(text != own, "{name}: nothing was changed");
+        fs::write(receipt(&here)?, &text)?;
+        here.stops("was not written by this home for this project").with_context(|| name)?;
+        // A person's command verifies all of it anew.
+        here.done(&["bundle", "install"])?;
+        here.runs().with_context(|| format!("{name}, verified anew"))?;
+    }
+    // One that is gone costs the time to verify, nothing else.
+    fs::remove_file(receipt(&here)?)?;
+    here.runs()?;
+    ensure!(receipt(&here).is_ok(), "no receipt was written");
+    Ok(())
+}
