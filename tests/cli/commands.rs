@@ -385,6 +385,7 @@ fn arguments() -> Result<()> {
             "explain",
             "audit",
             "plugin",
+            "bundle",
             "demo",
             "checkpoint",
             "incident",

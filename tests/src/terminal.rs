@@ -27,6 +27,8 @@ pub enum Answer<'a> {
     Word,
     /// Something else than that word.
     Text(&'a str),
+    /// Whole lines, each once the screen ends with what stands before it.
+    Lines(&'a [(&'a str, &'a str)]),
     /// The keys for each call that `portcullis run` asks about, in order; none for those after the last.
     Keys(&'a [&'a str]),
 }
@@ -84,6 +86,7 @@ fn asked_for(text: &str, answer: Answer<'_>, typed: usize) -> Option<String> {
     match answer {
         Answer::Word => word().map(|word| format!("{word}\n")),
         Answer::Text(other) => word().map(|_| format!("{other}\n")),
+        Answer::Lines(lines) => lines.get(typed).filter(|(question, _)| text.ends_with(question)).map(|(_, line)| format!("{line}\n")),
         Answer::Keys(keys) if text.matches(CALL).count() > typed => keys.get(typed).map(|keys| (*keys).to_owned()),
         Answer::Keys(_) => None,
     }

@@ -33,7 +33,7 @@ const BLOBS: &str = "blobs/sha256/";
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It cannot be read or written.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It is something else, or more than one bundle, or made to do harm.
     #[error("{0}")]

@@ -13,6 +13,7 @@ use crate::toml_text::{self, Wrong};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The form of the file that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -127,12 +128,19 @@ impl Locked {
         }
         let found: Vec<LockedComponent> = about.components.iter().map(locked).collect();
         match self.components.iter().zip(&found).find(|(locked, found)| locked != found) {
-            Some((locked, found)) => other(format!("{locked:?}"), format!("{found:?}")),
+            Some((locked, found)) => other(locked.to_string(), found.to_string()),
             None if self.components.len() != found.len() => {
-                other(format!("{} components", self.components.len()), format!("{}", found.len()))
+                other(format!("{} components", self.components.len()), format!("{} components", found.len()))
             }
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for LockedComponent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grants = if self.grants.is_empty() { "no grant".to_owned() } else { self.grants.join(", ") };
+        write!(f, "the component of {} ({}), which asks for {grants}", self.plugins.join(", "), self.digest)
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod browser;
 pub mod calls;
+pub mod documents;
 pub mod guests;
 pub mod process;
 pub mod reply;

@@ -1,7 +1,7 @@
 //! Which bundles a project runs.
 
 use crate::sample::{bundle, key, made, parts};
-use portcullis_bundle::{Bundle, Lock, LockError, Locked};
+use portcullis_bundle::{Bundle, Lock, Locked};
 
 fn line(bundle: &Bundle) -> Locked {
     Locked::of(bundle, Some("ghcr.io/acme/checks".into()), vec![key(1).public().id().unwrap()])
@@ -52,17 +52,30 @@ fn a_lock_holds_for_one_bundle() {
         assert!(error.contains(found) && error.contains("`acme/checks` is locked as 1.2.0"), "{name}: {error}");
     }
     // A line that somebody edited, beside a digest that is right.
-    for (name, edited) in [
-        ("version", Locked { version: "9.0.0".parse().unwrap(), ..locked.clone() }),
-        ("name", Locked { name: "acme/innocent".parse().unwrap(), ..locked.clone() }),
-        ("fewer components", Locked { components: locked.components[..1].to_vec(), ..locked.clone() }),
-        ("wider grants", {
-            let mut edited = locked.clone();
-            edited.components[0].grants.push("clocks = true".into());
-            edited
-        }),
+    let component = |plugins: &str, grants: &str| format!("the component of {plugins} (sha256:{{}}), which asks for {grants}");
+    for (name, edited, expected) in [
+        ("version", Locked { version: "9.0.0".parse().unwrap(), ..locked.clone() }, ["9.0.0".to_owned(), "acme/checks 1.2.0".to_owned()]),
+        ("name", Locked { name: "acme/innocent".parse().unwrap(), ..locked.clone() }, ["1.2.0".to_owned(), "acme/checks 1.2.0".to_owned()]),
+        (
+            "fewer components",
+            Locked { components: locked.components[..1].to_vec(), ..locked.clone() },
+            ["1 components".to_owned(), "2 components".to_owned()],
+        ),
+        (
+            "wider grants",
+            {
+                let mut edited = locked.clone();
+                edited.components[0].grants.push("clocks = true".into());
+                edited
+            },
+            [component("loops, drifts", "clocks = true"), component("loops, drifts", "no grant")],
+        ),
     ] {
-        assert!(matches!(edited.holds(&bundle()), Err(LockError::Other { .. })), "{name}");
+        let digest = locked.components[0].digest.hex();
+        let expected = expected.map(|text| text.replace("{}", &digest));
+        let error = edited.holds(&bundle()).unwrap_err().to_string();
+        let [was, is] = expected;
+        assert!(error.contains(&format!("is locked as {was}, and this is {is}: ")), "{name}: {error}");
     }
 }
 

@@ -18,13 +18,16 @@ const RIGHTS: u32 = 0o644;
 /// # Errors
 /// It holds no whole bundle.
 pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
-    let told = || format!("`{}` is no bundle", shown(path));
+    let told = || format!("`{}` is no archive of a bundle", shown(path));
     if path.is_dir() {
         return read_layout(path).with_context(told);
     }
     // Without waiting for the other side of a pipe.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(std::io::Error::from);
+    if opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        bail!("there is no `{}`; name the archive of a bundle, as `portcullis bundle build` writes it", shown(path));
+    }
     let file = opened.with_context(|| format!("cannot read `{}`", shown(path)))?;
     if !file.metadata().is_ok_and(|found| found.is_file()) {
         bail!("`{}` is not a file", shown(path));

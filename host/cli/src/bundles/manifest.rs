@@ -56,7 +56,8 @@ impl Manifest {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self> {
-        let path = if path.is_dir() { path.join(MANIFEST) } else { path.to_owned() };
+        let here = path.strip_prefix(".").unwrap_or(path);
+        let path = if path.is_dir() { here.join(MANIFEST) } else { here.to_owned() };
         let shown = one_line(&path.display().to_string(), 400);
         let text = match file::read(&path) {
             Ok(Some(text)) => text,

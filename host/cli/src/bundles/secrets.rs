@@ -57,6 +57,9 @@ impl Passphrase {
 pub fn unlocked(key: &Path, passphrase: &Passphrase) -> Result<SecretKey> {
     let shown = key.display();
     let pem = private(key).with_context(|| format!("cannot use the key `{shown}`"))?;
+    if pem.contains("PUBLIC KEY") {
+        bail!("cannot sign with `{shown}`: it is the public part of a key; name the file of the secret one");
+    }
     // What is no key is told before anybody is asked for its passphrase.
     SecretKey::check_pem(&pem).with_context(|| format!("cannot use the key `{shown}`"))?;
     SecretKey::from_pem(&pem, &passphrase.of(key)?).with_context(|| format!("cannot use the key `{shown}`"))

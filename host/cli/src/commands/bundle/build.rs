@@ -128,7 +128,14 @@ fn made(manifest: &Manifest, entry: &Entry) -> Result<Made> {
 /// The component that an entry names.
 fn located(manifest: &Manifest, file: &Path) -> Result<PathBuf> {
     let file = manifest.path.parent().unwrap_or(Path::new("")).join(file);
-    if file.is_dir() { Project::find(&file)?.built() } else { Ok(file) }
+    if file.is_dir() {
+        return Project::find(&file)?.built();
+    }
+    if !file.exists() {
+        let shown = one_line(&file.to_string_lossy(), 400);
+        return Err(anyhow!("there is no `{shown}`; name a component, or the folder of a plugin's project"));
+    }
+    Ok(file)
 }
 
 fn named_well(name: &str) -> Result<()> {

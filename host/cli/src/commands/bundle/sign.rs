@@ -101,7 +101,8 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let told = || format!("cannot attach `{}`", shown(path));
     let text = file::read_at_most(path, MOST_BYTES).map_err(|problems| anyhow!("{}", problems.lines().join("; ")))?;
     let text = text.ok_or_else(|| anyhow!("there is no such file")).with_context(told)?;
-    let signature = Signature::read(text.trim().as_bytes()).with_context(told)?;
+    let mend = "; `portcullis bundle sign --out FILE` writes one";
+    let signature = Signature::read(text.trim().as_bytes()).map_err(|error| anyhow!("{error}{mend}")).with_context(told)?;
     let statement = signature.unproven().with_context(told)?;
     let (about, digest) = (bundle.about(), bundle.index().digest());
     if statement.digest != digest || statement.name != about.name.as_str() {
