@@ -27,6 +27,8 @@ pub mod policies;
 pub mod receipt;
 pub mod secrets;
 pub mod source;
+#[cfg(test)]
+mod tests;
 pub mod verify;
 
 pub use component::{described, exports, told_truly};
