@@ -8,6 +8,7 @@ use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
 use crate::envelope::{Signature, SignatureError};
 use crate::index::{Descriptor, INDEX, MANIFEST};
+use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,10 +34,10 @@ const BLOBS: &str = "blobs/sha256/";
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It cannot be read or written.
-    #[error(transparent)]
+    #[error("{}", shown(.0))]
     Io(#[from] std::io::Error),
     /// It is something else, or more than one bundle, or made to do harm.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     Malformed(String),
     /// The bundle in it.
     #[error(transparent)]

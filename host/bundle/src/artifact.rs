@@ -2,6 +2,7 @@
 
 use crate::digest::Digest;
 use crate::index::{Descriptor, MANIFEST};
+use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,10 +33,10 @@ pub enum ArtifactError {
     #[error("it has {0} bytes, at most {MOST_BYTES} are read")]
     TooLong(usize),
     /// No JSON, or no manifest.
-    #[error("it is no manifest of OCI: {0}")]
+    #[error("it is no manifest of OCI: {}", shown(.0))]
     Malformed(String),
     /// Not one component.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     NotOneComponent(String),
 }
 

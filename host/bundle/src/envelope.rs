@@ -4,6 +4,7 @@ use crate::artifact::described;
 use crate::bundle::{BundleError, fetched};
 use crate::index::{Descriptor, MANIFEST};
 use crate::key::{PublicKey, SecretKey};
+use crate::shown::shown;
 use crate::statement::{Statement, StatementError};
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub struct Signature {
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     /// No Sigstore bundle with one envelope, or a document around it that is none.
-    #[error("it is no signature of a bundle: {0}")]
+    #[error("it is no signature of a bundle: {}", shown(.0))]
     Malformed(String),
     /// Of other bytes, or by another key.
     #[error("it is not this key's signature of these bytes")]

@@ -2,6 +2,7 @@
 
 use crate::about::About;
 use crate::digest::Digest;
+use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,13 +49,13 @@ pub enum IndexError {
     #[error("it has {0} bytes; the index of a bundle has at most {MOST_BYTES}")]
     TooLong(usize),
     /// No JSON, or no index.
-    #[error("it is no index of OCI: {0}")]
+    #[error("it is no index of OCI: {}", shown(.0))]
     Malformed(String),
     /// An index of something else.
-    #[error("it is an index, but of no bundle: {0}")]
+    #[error("it is an index, but of no bundle: {}", shown(.0))]
     NoBundle(String),
     /// What it says of itself does not fit what it lists.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     Inconsistent(String),
 }
 

@@ -35,6 +35,7 @@ mod key;
 mod lock;
 mod name;
 mod shelf;
+mod shown;
 mod statement;
 mod toml_text;
 mod trust;

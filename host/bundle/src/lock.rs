@@ -9,6 +9,7 @@ use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::key::KeyId;
 use crate::name::Name;
+use crate::shown::shown;
 use crate::toml_text::{self, Wrong};
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ pub enum LockError {
     #[error("it has form {0}, this version reads {FORMAT}: update portcullis, or lock again")]
     Later(u32),
     /// It says something twice.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     Inconsistent(String),
     /// The bundle is not the one that is locked.
     #[error("`{name}` is locked as {locked}, and this is {found}: `portcullis bundle update` shows what would change")]

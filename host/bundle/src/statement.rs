@@ -2,6 +2,7 @@
 
 use crate::digest::Digest;
 use crate::index::Index;
+use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ pub struct Vetting {
 
 /// Why a text is no statement about a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no statement about a bundle: {0}")]
+#[error("it is no statement about a bundle: {}", shown(.0))]
 pub struct StatementError(String);
 
 #[derive(Serialize, Deserialize)]

@@ -30,6 +30,7 @@ use crate::envelope::Signature;
 use crate::index::Index;
 use crate::key::{KeyError, KeyId, PublicKey};
 use crate::name::{Name, Scope};
+use crate::shown::shown;
 use crate::statement::Statement;
 use crate::toml_text::{self, Wrong};
 use semver::Version;
@@ -58,7 +59,7 @@ pub enum TrustError {
         what: String,
     },
     /// It names what it does not have, or says something twice.
-    #[error("{0}")]
+    #[error("{}", shown(.0))]
     Inconsistent(String),
 }
 

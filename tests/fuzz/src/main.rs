@@ -1,6 +1,6 @@
 //! Changed and spliced inputs for what reads hostile bytes: the shell reader, the reading of a client's
 //! events with the facts that follow, what is read of a plugin's file before it is compiled, and what a plugin
-//! answers. A run takes a given time; it ends with 1 where an input makes a target panic, take more steps than
+//! answers, and what is read of bundles. A run takes a given time; it ends with 1 where an input makes a target panic, take more steps than
 //! its length allows, or answer past its bounds. The input is then printed, as small as it could be made.
 //!
 //! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10) from the
@@ -10,6 +10,7 @@
 //! know, and changes recombine them. A component's seeds are the builtin plugins, an answer's the words that make one.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
 
+mod bundle;
 mod change;
 mod component;
 mod results;
@@ -36,6 +37,7 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
     ("wire", || wire::SEEDS.to_vec(), wire::check),
     ("component", component::seeds, component::check),
     ("results", results::seeds, results::check),
+    ("bundle", bundle::seeds, bundle::check),
 ];
 
 /// How often a failing input is made smaller.
@@ -80,7 +82,9 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
             "--seconds" => wanted.seconds = number("--seconds")?,
             "--start" => wanted.start = number("--start")?,
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
-            other => return Err(format!("there is no target `{other}`: the targets are `shell`, `wire`, `component` and `results`")),
+            other => {
+                return Err(format!("there is no target `{other}`: the targets are `shell`, `wire`, `component`, `results` and `bundle`"));
+            }
         }
     }
     Ok(wanted)
@@ -96,6 +100,10 @@ fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Want
     let inputs = change::inputs(seeds);
     let begun = Instant::now();
     let mut executions = 0_u64;
+    if seeds.is_empty() {
+        println!("fuzz {name}: there is no seed");
+        return false;
+    }
     for seed in seeds {
         if let Err(problem) = run(check, seed) {
             println!("fuzz {name}: a seed fails: {problem}\n{}", String::from_utf8_lossy(seed));
