@@ -4,15 +4,17 @@
 use crate::common::documents::{Shown, commands, settled, words};
 use crate::common::terminal::Answer;
 use crate::common::trial;
-use crate::stall::{HTTP, PASSPHRASE, Stall, descriptor, exporting, policy_key, rule};
+use crate::stall::{ARCHIVE, HTTP, PASSPHRASE, Stall, descriptor, exporting, policy_key, rule};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("bundle: the guide's commands do what it shows", guide),
+        trial("bundle: openssl checks a signature as the guide has it, and refuses a changed byte", independent),
         trial("bundle: the guide's files are what the program reads", files),
     ]
 }
@@ -72,6 +74,41 @@ fn guide() -> Result<()> {
         if untrusted {
             let public = String::from_utf8(stall.get("release.key.pub")?)?;
             stall.trust(&(policy_key("release", &public)? + &rule("release")))?;
+        }
+    }
+    Ok(())
+}
+
+/// For both kinds of keys.
+fn independent() -> Result<()> {
+    let page = page()?;
+    let script = page.split_once("```bash\n").and_then(|(_, rest)| rest.split_once("```")).context("the guide shows no check")?.0;
+    for (algorithm, check) in
+        [("ed25519", None), ("p256", Some("openssl dgst -sha256 -verify release.key.pub -signature signature signed"))]
+    {
+        let stall = Stall::new(&format!("independent {algorithm}"))?;
+        stall.done("build")?;
+        stall.done(&format!("key new --out release.key --algorithm {algorithm} --passphrase-file passphrase"))?;
+        stall.done(&format!("sign {ARCHIVE} --key release.key --out checks.sigstore.json --passphrase-file passphrase"))?;
+        let last = script.trim().lines().next_back().context("an empty check")?;
+        ensure!(check.is_none_or(|check| page.contains(check)), "the guide lacks `{check:?}`");
+        let script = script.replace(last, check.unwrap_or(last));
+        let sh = |script: &str| Command::new("sh").args(["-euc", script]).current_dir(stall.site.project()).output();
+        let checked = sh(&script)?;
+        ensure!(checked.status.success(), "{algorithm}: {checked:?}");
+        let payload = String::from_utf8(stall.get("signed")?)?;
+        let (_, document) = stall.verified(ARCHIVE)?;
+        let digest = document["bundles"][0]["digest"].as_str().and_then(|digest| digest.strip_prefix("sha256:")).context("no digest")?;
+        ensure!(payload.contains(digest) && payload.contains("acme/checks"), "{payload}");
+        let last = check.unwrap_or(last);
+        for (file, at) in [("signed", 60), ("signed", payload.len() - 3), ("signature", 40)] {
+            let whole = stall.get(file)?;
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            stall.put(file, changed)?;
+            ensure!(!sh(last)?.status.success(), "{algorithm}: byte {at} of `{file}` was changed");
+            stall.put(file, whole)?;
+            ensure!(sh(last)?.status.success(), "{algorithm}: as it was, it is refused");
         }
     }
     Ok(())

@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         trial("bundle: an unpacked archive is verified as the archive is", unpacked),
         trial("bundle: what is there is not overwritten", kept),
         trial("bundle: a publisher who signs twice", twice),
+        trial("bundle: what is installed is verified by its name, and nothing older is trusted", installed),
     ];
     trials.extend(["ed25519", "p256"].map(|algorithm| {
         trial(format!("bundle: from a key to what is trusted, {algorithm}, which openssl reads"), move || whole_way(algorithm))
@@ -237,4 +238,25 @@ fn twice() -> Result<()> {
     let text = stall.done(&format!("verify {ARCHIVE}"))?;
     ensure!(text.contains("a key that no policy has, which calls itself sha256:") && text.contains("`other.key`, until 20"), "{text}");
     Ok(())
+}
+
+fn installed() -> Result<()> {
+    let stall = Stall::new("installed")?;
+    stall.signed("release.key")?;
+    stall.put("bundle.toml", MANIFEST.replace("1.0.0", "1.1.0"))?;
+    stall.done("build --out newer.tar")?;
+    stall.done("sign newer.tar --key release.key --passphrase-file passphrase")?;
+    stall.trust(&(stall.trusted_key("release.key")? + &rule("release.key")))?;
+    let ended = stall.run("verify acme/checks")?;
+    ensure!(ended.code == Some(1) && ended.stderr.contains("no bundle of that name is installed"), "{}", ended.all());
+    ensure!(!stall.site.state().join("bundles").exists(), "to look makes no folder");
+    stall.done("install newer.tar")?;
+    stall.misses("acme/checks", &[])?;
+    let (_, document) = stall.verified("acme/checks newer.tar")?;
+    ensure!(document["bundles"].as_array().is_some_and(|all| all.len() == 2), "{document}");
+    ensure!(document["bundles"][0]["digest"] == document["bundles"][1]["digest"], "{document}");
+    stall.misses(ARCHIVE, &["no version before the installed 1.1.0: it is 1.0.0"])?;
+    // A policy that is only tried says nothing about what this machine has.
+    fs::copy(stall.site.state().join("trust.toml"), stall.path("candidate.toml"))?;
+    stall.misses(&format!("{ARCHIVE} --trust candidate.toml"), &[])
 }

@@ -131,7 +131,8 @@ impl Locked {
         match self.components.iter().zip(&found).find(|(locked, found)| locked != found) {
             Some((locked, found)) => other(locked.to_string(), found.to_string()),
             None if self.components.len() != found.len() => {
-                other(format!("{} components", self.components.len()), format!("{} components", found.len()))
+                let count = |components: usize| format!("a bundle of {components} component{}", if components == 1 { "" } else { "s" });
+                other(count(self.components.len()), count(found.len()))
             }
             None => Ok(()),
         }

@@ -59,7 +59,7 @@ fn a_lock_holds_for_one_bundle() {
         (
             "fewer components",
             Locked { components: locked.components[..1].to_vec(), ..locked.clone() },
-            ["1 components".to_owned(), "2 components".to_owned()],
+            ["a bundle of 1 component".to_owned(), "a bundle of 2 components".to_owned()],
         ),
         (
             "wider grants",

@@ -16,7 +16,7 @@ use portcullis_core::text::one_line;
 use semver::Version;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
   portcullis bundle verify acme-checks-1.0.0.tar
@@ -56,9 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         None => Policies::read(&places)?,
     };
     let now = now();
+    let installed = if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
     let mut all = Vec::new();
     for path in &arguments.bundles {
-        let installed = if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
         for (bundle, signatures, from) in found(path, &places)? {
             let newest = installed.newest(&bundle);
             let subject =
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// The bundles that are meant: of a name that is installed all versions.
-fn found(path: &PathBuf, places: &Places) -> Result<Vec<Found>> {
+fn found(path: &Path, places: &Places) -> Result<Vec<Found>> {
     let name = path.to_str().and_then(|text| text.parse::<Name>().ok());
     if path.symlink_metadata().is_ok() {
         let (bundle, signatures) = archive::read(path)?;
@@ -178,16 +178,14 @@ fn page(looked: &Looked, policies: &Policies, now: u64) -> String {
 /// Who signed, what, and for how long.
 fn signed(signature: &Signature, bundle: &Bundle, policies: &Policies, now: u64) -> String {
     let keys = policies.keys_of(signature);
-    let who = match keys.is_empty() {
-        true => format!("{}, which calls itself {}", paint::warn("a key that no policy has"), one_line(&signature.hint(), 100)),
-        false => keys
-            .iter()
-            .map(|(name, revoked)| match revoked {
-                true => format!("`{}`, {}", one_line(name, 64), paint::bad("which is revoked")),
-                false => format!("`{}`", one_line(name, 64)),
-            })
-            .collect::<Vec<_>>()
-            .join(" and "),
+    let named = |(name, revoked): (&String, &bool)| {
+        let end = if *revoked { format!(", {}", paint::bad("which is revoked")) } else { String::new() };
+        format!("`{}`{end}", one_line(name, 64))
+    };
+    let who = if keys.is_empty() {
+        format!("{}, which calls itself {}", paint::warn("a key that no policy has"), one_line(&signature.hint(), 100))
+    } else {
+        keys.iter().map(named).collect::<Vec<_>>().join(" and ")
     };
     let Ok(statement) = signature.unproven() else { return format!("{who}: nothing about a bundle") };
     let about = if statement.digest == bundle.index().digest() && statement.name == bundle.about().name.as_str() {
