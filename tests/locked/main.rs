@@ -10,6 +10,7 @@
 mod authority;
 #[path = "../cli/common/mod.rs"]
 mod common;
+mod guide;
 mod kills;
 mod machine;
 mod managed;
@@ -24,6 +25,6 @@ mod tampering;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let trials = [kills::trials(), managed::trials(), registry::trials(), runs::trials(), tampering::trials()];
+    let trials = [guide::trials(), kills::trials(), managed::trials(), registry::trials(), runs::trials(), tampering::trials()];
     common::run(trials.into_iter().flatten().collect())
 }

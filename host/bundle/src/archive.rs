@@ -35,7 +35,7 @@ const BLOBS: &str = "blobs/sha256/";
 pub enum ArchiveError {
     /// It cannot be read or written.
     #[error("{}", shown(.0))]
-    Io(#[from] std::io::Error),
+    Io(std::io::Error),
     /// It is something else, or more than one bundle, or made to do harm.
     #[error("{}", shown(.0))]
     Malformed(String),
@@ -45,6 +45,13 @@ pub enum ArchiveError {
     /// A signature in it.
     #[error(transparent)]
     Signature(#[from] SignatureError),
+}
+
+/// Not as the cause, whose words would be shown as they came.
+impl From<std::io::Error> for ArchiveError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
