@@ -49,6 +49,13 @@ pub(crate) struct Session<'a> {
     looked: RefCell<Option<Looked>>,
 }
 
+/// An answer, and whether the registry itself gave it: no other host's questions are answered with who we are to the
+/// registry, wherever that leads.
+struct Reached {
+    answer: Response<Body>,
+    own: bool,
+}
+
 /// A request to a registry.
 pub(crate) struct Request<'a> {
     pub(crate) method: Method,
@@ -144,18 +151,22 @@ impl<'a> Session<'a> {
         loop {
             let outcome = self.follow(request);
             let passing = match &outcome {
-                Ok(answer) if answer.status() == 401 && !introduced => {
+                Ok(Reached { answer, own: false }) if answer.status() == 401 => {
+                    let what = "it leads to another host, which wants to know who asks: that is for the registry alone";
+                    return Err(self.error(request.asked, Why::Redirect(what.to_owned())));
+                }
+                Ok(Reached { answer, .. }) if answer.status() == 401 && !introduced => {
                     introduced = true;
                     self.introduce(answer).map_err(|why| self.error(request.asked, why))?;
                     continue;
                 }
-                Ok(answer) => matches!(answer.status().as_u16(), 429 | 500 | 502 | 503 | 504),
+                Ok(Reached { answer, .. }) => matches!(answer.status().as_u16(), 429 | 500 | 502 | 503 | 504),
                 Err(why) => why.is_passing(),
             };
             let pause = self.client.access.limits.pause.saturating_mul(1 << repeated);
-            let pause = outcome.as_ref().ok().and_then(wanted_pause).unwrap_or(pause);
+            let pause = outcome.as_ref().ok().and_then(|reached| wanted_pause(&reached.answer)).unwrap_or(pause);
             if !passing || repeated == REPETITIONS || pause > self.left().unwrap_or_default() {
-                return outcome.map_err(|why| self.error(request.asked, why));
+                return outcome.map(|reached| reached.answer).map_err(|why| self.error(request.asked, why));
             }
             repeated += 1;
             thread::sleep(pause);
@@ -167,7 +178,7 @@ impl<'a> Session<'a> {
     }
 
     /// Where redirects lead, for what only reads. Who we are goes nowhere but to the registry.
-    fn follow(&self, request: &Request<'_>) -> Result<Response<Body>, Why> {
+    fn follow(&self, request: &Request<'_>) -> Result<Reached, Why> {
         let mut url = request.url.clone();
         let mut own = true;
         for _ in 0..=MOST_REDIRECTS {
@@ -175,7 +186,7 @@ impl<'a> Session<'a> {
             let answer = self.exchange(request, &url, own)?;
             let reads = matches!(request.method, Method::GET | Method::HEAD);
             if !reads || !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-                return Ok(answer);
+                return Ok(Reached { answer, own });
             }
             let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
             url = self.led(&url, to.ok_or_else(|| Why::Redirect("it leads elsewhere, and does not say where".to_owned()))?)?;

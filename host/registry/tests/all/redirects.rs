@@ -58,6 +58,27 @@ fn another_host_gets_no_credentials() {
     assert!(back.len() == 1 && back[0].authorization.is_none(), "{back:?}");
 }
 
+/// Where the registry leads, somebody else may ask who we are, and name a server of theirs to tell it to.
+#[test]
+fn another_host_that_asks_is_told_nothing() {
+    let good = bundle("1.2.0");
+    for challenge in ["Basic realm=x", "Bearer realm=\"STORE/token\",service=\"s\""] {
+        let (fake, store) = (Fake::serving(&good, &[]), Fake::new(None));
+        let challenge = challenge.replace("STORE", &store.url(""));
+        store.on("GET /object", [challenges(challenge.as_str())]);
+        store.on("PUT /object", [challenges(challenge.as_str())]);
+        store.on("GET /token", [ok(r#"{"token":"t"}"#)]);
+        fake.on(&component(&good, 1), [leads(store.url("/object"))]);
+        fake.on("POST /v2/acme/checks/blobs/uploads/", [Reply::Says("202 Accepted", vec![("location", store.url("/object"))], vec![])]);
+        let folder = login(&fake);
+        let client = client(known(&folder));
+        failed(client.pull(&fake.at(":1"), &mut unseen), "another host, which wants to know who asks", &challenge);
+        failed(client.push(&good, &[], &fake.at(":1"), &mut unseen), "another host, which wants to know who asks", &challenge);
+        let told = store.told();
+        assert!(told.len() == 2 && told.iter().all(|told| told.authorization.is_none()), "{told:?}");
+    }
+}
+
 #[test]
 fn tls_never_ends_on_the_way() {
     let good = bundle("1.2.0");
