@@ -1,6 +1,7 @@
 //! `portcullis bundle`: sets of plugins that somebody vouches for, from their publisher's keys to what a machine loads.
 
 mod build;
+mod builtin;
 mod diff;
 mod install;
 mod key;

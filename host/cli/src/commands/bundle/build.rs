@@ -3,6 +3,7 @@
 //! What a bundle says of a component is read from its bytes: its author names no grant and no world. Components stand in
 //! the order of their plugins' names, whatever the manifest's, so that the same inputs give the same digest.
 
+use super::builtin;
 use crate::amount::size;
 use crate::bundles::manifest::{Entry, Manifest};
 use crate::bundles::{archive, described, exports};
@@ -33,7 +34,8 @@ const EXAMPLES: &str = r#"A manifest:
 
 Examples:
   portcullis bundle build
-  portcullis bundle build checks/bundle.toml --out checks.tar"#;
+  portcullis bundle build checks/bundle.toml --out checks.tar
+  portcullis bundle build --builtin"#;
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,6 +43,9 @@ pub struct Arguments {
     /// The manifest, or the folder of a `bundle.toml`
     #[arg(default_value = ".")]
     manifest: PathBuf,
+    /// The plugins that come with this program, in place of a manifest's
+    #[arg(long, conflicts_with = "manifest")]
+    builtin: bool,
     /// The archive; beside the manifest, by name and version, when absent
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -50,9 +55,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let manifest = Manifest::read(&arguments.manifest)?;
-    let bundle = assembled(&manifest)?;
-    let out = arguments.out.clone().unwrap_or_else(|| beside(&manifest));
+    let (bundle, folder) = if arguments.builtin {
+        (builtin::bundle()?, PathBuf::new())
+    } else {
+        let manifest = Manifest::read(&arguments.manifest)?;
+        (assembled(&manifest)?, manifest.path.parent().map(Path::to_owned).unwrap_or_default())
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| folder.join(file_name(bundle.about())));
     let written = archive::put_new(&out, &bundle)?;
     paint::print(&told(&bundle, &out, written, arguments.json)?);
     Ok(0)
@@ -189,9 +198,8 @@ fn wrong_setting(plugin: &Plugin, key: &str, value: &SettingValue, above: &str) 
     }
 }
 
-fn beside(manifest: &Manifest) -> PathBuf {
-    let name = format!("{}-{}.tar", manifest.name.as_str().replace('/', "-"), manifest.version);
-    manifest.path.with_file_name(name)
+fn file_name(about: &About) -> String {
+    format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version)
 }
 
 fn told(bundle: &Bundle, out: &Path, written: bool, as_json: bool) -> Result<String> {
