@@ -14,6 +14,7 @@ mod shown;
 mod sign;
 mod update;
 mod verify;
+mod vet;
 
 use anyhow::Result;
 
@@ -28,6 +29,8 @@ pub enum Command {
     Sign(sign::Arguments),
     /// Say what a bundle is, who signed it, and whether this machine trusts it; exit code 1 where it does not
     Verify(verify::Arguments),
+    /// Try a bundle beside the builtin plugins, and sign what came of it
+    Vet(vet::Arguments),
     /// Show what changes from one bundle to another
     Diff(diff::Arguments),
     /// Put a bundle with its signatures into a registry
@@ -52,6 +55,7 @@ pub fn run(command: &Command) -> Result<u8> {
         Command::Build(arguments) => build::run(arguments),
         Command::Sign(arguments) => sign::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Vet(arguments) => vet::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Push(arguments) => push::run(arguments),
         Command::Pull(arguments) => pull::run(arguments),

@@ -5,12 +5,12 @@
 //! labels are counted only. It changes nothing and records nothing.
 
 mod report;
-mod rows;
+pub mod rows;
 
 use super::replay::Tried;
 use crate::paint;
 use crate::recording::EPOCH;
-use crate::runtime::{Circumstances, Reviewer};
+use crate::runtime::{Circumstances, Ear, Reviewer};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::event::Event;
@@ -105,20 +105,20 @@ fn judge(row: &Row, reviewer: &mut Reviewer) -> Judged {
         Err(why) => return Judged::error(why.clone()),
     };
     let start = Instant::now();
-    let record = review(event, &row.project, reviewer);
+    let records = review(event, &row.project, reviewer, None);
     let took = start.elapsed();
-    match record {
-        Some(record) => Judged::of(&record, took),
+    match records.iter().find(|record| matches!(record.kind, RecordKind::Review | RecordKind::Fault)) {
+        Some(record) => Judged::of(record, took),
         None => Judged::neutral(took),
     }
 }
 
-fn review(event: &Event, project: &Project, reviewer: &mut Reviewer) -> Option<Record> {
+/// What a row comes to by itself, while somebody listens to what the plugins answer.
+pub fn review(event: &Event, project: &Project, reviewer: &mut Reviewer, ear: Option<&mut dyn Ear>) -> Vec<Record> {
     let mut state = State::default();
     state.session.roots.clone_from(&project.roots);
     let around = Circumstances { home: Some(&project.home), ..Circumstances::default() };
-    let reviewed = reviewer.review(event, state, EPOCH, &around, &|_| None);
-    reviewed.records.into_iter().find(|record| matches!(record.kind, RecordKind::Review | RecordKind::Fault))
+    reviewer.review_overheard(event, state, EPOCH, &around, &|_| None, ear).records
 }
 
 /// How often `sh -c true` is started for its median.

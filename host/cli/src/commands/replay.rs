@@ -17,6 +17,7 @@ mod table;
 mod tally;
 mod text;
 
+pub use compare::Pair;
 pub use journal::find as find_session;
 pub use session::Session;
 pub use setup::Tried;
@@ -24,7 +25,6 @@ pub use setup::Tried;
 use crate::paint;
 use crate::recording::{self, Recording};
 use anyhow::Result;
-use compare::Pair;
 use page::Page;
 use std::path::PathBuf;
 use sum::Sum;

@@ -46,7 +46,7 @@ impl Bench {
         let file = RulesFile { of_project: false, ..file.clone() };
         let rules = Rules { files: vec![file], ..Rules::default() };
         let config = Config { rules, ..trial::alone(config, |name| name == PLUGIN) };
-        Ok(Self { reviewer: trial::reviewer(config, &[], Some(code_cache(home)))? })
+        Ok(Self { reviewer: trial::reviewer(config, &[], &[], Some(code_cache(home)))? })
     }
 
     /// Judges an example.

@@ -3,6 +3,7 @@
 
 pub mod cases;
 
+use crate::bundles::receipt::Pinned;
 use crate::config::{Config, PluginConfig};
 use crate::recording::EPOCH;
 use crate::runtime::{REPLAY_KEY, Reviewer, Setup};
@@ -23,15 +24,15 @@ pub fn alone(config: &Config, stay: impl Fn(&str) -> bool) -> Config {
     Config { policy: Policy::default(), plugins_dir: PathBuf::new(), plugins: off.collect(), ..config.clone() }
 }
 
-/// A reviewer with these components besides what the configuration leaves on.
+/// A reviewer with these components and plugins of bundles besides what the configuration leaves on.
 ///
 /// # Errors
 /// The sandbox cannot be set up.
-pub fn reviewer(config: Config, extra: &[PathBuf], cache: Option<CodeCache>) -> Result<Reviewer> {
+pub fn reviewer(config: Config, extra: &[PathBuf], bundled: &[Pinned], cache: Option<CodeCache>) -> Result<Reviewer> {
     Reviewer::new(Setup {
         config,
         extra,
-        bundled: &[],
+        bundled,
         clock: ReviewClock { now_ms: EPOCH, backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,

@@ -112,11 +112,24 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     Ok((signature, statement))
 }
 
-fn put(path: &Path, signature: &Signature) -> Result<()> {
-    let told = || format!("cannot write `{}`", shown(path));
+/// Fails where a file is there already.
+///
+/// # Errors
+/// It is.
+pub fn is_free(path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok() {
-        return Err(anyhow!("it is there already, and is not overwritten: name another file")).with_context(told);
+        bail!("cannot write `{}`: it is there already, and is not overwritten: name another file", shown(path));
     }
+    Ok(())
+}
+
+/// Writes a signature into a file of its own, which must not exist.
+///
+/// # Errors
+/// It does, or cannot be written.
+pub fn put(path: &Path, signature: &Signature) -> Result<()> {
+    is_free(path)?;
+    let told = || format!("cannot write `{}`", shown(path));
     archive::durable(path, 0o644, |file| Ok(file.write_all(signature.file())?)).with_context(told)
 }
 

@@ -83,7 +83,14 @@ struct Surroundings {
 /// The file cannot be read, is empty, or a line of it is no JSON object with fields of the right types;
 /// file and line are named.
 pub fn read(path: &Path) -> Result<Vec<Row>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the corpus `{}`", path.display()))?;
+    parse(&std::fs::read_to_string(path).with_context(|| format!("cannot read the corpus `{}`", path.display()))?, path)
+}
+
+/// Reads the rows of a text; `path` is where it is from.
+///
+/// # Errors
+/// As for [`read`].
+pub fn parse(text: &str, path: &Path) -> Result<Vec<Row>> {
     let source = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut lines: Vec<(usize, Line)> = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -23,7 +23,8 @@ pub struct Pair {
     pub yours: Sum,
     /// The one that is tried.
     pub other: Sum,
-    moves: Moves,
+    /// How verdicts of the one become those of the other.
+    pub moves: Moves,
     /// Steps and other events that differ.
     pub differing: u64,
 }

@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// What interventions have left in force so far.
-    fn standing(&self, policy: &LimitPolicy) -> Standing {
+    pub fn standing(&self, policy: &LimitPolicy) -> Standing {
         let tightened = self.shared.limits.iter().filter(|limit| is_tightened(limit, policy));
         Standing { limits: tightened.cloned().collect(), held: self.shared.held.clone(), stopped: self.shared.stopped.clone() }
     }

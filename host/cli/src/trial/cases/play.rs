@@ -6,6 +6,7 @@ mod listener;
 
 use super::finding::{AFTER, BEFORE, Finding};
 use super::{Case, End, Scene, Step, What};
+use crate::bundles::receipt::Pinned;
 use crate::commands::replay::Session;
 use crate::config::{Config, PluginConfig};
 use crate::recording::{EPOCH, Item, Seen};
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// Where cases of one plugin are played. Each case is a session of its own.
 pub struct Stage<'h> {
     config: Config,
-    file: PathBuf,
+    from: Origin,
     name: String,
     kind: Kind,
     caches: &'h dyn Fn() -> CodeCache,
@@ -32,6 +33,12 @@ pub struct Stage<'h> {
     beside: Vec<String>,
     /// A reviewer for the plugin with its settings and what judges beside it.
     reviewers: Vec<(Vec<Setting>, Vec<String>, Reviewer)>,
+}
+
+/// Where the plugin is.
+enum Origin {
+    File(PathBuf),
+    Bundle(Pinned),
 }
 
 /// What the plugin said in a case.
@@ -66,8 +73,13 @@ pub struct Said {
 impl<'h> Stage<'h> {
     /// For the plugin in that file.
     pub fn new(file: &Path, (name, kind): (&str, Kind), config: &Config, caches: &'h dyn Fn() -> CodeCache) -> Self {
-        let (config, file, name) = (config.clone(), file.to_owned(), name.to_owned());
-        Self { config, file, name, kind, caches, beside: Vec::new(), reviewers: Vec::new() }
+        let (config, name) = (config.clone(), name.to_owned());
+        Self { config, from: Origin::File(file.to_owned()), name, kind, caches, beside: Vec::new(), reviewers: Vec::new() }
+    }
+
+    /// For a plugin of a bundle, with the settings that the bundle gives it.
+    pub fn of_bundle(pinned: &Pinned, kind: Kind, config: &Config, caches: &'h dyn Fn() -> CodeCache) -> Self {
+        Self { from: Origin::Bundle(pinned.clone()), ..Self::new(&pinned.file, (&pinned.name, kind), config, caches) }
     }
 
     /// The same with these builtin plugins in every case.
@@ -114,7 +126,11 @@ impl<'h> Stage<'h> {
                     let every = intervene::Kind::ALL.iter().map(|kind| (kind.as_str().to_owned(), self.name.clone()));
                     config.policy.interventions.plugins = every.collect();
                 }
-                let mut reviewer = trial::reviewer(config, std::slice::from_ref(&self.file), Some((self.caches)()))?;
+                let (files, bundled) = match &self.from {
+                    Origin::File(file) => (std::slice::from_ref(file), &[][..]),
+                    Origin::Bundle(pinned) => (&[][..], std::slice::from_ref(pinned)),
+                };
+                let mut reviewer = trial::reviewer(config, files, bundled, Some((self.caches)()))?;
                 reviewer.plugins.watch();
                 reviewer.remember();
                 self.reviewers.push((scene.settings.clone(), scene.with.clone(), reviewer));

@@ -1,0 +1,186 @@
+//! `portcullis bundle vet`: tries a bundle's plugins beside the builtin ones, and signs what came of it.
+//!
+//! Nothing of the material runs but the plugins, and they are granted nothing. What speaks against a bundle is told, and
+//! then nothing is signed, unless a reviewer gives a reason that stands in what is signed.
+
+mod ear;
+mod material;
+mod results;
+mod subjects;
+mod text;
+mod trial;
+
+use super::sign;
+use crate::bundles::secrets::{Passphrase, unlocked};
+use crate::bundles::{archive, told_truly};
+use crate::commands::hook::now;
+use crate::paint;
+use crate::places::Places;
+use anyhow::{Context, Result, bail};
+use material::Named;
+use portcullis_bundle::{Bundle, SecretKey, Signature, Statement, Vetting};
+use portcullis_core::text::one_line;
+use results::Results;
+use serde_json::json;
+use std::path::PathBuf;
+use subjects::Subjects;
+use trial::Trial;
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+/// The longest that a reviewer says of themselves, or why they sign.
+const MOST_WORDS: usize = 400;
+
+const EXAMPLES: &str = "Examples:
+  portcullis bundle vet acme-checks-1.2.0.tar --dry-run --corpus actions.jsonl
+  portcullis bundle vet acme-checks-1.2.0.tar --key security.key --reviewer \"Ann, Acme security\" \\
+      --corpus corpora/ --session sessions/ --cases protect-migrations=cases.toml";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The bundle's archive
+    archive: PathBuf,
+    #[command(flatten)]
+    material: Named,
+    /// The key that signs; another one than the publisher's
+    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: Passphrase,
+    /// Who vets it, as it stands in what is signed
+    #[arg(long, value_name = "NAME", required_unless_present = "dry_run", value_parser = words)]
+    reviewer: Option<String>,
+    /// How long the vetting counts
+    #[arg(long, value_name = "DAYS", default_value_t = 180, value_parser = clap::value_parser!(u16).range(1..=3650))]
+    days: u16,
+    /// How many of a hundred benign actions a plugin may object to
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    most_flagged: f64,
+    /// Sign although something speaks against it, for this reason, which is signed too
+    #[arg(long, value_name = "REASON", value_parser = words)]
+    despite: Option<String>,
+    /// Write the signature here, in place of putting it into the archive
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    out: Option<PathBuf>,
+    /// Sign nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn words(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > MOST_WORDS || text.chars().any(char::is_control) {
+        return Err(format!("it takes 1 to {MOST_WORDS} bytes in one line"));
+    }
+    Ok(text.to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent: &f64| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "it takes a number from 0 to 100".to_owned())
+}
+
+pub fn run(arguments: &Arguments) -> Result<u8> {
+    let (bundle, signatures) = archive::read(&arguments.archive)?;
+    if arguments.archive.is_dir() && arguments.out.is_none() && !arguments.dry_run {
+        bail!("`{}` is a folder: vet the archive, or name a file for the signature with `--out`", arguments.archive.display());
+    }
+    told_truly(&bundle).context("it is not vetted")?;
+    let places = Places::from_environment()?.without_project();
+    let subjects = Subjects::of(&bundle, &places)?;
+    let material = arguments.material.read(&subjects)?;
+    // Whatever keeps the signature from being made is told before minutes of work.
+    let key = arguments.key()?;
+    arguments.out.as_deref().map_or(Ok(()), sign::is_free)?;
+    let mut results = Results::of(&material.files, &bundle.about().components, arguments.most_flagged);
+    Trial::new(&subjects, &material)?.run(&material, &mut results)?;
+    results.judge();
+    if !results.problems.is_empty() {
+        results.despite.clone_from(&arguments.despite);
+    }
+    let refused = !results.problems.is_empty() && results.despite.is_none();
+    let signed = match key.filter(|_| !refused) {
+        Some((key, reviewer)) => Some(arguments.signed(&bundle, &key, reviewer, &results)?),
+        None => None,
+    };
+    if let Some(signed) = &signed {
+        match &arguments.out {
+            Some(out) => sign::put(out, &signed.signature)?,
+            None => drop(archive::add(&arguments.archive, &bundle, signatures, signed.signature.clone())?),
+        }
+    }
+    arguments.tell(&bundle, &results, signed.as_ref())?;
+    if refused && !arguments.dry_run {
+        let all = results.problems.join("; ");
+        bail!("not signed: {all}. To sign it all the same, give a reason, which is signed too: `--despite REASON`");
+    }
+    Ok(u8::from(refused))
+}
+
+/// What was signed.
+struct Signed {
+    signature: Signature,
+    key: String,
+    expires: u64,
+}
+
+impl Arguments {
+    /// The key and who uses it; none where nothing is to be signed.
+    fn key(&self) -> Result<Option<(SecretKey, &str)>> {
+        match (&self.key, &self.reviewer) {
+            (Some(key), Some(reviewer)) if !self.dry_run => Ok(Some((unlocked(key, &self.passphrase)?, reviewer))),
+            _ => Ok(None),
+        }
+    }
+
+    fn signed(&self, bundle: &Bundle, key: &SecretKey, reviewer: &str, results: &Results) -> Result<Signed> {
+        let at = now();
+        let expires = at.saturating_add(u64::from(self.days).saturating_mul(DAY));
+        let results = serde_json::to_value(results).context("cannot write the results")?;
+        let vetting = Vetting { reviewer: reviewer.to_owned(), at, results };
+        let statement = Statement::about(bundle.index(), Some(expires), Some(vetting));
+        // What nobody could read is not signed.
+        Statement::read(&statement.to_bytes()?).context("the results cannot be signed")?;
+        let signature = Signature::of(&statement, key)?;
+        Ok(Signed { signature, key: key.public().id()?.to_string(), expires })
+    }
+
+    fn tell(&self, bundle: &Bundle, results: &Results, signed: Option<&Signed>) -> Result<()> {
+        let about = bundle.about();
+        if self.json {
+            let told = |signed: &Signed| json!({ "key": signed.key, "expires": signed.expires, "file": self.out.as_ref().unwrap_or(&self.archive) });
+            let document = json!({
+                "name": about.name,
+                "version": about.version,
+                "digest": bundle.index().digest(),
+                "results": results,
+                "signed": signed.map(told),
+            });
+            paint::print(&format!("{document}\n"));
+            return Ok(());
+        }
+        let mut text = format!("{} {}  {}\n\n", paint::bold(&about.name), about.version, paint::dim(bundle.index().digest()));
+        text.push_str(&results.text());
+        if self.despite.is_some() && results.problems.is_empty() {
+            text.push_str(&format!("\n{}\n", paint::dim("nothing speaks against it: the reason given with --despite is not signed")));
+        }
+        if let Some(signed) = signed {
+            let reviewer = self.reviewer.as_deref().unwrap_or_default();
+            text.push_str(&format!("\n{} that `{}` vetted this digest", paint::good("signed"), one_line(reviewer, MOST_WORDS)));
+            if let Some(despite) = &results.despite {
+                text.push_str(&format!(", {} what speaks against it: {}", paint::warn("despite"), one_line(despite, MOST_WORDS)));
+            }
+            let day = paint::time(signed.expires);
+            text.push_str(&format!("\n  until {day} UTC, with the key {}\n", signed.key));
+            let place = self.out.as_ref().unwrap_or(&self.archive).to_string_lossy();
+            text.push_str(&format!("  in {}\n", one_line(&place, 400)));
+        } else if self.dry_run {
+            text.push_str(&format!("\n{}\n", paint::dim("nothing was signed: --dry-run")));
+        }
+        paint::print(&text);
+        Ok(())
+    }
+}

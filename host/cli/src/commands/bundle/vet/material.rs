@@ -1,0 +1,144 @@
+//! What a bundle is vetted on: each file is read once, hashed, and understood from the bytes that were hashed.
+
+use super::subjects::Subjects;
+use crate::commands::eval::rows::{self, Row};
+use crate::config::problem::Problems;
+use crate::recording::{self, Recording};
+use crate::trial::cases::{self, Case};
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_bundle::Digest;
+use portcullis_core::text::one_line;
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files that are named in what is signed.
+const MOST_FILES: usize = 256;
+/// How the names of a folder's files end that are read.
+const ENDS: &[&str] = &["jsonl", "json"];
+
+/// All of it, understood.
+#[derive(Default)]
+pub struct Material {
+    /// Labelled actions.
+    pub rows: Vec<Row>,
+    /// Recorded sessions.
+    pub sessions: Vec<Recording>,
+    /// Cases, by the plugin that they are of.
+    pub cases: Vec<(String, Vec<Case>)>,
+    /// Which files these are.
+    pub files: Vec<File>,
+}
+
+/// A file, as it stands in what is signed.
+#[derive(Clone, Debug, Serialize)]
+pub struct File {
+    /// `corpus`, `session` or `cases`.
+    pub kind: &'static str,
+    /// Its name, without folders.
+    pub name: String,
+    /// Of its bytes.
+    pub digest: Digest,
+    /// How many actions, sessions or cases it holds.
+    pub holds: usize,
+    /// For cases: of which plugin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
+}
+
+/// What the command line names.
+#[derive(Debug, clap::Args)]
+pub struct Named {
+    /// Labelled actions, as `eval` reads them: a file, or a folder's `.jsonl` and `.json` files
+    #[arg(long, value_name = "FILE|DIR")]
+    corpus: Vec<PathBuf>,
+    /// Recorded sessions, as `replay` reads them: a file, or a folder's `.jsonl` and `.json` files
+    #[arg(long, value_name = "FILE|DIR")]
+    session: Vec<PathBuf>,
+    /// Cases of a plugin, as `plugin test` reads them
+    #[arg(long, value_name = "PLUGIN=FILE", value_parser = of_plugin)]
+    cases: Vec<(String, PathBuf)>,
+}
+
+fn of_plugin(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=').filter(|(plugin, file)| !plugin.is_empty() && !file.is_empty());
+    let (plugin, file) = parts.ok_or("name the plugin and its file: `--cases PLUGIN=FILE`")?;
+    Ok((plugin.to_owned(), PathBuf::from(file)))
+}
+
+impl Named {
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// Nothing is named, or something of it cannot be read or understood.
+    pub fn read(&self, subjects: &Subjects) -> Result<Material> {
+        let mut material = Material::default();
+        for path in files(&self.corpus)? {
+            let (text, digest) = text(&path, "corpus")?;
+            let rows = rows::parse(&text, &path)?;
+            material.add("corpus", &path, digest, rows.len(), None)?;
+            material.rows.extend(rows);
+        }
+        for path in files(&self.session)? {
+            let (text, digest) = text(&path, "recording")?;
+            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let sessions = recording::parse(&text, &name).with_context(|| format!("in the recording `{}`", path.display()))?;
+            material.add("session", &path, digest, sessions.len(), None)?;
+            material.sessions.extend(sessions);
+        }
+        for (plugin, path) in &self.cases {
+            let subject = subjects.named(plugin)?;
+            let (text, digest) = text(path, "cases")?;
+            let wrong = |(problems, more)| anyhow!("{}", Problems { file: path.clone(), problems, more }.lines().join("\n"));
+            let cases = cases::read(&text, subject.kind).map_err(wrong).context("the cases cannot be played")?;
+            material.add("cases", path, digest, cases.len(), Some(plugin))?;
+            material.cases.push((plugin.clone(), cases));
+        }
+        if material.files.is_empty() {
+            bail!("nothing is named to vet it on: give `--corpus`, `--session` or `--cases`; a vetting of nothing says nothing");
+        }
+        Ok(material)
+    }
+}
+
+impl Material {
+    fn add(&mut self, kind: &'static str, path: &Path, digest: Digest, holds: usize, plugin: Option<&String>) -> Result<()> {
+        if self.files.len() == MOST_FILES {
+            bail!("more than {MOST_FILES} files are named to vet it on: put some of them together");
+        }
+        let name = path.file_name().map(|name| one_line(&name.to_string_lossy(), 128)).unwrap_or_default();
+        if let Some(known) = self.files.iter().find(|known| (known.digest, known.kind, known.plugin.as_ref()) == (digest, kind, plugin)) {
+            bail!("`{}` has the same bytes as `{}`: it would count twice", path.display(), known.name);
+        }
+        self.files.push(File { kind, name, digest, holds, plugin: plugin.cloned() });
+        Ok(())
+    }
+}
+
+fn text(path: &Path, what: &str) -> Result<(String, Digest)> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read the {what} `{}`", path.display()))?;
+    let digest = Digest::of(&bytes);
+    let text = String::from_utf8(bytes).map_err(|_| anyhow!("`{}` is no text", path.display()))?;
+    Ok((text, digest))
+}
+
+/// The files that are named, and those of the folders that are, by name.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let shown = path.display();
+        let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>());
+        let mut held = entries.with_context(|| format!("cannot list `{shown}`"))?;
+        held.retain(|path| path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known)) && path.is_file());
+        if held.is_empty() {
+            bail!("the folder `{shown}` holds no `.jsonl` or `.json` file; the files of folders below it are not read, name those folders");
+        }
+        held.sort();
+        files.extend(held);
+    }
+    Ok(files)
+}

@@ -1,0 +1,110 @@
+//! Who believes a vetting: `bundle verify` by policies that ask for one.
+
+use crate::desk::Desk;
+use anyhow::{Context, Result, ensure};
+use portcullis_bundle::{SecretKey, Signature, Statement, Vetting, write_archive};
+use std::fs::{self, File};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// A vetting, and the rule that it is held against.
+struct Row {
+    what: &'static str,
+    /// The key that signs the vetting; none for a bundle that nobody vetted.
+    by: Option<&'static str>,
+    /// When it was vetted, and when that ends, in milliseconds from now.
+    at: i64,
+    expires: Option<i64>,
+    rule: &'static str,
+    /// Trusted, or what is missed.
+    says: Result<(), &'static str>,
+}
+
+const VETTED: &str = "vetters = [\"security\"]";
+const LATELY: &str = "vetters = [\"security\"]\nvetting_days = 180";
+
+const ROWS: &[Row] = &[
+    Row { what: "a reviewer's key", by: Some("security"), at: -DAY, expires: Some(DAY), rule: LATELY, says: Ok(()) },
+    Row { what: "nobody vetted it", by: None, at: 0, expires: None, rule: VETTED, says: Err("none of them did, of this very bundle") },
+    Row {
+        what: "the publisher vets it, under another name",
+        by: Some("release"),
+        at: -DAY,
+        expires: None,
+        rule: "vetters = [\"again\"]",
+        says: Err("only the key did that it is signed by"),
+    },
+    Row {
+        what: "long ago",
+        by: Some("security"),
+        at: -181 * DAY,
+        expires: None,
+        rule: LATELY,
+        says: Err("none of them did, of this very bundle"),
+    },
+    Row { what: "long ago, and that is enough", by: Some("security"), at: -181 * DAY, expires: None, rule: VETTED, says: Ok(()) },
+    Row {
+        what: "it has ended",
+        by: Some("security"),
+        at: -2 * DAY,
+        expires: Some(-DAY),
+        rule: VETTED,
+        says: Err("what they said has expired"),
+    },
+    Row {
+        what: "before its time",
+        by: Some("security"),
+        at: DAY,
+        expires: None,
+        rule: VETTED,
+        says: Err("none of them did, of this very bundle"),
+    },
+];
+
+pub fn judged() -> Result<()> {
+    let desk = Desk::new("vet judged")?;
+    desk.bundle(&[("careful", "")])?;
+    fs::copy(desk.path("checks.tar"), desk.path("signed.tar"))?;
+    for row in ROWS {
+        made(&desk, row).with_context(|| row.what)?;
+        judge(&desk, row).with_context(|| row.what)?;
+    }
+    // What `vet` signs is what a policy asks for.
+    fs::copy(desk.path("signed.tar"), desk.path("checks.tar"))?;
+    desk.vetted(&["--corpus", "corpus.jsonl"])?;
+    judge(&desk, &ROWS[0])
+}
+
+/// Puts the row's vetting into `checks.tar`.
+fn made(desk: &Desk, row: &Row) -> Result<()> {
+    let (bundle, mut signatures) = desk.read("signed.tar")?;
+    if let Some(by) = row.by {
+        let vetting = Vetting { reviewer: "Ann".into(), at: moment(row.at)?, results: serde_json::json!({ "format": 1 }) };
+        let statement = Statement::about(bundle.index(), row.expires.map(moment).transpose()?, Some(vetting));
+        let key: SecretKey = desk.secret(by)?;
+        signatures.push(Signature::of(&statement, &key)?);
+    }
+    Ok(write_archive(&bundle, &signatures, File::create(desk.path("checks.tar"))?)?)
+}
+
+fn judge(desk: &Desk, row: &Row) -> Result<()> {
+    let key = |name: &str, file: &str| {
+        let pem = fs::read_to_string(desk.path(&format!("{file}.key.pub")))?;
+        Ok::<_, anyhow::Error>(format!("[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{pem}\"\"\"\n"))
+    };
+    let keys = [key("release", "release")?, key("again", "release")?, key("security", "security")?].concat();
+    let grants = "grants = [\"environment\", \"clocks\", \"random\", \"directories\"]";
+    desk.write("trust.toml", &format!("{keys}[[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n{}\n{grants}\n", row.rule))?;
+    let ended = desk.site.run(&["bundle", "verify", "checks.tar", "--trust", "trust.toml"])?;
+    match row.says {
+        Ok(()) => ensure!(ended.code == Some(0), "{}", ended.all()),
+        Err(missed) => ensure!(ended.code == Some(1) && ended.text().contains(missed), "not {missed:?}: {}", ended.all()),
+    }
+    Ok(())
+}
+
+fn moment(from_now: i64) -> Result<u64> {
+    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    Ok(u64::try_from(now + from_now)?)
+}
