@@ -1,0 +1,121 @@
+//! The release process as it is written, with keys that are thrown away.
+
+use crate::common::site::Site;
+use crate::desk::PASSPHRASE;
+use anyhow::{Context, Result, ensure};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What a release is vetted on, as the page names it.
+const MATERIAL: &[(&str, &str)] = &[("corpora/actions.jsonl", crate::desk::CORPUS), ("sessions/session.jsonl", crate::desk::SESSION)];
+
+/// Follows the page up to a heading; the site that it left.
+fn follow(name: &str, until: &str) -> Result<(Site, usize)> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"))?;
+    let (page, _) = page.split_once(until).with_context(|| format!("the page has no `{until}`"))?;
+    let site = Site::new(name)?;
+    lay(&site)?;
+    let commands = blocks(page, "sh");
+    for command in &commands {
+        let words = words(command);
+        let (program, arguments) = words.split_first().context("an empty command")?;
+        ensure!(program == "portcullis", "the page runs `{program}` in a block of `sh`");
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if arguments.iter().any(|word| *word == "--key" || *word == "new") {
+            arguments.extend(["--passphrase-file", "passphrase"]);
+        }
+        let ended = site.run(&arguments)?;
+        ensure!(ended.code == Some(0), "`{command}`: {}", ended.all());
+        publish(&site, page)?;
+    }
+    Ok((site, commands.len()))
+}
+
+/// What lies in the folder before the first command.
+fn lay(site: &Site) -> Result<()> {
+    let passphrase = site.project().join("passphrase");
+    fs::write(&passphrase, PASSPHRASE)?;
+    fs::set_permissions(&passphrase, Permissions::from_mode(0o600))?;
+    for (file, text) in MATERIAL {
+        let path = site.project().join(file);
+        fs::create_dir_all(path.parent().context("it lies in no folder")?)?;
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+/// The policy that the page shows, with the keys that its commands made, once there are both.
+fn publish(site: &Site, page: &str) -> Result<()> {
+    let keys: Vec<PathBuf> = ["release.key.pub", "vetting.key.pub"].map(|name| site.project().join(name)).into();
+    if keys.iter().any(|key| !key.exists()) || site.project().join("trust.toml").exists() {
+        return Ok(());
+    }
+    let mut policy = blocks(page, "toml").join("\n");
+    for key in keys {
+        policy = policy.replacen("...", fs::read_to_string(key)?.trim(), 1);
+    }
+    Ok(fs::write(site.project().join("trust.toml"), policy)?)
+}
+
+pub fn followed() -> Result<()> {
+    let (site, commands) = follow("releasing followed", "## When a key leaks")?;
+    ensure!(commands >= 6, "the page has only {commands} commands");
+    let archive = format!("portcullis-builtin-{}.tar", env!("CARGO_PKG_VERSION"));
+    let text = site.output(&["bundle", "verify", &archive, "--trust", "trust.toml"])?;
+    ensure!(text.contains("portcullis/builtin"), "{text}");
+    // The policy asks for both keys: without one of them nothing is trusted.
+    site.output(&["bundle", "build", "--builtin", "--out", "bare.tar"])?;
+    site.output(&["bundle", "sign", "bare.tar", "--key", "release.key", "--passphrase-file", "passphrase"])?;
+    let ended = site.run(&["bundle", "verify", "bare.tar", "--trust", "trust.toml"])?;
+    ensure!(ended.code == Some(1) && ended.text().contains("vetted by"), "{}", ended.all());
+    Ok(())
+}
+
+/// What the page has people add to their policy after a leak takes the trust away.
+pub fn revoked() -> Result<()> {
+    let (site, _) = follow("releasing revoked", "## When a key leaks")?;
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"))?;
+    let (_, after) = page.split_once("## When a key leaks").context("the page has no such heading")?;
+    let lines = blocks(after, "toml").join("\n");
+    let policy = site.project().join("trust.toml");
+    fs::write(&policy, format!("{}\n{lines}\n", fs::read_to_string(&policy)?))?;
+    let archive = format!("portcullis-builtin-{}.tar", env!("CARGO_PKG_VERSION"));
+    let ended = site.run(&["bundle", "verify", &archive, "--trust", "trust.toml"])?;
+    ensure!(ended.code == Some(1) && ended.text().contains("none of them did, of this very bundle"), "{}", ended.all());
+    Ok(())
+}
+
+/// The lines of the blocks in a language; one that ends with a backslash goes on.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let (mut found, mut inside, mut open): (Vec<String>, Option<String>, String) = (Vec::new(), None, String::new());
+    for line in page.lines() {
+        match (&inside, line.strip_prefix("```")) {
+            (None, Some(named)) => inside = Some(named.to_owned()),
+            (Some(_), Some(_)) => inside = None,
+            (Some(named), None) if named == language => {
+                let rest = line.strip_suffix('\\').unwrap_or(line);
+                open.push_str(rest);
+                if rest.len() == line.len() {
+                    found.push(std::mem::take(&mut open));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A command's words; those with blanks stand in single quotation marks. `VERSION` is the program's.
+fn words(command: &str) -> Vec<String> {
+    let command = command.replace("VERSION", env!("CARGO_PKG_VERSION"));
+    let mut words = Vec::new();
+    for (number, part) in command.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
