@@ -14,6 +14,7 @@ mod guide;
 mod kills;
 mod machine;
 mod managed;
+mod ours;
 #[path = "../../host/registry/tests/all/real.rs"]
 #[allow(dead_code, reason = "one registry is enough here")]
 mod real;
@@ -25,6 +26,7 @@ mod tampering;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let trials = [guide::trials(), kills::trials(), managed::trials(), registry::trials(), runs::trials(), tampering::trials()];
+    let trials =
+        [guide::trials(), kills::trials(), managed::trials(), ours::trials(), registry::trials(), runs::trials(), tampering::trials()];
     common::run(trials.into_iter().flatten().collect())
 }
