@@ -83,8 +83,12 @@ impl Machine {
 
     /// The same under another name, or by another key.
     pub fn published(&self, name: &str, version: &str, plugin: &str, key: &str) -> Result<String> {
-        let component = released(plugin)?;
+        self.built(name, version, &released(plugin)?, key)
+    }
+
+    fn built(&self, name: &str, version: &str, component: &Path, key: &str) -> Result<String> {
         let manifest = format!("name = \"{name}\"\nversion = \"{version}\"\n\n[[plugin]]\nfile = \"{}\"\n", component.display());
+        let plugin = component.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = self.workshop().join(format!("{}-{version}-{plugin}-{key}", name.replace('/', "-")));
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("bundle.toml"), manifest)?;
@@ -93,6 +97,19 @@ impl Machine {
         let (key, passphrase) = (self.made(&format!("{key}.key")), self.made("passphrase"));
         self.done(&["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase])?;
         Ok(archive)
+    }
+
+    /// The same with another name for its plugin, so that it can stand beside the first.
+    pub fn published_as(&self, name: &str, version: &str, plugin: &str) -> Result<String> {
+        let bytes = fs::read(released(plugin)?)?;
+        // Of the same length, so that nothing else of the component moves.
+        let (old, new) = (b"\"name\":\"released\"".as_slice(), b"\"name\":\"another1\"");
+        let at = bytes.windows(old.len()).position(|found| found == old).context("the plugin says its name otherwise")?;
+        let mut bytes = bytes;
+        bytes[at..at + old.len()].copy_from_slice(new);
+        let file = self.workshop().join("another1.wasm");
+        fs::write(&file, bytes)?;
+        self.built(name, version, &file, "release")
     }
 
     /// Runs a command that has to end well; what it prints.

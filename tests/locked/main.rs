@@ -3,7 +3,7 @@
 //! The plugins are those that were built for the released WIT package (host/engine/tests/released): this is about what is
 //! loaded, not about what it says.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a program of tests")]
 
 #[path = "../../host/registry/tests/all/authority.rs"]
 #[allow(dead_code, reason = "one registry is enough here")]

@@ -13,6 +13,8 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial("organisation: its policy has to be met beside the person's", policy),
         trial("organisation: what it locks runs in every project, whatever the project locks", lock),
+        trial("organisation: what it locks nobody else switches off", unswitched),
+        trial("organisation: a key that one policy revokes counts in none", keys),
         trial("organisation: files that others could have written count for nothing", foreign),
     ]
 }
@@ -157,4 +159,33 @@ fn foreign() -> Result<()> {
         fs::remove_file(&path)?;
     }
     Ok(())
+}
+
+fn unswitched() -> Result<()> {
+    let Some(managed) = Managed::new("organisation unswitched")? else { return Ok(()) };
+    let machine = &managed.machine;
+    let archive = machine.publish("1.0.0", ASKS)?;
+    ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
+    fs::rename(machine.lock(), managed.folder.join("portcullis.lock"))?;
+    for said in ["enabled = false", "shadow = true", "on_fault = \"warn\""] {
+        fs::write(machine.site.state().join("config.toml"), format!("[plugins.released]\n{said}\n"))?;
+        managed.runs().with_context(|| said)?;
+    }
+    Ok(())
+}
+
+fn keys() -> Result<()> {
+    let Some(managed) = Managed::new("organisation keys")? else { return Ok(()) };
+    let machine = &managed.machine;
+    let archive = machine.publish("1.0.0", ASKS)?;
+    fs::write(managed.folder.join("trust.toml"), machine.rule("release", "")?)?;
+    // The person has the key under a name of their own, and no rule.
+    let own = machine.rule("release", "")?.replace("\"release\"", "\"mine\"");
+    let key = own.split_once("[[rule]]").context("no rule")?.0.to_owned();
+    fs::write(machine.policy(), key)?;
+    ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
+    managed.runs()?;
+    let ended = managed.run(&["bundle", "revoke", "--key", "mine"])?;
+    ensure!(ended.code == Some(0) && ended.text().contains("none of them did"), "{}", ended.all());
+    managed.stops("none of them did, of this very bundle")
 }

@@ -20,6 +20,8 @@ pub fn trials() -> Vec<Trial> {
         trial("locked: revoking stops it at once", revoked),
         trial("locked: doctor says what does not run, and what will not for long", doctored),
         trial("locked: an agent does none of it", agents),
+        trial("locked: two that are installed at once are both there", at_once),
+        trial("locked: a file of a reference's or a bundle's name is not what is meant", shadowed),
     ]
 }
 
@@ -220,6 +222,8 @@ fn agents() -> Result<()> {
         let reply = machine.site.hook(&machine.site.calls("s").bash("b", &format!("portcullis {}", words.join(" "))))?;
         ensure!(reply.answer == Answer::Refused, "{words:?}: {:?}", reply.said);
     }
+    let reply = machine.site.hook(&machine.site.calls("s").bash("b", "portcullis bundle install --yes old.tar -- --help"))?;
+    ensure!(reply.answer == Answer::Refused, "what stands behind `--` is no option: {:?}", reply.said);
     let lock = machine.lock().display().to_string();
     for command in
         [format!("rm {lock}"), format!("echo > {lock}"), "sed -i /checks/d portcullis.lock".to_owned(), format!("mv {lock} /tmp/x")]
@@ -228,4 +232,44 @@ fn agents() -> Result<()> {
         ensure!(reply.answer == Answer::Refused && reply.said.contains("lock"), "{command}: {:?}: {}", reply.answer, reply.said);
     }
     Ok(())
+}
+
+fn at_once() -> Result<()> {
+    let machine = Machine::new("at once")?;
+    let (one, two) = (machine.publish("1.0.0", ASKS)?, machine.published_as("acme/other", "1.0.0", NOTICES)?);
+    for round in 0..5 {
+        let both = [&one, &two].map(|archive| machine.site.command(&["bundle", "install", archive]).spawn());
+        for child in both {
+            ensure!(child?.wait()?.success(), "round {round}: one failed");
+        }
+        let listed = machine.list()?;
+        let all = listed["locked"].as_array().map(Vec::len);
+        ensure!(all == Some(2) && listed["locked"].as_array().is_some_and(|all| all.iter().all(|one| one["holds"] == true)), "{listed}");
+        machine.runs()?;
+        for name in [NAME, "acme/other"] {
+            let shown = machine.site.at_a_terminal(&["bundle", "remove", name], terminal::Answer::Word, &[])?;
+            ensure!(shown.code == Some(0), "round {round}: {}", shown.text);
+        }
+    }
+    Ok(())
+}
+
+/// A repository that was cloned can hold any file.
+fn shadowed() -> Result<()> {
+    let machine = Machine::new("shadowed")?;
+    let archive = machine.publish("1.0.0", ASKS)?;
+    let reference = "registry.invalid/acme/checks:1.0.0";
+    let project = machine.site.project();
+    fs::create_dir_all(project.join("registry.invalid/acme"))?;
+    fs::create_dir_all(project.join("acme"))?;
+    fs::copy(&archive, project.join(reference))?;
+    machine.refused(&["bundle", "install", reference], "registry.invalid")?;
+    ensure!(!machine.lock().exists(), "the file was installed");
+    machine.done(&["bundle", "install", &archive])?;
+    // Another bundle under the name of the one that is installed.
+    fs::copy(machine.published("acme/checks", "3.0.0", NOTICES, "release")?, project.join("acme/checks"))?;
+    let text = machine.done(&["bundle", "verify", NAME])?;
+    ensure!(text.contains("acme/checks 1.0.0"), "{text}");
+    machine.done(&["bundle", "revoke", NAME])?;
+    machine.stops("is revoked")
 }

@@ -1,7 +1,7 @@
 //! Each file that decides what runs, changed behind our back: the review refuses, and says why.
 
 use crate::common::reply::Answer;
-use crate::common::trial;
+use crate::common::{terminal, trial};
 use crate::machine::{ASKS, Machine, NAME, NOTICES, copied};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -15,6 +15,10 @@ pub fn trials() -> Vec<Trial> {
         trial("tampering: what decides beside the lock", beside),
         trial("tampering: a component that was replaced after it was verified", replaced),
         trial("tampering: a receipt from elsewhere stands for nothing", receipts),
+        trial("tampering: what was taken out is not forgotten by installing something else", laundered),
+        trial("tampering: another bundle of the same version", same_version),
+        trial("tampering: a project within the project", within),
+        trial("tampering: who only looks changes nothing of what has to run", looking),
     ]
 }
 
@@ -34,7 +38,11 @@ fn edited() -> Result<()> {
         ("no lock", "what\n".into(), "is no lock: line 1"),
         ("a later form", whole.replace("format = 1", "format = 9"), "it has form 9"),
         ("an unknown field", whole.replace("version = ", "weak = true\nversion = "), "unknown field `weak`"),
-        ("another bundle's digest", whole.replace(&digest("digest")?, &format!("digest = \"{foreign}\"")), "is not installed"),
+        (
+            "another bundle's digest",
+            whole.replace(&digest("digest")?, &format!("digest = \"{foreign}\"")),
+            "locks another `acme/checks 1.0.0` than ran here",
+        ),
         ("another component's digest", whole.replace(&component, &format!("digest = \"{foreign}\"")), "does not hold"),
         ("another version of the same bytes", whole.replace("\"1.0.0\"", "\"2.0.0\""), "does not hold"),
         ("another plugin", whole.replace("\"released\"", "\"harmless\""), "does not hold"),
@@ -89,9 +97,8 @@ fn lost() -> Result<()> {
             Some(text) => fs::write(machine.lock(), text)?,
             None => fs::remove_file(machine.lock())?,
         }
-        machine
-            .stops("ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal")
-            .with_context(|| name)?;
+        let mend = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
+        machine.stops(if name == "older" { "does not hold" } else { mend }).with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;
         }
@@ -100,8 +107,8 @@ fn lost() -> Result<()> {
     }
     // A person may mean it.
     fs::remove_file(machine.lock())?;
-    let shown = machine.site.at_a_terminal(&["bundle", "install"], crate::common::terminal::Answer::Word, &[])?;
-    ensure!(shown.code == Some(0) && shown.text.contains("acme/checks 1.0.0") && shown.text.contains("do without them"), "{}", shown.text);
+    let shown = machine.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
+    ensure!(shown.code == Some(0) && shown.text.contains("acme/checks 1.0.0") && shown.text.contains("and nothing else"), "{}", shown.text);
     ensure!(machine.migration()?.answer != Answer::Asked, "it still runs");
     Ok(())
 }
@@ -214,13 +221,105 @@ fn receipts() -> Result<()> {
         ensure!(text != own, "{name}: nothing was changed");
         fs::write(receipt(&here)?, &text)?;
         here.stops("was not written by this home for this project").with_context(|| name)?;
-        // A person's command verifies all of it anew.
-        here.done(&["bundle", "install"])?;
+        // What ran before is not known, so it takes a person to go on; all of it is verified anew.
+        here.refused(&["bundle", "install"], "there is no terminal")?;
+        let shown = here.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
+        ensure!(shown.code == Some(0) && shown.text.contains("What ran here before is not known"), "{name}: {}", shown.text);
         here.runs().with_context(|| format!("{name}, verified anew"))?;
     }
     // One that is gone costs the time to verify, nothing else.
     fs::remove_file(receipt(&here)?)?;
     here.runs()?;
     ensure!(receipt(&here).is_ok(), "no receipt was written");
+    Ok(())
+}
+
+/// With its line gone a bundle is still what ran here: neither another bundle nor an older version of it makes that forgotten.
+fn laundered() -> Result<()> {
+    let machine = Machine::new("laundered")?;
+    let (old, new) = (machine.publish("1.0.0", ASKS)?, machine.publish("2.0.0", ASKS)?);
+    let other = machine.published_as("acme/other", "1.0.0", NOTICES)?;
+    machine.done(&["bundle", "install", &new])?;
+    machine.runs()?;
+    let whole = fs::read(machine.lock())?;
+    fs::write(machine.lock(), "format = 1\n")?;
+    machine.refused(&["bundle", "install", &other], "no longer locks `acme/checks 2.0.0`, which ran here")?;
+    ensure!(!fs::read_to_string(machine.lock())?.contains("acme/other"), "it was locked");
+    machine.refused(&["bundle", "install", &old, "--yes"], "no version before the installed 2.0.0: it is 1.0.0")?;
+    machine.stops("no longer locks `acme/checks 2.0.0`")?;
+    fs::write(machine.lock(), &whole)?;
+    machine.runs()?;
+    // Its receipt's folder made unreadable is no way either.
+    fs::remove_file(machine.lock())?;
+    let receipts = machine.shelf().join("receipts");
+    fs::remove_dir_all(&receipts)?;
+    fs::write(&receipts, "no folder")?;
+    machine.stops("receipts")
+}
+
+fn same_version() -> Result<()> {
+    let machine = Machine::new("same version")?;
+    let (one, two) = (machine.publish("1.0.0", ASKS)?, machine.publish("1.0.0", NOTICES)?);
+    machine.done(&["bundle", "install", &two, "--global"])?;
+    let other = fs::read(machine.site.state().join("portcullis.lock"))?;
+    fs::remove_file(machine.site.state().join("portcullis.lock"))?;
+    let shown = machine.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
+    ensure!(shown.code == Some(0), "{}", shown.text);
+    machine.done(&["bundle", "install", &one])?;
+    machine.runs()?;
+    fs::write(machine.lock(), other)?;
+    let reply = machine.site.hook(&machine.site.calls("s").bash("b1", "ls"))?;
+    ensure!(reply.answer == Answer::Refused, "{:?}", reply.said);
+    ensure!(
+        reply.said.contains("locks another `acme/checks 1.0.0` than ran here") || reply.said.contains("is not installed"),
+        "{}",
+        reply.said
+    );
+    Ok(())
+}
+
+/// Whatever an agent makes a project of, what is locked around it holds there.
+fn within() -> Result<()> {
+    let machine = Machine::new("within")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    machine.runs()?;
+    let part = machine.site.project().join("part");
+    fs::create_dir_all(part.join("migrations"))?;
+    fs::write(part.join("migrations/0001.sql"), "create table part (id int);\n")?;
+    let change = |session: &str| {
+        let calls = crate::common::calls::Calls::new(session, &part);
+        let input = serde_json::json!({ "file_path": part.join("migrations/0001.sql"), "content": "drop table part;" });
+        machine.site.hook(&calls.before("m1", "Write", input))
+    };
+    for mark in [None, Some(".git"), Some(".portcullis")] {
+        if let Some(mark) = mark {
+            fs::create_dir_all(part.join(mark))?;
+        }
+        let reply = change(mark.unwrap_or("none"))?;
+        ensure!(reply.answer == Answer::Asked && reply.said.contains("migration"), "{mark:?}: {:?}: {}", reply.answer, reply.said);
+    }
+    // Nor does taking it out around it.
+    let whole = fs::read(machine.lock())?;
+    fs::remove_file(machine.lock())?;
+    let reply = change("taken out")?;
+    ensure!(reply.answer == Answer::Refused && reply.said.contains("ran here"), "{:?}: {}", reply.answer, reply.said);
+    fs::write(machine.lock(), whole)?;
+    ensure!(change("back")?.answer == Answer::Asked, "it does not run");
+    Ok(())
+}
+
+fn looking() -> Result<()> {
+    let machine = Machine::new("looking")?;
+    machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
+    machine.runs()?;
+    let receipts = machine.shelf().join("receipts");
+    let before = portcullis_tests::tree(&receipts)?;
+    fs::write(machine.policy(), format!("{}\n# changed\n", fs::read_to_string(machine.policy())?))?;
+    for words in [&["review", "-c", "ls"][..], &["plugin", "list"], &["config", "check"], &["doctor", "--quick"], &["bundle", "list"]] {
+        let _looked = machine.site.run(words)?;
+        ensure!(portcullis_tests::tree(&receipts)? == before, "`{}` wrote a receipt", words.join(" "));
+    }
+    machine.runs()?;
+    ensure!(portcullis_tests::tree(&receipts)? != before, "the hook remembers");
     Ok(())
 }

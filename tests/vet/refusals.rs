@@ -102,7 +102,7 @@ pub fn mistakes() -> Result<()> {
     for (command, says) in [
         (&["checks.tar", "--reviewer", "Ann"][..], "--key <FILE>"),
         (&["checks.tar", "--key", "security.key"], "--reviewer <NAME>"),
-        (&["corpus.jsonl", "--dry-run"], "`corpus.jsonl` is no bundle"),
+        (&["corpus.jsonl", "--dry-run"], "`corpus.jsonl` is no archive of a bundle"),
     ] {
         let ended = desk.site.run(&[&["bundle", "vet", "--corpus", "corpus.jsonl"], command].concat())?;
         ensure!(ended.code != Some(0) && ended.stderr.contains(says), "{command:?}: not {says:?}: {}", ended.all());

@@ -45,6 +45,8 @@ pub struct Trust {
     keys: BTreeMap<String, PublicKey>,
     rules: Vec<Rule>,
     revoked: Revoked,
+    /// Keys that do not count, whatever they are called.
+    gone: Vec<PublicKey>,
 }
 
 /// Why a text is no policy.
@@ -169,13 +171,17 @@ impl Trust {
                 return Err(TrustError::Inconsistent(format!("two keys have the name `{}`", key.name)));
             }
         }
-        let trust = Self { keys, rules: document.rule, revoked: document.revoked };
+        let gone = document.revoked.keys.iter().filter_map(|name| keys.get(name)).cloned().collect();
+        let trust = Self { keys, rules: document.rule, revoked: document.revoked, gone };
         trust.check()?;
         Ok(trust)
     }
 
     fn check(&self) -> Result<(), TrustError> {
         let wrong = |what: String| Err(TrustError::Inconsistent(what));
+        if let Some(unknown) = self.revoked.keys.iter().find(|name| !self.keys.contains_key(*name)) {
+            return wrong(format!("`[revoked]` names the key `{unknown}`, which is not there: without it nobody knows which key is meant"));
+        }
         let mut scopes = BTreeSet::new();
         for rule in &self.rules {
             if rule.names.is_empty() || rule.publishers.is_empty() {
@@ -213,6 +219,17 @@ impl Trust {
     #[must_use]
     pub const fn has_rules(&self) -> bool {
         !self.rules.is_empty()
+    }
+
+    /// The keys that are revoked here.
+    #[must_use]
+    pub fn revoked_keys(&self) -> &[PublicKey] {
+        &self.gone
+    }
+
+    /// Has keys count for nothing that another policy revokes, whatever they are called here.
+    pub fn revoke_keys(&mut self, keys: &[PublicKey]) {
+        self.gone.extend_from_slice(keys);
     }
 
     /// Whether a bundle is revoked: the part of [`Trust::judge`] that needs no rule.
@@ -281,7 +298,7 @@ impl Trust {
     /// key under two names.
     pub fn keys_of(&self, signature: &Signature) -> impl Iterator<Item = (&str, bool)> {
         let signed = self.keys.iter().filter(move |(_, public)| signature.statement(public).is_ok());
-        signed.map(|(name, _)| (name.as_str(), self.revoked.keys.contains(name)))
+        signed.map(|(name, public)| (name.as_str(), self.gone.contains(public)))
     }
 
     fn not_revoked(&self, index: &Index) -> Requirement {
@@ -295,7 +312,7 @@ impl Trust {
     /// What keys of the policy that are not revoked say of this very index, by key.
     fn said<'a>(&'a self, subject: &Subject<'_>) -> Vec<(&'a str, Statement)> {
         let (digest, name) = (subject.index.digest(), subject.index.about().name.as_str());
-        let keys = self.keys.iter().filter(|(key, _)| !self.revoked.keys.contains(key));
+        let keys = self.keys.iter().filter(|(_, public)| !self.gone.contains(public));
         keys.flat_map(|(key, public)| {
             let statements = subject.signatures.iter().filter_map(move |signature| signature.statement(public).ok());
             statements

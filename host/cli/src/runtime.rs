@@ -3,7 +3,7 @@
 mod bundled;
 mod ear;
 
-pub use bundled::OURS;
+pub use bundled::{OURS, in_place_of};
 pub use ear::Ear;
 
 use crate::bundles::receipt::Pinned;
@@ -92,7 +92,7 @@ impl Reviewer {
             .map(|builtin| bundled::in_place_of(builtin_entry(builtin, &setup.config), setup.bundled))
             .collect();
         if enabled(&setup.config, rules::PLUGIN) {
-            entries.extend(rules::entries(&setup.config));
+            entries.extend(rules::entries(&setup.config, setup.bundled));
         }
         // A replay must not depend on the machine, so nothing is granted there; what needs hosts is loaded.
         let granted = |said: &GrantConfig| {
@@ -106,7 +106,9 @@ impl Reviewer {
         let files = components(&setup.config.plugins_dir)?;
         let files = files.iter().chain(setup.extra).map(|path| (file_entry(path, &setup.config), None));
         let pinned = bundled::third_party(setup.bundled).map(|pinned| (bundled::entry(pinned, &setup.config), Some(pinned)));
-        for (mut entry, pinned) in files.chain(pinned).filter(|(entry, _)| enabled(&setup.config, &entry.name)) {
+        let is_on =
+            |entry: &Entry, pinned: Option<&Pinned>| pinned.is_some_and(|one| one.organisation) || enabled(&setup.config, &entry.name);
+        for (mut entry, pinned) in files.chain(pinned).filter(|(entry, pinned)| is_on(entry, *pinned)) {
             if let Some(said) = setup.config.plugins.get(&entry.name) {
                 entry.grants = match pinned {
                     Some(pinned) => granted(&bundled::at_most(pinned, &said.grants)),
@@ -133,9 +135,21 @@ impl Reviewer {
     /// # Errors
     /// As for `new`.
     pub fn installed(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64) -> Result<Self> {
+        Self::with(places, home, config, extra, now, verify::Memory::None)
+    }
+
+    /// The reviewer of a hook: what it verifies is remembered for the next one.
+    ///
+    /// # Errors
+    /// As for `new`.
+    pub fn of_hook(places: &Places, home: &Home, config: Config, now: u64) -> Result<Self> {
+        Self::with(places, home, config, &[], now, verify::Memory::Kept)
+    }
+
+    fn with(places: &Places, home: &Home, config: Config, extra: &[PathBuf], now: u64, memory: verify::Memory) -> Result<Self> {
         rules::prove(&config, home)?;
         // Signatures end by the clock, also where what is reviewed is past.
-        let bundled = verify::plugins(places, home, crate::commands::hook::now())?;
+        let bundled = verify::plugins(places, home, crate::commands::hook::now(), memory)?;
         let mut config = config;
         if config.policy.mode == Mode::Async {
             // The client takes one answer to a question: it comes when the review is done.

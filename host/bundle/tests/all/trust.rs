@@ -122,6 +122,17 @@ fn a_bundle_is_trusted_for_reasons() {
             &["signed by `release`: none of them did"],
         ),
     ];
+    let rows = rows.into_iter().chain([
+        // The same key under another name is the same key.
+        (
+            "a revoked key with two names",
+            format!("{}{RULE}[revoked]\nkeys = [\"twin\"]\n", public(1, "twin")),
+            one(&ours),
+            None,
+            None,
+            &["signed by `release`: none of them did"][..],
+        ),
+    ]);
     for (name, rules, signatures, from, installed, expected) in rows {
         let found = missed(&judged(&policy(&rules), &bundle, &signatures, from, installed));
         assert_eq!(found.len(), expected.len(), "{name}: {found:?}");
@@ -164,10 +175,29 @@ fn no_policy_weakens_another() {
     assert!(!Judgement { requirements: vec![], until: None }.is_trusted(), "nothing asked is nothing met");
 }
 
+/// What one policy revokes counts in no other, whatever it is called there.
+#[test]
+fn a_key_is_revoked_for_all_policies() {
+    let bundle = bundle();
+    let signatures = [signed(&bundle, &key(1), None)];
+    let mut trust = Trust::read(&policy(RULE)).unwrap();
+    let other = Trust::read(&format!("{}[revoked]\nkeys = [\"mine\"]\n", public(1, "mine"))).unwrap();
+    let subject = Subject { index: bundle.index(), signatures: &signatures, from: None, installed: None, now: NOW };
+    assert!(trust.judge(&subject).is_trusted() && !other.has_rules());
+    trust.revoke_keys(other.revoked_keys());
+    assert_eq!(missed(&trust.judge(&subject)).len(), 1);
+    assert!(trust.signers(&subject).unwrap().is_empty());
+}
+
 #[test]
 fn what_is_no_policy_is_an_error() {
     let doubled = format!("{}{}", public(1, "release"), public(2, "release"));
     for (name, text, expected) in [
+        (
+            "a revoked key that is not there",
+            format!("{RULE}[revoked]\nkeys = [\"relase\"]\n").replace("[[rule]]", &policy("[[rule]]")),
+            "names the key `relase`",
+        ),
         ("an unknown field", policy("[[rule]]\nnames = [\"a\"]\npublishers = [\"release\"]\nweak = true\n"), "unknown field `weak`"),
         ("an unknown table", "[trust]\n".to_owned(), "unknown field `trust`"),
         ("no names", policy("[[rule]]\nnames = []\npublishers = [\"release\"]\n"), "needs `names` and `publishers`"),

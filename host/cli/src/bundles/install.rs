@@ -5,8 +5,10 @@
 use super::changes::{Changes, changes};
 use super::locks::{self, LOCK_FILE, Wanted};
 use super::policies::{Judged, Policies};
+use super::receipt::Ran;
 use super::source::Fetched;
-use super::{archive, receipt, shelf, told_truly, verify};
+use super::verify::Agreed;
+use super::{SHELF, archive, receipt, shelf, told_truly, verify};
 use crate::config::Config;
 use crate::config::file;
 use crate::places::Places;
@@ -17,6 +19,8 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_store::{Home, Store};
 use semver::Version;
 use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of components that are no bundle's, and how their names end.
@@ -25,11 +29,34 @@ const COMPONENT: &str = "wasm";
 /// The rights of a lock: it belongs into the repository, for everybody to read.
 const RIGHTS: u32 = 0o644;
 
-/// A lock that a command changes.
+/// Held while a command changes what is installed and locked: of two at once, one waits.
 #[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held until it is dropped, and by the system until the process ends")] File);
+
+impl Turn {
+    /// Waits for its turn.
+    ///
+    /// # Errors
+    /// The file for it cannot be made.
+    pub fn take(places: &Places) -> Result<Self> {
+        shelf(places)?;
+        let path = places.state.join(SHELF).join(TURN);
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let taken = opened.and_then(|file| file.lock().map(|()| file));
+        Ok(Self(taken.with_context(|| format!("cannot lock `{}`", path.display()))?))
+    }
+}
+
+/// The file of a [`Turn`].
+const TURN: &str = "turn";
+
+/// A lock that a command changes.
+#[derive(Clone, Debug)]
 pub struct Target {
     /// The file.
     pub path: PathBuf,
+    /// It is there.
+    exists: bool,
     /// What it says now.
     pub lock: Lock,
 }
@@ -63,8 +90,18 @@ impl Target {
             (None, false) => bail!("this folder belongs to no project: go to one, or lock for all your projects with `--global`"),
         };
         let text = text.map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+        let exists = text.is_some();
         let lock = text.map_or_else(|| Ok(Lock::default()), |text| Lock::read(&text));
-        Ok(Self { lock: lock.with_context(|| format!("`{}` is no lock", path.display()))?, path })
+        Ok(Self { lock: lock.with_context(|| format!("`{}` is no lock", path.display()))?, path, exists })
+    }
+
+    /// What it was when it was found.
+    fn put_back(&self) -> Result<()> {
+        if self.exists {
+            self.write()
+        } else {
+            std::fs::remove_file(&self.path).with_context(|| format!("cannot remove `{}`", self.path.display()))
+        }
     }
 
     /// Writes it: whoever reads it meanwhile has the old one or the new one.
@@ -86,15 +123,18 @@ impl Target {
 ///
 /// # Errors
 /// Why it may not be installed.
-pub fn ready(places: &Places, target: &Target, fetched: Fetched, policies: &Policies, now: u64) -> Result<Ready> {
+pub fn ready(places: &Places, home: &Home, target: &Target, fetched: Fetched, policies: &Policies, now: u64) -> Result<Ready> {
     let about = fetched.bundle.about();
     told_truly(&fetched.bundle)?;
     let old = target.lock.bundle(&about.name);
+    // What ran here counts, whatever the lock says now.
+    let ran = receipt::around(home, places)?.into_iter().flat_map(|receipt| receipt.bundles).filter(|ran| ran.name == about.name);
+    let newest = ran.map(|ran| ran.version).chain(old.map(|old| old.version.clone())).max();
     let subject = Subject {
         index: fetched.bundle.index(),
         signatures: &fetched.signatures,
         from: fetched.from.as_deref(),
-        installed: old.map(|old| &old.version),
+        installed: newest.as_ref(),
         now,
     };
     let judged = policies.require(&subject)?;
@@ -105,35 +145,39 @@ pub fn ready(places: &Places, target: &Target, fetched: Fetched, policies: &Poli
     Ok(Ready { judged, locked: old.map(|old| old.version.clone()), changes, fetched })
 }
 
-/// Installs a bundle and locks it. What it takes the place of goes once no project runs it.
+/// Installs a bundle and locks it.
 ///
 /// # Errors
-/// Something cannot be written, or does not hold once it is all there; what ran before still does.
+/// Something cannot be written, or does not hold once it is all there; the lock is then as it was.
 pub fn install(places: &Places, home: &Home, target: &mut Target, ready: &Ready, now: u64) -> Result<()> {
     let Fetched { bundle, signatures, from, .. } = &ready.fetched;
     let locked = Locked::of(bundle, from.clone(), ready.judged.signers.iter().copied().collect());
     no_lock_differs(places, target, &locked)?;
     no_name_twice(places, target, &locked)?;
-    let shelf = shelf(places)?;
-    shelf.install(bundle, signatures, from.clone())?;
-    target.lock.put(locked.clone());
+    shelf(places)?.install(bundle, signatures, from.clone())?;
+    let before = target.clone();
+    let agreed = Agreed { names: vec![locked.name.clone()], unknown: false };
+    target.lock.put(locked);
     target.write()?;
-    let receipt = verify::anew(places, home, now)?;
-    debug_assert!(receipt.bundles.iter().any(|ran| ran.name == locked.name), "it was locked for this place");
-    drop_unused(places, home, &locked.name)
+    if let Err(error) = verify::anew(places, home, now, &agreed) {
+        target.clone_from(&before);
+        target.put_back().with_context(|| format!("`{}` could not be put back as it was, after: {error:#}", target.path.display()))?;
+        return Err(error.context("nothing was locked"));
+    }
+    Ok(())
 }
 
-/// Takes a bundle out of a lock. Its bytes go once no project runs it.
+/// Takes a bundle out of a lock, and says what of the others does not run, where something does not.
 ///
 /// # Errors
 /// It is not in there, or something cannot be written.
-pub fn remove(places: &Places, home: &Home, target: &mut Target, name: &Name, now: u64) -> Result<()> {
-    if !target.lock.remove(name) {
-        bail!("`{}` locks no `{name}`", target.path.display());
-    }
+pub fn remove(places: &Places, home: &Home, target: &mut Target, name: &Name, now: u64) -> Result<Option<anyhow::Error>> {
+    let Some(locked) = target.lock.bundle(name).cloned() else { bail!("`{}` locks no `{name}`", target.path.display()) };
+    target.lock.remove(name);
     target.write()?;
-    verify::anew(places, home, now)?;
-    drop_unused(places, home, name)
+    let gone = Ran { name: locked.name, version: locked.version, digest: locked.digest, by: target.path.clone() };
+    receipt::forget(home, &[gone], now)?;
+    Ok(verify::anew(places, home, now, &Agreed::default()).err())
 }
 
 /// Puts what a lock names onto the shelf, without changing any lock.
@@ -197,9 +241,12 @@ fn names(locked: &Locked) -> impl Iterator<Item = &String> {
     locked.components.iter().flat_map(|component| &component.plugins)
 }
 
-/// Versions of a bundle that ran in no project that is still there go, with their bytes.
-fn drop_unused(places: &Places, home: &Home, name: &Name) -> Result<()> {
-    let mut used: BTreeSet<_> = receipt::all(home)?.into_iter().flat_map(|receipt| receipt.bundles).map(|ran| ran.digest).collect();
+/// Versions of a bundle that run in no project go, with their bytes.
+///
+/// # Errors
+/// The folder of installed bundles cannot be cleared: what is installed is not touched by that.
+pub fn clear(places: &Places, home: &Home, name: &Name, now: u64) -> Result<()> {
+    let mut used: BTreeSet<_> = receipt::all(home, now)?.into_iter().flat_map(|receipt| receipt.bundles).map(|ran| ran.digest).collect();
     used.extend(locks::Texts::read(places)?.wanted()?.into_iter().map(|wanted| wanted.locked.digest));
     let shelf = shelf(places)?;
     let gone = shelf.keep(|installed: &Installed| installed.name != *name || used.contains(&installed.index.digest))?;

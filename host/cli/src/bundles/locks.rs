@@ -1,4 +1,4 @@
-//! The locks that count for a project: the organisation's, the person's and the project's own.
+//! The locks that count for a project: the organisation's, the person's, the project's own and those of the folders around it.
 //!
 //! Each names bundles that have to run; none can take away what another names. Where two name one bundle, they have to mean
 //! the same bytes.
@@ -10,10 +10,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Lock, Locked};
 use portcullis_core::text::one_line;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The name of a lock's file.
 pub const LOCK_FILE: &str = "portcullis.lock";
+
+/// How far up a project's folders are looked at.
+const MOST_LEVELS: usize = 64;
 
 /// The texts of the locks that there are, not yet read.
 #[derive(Debug)]
@@ -43,8 +47,12 @@ impl Texts {
         let (organisation, person) = (of_organisation(places), of_person(places));
         add(organisation.clone(), file::read_managed(&organisation))?;
         add(person.clone(), file::read(&person))?;
-        if let Some(project) = &places.project {
-            add(of_project(project), file::read_in_project(project, LOCK_FILE))?;
+        for (level, folder) in folders(places).into_iter().enumerate() {
+            let path = of_project(&folder);
+            // Above the project only what this user or root wrote counts: anybody can leave a file in `/tmp`.
+            if level == 0 || is_ours(&path) {
+                add(path, file::read_in_project(&folder, LOCK_FILE))?;
+            }
         }
         Ok(Self(texts))
     }
@@ -93,6 +101,20 @@ impl Texts {
         }
         Ok(all.into_values().collect())
     }
+}
+
+/// The project's folder and all above it, up to the person's home, whose locks count: who makes a project within a project
+/// sheds nothing.
+#[must_use]
+pub fn folders(places: &Places) -> Vec<PathBuf> {
+    let Some(project) = &places.project else { return Vec::new() };
+    let home = Path::new(&places.person);
+    let within = |folder: &&Path| folder.parent().is_some() && *folder != home;
+    project.ancestors().take(MOST_LEVELS).take_while(within).map(Path::to_path_buf).collect()
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.uid() == 0 || found.uid() == rustix::process::geteuid().as_raw())
 }
 
 /// The organisation's lock, beside its configuration.

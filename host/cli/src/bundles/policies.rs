@@ -90,7 +90,12 @@ impl Texts {
                 Trust::read(&text).with_context(|| format!("`{shown}` is no trust policy; nothing is trusted until it is mended"))?;
             Ok((owner, trust))
         };
-        Ok(Policies { all: self.all.into_iter().map(read).collect::<Result<_>>()?, looked: self.looked })
+        let mut all = self.all.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let revoked: Vec<_> = all.iter().flat_map(|(_, trust)| trust.revoked_keys()).cloned().collect();
+        for (_, trust) in &mut all {
+            trust.revoke_keys(&revoked);
+        }
+        Ok(Policies { all, looked: self.looked })
     }
 }
 

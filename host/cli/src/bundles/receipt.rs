@@ -7,14 +7,16 @@
 //!
 //! It also remembers which bundles ran in a project: a lock that names fewer is no lock that switches them off.
 
+use super::locks;
+use crate::config::file;
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Digest, Name};
 use portcullis_store::Home;
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,8 @@ const FOLDER: &str = "bundles/receipts";
 const PURPOSE: &str = "portcullis 2026 bundle receipts";
 const ENDING: &str = "json";
 const MOST_BYTES: u64 = 4 << 20;
+/// How long a project may be away until what ran in it is forgotten, in milliseconds: 90 days.
+const AWAY: u64 = 90 * 24 * 60 * 60 * 1000;
 
 /// What was found when the bundles of a project were verified.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +75,8 @@ pub struct Pinned {
     pub several: bool,
     /// What the bundle sets unless the configuration says otherwise.
     pub settings: serde_json::Map<String, serde_json::Value>,
+    /// The organisation locked it: nobody else switches it off.
+    pub organisation: bool,
     /// The keys of the grants that it may have at most, where the configuration grants them.
     pub grants: Vec<String>,
 }
@@ -90,56 +96,88 @@ impl Receipt {
     }
 }
 
-/// The receipt of a project; none where nothing was verified yet.
+/// The receipt of a place; none where nothing was verified yet.
 ///
 /// # Errors
-/// There is one, and this home did not write it for this project.
+/// There is one, and this home did not write it for this place.
 pub fn read(home: &Home, place: &str) -> Result<Option<Receipt>> {
     let path = path(home, place);
-    let mut text = Vec::new();
-    match File::open(&path) {
-        Ok(file) => file.take(MOST_BYTES).read_to_end(&mut text).with_context(|| format!("cannot read `{}`", path.display()))?,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
-    };
-    let foreign = || {
-        anyhow!(
-            "`{}` was not written by this home for this project: verify the bundles anew with `portcullis bundle install`",
-            path.display()
-        )
-    };
-    let Sealed { receipt, code } = serde_json::from_slice(&text).map_err(|_| foreign())?;
+    let found = opened(home, &path)?;
+    match found {
+        Some(receipt) if receipt.place != place => Err(foreign(&path)),
+        found => Ok(found),
+    }
+}
+
+/// The receipts of a project and of the folders around it, its own first: what ran in one of them has to run still.
+///
+/// # Errors
+/// As for [`read`].
+pub fn around(home: &Home, places: &Places) -> Result<Vec<Receipt>> {
+    let mut all = Vec::new();
+    for place in locations(places) {
+        all.extend(read(home, &place)?);
+    }
+    Ok(all)
+}
+
+fn opened(home: &Home, path: &Path) -> Result<Option<Receipt>> {
+    let text = file::read_at_most(path, MOST_BYTES).map_err(|problems| anyhow!("{}; {MEND}", problems.lines().join("\n")))?;
+    let Some(text) = text else { return Ok(None) };
+    let Sealed { receipt, code } = serde_json::from_str(&text).map_err(|_| foreign(path))?;
     // Comparing `Hash` values takes the same time wherever they differ.
-    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &receipt)?) || receipt.place != place {
-        return Err(foreign());
+    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &receipt)?) {
+        return Err(foreign(path));
     }
     Ok(Some(receipt))
 }
 
-/// The receipts of all projects that are still there; those of others are removed.
+const MEND: &str = "have a person verify the bundles anew, with `portcullis bundle install` at a terminal";
+
+fn foreign(path: &Path) -> anyhow::Error {
+    anyhow!("`{}` was not written by this home for this project: {MEND}", path.display())
+}
+
+/// The receipts of all projects. What this home did not write stands for nothing, and says so in its project; that of a
+/// project that is away is kept for a while, since it may come back.
 ///
 /// # Errors
 /// Their folder cannot be read.
-pub fn all(home: &Home) -> Result<Vec<Receipt>> {
+pub fn all(home: &Home, now: u64) -> Result<Vec<Receipt>> {
     let folder = home.path().join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.with_context(|| format!("cannot read `{}`", folder.display()))?,
     };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|end| end == ENDING));
     let mut all = Vec::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|end| end == ENDING)) {
-        // What cannot be read stands for nothing, and says so in its project.
-        let Ok(Sealed { receipt, .. }) = fs::read(&path).map_err(anyhow::Error::from).and_then(|text| Ok(serde_json::from_slice(&text)?))
-        else {
-            continue;
-        };
-        if receipt.place.is_empty() || Path::new(&receipt.place).is_dir() {
-            all.push(receipt);
-        } else {
+    for path in paths {
+        let Ok(Some(receipt)) = opened(home, &path) else { continue };
+        let away = !receipt.place.is_empty() && !Path::new(&receipt.place).is_dir();
+        if away && receipt.at.saturating_add(AWAY) < now {
             let _kept = fs::remove_file(&path);
+        } else {
+            all.push(receipt);
         }
     }
     Ok(all)
+}
+
+/// What a lock no longer names, because a person said so, is missed in no project.
+///
+/// # Errors
+/// A receipt cannot be written.
+pub fn forget(home: &Home, gone: &[Ran], now: u64) -> Result<()> {
+    for mut receipt in all(home, now)? {
+        let before = receipt.bundles.len();
+        receipt.bundles.retain(|ran| !gone.iter().any(|gone| (&gone.name, &gone.by) == (&ran.name, &ran.by)));
+        if receipt.bundles.len() < before {
+            // It stands for nothing from now on; what is left of it only remembers.
+            receipt.stands_for = String::new();
+            write(home, receipt)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a receipt, in place of an older one.
@@ -164,23 +202,21 @@ pub fn write(home: &Home, receipt: Receipt) -> Result<()> {
     put().inspect_err(|_| drop(fs::remove_file(&draft))).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// Forgets what ran in a project: a person looked at what changed.
-///
-/// # Errors
-/// The receipt cannot be removed.
-pub fn forget(home: &Home, place: &str) -> Result<()> {
-    let path = path(home, place);
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).with_context(|| format!("cannot remove `{}`", path.display())),
-        _ => Ok(()),
-    }
-}
-
 /// What a project is called in its receipt: its real folder, so that a link lends it to no other.
 #[must_use]
 pub fn place(places: &Places) -> String {
     let real = |project: &Path| project.canonicalize().unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned();
     places.project.as_deref().map(real).unwrap_or_default()
+}
+
+/// The project and the folders around it, as their receipts call them.
+fn locations(places: &Places) -> Vec<String> {
+    let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder).to_string_lossy().into_owned();
+    let mut all: Vec<String> = locks::folders(places).into_iter().map(real).collect();
+    if all.is_empty() {
+        all.push(place(places));
+    }
+    all
 }
 
 fn path(home: &Home, place: &str) -> PathBuf {

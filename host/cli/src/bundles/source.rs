@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_bundle::{Bundle, Signature};
 use portcullis_core::text::one_line;
 use portcullis_registry::{Access, Client, Progress, Reference, Unread};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How registries are reached, for every command that asks one.
 ///
@@ -58,18 +58,20 @@ impl Reach {
 }
 
 impl Source {
-    /// A file or a folder that is there, or looks like one; else a reference.
+    /// A path where it looks like one: it begins with `/`, `.` or `~`, or ends with `.tar`. Anything else is a reference,
+    /// whatever is there: a repository that was cloned could hold a file of a reference's name.
     ///
     /// # Errors
     /// It is neither.
     pub fn read(text: &str) -> Result<Self> {
-        let path = Path::new(text);
-        let looks = text.starts_with(['/', '.', '~']) || text.ends_with(".tar");
-        if looks || path.exists() {
-            return Ok(Self::Archive(path.to_owned()));
+        if text.starts_with(['/', '.', '~']) || text.ends_with(".tar") {
+            return Ok(Self::Archive(PathBuf::from(text)));
         }
         let shown = one_line(text, 300);
-        Ok(Self::Registry(text.parse().with_context(|| format!("there is no archive `{shown}`, and it names no bundle in a registry"))?))
+        Ok(Self::Registry(
+            text.parse()
+                .with_context(|| format!("`{shown}` names no bundle in a registry; an archive is `./{shown}`, or ends with `.tar`"))?,
+        ))
     }
 
     /// Reads the bundle; shows how far it is.

@@ -1,7 +1,7 @@
 //! What time does to what was verified. All else is tried through the program (tests/locked).
 
 use super::receipt::{self, place};
-use super::verify;
+use super::verify::{self, Memory};
 use crate::places::Places;
 use portcullis_bundle::{About, Bundle, Lock, Locked, Part, SecretKey, Shelf, Signature, Statement};
 use portcullis_store::Home;
@@ -52,13 +52,13 @@ fn what_was_verified_counts_until_the_first_signature_ends() {
     let root = tempfile::tempdir().unwrap();
     let (places, home) = machine(root.path(), Some(NOW + 1_000));
     let written = || receipt::read(&home, &place(&places)).unwrap().unwrap().at;
-    assert_eq!(verify::plugins(&places, &home, NOW).unwrap().len(), 1);
+    assert_eq!(verify::plugins(&places, &home, NOW, Memory::Kept).unwrap().len(), 1);
     // To the last millisecond by the receipt, and then not at all.
-    assert_eq!((verify::plugins(&places, &home, NOW + 999).unwrap().len(), written()), (1, NOW));
-    let error = format!("{:#}", verify::plugins(&places, &home, NOW + 1_000).unwrap_err());
+    assert_eq!((verify::plugins(&places, &home, NOW + 999, Memory::Kept).unwrap().len(), written()), (1, NOW));
+    let error = format!("{:#}", verify::plugins(&places, &home, NOW + 1_000, Memory::Kept).unwrap_err());
     assert!(error.contains("what they said has expired"), "{error}");
     // A clock that was set back before it was verified has it verified again.
-    assert_eq!((verify::plugins(&places, &home, NOW - 1).unwrap().len(), written()), (1, NOW - 1));
+    assert_eq!((verify::plugins(&places, &home, NOW - 1, Memory::Kept).unwrap().len(), written()), (1, NOW - 1));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_receipt_stands_for_one_place_and_one_set_of_files() {
     let root = tempfile::tempdir().unwrap();
     let (places, home) = machine(root.path(), None);
     let at = |now| {
-        verify::plugins(&places, &home, now).unwrap();
+        verify::plugins(&places, &home, now, Memory::Kept).unwrap();
         receipt::read(&home, &place(&places)).unwrap().unwrap().at
     };
     assert_eq!((at(NOW), at(NOW + 1)), (NOW, NOW), "nothing changed");
@@ -84,6 +84,6 @@ fn a_receipt_stands_for_one_place_and_one_set_of_files() {
         assert_eq!((at(now), at(now + 1)), (now, now), "{name}");
     }
     let elsewhere = Places { project: Some(root.path().join("config")), ..places.clone() };
-    assert!(verify::plugins(&elsewhere, &home, NOW).unwrap().is_empty(), "another project locks nothing");
+    assert!(verify::plugins(&elsewhere, &home, NOW, Memory::Kept).unwrap().is_empty(), "another project locks nothing");
     assert_eq!(receipt::read(&home, &place(&elsewhere)).unwrap(), None);
 }

@@ -4,50 +4,83 @@ use super::locks::{Texts, Wanted};
 use super::policies::{Judged, Policies};
 use super::receipt::{self, Pinned, Ran, Receipt};
 use super::{SHELF, digest, locks, policies, told_truly};
+use crate::config::file;
 use crate::places::Places;
-use anyhow::{Context, Result, bail};
-use portcullis_bundle::{Bundle, Shelf, Signature, Subject};
+use crate::runtime::OURS;
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_bundle::{Bundle, Name, Shelf, Signature, Subject};
 use portcullis_store::Home;
+
+/// This program's.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Bytes of the list of what is installed.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Whether what is verified is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// For the next hook, and to miss it when it is gone.
+    Kept,
+    /// By who only looks: it must not change what a project has to run.
+    None,
+}
+
+/// What a person agreed to that a hook would not.
+#[derive(Debug, Default)]
+pub struct Agreed {
+    /// Bundles that may be gone, older, or others of their version.
+    pub names: Vec<Name>,
+    /// That what ran before is not known.
+    pub unknown: bool,
+}
 
 /// The plugins of the bundles that are locked for a project. Where a receipt still holds, nothing is verified again.
 ///
 /// # Errors
 /// A lock, a policy or a receipt cannot be read; a bundle that is locked is not installed, not the one that was locked, or
 /// not trusted; a bundle that ran here is not locked any more.
-pub fn plugins(places: &Places, home: &Home, now: u64) -> Result<Vec<Pinned>> {
+pub fn plugins(places: &Places, home: &Home, now: u64, memory: Memory) -> Result<Vec<Pinned>> {
     let locks = Texts::read(places)?;
-    let place = receipt::place(places);
-    let known = receipt::read(home, &place)?;
-    if locks.is_empty() && known.is_none() {
+    let known = receipt::around(home, places)?;
+    if locks.is_empty() && known.iter().all(|known| known.bundles.is_empty()) {
         return Ok(Vec::new());
     }
+    let place = receipt::place(places);
     let policies = policies::Texts::read(places)?;
     let stands_for = stands_for(places, &locks, &policies)?;
-    if let Some(known) = known.as_ref().filter(|known| known.holds(&stands_for, now)) {
-        return Ok(known.plugins.clone());
-    }
-    let wanted = locks.wanted()?;
-    nothing_is_lost(known.as_ref(), &wanted)?;
+    let own = known.iter().find(|known| known.place == place && known.holds(&stands_for, now));
+    let wanted = match own {
+        // It was verified for these very locks; what ran around it may have changed since.
+        Some(own) if known.iter().all(|other| other.place == place || other.bundles.iter().all(|ran| own.bundles.contains(ran))) => {
+            return Ok(own.plugins.clone());
+        }
+        _ => locks.wanted()?,
+    };
+    nothing_is_lost(&known, &wanted, &Agreed::default())?;
     let receipt = verify(places, place, &wanted, &policies.parse()?, stands_for, now)?;
     let plugins = receipt.plugins.clone();
-    receipt::write(home, receipt)?;
+    if memory == Memory::Kept {
+        receipt::write(home, receipt)?;
+    }
     Ok(plugins)
 }
 
-/// Verifies the bundles of a project whatever ran in it before, and remembers that these run now.
+/// Verifies the bundles of a project, and remembers that these run now, after what a person agreed to.
 ///
 /// # Errors
-/// As for [`plugins`], but for what ran before.
-pub fn anew(places: &Places, home: &Home, now: u64) -> Result<Receipt> {
+/// As for [`plugins`].
+pub fn anew(places: &Places, home: &Home, now: u64, agreed: &Agreed) -> Result<Receipt> {
     let locks = Texts::read(places)?;
     let policies = policies::Texts::read(places)?;
     let stands_for = stands_for(places, &locks, &policies)?;
-    let receipt = verify(places, receipt::place(places), &locks.wanted()?, &policies.parse()?, stands_for, now)?;
-    if receipt.bundles.is_empty() {
-        receipt::forget(home, &receipt.place)?;
-    } else {
-        receipt::write(home, receipt.clone())?;
-    }
+    let known = match receipt::around(home, places) {
+        Err(_) if agreed.unknown => Vec::new(),
+        known => known?,
+    };
+    let wanted = locks.wanted()?;
+    nothing_is_lost(&known, &wanted, agreed)?;
+    let receipt = verify(places, receipt::place(places), &wanted, &policies.parse()?, stands_for, now)?;
+    receipt::write(home, receipt.clone())?;
     Ok(receipt)
 }
 
@@ -92,6 +125,9 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
         });
         for (component, plugin) in about.plugins() {
             let bytes = bundle.component(component).context("a component is missing")?;
+            if about.name.as_str() == OURS && portcullis_builtin::find(&plugin.name).is_none() {
+                bail!("`{}` holds a plugin `{}`, which this version of portcullis has not builtin: update both", about.name, plugin.name);
+            }
             receipt.plugins.push(Pinned {
                 bundle: about.name.to_string(),
                 name: plugin.name.clone(),
@@ -99,6 +135,7 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
                 digest: blake3::hash(bytes).to_hex().to_string(),
                 several: component.plugins.len() > 1,
                 settings: plugin.settings.clone(),
+                organisation: wanted.by == locks::of_organisation(places),
                 grants: component.wants.grants.iter().map(|line| super::grant_key(line).to_owned()).collect(),
             });
         }
@@ -107,28 +144,41 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
 }
 
 /// An agent that takes a line out of a lock, or puts an older version in, must not take a check out of the review.
-fn nothing_is_lost(known: Option<&Receipt>, wanted: &[Wanted]) -> Result<()> {
-    for ran in known.into_iter().flat_map(|known| &known.bundles) {
-        let by = ran.by.display();
+fn nothing_is_lost(known: &[Receipt], wanted: &[Wanted], agreed: &Agreed) -> Result<()> {
+    for ran in lost(known, wanted).into_iter().filter(|ran| !agreed.names.contains(&ran.name)) {
+        let (by, name, version) = (ran.by.display(), &ran.name, &ran.version);
         let mend = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
-        match wanted.iter().find(|wanted| wanted.locked.name == ran.name) {
-            None => bail!("`{by}` no longer locks `{} {}`, which ran here: {mend}", ran.name, ran.version),
-            Some(now) if now.locked.version < ran.version => {
-                bail!("`{}` locks `{} {}`, but {} ran here: {mend}", now.by.display(), ran.name, now.locked.version, ran.version)
+        match wanted.iter().find(|wanted| wanted.locked.name == *name) {
+            None => bail!("`{by}` no longer locks `{name} {version}`, which ran here: {mend}"),
+            Some(now) if now.locked.version < *version => {
+                bail!("`{}` locks `{name} {}`, but {version} ran here: {mend}", now.by.display(), now.locked.version)
             }
-            Some(_) => {}
+            Some(now) => bail!("`{}` locks another `{name} {version}` than ran here: {mend}", now.by.display()),
         }
     }
     Ok(())
 }
 
+/// The bundles that ran and are not locked any more, only in an older version, or as others of their version.
+#[must_use]
+pub fn lost(known: &[Receipt], wanted: &[Wanted]) -> Vec<Ran> {
+    let still = |ran: &Ran| {
+        let now = wanted.iter().map(|wanted| &wanted.locked).find(|locked| locked.name == ran.name);
+        now.is_some_and(|now| now.digest == ran.digest || now.version > ran.version)
+    };
+    let mut all: Vec<Ran> = known.iter().flat_map(|known| &known.bundles).filter(|ran| !still(ran)).cloned().collect();
+    all.sort_by(|a, b| (&a.name, &a.version, &a.by).cmp(&(&b.name, &b.version, &b.by)));
+    all.dedup();
+    all
+}
+
 /// All that decides what may be loaded.
 fn stands_for(places: &Places, locks: &locks::Texts, policies: &policies::Texts) -> Result<blake3::Hash> {
     let path = places.state.join(SHELF).join(Shelf::LIST);
-    let installed = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
-    };
-    Ok(digest([locks.digest().as_bytes().as_slice(), policies.digest().as_bytes(), &installed]))
+    let installed = file::read_at_most(&path, MOST_BYTES).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+    let installed = installed.unwrap_or_default();
+    // Another version of this program may verify what this one did not.
+    let parts =
+        [locks.digest().as_bytes().as_slice(), policies.digest().as_bytes(), installed.as_bytes(), VERSION.as_bytes()].map(<[u8]>::to_vec);
+    Ok(digest(parts.iter().map(Vec::as_slice)))
 }

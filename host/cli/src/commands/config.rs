@@ -200,6 +200,6 @@ fn check(file: Option<&Path>) -> Result<u8> {
 fn all_plugins_are_there(places: &Places) -> Result<()> {
     let home = Home::open(&places.state).ok();
     let config = Config::load(places, home.as_ref())?;
-    let bundled = home.map_or_else(|| Ok(Vec::new()), |home| verify::plugins(places, &home, now()))?;
+    let bundled = home.map_or_else(|| Ok(Vec::new()), |home| verify::plugins(places, &home, now(), verify::Memory::None))?;
     runtime::plugins_are_there(&config, &bundled)
 }

@@ -140,7 +140,7 @@ fn review_in(places: &Places, event: &Event, input: &[u8], now: u64, begun: Inst
     }
     let durability = config.durability;
     let untrusted = config.notice();
-    let mut reviewer = Reviewer::installed(places, &home, config, &[], now).map_err(configuration)?;
+    let mut reviewer = Reviewer::of_hook(places, &home, config, now).map_err(configuration)?;
     reviewer.plugins.compile_in(Arc::new(Processes::of_hook()));
     let ahead = match &event.kind {
         EventKind::BeforeTool(call) => Some(Ahead { ended: false, shell: facts::is_shell(&call.tool) }),

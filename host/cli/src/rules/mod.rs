@@ -6,11 +6,11 @@
 
 pub mod trial;
 
+use crate::bundles::receipt::Pinned;
 use crate::config::Config;
 use crate::config::rules::{Rules, RulesFile, is_builtin};
-use crate::runtime::builtin_entry;
+use crate::runtime::{builtin_entry, in_place_of};
 use anyhow::{Context, Result, bail};
-use portcullis_builtin::Builtin;
 use portcullis_engine::{Entry, Setting, SettingValue};
 use portcullis_store::Home;
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,16 +22,15 @@ pub const PLUGIN: &str = "custom-rules";
 pub const OF_PROJECT: &str = "project-rules";
 
 /// The plugins that the rules of a configuration need.
-pub fn entries(config: &Config) -> Vec<Entry> {
+pub fn entries(config: &Config, bundled: &[Pinned]) -> Vec<Entry> {
     let Some(builtin) = portcullis_builtin::find(PLUGIN) else { return Vec::new() };
     let of = |project: bool| config.rules.files.iter().filter(move |file| file.of_project == project);
     let named = [(PLUGIN, false), (OF_PROJECT, true)];
     let used = named.into_iter().filter(|(_, project)| of(*project).next().is_some());
-    used.map(|(name, project)| entry(builtin, name, project, of(project), config)).collect()
+    used.map(|(name, project)| entry(in_place_of(builtin_entry(builtin, config), bundled), name, project, of(project), config)).collect()
 }
 
-fn entry<'a>(builtin: &'static Builtin, name: &str, project: bool, files: impl Iterator<Item = &'a RulesFile>, config: &Config) -> Entry {
-    let entry = builtin_entry(builtin, config);
+fn entry<'a>(entry: Entry, name: &str, project: bool, files: impl Iterator<Item = &'a RulesFile>, config: &Config) -> Entry {
     let disabled = config.rules.disabled.iter().filter(|name| !is_builtin(name)).cloned().collect();
     let texts = files.flat_map(|file| [file.path.display().to_string(), file.text.clone()]).collect();
     let setting = |key: &str, value| Setting { key: key.to_owned(), value };

@@ -8,6 +8,7 @@ use super::foreign_entry;
 use crate::bundles::receipt::Pinned;
 use crate::config::{Config, GrantConfig};
 use portcullis_builtin::CHOICE;
+use portcullis_core::fault::OnFault;
 use portcullis_engine::{Entry, Setting, SettingValue, Source};
 use serde_json::Value;
 
@@ -38,7 +39,13 @@ pub fn entry(pinned: &Pinned, config: &Config) -> Entry {
     settings.retain(|default| !entry.settings.iter().any(|said| said.key == default.key));
     settings.extend(entry.settings.iter().cloned());
     settings.sort_by(|a, b| a.key.cmp(&b.key));
-    Entry { settings: choice(pinned).into_iter().chain(settings).collect(), ..entry }
+    let settings = choice(pinned).into_iter().chain(settings).collect();
+    match (pinned.organisation, entry.on_fault) {
+        // What an organisation locked counts, and is missed when it fails: what it does not want to count it does not lock.
+        (true, OnFault::Warn) => Entry { settings, shadow: false, on_fault: OnFault::Ask, ..entry },
+        (true, _) => Entry { settings, shadow: false, ..entry },
+        (false, _) => Entry { settings, ..entry },
+    }
 }
 
 /// What the configuration grants of what the bundle may have: the operator's grants and those that were locked, both.

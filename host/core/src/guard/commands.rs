@@ -112,7 +112,8 @@ fn own(sight: &Sight<'_>, command: &Command) -> Option<String> {
     if !is_own(sight, &command.program) {
         return None;
     }
-    if command.words.iter().any(|word| LOOKING.contains(&word.text.as_str())) {
+    // Behind `--` stands what the command works on, whatever it looks like.
+    if command.words.iter().take_while(|word| word.text != "--").any(|word| LOOKING.contains(&word.text.as_str())) {
         return None;
     }
     let mut words = command.words.iter();

@@ -1,12 +1,13 @@
 //! `portcullis bundle install`: puts bundles in that are trusted, and locks them.
 
 use super::shown::{self, Told};
-use crate::bundles::install::{self, Ready, Target};
+use crate::bundles::install::{self, Ready, Target, Turn};
 use crate::bundles::locks::Texts;
 use crate::bundles::policies::Policies;
-use crate::bundles::receipt::{self, Receipt};
+use crate::bundles::receipt::{self, Ran};
+use crate::bundles::shelf;
 use crate::bundles::source::{self, Reach, Source};
-use crate::bundles::{shelf, verify};
+use crate::bundles::verify::{self, Agreed};
 use crate::commands::hook::now;
 use crate::places::Places;
 use crate::{human, paint};
@@ -55,11 +56,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn named(arguments: &Arguments, places: &Places, home: &Home, policies: &Policies) -> Result<u8> {
+    // All of them are names of something before anything is fetched, and all are fetched before any is installed.
+    let sources = arguments.bundles.iter().map(|text| Source::read(text)).collect::<Result<Vec<_>>>()?;
+    let fetched = sources.iter().map(|source| source.fetch(&arguments.reach)).collect::<Result<Vec<_>>>()?;
+    let _turn = Turn::take(places)?;
     let mut target = Target::find(places, arguments.global)?;
     let mut told = Vec::new();
-    for text in &arguments.bundles {
-        let fetched = Source::read(text)?.fetch(&arguments.reach)?;
-        let ready = install::ready(places, &target, fetched, policies, now())?;
+    for fetched in fetched {
+        let ready = install::ready(places, home, &target, fetched, policies, now())?;
         if !arguments.json {
             paint::print(&shown::ready(&ready));
         }
@@ -94,11 +98,21 @@ pub(super) fn put(places: &Places, home: &Home, target: &mut Target, ready: &Rea
     let (about, digest) = (ready.fetched.bundle.about(), ready.fetched.bundle.index().digest());
     let what =
         format!("a person installed the bundle `{} {}`, {digest}, locked in `{}`", about.name, about.version, install::shown(&target.path));
-    install::record(places, home, "bundle", &what, now())
+    install::record(places, home, "bundle", &what, now())?;
+    cleared(install::clear(places, home, &about.name, now()));
+    Ok(())
+}
+
+/// What is left over costs room and nothing else.
+pub(super) fn cleared(outcome: Result<()>) {
+    if let Err(error) = outcome {
+        anstream::eprintln!("{}: what nobody runs any more is still there: {error:#}", paint::warn("warning"));
+    }
 }
 
 /// What the locks name and is not there yet; then all of it is verified, and counts from now on.
 fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Policies) -> Result<u8> {
+    let _turn = Turn::take(places)?;
     let wanted = Texts::read(places)?.wanted()?;
     let shelf = shelf(places)?;
     let there = shelf.installed()?;
@@ -118,13 +132,20 @@ fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Polici
         }
         fetched.push(name);
     }
-    let lost = lost(home, places, &wanted);
+    // What this home did not write says nothing of what ran.
+    let known = receipt::around(home, places);
+    let unknown = known.is_err();
+    let gone = verify::lost(&known.unwrap_or_default(), &wanted);
+    let lost: Vec<String> = gone.iter().map(|ran| format!("{} {}", ran.name, ran.version)).collect();
     if !arguments.dry_run {
-        if !lost.is_empty() {
-            human::confirm(&question(&lost))?;
+        if unknown || !gone.is_empty() {
+            human::confirm(&question(&lost, unknown))?;
         }
-        verify::anew(places, home, now())?;
-        if !fetched.is_empty() || !lost.is_empty() {
+        let names = gone.iter().map(|ran| ran.name.clone()).collect();
+        let before: Vec<Ran> = gone.into_iter().filter(|ran| !wanted.iter().any(|wanted| wanted.locked.name == ran.name)).collect();
+        receipt::forget(home, &before, now())?;
+        verify::anew(places, home, now(), &Agreed { names, unknown })?;
+        if !fetched.is_empty() || !lost.is_empty() || unknown {
             let what =
                 format!("a person installed what the locks name: fetched [{}], no longer run [{}]", fetched.join(", "), lost.join(", "));
             install::record(places, home, "bundle", &what, now())?;
@@ -147,20 +168,17 @@ fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Polici
     Ok(0)
 }
 
-/// The bundles that ran here and are not locked any more, or only in an older version. A receipt that this home did not
-/// write knows of none.
-fn lost(home: &Home, places: &Places, wanted: &[crate::bundles::locks::Wanted]) -> Vec<String> {
-    let known: Option<Receipt> = receipt::read(home, &receipt::place(places)).ok().flatten();
-    let ran = known.into_iter().flat_map(|known| known.bundles);
-    let still = |ran: &receipt::Ran| wanted.iter().any(|wanted| wanted.locked.name == ran.name && wanted.locked.version >= ran.version);
-    ran.filter(|ran| !still(ran)).map(|ran| format!("{} {}", ran.name, ran.version)).collect()
-}
-
-fn question(lost: &[String]) -> String {
-    let mut text = "These ran here, and are locked no more, or only in an older version:\n".to_owned();
+fn question(lost: &[String], unknown: bool) -> String {
+    let mut text = String::new();
+    if unknown {
+        text.push_str("What ran here before is not known: the receipt is not one of this installation.\n");
+    }
+    if !lost.is_empty() {
+        text.push_str("These ran here, and are locked no more, only in an older version, or as others of their version:\n");
+    }
     for name in lost {
         let _ = writeln!(text, "  {}", one_line(name, 200));
     }
-    text.push_str("Reviews in this project will do without them.");
+    text.push_str("Reviews in this project will run what is locked now, and nothing else.");
     text
 }

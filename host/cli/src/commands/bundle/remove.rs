@@ -1,6 +1,7 @@
 //! `portcullis bundle remove`: a bundle that no longer has to run.
 
-use crate::bundles::install::{self, Target};
+use super::install::cleared;
+use crate::bundles::install::{self, Target, Turn};
 use crate::commands::hook::now;
 use crate::places::Places;
 use crate::{human, paint};
@@ -21,13 +22,18 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     human::refuse_agents()?;
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
+    let _turn = Turn::take(&places)?;
     let mut target = Target::find(&places, arguments.global)?;
     let (name, lock) = (&arguments.name, install::shown(&target.path));
     let Some(locked) = target.lock.bundle(name) else { bail!("`{lock}` locks no `{name}`") };
     let version = locked.version.clone();
     human::confirm(&format!("`{name} {version}` goes from `{lock}`: reviews will do without it."))?;
-    install::remove(&places, &home, &mut target, name, now())?;
+    let others = install::remove(&places, &home, &mut target, name, now())?;
     install::record(&places, &home, "bundle", &format!("a person took the bundle `{name} {version}` out of `{lock}`"), now())?;
     paint::print(&format!("{name} {version} is out of `{lock}`\n"));
+    if let Some(error) = others {
+        paint::print(&format!("{}: {error:#}\n", paint::warn("something else that is locked here does not run")));
+    }
+    cleared(install::clear(&places, &home, name, now()));
     Ok(0)
 }

@@ -87,11 +87,15 @@ fn meant(places: &Places, what: &str) -> Result<Vec<Digest>> {
     if let Ok(digest) = what.parse::<Digest>() {
         return Ok(vec![digest]);
     }
-    if Path::new(what).exists() {
-        return Ok(vec![archive::read(Path::new(what))?.0.index().digest()]);
-    }
     let told = one_line(what, 200);
-    let Ok(name) = what.parse::<Name>() else { bail!("`{told}` is no digest, no archive and no name of a bundle") };
+    // A name is a name, whatever file is there.
+    let Ok(name) = what.parse::<Name>().map_err(drop).and_then(|name| if what.ends_with(".tar") { Err(()) } else { Ok(name) }) else {
+        let path = Path::new(what);
+        if !path.exists() {
+            bail!("`{told}` is no digest, no archive and no name of a bundle");
+        }
+        return Ok(vec![archive::read(path)?.0.index().digest()]);
+    };
     let installed = shelf(places)?.installed()?;
     let found: Vec<Digest> = installed.iter().filter(|installed| installed.name == name).map(|installed| installed.index.digest).collect();
     if found.is_empty() {

@@ -3,7 +3,7 @@
 use super::install::{agree, put};
 use super::shown::{self, Told};
 use crate::bundles::Policies;
-use crate::bundles::install::{self, Target};
+use crate::bundles::install::{self, Target, Turn};
 use crate::bundles::source::{self, Reach};
 use crate::commands::hook::now;
 use crate::places::Places;
@@ -45,6 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let places = Places::from_environment()?;
     let home = Home::open(&places.state)?;
     let policies = Policies::read(&places)?;
+    let _turn = Turn::take(&places)?;
     let mut target = Target::find(&places, arguments.global)?;
     let client = arguments.reach.client()?;
     let (mut told, mut newer) = (Vec::new(), false);
@@ -72,8 +73,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         if (&about.name, &about.version) != (name, &version) {
             bail!("the tag `{}` of `{}` holds `{} {}`, not `{name} {version}`", tag.as_str(), repository.path(), about.name, about.version);
         }
-        let ready =
-            install::ready(&places, &target, fetched, &policies, now()).with_context(|| format!("`{name}` stays at {}", locked.version))?;
+        let ready = install::ready(&places, &home, &target, fetched, &policies, now())
+            .with_context(|| format!("`{name}` stays at {}", locked.version))?;
         newer = true;
         if !arguments.json {
             paint::print(&shown::ready(&ready));

@@ -81,8 +81,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 
 /// The bundles that are meant: of a name that is installed all versions.
 fn found(path: &Path, places: &Places) -> Result<Vec<Found>> {
-    let name = path.to_str().and_then(|text| text.parse::<Name>().ok());
-    if path.symlink_metadata().is_ok() {
+    let name = path.to_str().filter(|text| !text.ends_with(".tar")).and_then(|text| text.parse::<Name>().ok());
+    let named = |name: &Name| installed(places).is_ok_and(|all| all.iter().any(|one| one.name == *name));
+    // A name that is installed is meant, whatever file is there: `./` before it means the file.
+    if path.symlink_metadata().is_ok() && !name.as_ref().is_some_and(named) {
         let (bundle, signatures) = archive::read(path)?;
         return Ok(vec![(bundle, signatures, None)]);
     }
@@ -101,6 +103,12 @@ fn found(path: &Path, places: &Places) -> Result<Vec<Found>> {
         bail!("there is no file `{shown}`, and no bundle of that name is installed");
     }
     Ok(all)
+}
+
+/// What is installed; no folder is made for it.
+fn installed(places: &Places) -> Result<Vec<portcullis_bundle::Installed>> {
+    let folder = places.state.join(SHELF);
+    Ok(if folder.is_dir() { Shelf::open(&folder)?.installed()? } else { Vec::new() })
 }
 
 /// The versions that are installed: no bundle is trusted that is older.

@@ -26,7 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut config = arguments.tried.config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
-    let bundled = if arguments.tried.config.is_none() { verify::plugins(&places, &home, now())? } else { Vec::new() };
+    let bundled = if arguments.tried.config.is_none() { verify::plugins(&places, &home, now(), verify::Memory::None)? } else { Vec::new() };
     let mut reviewer = Reviewer::new(Setup {
         config,
         extra: &arguments.tried.plugin,

@@ -65,7 +65,11 @@ impl Tried {
             config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
         }
         // A configuration to try is tried without what is locked here.
-        let bundled = if self.config.is_none() { verify::plugins(&places, &home, crate::commands::hook::now())? } else { Vec::new() };
+        let bundled = if self.config.is_none() {
+            verify::plugins(&places, &home, crate::commands::hook::now(), verify::Memory::None)?
+        } else {
+            Vec::new()
+        };
         Reviewer::new(Setup {
             config,
             extra: &self.plugin,

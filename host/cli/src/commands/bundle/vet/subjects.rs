@@ -121,6 +121,7 @@ fn subject(bundle: &str, component: &Component, plugin: &Plugin, file: &Path, di
         digest: digest.to_owned(),
         several: component.plugins.len() > 1,
         settings: plugin.settings.clone(),
+        organisation: false,
         grants: component.wants.grants.iter().map(|line| grant_key(line).to_owned()).collect(),
     };
     Ok(Subject { kind: kind.with_context(|| format!("`{name}` is of no kind"))?, pinned })
