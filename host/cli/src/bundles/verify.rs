@@ -145,18 +145,16 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
 
 /// An agent that takes a line out of a lock, or puts an older version in, must not take a check out of the review.
 fn nothing_is_lost(known: &[Receipt], wanted: &[Wanted], agreed: &Agreed) -> Result<()> {
-    for ran in lost(known, wanted).into_iter().filter(|ran| !agreed.names.contains(&ran.name)) {
-        let (by, name, version) = (ran.by.display(), &ran.name, &ran.version);
-        let mend = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
-        match wanted.iter().find(|wanted| wanted.locked.name == *name) {
-            None => bail!("`{by}` no longer locks `{name} {version}`, which ran here: {mend}"),
-            Some(now) if now.locked.version < *version => {
-                bail!("`{}` locks `{name} {}`, but {version} ran here: {mend}", now.by.display(), now.locked.version)
-            }
-            Some(now) => bail!("`{}` locks another `{name} {version}` than ran here: {mend}", now.by.display()),
+    let Some(ran) = lost(known, wanted).into_iter().find(|ran| !agreed.names.contains(&ran.name)) else { return Ok(()) };
+    let (by, name, version) = (ran.by.display(), &ran.name, &ran.version);
+    let mend = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
+    match wanted.iter().find(|wanted| wanted.locked.name == *name) {
+        None => bail!("`{by}` no longer locks `{name} {version}`, which ran here: {mend}"),
+        Some(now) if now.locked.version < *version => {
+            bail!("`{}` locks `{name} {}`, but {version} ran here: {mend}", now.by.display(), now.locked.version)
         }
+        Some(now) => bail!("`{}` locks another `{name} {version}` than ran here: {mend}", now.by.display()),
     }
-    Ok(())
 }
 
 /// The bundles that ran and are not locked any more, only in an older version, or as others of their version.

@@ -115,5 +115,5 @@ fn newest(client: &Client, repository: &Reference, locked: &Locked, to: Option<&
         return Ok(Some(found.clone()).filter(|(version, _)| *version != locked.version));
     }
     let may = |version: &Version| *version > locked.version && (version.pre.is_empty() || !locked.version.pre.is_empty());
-    Ok(all.into_iter().filter(|(version, _)| may(version)).next_back())
+    Ok(all.into_iter().rfind(|(version, _)| may(version)))
 }
