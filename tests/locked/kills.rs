@@ -3,6 +3,7 @@
 use crate::common::reply::Answer;
 use crate::common::trial;
 use crate::machine::{ASKS, Machine, NOTICES, copied};
+use crate::registry::Plain;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -10,27 +11,45 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial("killed: while another version is installed, the old set or the new one is there", killed)]
+    vec![
+        trial("killed: while another version is installed, the old set or the new one is there", installing),
+        trial("killed: while a bundle is updated, the old set or the new one is there", updating),
+    ]
 }
 
 /// Moments.
 const KILLS: u32 = 50;
 
-fn killed() -> Result<()> {
+fn installing() -> Result<()> {
     let machine = Machine::new("killed")?;
     let (old, new) = (machine.publish("1.0.0", NOTICES)?, machine.publish("1.1.0", ASKS)?);
     machine.done(&["bundle", "install", &old])?;
+    killed(&machine, &["bundle", "install", &new, "--yes"])
+}
+
+fn updating() -> Result<()> {
+    let Some(plain) = Plain::start() else { return Ok(()) };
+    let machine = Machine::new("killed updating")?;
+    for (version, plugin) in [("1.0.0", NOTICES), ("1.1.0", ASKS)] {
+        machine.done(&plain.words(&["bundle", "push", &machine.publish(version, plugin)?, &plain.reference("")]))?;
+    }
+    machine.done(&plain.words(&["bundle", "install", &plain.reference(":1.0.0")]))?;
+    killed(&machine, &plain.words(&["bundle", "update", "--yes"]))
+}
+
+/// The command goes from 1.0.0, which does not ask, to 1.1.0, which does.
+fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
     let saved = machine.site.root().join("saved");
     copied(&machine.shelf(), &saved)?;
     let lock = fs::read(machine.lock())?;
     let begun = Instant::now();
-    machine.done(&["bundle", "install", &new, "--yes"])?;
+    machine.done(command)?;
     let whole = begun.elapsed();
     let mut seen = [0, 0];
     for kill in 0..KILLS {
         copied(&saved, &machine.shelf())?;
         fs::write(machine.lock(), &lock)?;
-        let mut child = machine.site.command(&["bundle", "install", &new, "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut child = machine.site.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         // Spread over the time that it takes, a little beyond it, and never twice the same.
         std::thread::sleep(
             whole.mul_f64(f64::from(kill * 7 % KILLS) / f64::from(KILLS) * 1.1) + Duration::from_micros(u64::from(kill) * 13),
@@ -49,7 +68,7 @@ fn killed() -> Result<()> {
         ensure!(!reply.said.contains("could not review"), "kill {kill}: {}", reply.said);
         seen[which] += 1;
         // And whoever goes on gets there.
-        machine.done(&["bundle", "install", &new, "--yes"])?;
+        machine.done(command)?;
         machine.runs()?;
         let drafts = fs::read_dir(machine.site.project())?.count();
         ensure!(drafts < 50, "drafts pile up");

@@ -135,6 +135,7 @@ fn beside() -> Result<()> {
             Some(installed.replace("sha256:", "sha256:0").replacen('0', "", 0)),
             "installed.json",
         ),
+        ("a list as large as memory", list.clone(), Some(installed.replacen("\"size\": ", "\"size\": 9", 1)), "has to be installed again"),
         ("a list without signatures", list.clone(), Some(without_signatures(&installed)?), "none of them did"),
     ];
     for (name, path, text, why) in rows {

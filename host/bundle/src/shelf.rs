@@ -114,7 +114,7 @@ impl Shelf {
     pub fn installed(&self) -> Result<Vec<Installed>, ShelfError> {
         let path = self.folder.join(Self::LIST);
         let mut text = Vec::new();
-        match File::open(&path) {
+        match opened(&path) {
             Ok(file) => file.take(MOST_BYTES).read_to_end(&mut text).map_err(|error| ShelfError::File { path: path.clone(), error })?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(ShelfError::File { path, error }),
@@ -172,6 +172,9 @@ impl Shelf {
     pub fn read(&self, installed: &Installed) -> Result<(Bundle, Vec<Signature>), ShelfError> {
         let wrong = |error| ShelfError::Bundle { name: installed.name.to_string(), error: Box::new(error) };
         let have = |wanted: &Descriptor| self.have(wanted);
+        if installed.index.size > MOST_BYTES {
+            return Err(wrong(BundleError::TooLarge(format!("its index {} has {} bytes", installed.index.digest, installed.index.size))));
+        }
         let index = fetched(&installed.index, have).map_err(wrong)?;
         let bundle = Bundle::open(&index, have).map_err(wrong)?;
         let mut signatures = Vec::new();
@@ -219,7 +222,7 @@ impl Shelf {
     /// As many bytes as are told, and one more to notice that there are others.
     fn have(&self, wanted: &Descriptor) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
-        let file = File::open(self.blob(wanted.digest)).map_err(|error| error.to_string())?;
+        let file = opened(&self.blob(wanted.digest)).map_err(|error| error.to_string())?;
         file.take(wanted.size.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
@@ -253,6 +256,11 @@ impl Shelf {
         let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         opened.and_then(|file| file.lock().map(|()| file)).map_err(|error| ShelfError::File { path, error })
     }
+}
+
+/// A file, and no pipe that would wait for its other side.
+fn opened(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is not a file")) }
 }
 
 /// Whoever reads the file meanwhile, or after a crash, has the old one or the new one.

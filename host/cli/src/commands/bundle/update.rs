@@ -2,8 +2,10 @@
 
 use super::install::{agree, put};
 use super::shown::{self, Told};
+use super::vet::{self, Named, Verdicts};
 use crate::bundles::Policies;
-use crate::bundles::install::{self, Target, Turn};
+use crate::bundles::install::{self, Ready, Target, Turn};
+use crate::bundles::shelf;
 use crate::bundles::source::{self, Reach};
 use crate::commands::hook::now;
 use crate::places::Places;
@@ -25,6 +27,8 @@ pub struct Arguments {
     /// What is locked for all your projects, in place of what is locked for this one
     #[arg(long)]
     global: bool,
+    #[command(flatten)]
+    material: Named,
     /// Only show what would change; exit code 1 where something would
     #[arg(long)]
     check: bool,
@@ -79,6 +83,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         if !arguments.json {
             paint::print(&shown::ready(&ready));
         }
+        let verdicts = verdicts(arguments, &places, &locked, &ready)?;
+        if let Some(verdicts) = verdicts.as_ref().filter(|_| !arguments.json) {
+            paint::print(&verdicts.text());
+        }
         if !arguments.check {
             agree(&ready, arguments.yes)?;
             put(&places, &home, &mut target, &ready)?;
@@ -86,12 +94,29 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
                 paint::print(&format!("{name} {version} is locked in `{}`\n", install::shown(&target.path)));
             }
         }
-        told.push(serde_json::to_value(Told::of(&ready))?);
+        let mut one = serde_json::to_value(Told::of(&ready))?;
+        if let Some(fields) = one.as_object_mut() {
+            fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
+        }
+        told.push(one);
     }
     if arguments.json {
         paint::print(&format!("{}\n", json!({ "lock": target.path, "updated": told, "check": arguments.check })));
     }
     Ok(u8::from(arguments.check && newer))
+}
+
+/// How verdicts move on the material that is named; none where none is.
+fn verdicts(arguments: &Arguments, places: &Places, locked: &Locked, ready: &Ready) -> Result<Option<Verdicts>> {
+    if arguments.material.is_empty() {
+        return Ok(None);
+    }
+    let shelf = shelf(places)?;
+    let installed = shelf.installed()?.into_iter().find(|installed| installed.index.digest == locked.digest);
+    let installed =
+        installed.with_context(|| format!("`{} {}` is not installed: `portcullis bundle install` first", locked.name, locked.version))?;
+    let (old, _) = shelf.read(&installed)?;
+    vet::verdicts(&old, &ready.fetched.bundle, &arguments.material, &places.clone().without_project()).map(Some)
 }
 
 fn wanted(arguments: &Arguments, target: &Target) -> Result<Vec<Locked>> {

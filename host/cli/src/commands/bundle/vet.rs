@@ -9,6 +9,10 @@ mod results;
 mod subjects;
 mod text;
 mod trial;
+mod verdicts;
+
+pub use material::Named;
+pub use verdicts::{Verdicts, verdicts};
 
 use super::sign;
 use crate::bundles::secrets::{Passphrase, unlocked};
@@ -17,7 +21,6 @@ use crate::commands::hook::now;
 use crate::paint;
 use crate::places::Places;
 use anyhow::{Context, Result, bail};
-use material::Named;
 use portcullis_bundle::{Bundle, SecretKey, Signature, Statement, Vetting};
 use portcullis_core::text::one_line;
 use results::Results;

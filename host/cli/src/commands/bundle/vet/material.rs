@@ -67,6 +67,11 @@ fn of_plugin(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 impl Named {
+    /// Nothing is named.
+    pub const fn is_empty(&self) -> bool {
+        self.corpus.is_empty() && self.session.is_empty() && self.cases.is_empty()
+    }
+
     /// Reads all of it.
     ///
     /// # Errors
