@@ -199,7 +199,7 @@ pub struct Guarded {
     pub secret: bool,
     /// It exists, so that what removes or changes only what is there can meet it.
     pub present: bool,
-    /// The highest folder above it whose removal counts; empty for every one.
+    /// The highest folder above it whose removal counts; empty for every one, its own path for none.
     pub top: String,
     /// It is our own program: what stands beside it is no part of the guard.
     pub program: bool,

@@ -35,6 +35,8 @@ fn guarded() -> Vec<Guarded> {
         project("/home/me/shop/.claude/settings.json", "/home/me/shop/.claude"),
         project("/home/me/shop/.claude/settings.local.json", "/home/me/shop/.claude"),
         project("/home/me/shop/.portcullis/config.toml", "/home/me/shop/.portcullis"),
+        project("/home/me/shop/portcullis.lock", "/home/me/shop/portcullis.lock"),
+        user("**/portcullis.lock", "a project's lock"),
         user("**/.claude/settings.json", "a project's client settings"),
         user("**/.claude/settings.local.json", "a project's client settings"),
         user("**/.portcullis/config.toml", "a project's guard configuration"),

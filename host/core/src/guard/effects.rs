@@ -191,10 +191,11 @@ impl Touched<'_, '_> {
         free && matches!(self.program(), "ln" | "mv") && self.within_top(guarded)
     }
 
-    /// It is under a name that only the run tells, right where the guarded file lies.
+    /// It is under a name that only the run tells, right where the guarded file lies. Of a file among a project's own, which
+    /// counts alone, that would be whatever runs there.
     fn beside(&self, guarded: &Guarded) -> bool {
         let direct = below(&guarded.path, self.spelling).is_some_and(|rest| !rest.contains('/'));
-        direct && !self.effect.certain && !guarded.program
+        direct && !self.effect.certain && !guarded.program && guarded.top != guarded.path
     }
 }
 

@@ -3,6 +3,23 @@
 use serde_json::{Value, json};
 
 pub(crate) const COMMANDS: &[&str] = &[
+    // beside a lock
+    "sh rewrite.sh",
+    "npm test",
+    "make",
+    "python3 build.py",
+    "rm -rf build",
+    "rm *.o",
+    "touch notes.txt",
+    "cat portcullis.lock",
+    "git add portcullis.lock",
+    "git diff portcullis.lock",
+    "cp portcullis.lock /tmp/x",
+    "portcullis bundle list --json",
+    "portcullis bundle verify acme/checks",
+    "portcullis bundle install --dry-run acme.tar",
+    "portcullis bundle install --help",
+    "portcullis bundle pull ghcr.io/acme/checks:1.0.0",
     // looking
     "cat ~/.claude/settings.json",
     "ls -la ~/.claude",

@@ -3,6 +3,23 @@
 use serde_json::{Value, json};
 
 pub(crate) const COMMANDS: &[&str] = &[
+    // a lock, and the commands that change one
+    "rm portcullis.lock",
+    "rm -f ./portcullis.lock",
+    "echo > portcullis.lock",
+    "echo 'format = 1' > /home/me/shop/portcullis.lock",
+    "sed -i /acme/d portcullis.lock",
+    "mv portcullis.lock /tmp/x",
+    "cp /tmp/x portcullis.lock",
+    "cp /tmp/portcullis.lock .",
+    "git checkout HEAD~1 -- portcullis.lock",
+    "git rm portcullis.lock",
+    "rm ../other/portcullis.lock",
+    "portcullis bundle install old.tar",
+    "portcullis bundle install --yes old.tar -- --help",
+    "portcullis bundle remove acme/checks",
+    "portcullis bundle update --yes",
+    "portcullis --config /tmp/c bundle revoke acme/checks",
     // written, emptied, removed, moved
     "echo '{}' > ~/.claude/settings.json",
     "echo '{\"disableAllHooks\":true}' >| \"$HOME/.claude/settings.json\"",
