@@ -223,7 +223,7 @@ fn receipts() -> Result<()> {
         fs::write(receipt(&here)?, &text)?;
         here.stops("was not written by this home for this project").with_context(|| name)?;
         // What ran before is not known, so it takes a person to go on; all of it is verified anew.
-        here.refused(&["bundle", "install"], "there is no terminal")?;
+        here.refused(&["bundle", "install"], "What ran here before is not known: the receipt is not one of this installation.")?;
         let shown = here.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
         ensure!(shown.code == Some(0) && shown.text.contains("What ran here before is not known"), "{name}: {}", shown.text);
         here.runs().with_context(|| format!("{name}, verified anew"))?;

@@ -95,7 +95,7 @@ enum Command {
     /// Make, build and look at plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
-    /// Make, sign and check bundles: sets of plugins that somebody vouches for
+    /// Make, sign, vet, move and lock bundles: sets of plugins that somebody vouches for
     #[command(subcommand)]
     Bundle(commands::bundle::Command),
     /// Let one exact action run that its review objects to. For a person at a terminal

@@ -139,7 +139,8 @@ fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Polici
     let lost: Vec<String> = gone.iter().map(|ran| format!("{} {}", ran.name, ran.version)).collect();
     if !arguments.dry_run {
         if unknown || !gone.is_empty() {
-            human::confirm(&question(&lost, unknown))?;
+            let question = question(&lost, unknown);
+            human::confirm(&question).with_context(|| one_line(&question, 600))?;
         }
         let names = gone.iter().map(|ran| ran.name.clone()).collect();
         let before: Vec<Ran> = gone.into_iter().filter(|ran| !wanted.iter().any(|wanted| wanted.locked.name == ran.name)).collect();
