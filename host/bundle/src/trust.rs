@@ -269,7 +269,7 @@ impl Trust {
             ends.extend(met.iter().filter_map(|(_, statement)| statement.expires));
             let vetted = met.iter().filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at));
             ends.extend(vetted.zip(lasts).map(|(at, lasts)| at.saturating_add(lasts).saturating_add(1)));
-            let met = met.map(|(key, _)| key.to_owned());
+            let met = met.map(|(key, _)| key.to_owned()).map_err(|why| stale(&said, &rule.vetters, subject.now).unwrap_or(why));
             let since = rule.vetting_days.map_or_else(String::new, |days| format!(" in the last {days} days"));
             requirements.push(Requirement {
                 what: format!("vetted by {}{since}, with another key than it is signed by", any_of(&rule.vetters)),
@@ -320,6 +320,18 @@ impl Trust {
                 .map(move |statement| (key.as_str(), statement))
         })
         .collect()
+    }
+}
+
+/// When these keys vetted it, where they did, but not when it counts.
+fn stale(said: &[(&str, Statement)], vetters: &[String], now: u64) -> Option<String> {
+    let theirs = said.iter().filter(|(key, _)| vetters.iter().any(|name| name == key));
+    let lasting = theirs.filter(|(_, statement)| statement.expires.is_none_or(|end| now < end));
+    let at = lasting.filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at)).max()?;
+    match now.checked_sub(at) {
+        None => Some("they did at a time that is still to come".to_owned()),
+        Some(ago) if ago >= DAY => Some(format!("they did {} days ago", ago / DAY)),
+        Some(_) => None,
     }
 }
 
