@@ -70,8 +70,10 @@ fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
         // And whoever goes on gets there.
         machine.done(command)?;
         machine.runs()?;
-        let drafts = fs::read_dir(machine.site.project())?.count();
-        ensure!(drafts < 50, "drafts pile up");
+        let names: Vec<String> = fs::read_dir(machine.site.project())?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<Result<_>>()?;
+        ensure!(!names.iter().any(|name| name.ends_with(".draft")), "kill {kill} left a draft behind: {names:?}");
     }
     ensure!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
     Ok(())

@@ -1,5 +1,6 @@
 //! The release process as it is written, with keys that are thrown away.
 
+use crate::common::documents::words;
 use crate::common::site::Site;
 use crate::desk::PASSPHRASE;
 use anyhow::{Context, Result, ensure};
@@ -18,7 +19,7 @@ fn follow(name: &str, until: &str) -> Result<(Site, usize)> {
     lay(&site)?;
     let commands = blocks(page, "sh");
     for command in &commands {
-        let words = words(command);
+        let words = words(&command.replace("VERSION", env!("CARGO_PKG_VERSION")));
         let (program, arguments) = words.split_first().context("an empty command")?;
         ensure!(program == "portcullis", "the page runs `{program}` in a block of `sh`");
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -104,18 +105,4 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// A command's words; those with blanks stand in single quotation marks. `VERSION` is the program's.
-fn words(command: &str) -> Vec<String> {
-    let command = command.replace("VERSION", env!("CARGO_PKG_VERSION"));
-    let mut words = Vec::new();
-    for (number, part) in command.split('\'').enumerate() {
-        if number % 2 == 1 {
-            words.push(part.to_owned());
-        } else {
-            words.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    words
 }

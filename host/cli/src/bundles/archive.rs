@@ -97,6 +97,8 @@ fn put(path: &Path, bundle: &Bundle, signatures: &[Signature], rights: u32) -> R
 /// It cannot be written.
 pub fn durable(path: &Path, rights: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let draft = path.with_added_extension(format!("{}.draft", std::process::id()));
+    // Of a process of that number that was ended at work.
+    let _left_over = fs::remove_file(&draft);
     let put = || {
         let file = OpenOptions::new().create_new(true).write(true).mode(rights).open(&draft)?;
         let mut buffered = BufWriter::new(file);

@@ -95,6 +95,20 @@ impl Target {
         Ok(Self { lock: lock.with_context(|| format!("`{}` is no lock", path.display()))?, path, exists })
     }
 
+    /// Removes drafts of processes that were ended at work; it is this one's turn, so nobody else is at it.
+    fn sweep(&self) {
+        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else { return };
+        let begins = format!("{}.", name.to_string_lossy());
+        let is_draft = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            name.starts_with(&begins) && name.ends_with(".draft")
+        };
+        for draft in std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).filter(is_draft) {
+            // One that stays costs nothing but its room.
+            let _gone = std::fs::remove_file(draft);
+        }
+    }
+
     /// What it was when it was found.
     fn put_back(&self) -> Result<()> {
         if self.exists {
@@ -113,6 +127,7 @@ impl Target {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
+        self.sweep();
         let told = || format!("cannot write `{}`", self.path.display());
         archive::durable(&self.path, RIGHTS, |file| Ok(file.write_all(text.as_bytes())?)).with_context(told)
     }

@@ -7,7 +7,7 @@
 //!
 //! It also remembers which bundles ran in a project: a lock that names fewer is no lock that switches them off.
 
-use super::locks;
+use super::{archive, locks};
 use crate::config::file;
 use crate::places::Places;
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,9 +15,9 @@ use portcullis_bundle::{Digest, Name};
 use portcullis_store::Home;
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "bundles/receipts";
@@ -191,15 +191,9 @@ pub fn write(home: &Home, receipt: Receipt) -> Result<()> {
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         bail!("the bundles of this project have too many plugins, or too large settings");
     }
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let put = || -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(home.path().join(FOLDER))?;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&draft, &path)
-    };
-    put().inspect_err(|_| drop(fs::remove_file(&draft))).with_context(|| format!("cannot write `{}`", path.display()))
+    let told = || format!("cannot write `{}`", path.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(home.path().join(FOLDER)).with_context(told)?;
+    archive::durable(&path, 0o600, |file| Ok(file.write_all(&text)?)).with_context(told)
 }
 
 /// What a project is called in its receipt: its real folder, so that a link lends it to no other.
