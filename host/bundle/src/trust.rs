@@ -269,7 +269,10 @@ impl Trust {
             ends.extend(met.iter().filter_map(|(_, statement)| statement.expires));
             let vetted = met.iter().filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at));
             ends.extend(vetted.zip(lasts).map(|(at, lasts)| at.saturating_add(lasts).saturating_add(1)));
-            let met = met.map(|(key, _)| key.to_owned()).map_err(|why| stale(&said, &rule.vetters, subject.now).unwrap_or(why));
+            let by_vetter = |key: &str| rule.vetters.iter().any(|name| name == key);
+            let in_time = said.iter().any(|(key, statement)| by_vetter(key) && fresh(statement));
+            let late = if in_time { None } else { stale(&said, &rule.vetters, subject.now) };
+            let met = met.map(|(key, _)| key.to_owned()).map_err(|why| late.unwrap_or(why));
             let since = rule.vetting_days.map_or_else(String::new, |days| format!(" in the last {days} days"));
             requirements.push(Requirement {
                 what: format!("vetted by {}{since}, with another key than it is signed by", any_of(&rule.vetters)),

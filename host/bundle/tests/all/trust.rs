@@ -62,7 +62,7 @@ fn a_bundle_is_trusted_for_reasons() {
         (
             "vetted by its publisher",
             VETTED.into(),
-            vec![ours.clone(), vetted(&bundle, &key(1), NOW)],
+            vec![ours.clone(), vetted(&bundle, &key(1), NOW - 2 * DAY)],
             None,
             None,
             &["only the key did that it is signed by"],
