@@ -16,6 +16,7 @@ pub fn trials() -> Vec<Trial> {
         trial("locked: two projects run two versions side by side", side_by_side),
         trial("locked: for all projects of a person", global),
         trial("locked: the operator's settings go before the bundle's, and grants are both's", settings),
+        trial("locked: a file in the plugins folder has the plugin's name", beside_a_file),
         trial("locked: taking one out is for a person at a terminal", removed),
         trial("locked: revoking stops it at once", revoked),
         trial("locked: doctor says what does not run, and what will not for long", doctored),
@@ -141,6 +142,23 @@ fn settings() -> Result<()> {
     machine.stops("no locked bundle holds it")?;
     ensure!(machine.site.run(&["config", "check"])?.code == Some(1), "config check did not notice");
     fs::remove_file(machine.site.state().join("config.toml"))?;
+    machine.runs()
+}
+
+/// A file of that name stands in the folder that the configuration names: two plugins of one name would stop every review.
+fn beside_a_file() -> Result<()> {
+    let machine = Machine::new("beside a file")?;
+    let archive = machine.publish("1.0.0", ASKS)?;
+    for folder in ["plugins", "elsewhere"] {
+        let folder = machine.site.state().join(folder);
+        fs::create_dir_all(&folder)?;
+        fs::write(machine.site.state().join("config.toml"), format!("plugins_dir = \"{}\"\n", folder.display()))?;
+        fs::copy(crate::machine::released(NOTICES)?, folder.join("released.wasm"))?;
+        machine.refused(&["bundle", "install", &archive], "but there is a `released.wasm` in `")?;
+        ensure!(!machine.lock().exists(), "it was locked");
+        fs::remove_file(folder.join("released.wasm"))?;
+    }
+    machine.done(&["bundle", "install", &archive])?;
     machine.runs()
 }
 

@@ -41,7 +41,7 @@ use std::time::Duration;
 pub const REPLAY_KEY: [u8; 32] = *b"portcullis replay: a fixed key  ";
 
 /// Third-party components end with this.
-const COMPONENT: &str = "wasm";
+pub const COMPONENT: &str = "wasm";
 
 /// Reviews events.
 pub struct Reviewer {

@@ -12,7 +12,7 @@ use super::{SHELF, archive, receipt, shelf, told_truly, verify};
 use crate::config::Config;
 use crate::config::file;
 use crate::places::Places;
-use crate::runtime::{OURS, to_store};
+use crate::runtime::{COMPONENT, OURS, to_store};
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Installed, Lock, Locked, Name, Subject};
 use portcullis_core::record::{Record, RecordKind};
@@ -23,9 +23,6 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of components that are no bundle's, and how their names end.
-const PLUGINS: &str = "plugins";
-const COMPONENT: &str = "wasm";
 /// The rights of a lock: it belongs into the repository, for everybody to read.
 const RIGHTS: u32 = 0o644;
 
@@ -168,7 +165,7 @@ pub fn install(places: &Places, home: &Home, target: &mut Target, ready: &Ready,
     let Fetched { bundle, signatures, from, .. } = &ready.fetched;
     let locked = Locked::of(bundle, from.clone(), ready.judged.signers.iter().copied().collect());
     no_lock_differs(places, target, &locked)?;
-    no_name_twice(places, target, &locked)?;
+    no_name_twice(places, &Config::load(places, Some(home))?.plugins_dir, target, &locked)?;
     shelf(places)?.install(bundle, signatures, from.clone())?;
     let before = target.clone();
     let agreed = Agreed { names: vec![locked.name.clone()], unknown: false };
@@ -224,12 +221,11 @@ fn no_lock_differs(places: &Places, target: &Target, locked: &Locked) -> Result<
 }
 
 /// Two plugins of one name would stop every review.
-fn no_name_twice(places: &Places, target: &Target, locked: &Locked) -> Result<()> {
+fn no_name_twice(places: &Places, folder: &Path, target: &Target, locked: &Locked) -> Result<()> {
     let others = locks::Texts::read(places)?.without(&target.path).wanted()?;
     let others = others.iter().map(|other| &other.locked).chain(target.lock.bundles()).filter(|other| other.name != locked.name);
     let others: Vec<(&Locked, &String)> = others.flat_map(|other| names(other).map(move |name| (other, name))).collect();
     let ours = locked.name.as_str() == OURS;
-    let folder = places.config.join(PLUGINS);
     for name in names(locked) {
         if portcullis_builtin::find(name).is_some() != ours {
             bail!(
