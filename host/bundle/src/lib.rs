@@ -58,4 +58,4 @@ pub use lock::{Lock, LockError, Locked, LockedComponent};
 pub use name::{Name, NameError, Scope};
 pub use shelf::{Installed, Shelf, ShelfError};
 pub use statement::{Statement, StatementError, Vetting};
-pub use trust::{Judgement, Requirement, Subject, Trust, TrustError};
+pub use trust::{Judgement, Requirement, Subject, Trust, TrustError, grant_key};

@@ -374,7 +374,7 @@ fn from_allowed(rule: &Rule, from: Option<&str>) -> Option<Requirement> {
 
 fn grants_allowed(rule: &Rule, about: &About) -> Requirement {
     let asked: BTreeSet<&str> = about.components.iter().flat_map(|component| &component.wants.grants).map(String::as_str).collect();
-    let wide = asked.iter().find(|grant| !rule.grants.iter().any(|allowed| grant_of(grant) == allowed));
+    let wide = asked.iter().find(|grant| !rule.grants.iter().any(|allowed| grant_key(grant) == allowed));
     let what =
         if rule.grants.is_empty() { "asks for no grant".to_owned() } else { format!("asks for no grant but {}", rule.grants.join(", ")) };
     let met = wide.map_or_else(
@@ -384,8 +384,9 @@ fn grants_allowed(rule: &Rule, about: &About) -> Requirement {
     Requirement { what, met }
 }
 
-/// The name of a line of grants: `hosts` of `hosts = ["https://HOST"]`.
-fn grant_of(line: &str) -> &str {
+/// The key of a line of grants: `hosts` of `hosts = ["https://HOST"]`.
+#[must_use]
+pub fn grant_key(line: &str) -> &str {
     line.split(['=', ' ']).next().unwrap_or_default()
 }
 

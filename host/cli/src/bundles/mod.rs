@@ -49,12 +49,6 @@ pub fn shelf(places: &Places) -> Result<Shelf> {
     Shelf::open(&places.state.join(SHELF)).context("cannot open the installed bundles")
 }
 
-/// The key of a line of grants: `hosts` of `hosts = ["https://HOST"]`.
-#[must_use]
-pub fn grant_key(line: &str) -> &str {
-    line.split(['=', ' ']).next().unwrap_or_default()
-}
-
 /// Of several texts, none of which can pass for a part of its neighbour.
 fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();

@@ -199,18 +199,17 @@ pub fn write(home: &Home, receipt: Receipt) -> Result<()> {
 /// What a project is called in its receipt: its real folder, so that a link lends it to no other.
 #[must_use]
 pub fn place(places: &Places) -> String {
-    let real = |project: &Path| project.canonicalize().unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned();
     places.project.as_deref().map(real).unwrap_or_default()
 }
 
 /// The project and the folders around it, as their receipts call them.
 fn locations(places: &Places) -> Vec<String> {
-    let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder).to_string_lossy().into_owned();
-    let mut all: Vec<String> = locks::folders(places).into_iter().map(real).collect();
-    if all.is_empty() {
-        all.push(place(places));
-    }
-    all
+    let all: Vec<String> = locks::folders(places).iter().map(|folder| real(folder)).collect();
+    if all.is_empty() { vec![place(places)] } else { all }
+}
+
+fn real(folder: &Path) -> String {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).to_string_lossy().into_owned()
 }
 
 fn path(home: &Home, place: &str) -> PathBuf {

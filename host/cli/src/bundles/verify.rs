@@ -8,7 +8,7 @@ use crate::config::file;
 use crate::places::Places;
 use crate::runtime::OURS;
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{Bundle, Name, Shelf, Signature, Subject};
+use portcullis_bundle::{Bundle, Name, Shelf, Signature, Subject, grant_key};
 use portcullis_store::Home;
 
 /// This program's.
@@ -69,7 +69,7 @@ pub fn plugins(places: &Places, home: &Home, now: u64, memory: Memory) -> Result
 ///
 /// # Errors
 /// As for [`plugins`].
-pub fn anew(places: &Places, home: &Home, now: u64, agreed: &Agreed) -> Result<Receipt> {
+pub fn anew(places: &Places, home: &Home, now: u64, agreed: &Agreed) -> Result<()> {
     let locks = Texts::read(places)?;
     let policies = policies::Texts::read(places)?;
     let stands_for = stands_for(places, &locks, &policies)?;
@@ -80,8 +80,7 @@ pub fn anew(places: &Places, home: &Home, now: u64, agreed: &Agreed) -> Result<R
     let wanted = locks.wanted()?;
     nothing_is_lost(&known, &wanted, agreed)?;
     let receipt = verify(places, receipt::place(places), &wanted, &policies.parse()?, stands_for, now)?;
-    receipt::write(home, receipt.clone())?;
-    Ok(receipt)
+    receipt::write(home, receipt)
 }
 
 /// One bundle of the shelf, held against what is wanted: its bytes with what was made of them.
@@ -136,7 +135,7 @@ fn verify(places: &Places, place: String, wanted: &[Wanted], policies: &Policies
                 several: component.plugins.len() > 1,
                 settings: plugin.settings.clone(),
                 organisation: wanted.by == locks::of_organisation(places),
-                grants: component.wants.grants.iter().map(|line| super::grant_key(line).to_owned()).collect(),
+                grants: component.wants.grants.iter().map(|line| grant_key(line).to_owned()).collect(),
             });
         }
     }
@@ -174,9 +173,7 @@ pub fn lost(known: &[Receipt], wanted: &[Wanted]) -> Vec<Ran> {
 fn stands_for(places: &Places, locks: &locks::Texts, policies: &policies::Texts) -> Result<blake3::Hash> {
     let path = places.state.join(SHELF).join(Shelf::LIST);
     let installed = file::read_at_most(&path, MOST_BYTES).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
-    let installed = installed.unwrap_or_default();
+    let (locks, policies, installed) = (locks.digest(), policies.digest(), installed.unwrap_or_default());
     // Another version of this program may verify what this one did not.
-    let parts =
-        [locks.digest().as_bytes().as_slice(), policies.digest().as_bytes(), installed.as_bytes(), VERSION.as_bytes()].map(<[u8]>::to_vec);
-    Ok(digest(parts.iter().map(Vec::as_slice)))
+    Ok(digest([locks.as_bytes().as_slice(), policies.as_bytes(), installed.as_bytes(), VERSION.as_bytes()]))
 }

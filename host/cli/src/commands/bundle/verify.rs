@@ -118,11 +118,7 @@ struct Installed(Vec<(Name, Version)>);
 impl Installed {
     /// Those of this machine. No folder is made for them.
     fn read(places: &Places) -> Result<Self> {
-        let folder = places.state.join(SHELF);
-        if !folder.is_dir() {
-            return Ok(Self::default());
-        }
-        let installed = Shelf::open(&folder)?.installed().context("cannot read what is installed")?;
+        let installed = installed(places).context("cannot read what is installed")?;
         Ok(Self(installed.into_iter().map(|installed| (installed.name, installed.version)).collect()))
     }
 

@@ -1,14 +1,13 @@
 //! The plugins of a bundle where they can be tried: their components in files of their own, pinned to their bytes, which
 //! the engine holds them to as it does for installed ones.
 
-use crate::bundles::grant_key;
 use crate::bundles::receipt::Pinned;
 use crate::config::{Config, GrantConfig, PluginConfig};
 use crate::places::Places;
 use crate::runtime::{OURS, Reviewer, code_cache};
 use crate::trial;
 use anyhow::{Context, Result, bail};
-use portcullis_bundle::{Bundle, Component, Plugin};
+use portcullis_bundle::{Bundle, Component, Plugin, grant_key};
 use portcullis_core::text::one_line;
 use portcullis_engine::{CodeCache, Kind};
 use portcullis_store::Home;
