@@ -1,40 +1,35 @@
-//! Embeds what `plugin new` writes (build/templates.rs), and links the program without shared libraries and at a fixed
-//! address, where the C library allows it.
+//! Links the program without shared libraries and at a fixed address, if the C library allows it.
 //!
-//! A hook runs before and after every action of an agent. Loading three libraries and relocating 25 MB at
-//! each start is a tenth of its time: medians of 6.2 and 5.6 times `sh -c true` in one run of both forms.
+//! A hook runs before and after every action of an agent. Loading three libraries and relocating 25
+//! MB at each start is a tenth of its time: medians of 6.2 and 5.6 times `sh -c true` in one run of
+//! both forms.
 //!
-//! Cargo has no setting for one program: `+crt-static` in the flags for all crates breaks procedural
-//! macros. So the linker finds, under the names of the shared libraries, scripts that lead to the static
-//! ones. The price: name look-up through glibc's plugins is not available; what needs host names has to
-//! ask another program (src/names.rs).
-
-#[path = "build/templates.rs"]
-mod templates;
+//! Cargo has no setting for one program: `+crt-static` in the flags for all crates breaks
+//! procedural macros. So the linker finds, under the names of the shared libraries, scripts that
+//! lead to the static ones. The price: name look-up through glibc's plugins is not available; code
+//! that needs host names has to ask another program (src/names.rs).
 
 use std::env;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What Rust's standard library asks the linker for on this target.
+/// The libraries that Rust's standard library requests from the linker on this target.
 const SHARED: &[&str] = &["gcc_s", "util", "rt", "pthread", "m", "dl", "c"];
-/// What stands for all of it.
+/// The static libraries that replace all of them.
 const STATIC: &[&str] = &["c", "m", "gcc_eh", "gcc"];
 
-fn main() -> io::Result<()> {
+fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=build");
-    templates::embed()?;
     link();
-    Ok(())
 }
 
 fn link() {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let native = env::var("HOST").ok() == env::var("TARGET").ok();
-    let known = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    let known = is("CARGO_CFG_TARGET_OS", "linux")
+        && is("CARGO_CFG_TARGET_ARCH", "x86_64")
+        && is("CARGO_CFG_TARGET_ENV", "gnu");
     if !known || !native {
         return;
     }
@@ -48,15 +43,16 @@ fn link() {
     }
 }
 
-/// The static library of that name, where the C compiler has one.
+/// Returns the static library of that name, if the C compiler has one.
 fn archive(name: &str) -> Option<PathBuf> {
     let output = Command::new("cc").arg(format!("-print-file-name=lib{name}.a")).output().ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    // The compiler repeats a name that it does not know.
+    // The compiler echoes a name that it does not know.
     (path.is_absolute() && path.exists()).then_some(path)
 }
 
 fn write_script(folder: &Path, name: &str, archives: &[PathBuf]) -> bool {
     let list: Vec<String> = archives.iter().map(|path| format!("\"{}\"", path.display())).collect();
-    fs::write(folder.join(format!("lib{name}.so")), format!("GROUP ( {} )\n", list.join(" "))).is_ok()
+    fs::write(folder.join(format!("lib{name}.so")), format!("GROUP ( {} )\n", list.join(" ")))
+        .is_ok()
 }

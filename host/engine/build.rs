@@ -1,4 +1,5 @@
-//! Passes on the target triple: naming it to the compiler of guests keeps out whatever else the build machine's CPU can do.
+//! Passes on the target triple. Naming the target to the guest compiler keeps out any CPU features
+//! that only the build machine has.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! What somebody tries who wants another's trust: each is refused, with the reason.
+//! Attacks that try to gain another's trust: each is refused, with the reason.
 
 use crate::common::{in_ci, tell, trial};
 use crate::stall::{HOSTS, Stall, key, policy_key, rule, signature, told};
@@ -19,7 +19,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// A lie about a component, and what is said of it.
+/// A false statement about a component, and the expected message.
 struct Lie {
     about: &'static str,
     change: fn(&mut Component),
@@ -28,17 +28,37 @@ struct Lie {
 
 const LIES: &[Lie] = &[
     Lie { about: "narrower grants", change: |one| one.wants.grants.clear(), told: "grants" },
-    Lie { about: "wider grants", change: |one| one.wants.grants.insert(0, "clocks = true".into()), told: "grants" },
-    Lie { about: "other grants", change: |one| one.wants.grants = vec![HOSTS.replace("HOST", "HOST/path")], told: "grants" },
+    Lie {
+        about: "wider grants",
+        change: |one| one.wants.grants.insert(0, "clocks = true".into()),
+        told: "grants",
+    },
+    Lie {
+        about: "other grants",
+        change: |one| one.wants.grants = vec![HOSTS.replace("HOST", "HOST/path")],
+        told: "grants",
+    },
     Lie { about: "no imports", change: |one| one.wants.imports.clear(), told: "imports" },
-    Lie { about: "another world", change: |one| one.world = "audit-exporter@0.1.0".into(), told: "world" },
+    Lie {
+        about: "another world",
+        change: |one| one.world = "audit-exporter@0.1.0".into(),
+        told: "world",
+    },
     Lie {
         about: "another kind",
         change: |one| one.plugins[0].kind = "audit-exporter".into(),
         told: "kind, version, description or schema",
     },
-    Lie { about: "another name", change: |one| one.plugins[0].name = "harmless".into(), told: "plugins" },
-    Lie { about: "another schema", change: |one| one.plugins[0].schema.clear(), told: "kind, version, description or schema" },
+    Lie {
+        about: "another name",
+        change: |one| one.plugins[0].name = "harmless".into(),
+        told: "plugins",
+    },
+    Lie {
+        about: "another schema",
+        change: |one| one.plugins[0].schema.clear(),
+        told: "kind, version, description or schema",
+    },
     Lie {
         about: "a plugin more",
         change: |one| {
@@ -50,7 +70,8 @@ const LIES: &[Lie] = &[
     },
 ];
 
-/// Signed by whom everybody trusts, and refused all the same; who builds and signs by our commands cannot sign it either.
+/// A bundle that is signed by a universally trusted key is refused all the same; our commands do
+/// not let a publisher sign it either.
 fn untrue() -> Result<()> {
     let stall = Stall::new("untrue")?;
     let (secret, public) = key(1)?;
@@ -63,12 +84,19 @@ fn untrue() -> Result<()> {
     for Lie { about, change, told: said } in LIES {
         let bundle = told(change)?;
         stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
-        let expected = format!("what its bytes do not: {said}");
+        let expected = format!("disagree: {said}");
         stall.misses("bundle.tar", &[&expected]).map_err(|error| error.context(*about))?;
         let before = stall.get("bundle.tar")?;
-        for words in ["sign bundle.tar --key release.key --passphrase-file passphrase", "diff bundle.tar bundle.tar"] {
+        for words in [
+            "sign bundle.tar --key release.key --passphrase-file passphrase",
+            "diff bundle.tar bundle.tar",
+        ] {
             let ended = stall.run(words)?;
-            ensure!(ended.code == Some(1) && ended.stderr.contains(&expected), "{about}: {}", ended.all());
+            ensure!(
+                ended.code == Some(1) && ended.stderr.contains(&expected),
+                "{about}: {}",
+                ended.all()
+            );
         }
         ensure!(stall.get("bundle.tar")? == before, "{about}: it was signed");
     }
@@ -80,33 +108,89 @@ fn untrusted() -> Result<()> {
     let (secret, public) = key(1)?;
     let bundle = told(|_| {})?;
     let other = SecretKey::of_seed(&[2; 32]);
-    let with = |key: &SecretKey, expires| signature(&bundle, key, expires).map(|signature| vec![signature]);
+    let with = |key: &SecretKey, expires| {
+        signature(&bundle, key, expires).map(|signature| vec![signature])
+    };
     let (sound, usual) = (with(&secret, None)?, rule("release"));
     let component = bundle.about().components[0].digest;
     let revoked = |what: String| format!("{usual}[revoked]\n{what}\n");
     for (name, signatures, rules, expected) in [
         ("as it should be", &sound, usual.clone(), vec![]),
-        ("nobody signed it", &vec![], usual.clone(), vec!["signed by `release`: none of them did, of this very bundle"]),
-        ("another key signed it", &with(&other, None)?, usual.clone(), vec!["signed by `release`: none of them did"]),
-        ("it has expired", &with(&secret, Some(1_000_000_000_000))?, usual.clone(), vec!["what they said has expired"]),
-        ("right name, wrong prefix", &sound, usual.replace("\"acme/\"", "\"acm/\""), vec!["a rule for `acme/checks`: there is none"]),
-        ("a name that begins alike", &sound, usual.replace("\"acme/\"", "\"acme/check\""), vec!["a rule for `acme/checks`"]),
-        ("more grants than it may ask for", &sound, usual.replace("[\"hosts\"]", "[]"), vec!["asks for no grant: it asks for `hosts = "]),
-        ("the bundle is revoked", &sound, revoked(format!("digests = [\"{}\"]", bundle.index().digest())), vec!["is revoked"]),
-        ("a component is revoked", &sound, revoked(format!("digests = [\"{component}\"]")), vec!["is revoked"]),
-        ("the key is revoked", &sound, revoked("keys = [\"release\"]".into()), vec!["signed by `release`: none of them did"]),
-        ("nobody vetted it", &sound, format!("{usual}vetters = [\"release\"]\n"), vec!["vetted by `release`, with another key"]),
+        (
+            "nobody signed it",
+            &vec![],
+            usual.clone(),
+            vec!["signed by `release`: none of them made a statement about this bundle"],
+        ),
+        (
+            "another key signed it",
+            &with(&other, None)?,
+            usual.clone(),
+            vec!["signed by `release`: none of them made a statement"],
+        ),
+        (
+            "it has expired",
+            &with(&secret, Some(1_000_000_000_000))?,
+            usual.clone(),
+            vec!["the statement has expired"],
+        ),
+        (
+            "right name, wrong prefix",
+            &sound,
+            usual.replace("\"acme/\"", "\"acm/\""),
+            vec!["a rule for `acme/checks`: there is none"],
+        ),
+        (
+            "a name that begins alike",
+            &sound,
+            usual.replace("\"acme/\"", "\"acme/check\""),
+            vec!["a rule for `acme/checks`"],
+        ),
+        (
+            "more grants than it may ask for",
+            &sound,
+            usual.replace("[\"hosts\"]", "[]"),
+            vec!["asks for no grant: it asks for `hosts = "],
+        ),
+        (
+            "the bundle is revoked",
+            &sound,
+            revoked(format!("digests = [\"{}\"]", bundle.index().digest())),
+            vec!["is revoked"],
+        ),
+        (
+            "a component is revoked",
+            &sound,
+            revoked(format!("digests = [\"{component}\"]")),
+            vec!["is revoked"],
+        ),
+        (
+            "the key is revoked",
+            &sound,
+            revoked("keys = [\"release\"]".into()),
+            vec!["signed by `release`: none of them made a statement"],
+        ),
+        (
+            "nobody vetted it",
+            &sound,
+            format!("{usual}vetters = [\"release\"]\n"),
+            vec!["vetted by `release`, with another key"],
+        ),
     ] {
         stall.write("bundle.tar", &bundle, signatures)?;
         stall.trust(&format!("{public}{rules}"))?;
         stall.misses("bundle.tar", &expected).map_err(|error| error.context(name))?;
         let text = stall.run("verify bundle.tar")?.text();
-        ensure!(text.contains(if expected.is_empty() { "\ntrusted: " } else { "\nnot trusted, 1 of " }), "{name}: {text}");
+        ensure!(
+            text.contains(if expected.is_empty() { "\ntrusted: " } else { "\nnot trusted, 1 of " }),
+            "{name}: {text}"
+        );
     }
     Ok(())
 }
 
-/// In all that an archive holds: components, documents, signatures, and what says where they are.
+/// Covers changes to every part of an archive: components, documents, signatures, and the index of
+/// their locations.
 fn changed() -> Result<()> {
     let stall = Stall::new("changed byte")?;
     let (secret, public) = key(1)?;
@@ -124,7 +208,9 @@ fn changed() -> Result<()> {
         ("the name of a blob", at(b"blobs/sha256/").map(|place| place + 20)),
         (
             "the contents",
-            at(b"{\"schemaVersion\":2").and_then(|from| Some(from + whole[from..].windows(7).position(|found| found == b"sha256:")? + 20)),
+            at(b"{\"schemaVersion\":2").and_then(|from| {
+                Some(from + whole[from..].windows(7).position(|found| found == b"sha256:")? + 20)
+            }),
         ),
     ] {
         let Some(place) = place else { anyhow::bail!("{name} is not in the archive") };
@@ -132,7 +218,11 @@ fn changed() -> Result<()> {
         changed[place] ^= 1;
         stall.put("bundle.tar", changed)?;
         let ended = stall.run("verify bundle.tar")?;
-        ensure!(ended.code == Some(1) && ended.stdout.is_empty() && ended.stderr.contains("error: "), "{name}: {}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.stdout.is_empty() && ended.stderr.contains("error: "),
+            "{name}: {}",
+            ended.all()
+        );
     }
     stall.put("bundle.tar", whole)?;
     stall.misses("bundle.tar", &[])
@@ -141,31 +231,45 @@ fn changed() -> Result<()> {
 fn of_another() -> Result<()> {
     let stall = Stall::new("of another")?;
     let (secret, public) = key(1)?;
-    let (bundle, other) = (told(|_| {})?, told(|one| one.plugins[0].settings.extend([("most".to_owned(), 1.into())]))?);
+    let (bundle, other) = (
+        told(|_| {})?,
+        told(|one| one.plugins[0].settings.extend([("most".to_owned(), 1.into())]))?,
+    );
     let theirs = signature(&other, &secret, None)?;
     stall.trust(&(public + &rule("release")))?;
     stall.put("other.sigstore.json", theirs.file())?;
     stall.write("bundle.tar", &bundle, &[])?;
     let before = stall.get("bundle.tar")?;
     let ended = stall.run("sign bundle.tar --attach other.sigstore.json")?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("it is about `acme/checks` (sha256:"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("it is about `acme/checks` (sha256:"),
+        "{}",
+        ended.all()
+    );
     ensure!(stall.get("bundle.tar")? == before, "it was attached");
-    // Whoever packs an archive by other means gets it in, and nothing for it.
+    // An archive packed by other means can contain it, but it has no effect.
     stall.write("bundle.tar", &bundle, &[theirs])?;
-    stall.misses("bundle.tar", &["signed by `release`: none of them did, of this very bundle"])?;
+    stall.misses(
+        "bundle.tar",
+        &["signed by `release`: none of them made a statement about this bundle"],
+    )?;
     let text = stall.run("verify bundle.tar")?.text();
     ensure!(text.contains("`release`, without end, about another bundle: `acme/checks`"), "{text}");
     Ok(())
 }
 
-/// What one policy allows, the other may refuse: neither is loosened by the other.
+/// One policy may refuse what the other allows: neither is loosened by the other.
 fn two_policies() -> Result<()> {
     let stall = Stall::new("two policies")?;
     let (secret, public) = key(1)?;
     let bundle = told(|_| {})?;
     stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
-    let (wide, narrow) = (public.clone() + &rule("release"), public.clone() + &rule("release").replace("grants = [\"hosts\"]\n", ""));
-    let stranger = policy_key("stranger", &SecretKey::of_seed(&[2; 32]).public().to_pem()?)? + &rule("stranger");
+    let (wide, narrow) = (
+        public.clone() + &rule("release"),
+        public.clone() + &rule("release").replace("grants = [\"hosts\"]\n", ""),
+    );
+    let stranger = policy_key("stranger", &SecretKey::of_seed(&[2; 32]).public().to_pem()?)?
+        + &rule("stranger");
     let folder = stall.site.person().join("organisation");
     fs::create_dir(&folder)?;
     if fs::metadata(&folder)?.uid() != 0 {
@@ -176,10 +280,30 @@ fn two_policies() -> Result<()> {
     let words = format!("bundle.tar --managed-config {}", folder.join("config.toml").display());
     for (name, managed, own, expected) in [
         ("both allow", &wide, &wide, vec![]),
-        ("the organisation's is stricter", &narrow, &wide, vec!["asks for no grant (organisation's policy): it asks for `hosts"]),
-        ("the person's is stricter", &wide, &narrow, vec!["asks for no grant (person's policy): it asks for `hosts"]),
-        ("the organisation trusts another", &stranger, &wide, vec!["signed by `stranger` (organisation's policy): none of them did"]),
-        ("the person trusts another", &wide, &stranger, vec!["signed by `stranger` (person's policy): none of them did"]),
+        (
+            "the organisation's is stricter",
+            &narrow,
+            &wide,
+            vec!["asks for no grant (organisation's policy): it asks for `hosts"],
+        ),
+        (
+            "the person's is stricter",
+            &wide,
+            &narrow,
+            vec!["asks for no grant (person's policy): it asks for `hosts"],
+        ),
+        (
+            "the organisation trusts another",
+            &stranger,
+            &wide,
+            vec!["signed by `stranger` (organisation's policy): none of them made a statement"],
+        ),
+        (
+            "the person trusts another",
+            &wide,
+            &stranger,
+            vec!["signed by `stranger` (person's policy): none of them made a statement"],
+        ),
         (
             "each trusts nobody",
             &String::new(),
@@ -194,10 +318,14 @@ fn two_policies() -> Result<()> {
         stall.trust(own)?;
         stall.misses(&words, &expected).map_err(|error| error.context(name))?;
     }
-    // A policy of the organisation's that the person could have written is no reason to trust more.
+    // An organisation's policy that the person could have written is not a reason to trust more.
     std::os::unix::fs::chown(folder.join("trust.toml"), Some(65_534), None)?;
     let ended = stall.run(&format!("verify {words}"))?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("belongs to user 65534"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("belongs to user 65534"),
+        "{}",
+        ended.all()
+    );
     Ok(())
 }
 
@@ -208,16 +336,23 @@ fn no_policy() -> Result<()> {
     stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
     for (text, said) in [
         (format!("{public}{}weak = true\n", rule("release")), "unknown field `weak`"),
-        (format!("{public}{}", rule("stranger")), "a rule names the key `stranger`, which is not there"),
-        (public.replace("MCow", "MCox") + &rule("release"), "key `release`: it is no public key"),
+        (
+            format!("{public}{}", rule("stranger")),
+            "a rule names the key `stranger`, which is not there",
+        ),
+        (
+            public.replace("MCow", "MCox") + &rule("release"),
+            "key `release`: it is not a public key",
+        ),
         ("nonsense".to_owned(), "line 1"),
     ] {
         stall.trust(&text)?;
         stall.put("named.toml", &text)?;
         for words in ["verify bundle.tar", "verify bundle.tar --trust named.toml"] {
             let ended = stall.run(words)?;
-            let told =
-                ended.code == Some(1) && ended.stderr.contains(said) && ended.stderr.contains("nothing is trusted until it is mended");
+            let told = ended.code == Some(1)
+                && ended.stderr.contains(said)
+                && ended.stderr.contains("nothing is trusted until it is fixed");
             ensure!(told && ended.stdout.is_empty(), "{text}: {}", ended.all());
         }
     }

@@ -1,4 +1,4 @@
-//! What an update would change, as whoever decides about it reads it.
+//! Tests of the changes of an update, as shown to the person who decides about it.
 
 use crate::common::trial;
 use crate::stall::{HOSTS, HTTP, MANIFEST, Stall, component, descriptor};
@@ -14,7 +14,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Another bundle of the same folder.
+/// Builds another bundle from the same folder.
 fn rebuilt(stall: &Stall, archive: &str, manifest: &str) -> Result<()> {
     stall.put("bundle.toml", manifest)?;
     stall.done(&format!("build --out {archive}"))?;
@@ -42,18 +42,50 @@ fn changes() -> Result<()> {
     rebuilt(&stall, "new.tar", &manifest)?;
     let document = stall.json("diff old.tar new.tar")?;
     let changes = &document["changes"];
-    ensure!(document["same"] == false && document["old"]["version"] == "1.0.0" && document["new"]["version"] == "1.1.0", "{document}");
+    ensure!(
+        document["same"] == false
+            && document["old"]["version"] == "1.0.0"
+            && document["new"]["version"] == "1.1.0",
+        "{document}"
+    );
     let whole = changes["bundle"].as_array().context("no bundle")?.len();
-    ensure!(whole == 2 && pair(changes, "bundle", "licence") == Some((json!("Apache-2.0"), json!("MIT"))), "{document}");
-    ensure!(changes["removed"][0]["name"] == "asks" && changes["added"][0]["name"] == "new", "{document}");
+    ensure!(
+        whole == 2
+            && pair(changes, "bundle", "licence") == Some((json!("Apache-2.0"), json!("MIT"))),
+        "{document}"
+    );
+    ensure!(
+        changes["removed"][0]["name"] == "asks" && changes["added"][0]["name"] == "new",
+        "{document}"
+    );
     let changed = &changes["changed"][0];
-    ensure!(changes["changed"].as_array().context("no changes")?.len() == 1 && changed["name"] == "loops", "{document}");
-    ensure!(pair(changed, "plugin", "version") == Some((json!("0.1.0"), json!("0.2.0"))), "{document}");
+    ensure!(
+        changes["changed"].as_array().context("no changes")?.len() == 1
+            && changed["name"] == "loops",
+        "{document}"
+    );
+    ensure!(
+        pair(changed, "plugin", "version") == Some((json!("0.1.0"), json!("0.2.0"))),
+        "{document}"
+    );
     ensure!(pair(changed, "settings", "most") == Some((json!(5), json!(12))), "{document}");
-    ensure!(pair(changed, "settings", "words.x") == Some((Value::Null, json!(["a"]))), "{document}");
-    ensure!(pair(changed, "schema", "most").is_some() && changed["schema"].as_array().is_some_and(|all| all.len() == 1), "{document}");
-    ensure!(changed["imports"] == json!({ "new": ["wasi:clocks/wall-clock@0.2.3"], "gone": [] }), "{document}");
-    ensure!(changes["grants"] == json!({ "new": ["clocks = true"], "gone": [HOSTS] }), "{document}");
+    ensure!(
+        pair(changed, "settings", "words.x") == Some((Value::Null, json!(["a"]))),
+        "{document}"
+    );
+    ensure!(
+        pair(changed, "schema", "most").is_some()
+            && changed["schema"].as_array().is_some_and(|all| all.len() == 1),
+        "{document}"
+    );
+    ensure!(
+        changed["imports"] == json!({ "new": ["wasi:clocks/wall-clock@0.2.3"], "gone": [] }),
+        "{document}"
+    );
+    ensure!(
+        changes["grants"] == json!({ "new": ["clocks = true"], "gone": [HOSTS] }),
+        "{document}"
+    );
     let text = stall.done("diff old.tar new.tar")?;
     for wanted in [
         "from acme/checks 1.0.0  sha256:",
@@ -76,17 +108,24 @@ fn changes() -> Result<()> {
     Ok(())
 }
 
-/// What another plugin of the bundle asked for before is no news for the bundle; what nobody asked for is.
+/// A grant that another plugin of the bundle requested before is not new for the bundle; one that
+/// no plugin requested is.
 fn new_grant() -> Result<()> {
     let stall = Stall::new("new grant")?;
     rebuilt(&stall, "old.tar", MANIFEST)?;
-    for (import, line) in [(HTTP, None), ("wasi:random/random@0.2.3", Some("! new grant asked for: random = \"system\""))] {
+    for (import, line) in [
+        (HTTP, None),
+        ("wasi:random/random@0.2.3", Some("! new grant asked for: random = \"system\"")),
+    ] {
         stall.put("loops.wasm", component(&[import], &[descriptor("loops")])?)?;
         let archive = format!("{}.tar", import.len());
         rebuilt(&stall, &archive, MANIFEST)?;
         let text = stall.done(&format!("diff old.tar {archive}"))?;
         let told = text.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
-        ensure!(told == line.into_iter().collect::<Vec<_>>() && text.contains("    asks for: + "), "{import}: {text}");
+        ensure!(
+            told == line.into_iter().collect::<Vec<_>>() && text.contains("    asks for: + "),
+            "{import}: {text}"
+        );
     }
     Ok(())
 }

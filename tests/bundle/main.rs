@@ -1,7 +1,12 @@
-//! Bundles by the commands of the real program: from a publisher's key to what a machine trusts, and what everybody in
-//! between may try.
+//! Tests of bundles with the commands of the real program: from a publisher's key to the bundles
+//! that a machine trusts, with attacks at every point in between.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 mod attacks;
 #[path = "../cli/common/mod.rs"]
@@ -15,6 +20,12 @@ mod stall;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let all = [publisher::trials(), mistakes::trials(), attacks::trials(), differences::trials(), documents::trials()];
+    let all = [
+        publisher::trials(),
+        mistakes::trials(),
+        attacks::trials(),
+        differences::trials(),
+        documents::trials(),
+    ];
     common::run(all.into_iter().flatten().collect())
 }

@@ -1,23 +1,25 @@
-//! A publisher's folder: components, a manifest, keys; and a machine that is to trust what comes out of it.
+//! A publisher's folder with components, a manifest and keys, and a machine that is to trust its
+//! bundles.
 
 use crate::common::process::Ended;
 use crate::common::site::Site;
 use anyhow::{Context, Result, ensure};
 use portcullis_bundle::{
-    About, Bundle, Component, Digest, Part, Plugin, SecretKey, Signature, Statement, Wants, read_archive, write_archive,
+    About, Bundle, Component, ComponentRequests, Digest, NewComponent, Plugin, SecretKey,
+    Signature, Statement, read_archive, write_archive,
 };
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// Of every key here.
+/// The passphrase of every key here.
 pub const PASSPHRASE: &str = "eleven blue herons";
 /// The interface that patterns export.
 const DETECTOR: &str = "portcullis:plugin/detector@0.1.0";
-/// What asks for `hosts`.
+/// An import that requires the grant `hosts`.
 pub const HTTP: &str = "wasi:http/outgoing-handler@0.2.3";
-/// The grant that it asks for.
+/// The grant that it requires.
 pub const HOSTS: &str = "hosts = [\"https://HOST\"]";
 /// The manifest of a bundle of two plugins.
 pub const MANIFEST: &str = r#"name = "acme/checks"
@@ -33,23 +35,31 @@ settings = { most = 5 }
 [[plugin]]
 file = "asks.wasm"
 "#;
-/// The archive that it becomes.
+/// The archive that is built from it.
 pub const ARCHIVE: &str = "acme-checks-1.0.0.tar";
 
-/// A component that can be described as these plugins, and does nothing.
+/// Creates a component that is described as these plugins, and does nothing.
 pub fn component(imports: &[&str], descriptors: &[Value]) -> Result<Vec<u8>> {
     exporting(DETECTOR, imports, descriptors)
 }
 
-/// The same of a kind that exports that interface.
+/// Creates such a component of the kind that exports that interface.
 pub fn exporting(interface: &str, imports: &[&str], descriptors: &[Value]) -> Result<Vec<u8>> {
-    let imports: String = imports.iter().map(|import| format!("(import \"{import}\" (instance))")).collect();
-    let said: String = descriptors.iter().map(|said| format!("{}", format!("{said}").escape_default())).collect();
-    let said = if said.is_empty() { said } else { format!("(@custom \"portcullis-descriptor\" \"{said}\")") };
-    Ok(wat::parse_str(format!("(component {imports} (instance $made) (export \"{interface}\" (instance $made)) {said})"))?)
+    let imports: String =
+        imports.iter().map(|import| format!("(import \"{import}\" (instance))")).collect();
+    let said: String =
+        descriptors.iter().map(|said| format!("{}", format!("{said}").escape_default())).collect();
+    let said = if said.is_empty() {
+        said
+    } else {
+        format!("(@custom \"portcullis-descriptor\" \"{said}\")")
+    };
+    Ok(wat::parse_str(format!(
+        "(component {imports} (instance $made) (export \"{interface}\" (instance $made)) {said})"
+    ))?)
 }
 
-/// What a plugin of that name says of itself.
+/// Returns the descriptor of a plugin of that name.
 pub fn descriptor(name: &str) -> Value {
     json!({
         "name": name, "version": "0.1.0", "description": "says so", "kind": "pattern", "reads": ["history"],
@@ -66,7 +76,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// With two components, a manifest, and a file that holds the passphrase.
+    /// Creates the folder with two components, a manifest, and a file with the passphrase.
     pub fn new(name: &str) -> Result<Self> {
         let stall = Self { site: Site::new(name)? };
         stall.put("loops.wasm", component(&[], &[descriptor("loops")])?)?;
@@ -77,7 +87,7 @@ impl Stall {
         Ok(stall)
     }
 
-    /// A file of the folder.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.site.project().join(name)
     }
@@ -90,25 +100,30 @@ impl Stall {
         fs::read(self.path(name)).with_context(|| format!("cannot read `{name}`"))
     }
 
-    /// Runs `portcullis bundle` with those words.
+    /// Runs `portcullis bundle` with those arguments.
     pub fn run(&self, words: &str) -> Result<Ended> {
         let words: Vec<&str> = std::iter::once("bundle").chain(words.split_whitespace()).collect();
         self.site.run(&words)
     }
 
-    /// The same, for what has to end well; what it prints.
+    /// Runs a command that must succeed, and returns its output.
     pub fn done(&self, words: &str) -> Result<String> {
         let ended = self.run(words)?;
-        ensure!(ended.code == Some(0) && ended.stderr.is_empty(), "`bundle {words}`: {}", ended.all());
+        ensure!(
+            ended.code == Some(0) && ended.stderr.is_empty(),
+            "`bundle {words}`: {}",
+            ended.all()
+        );
         Ok(ended.text())
     }
 
-    /// The same, as JSON.
+    /// Runs a command that must succeed, and parses its output as JSON.
     pub fn json(&self, words: &str) -> Result<Value> {
         Ok(serde_json::from_str(&self.done(&format!("{words} --json"))?)?)
     }
 
-    /// What `verify` says, and whether it trusts: the two have to agree with its exit code.
+    /// Runs `verify`, and returns whether it trusts the bundle, and its output; both must match its
+    /// exit code.
     pub fn verified(&self, words: &str) -> Result<(bool, Value)> {
         let ended = self.run(&format!("verify {words} --json"))?;
         let document: Value = serde_json::from_str(&ended.text()).with_context(|| ended.all())?;
@@ -117,23 +132,34 @@ impl Stall {
         Ok((trusted, document))
     }
 
-    /// Fails unless `verify` misses what holds these words, and nothing else; nothing at all for no words.
+    /// Checks that `verify` reports exactly one missed requirement, which contains these words; or
+    /// none for no words.
     pub fn misses(&self, words: &str, expected: &[&str]) -> Result<()> {
         let (trusted, document) = self.verified(words)?;
-        let requirements = document["bundles"][0]["requirements"].as_array().context("no requirements")?;
+        let requirements =
+            document["bundles"][0]["requirements"].as_array().context("no requirements")?;
         let missed: Vec<String> = requirements
             .iter()
             .filter(|one| one["met"] == false)
-            .map(|one| format!("{}: {}", one["what"].as_str().unwrap_or_default(), one["how"].as_str().unwrap_or_default()))
+            .map(|one| {
+                format!(
+                    "{}: {}",
+                    one["what"].as_str().unwrap_or_default(),
+                    one["how"].as_str().unwrap_or_default()
+                )
+            })
             .collect();
-        ensure!(trusted == expected.is_empty() && missed.len() == expected.len(), "missed: {missed:?}");
+        ensure!(
+            trusted == expected.is_empty() && missed.len() == expected.len(),
+            "missed: {missed:?}"
+        );
         for (missed, expected) in missed.iter().zip(expected) {
             ensure!(missed.contains(expected), "`{expected}` is not in `{missed}`");
         }
         Ok(())
     }
 
-    /// Builds the manifest's bundle, makes a key of that name and signs with it.
+    /// Builds the manifest's bundle, creates a key of that name and signs with it.
     pub fn signed(&self, key: &str) -> Result<()> {
         self.done("build")?;
         self.done(&format!("key new --out {key} --passphrase-file passphrase"))?;
@@ -141,22 +167,22 @@ impl Stall {
         Ok(())
     }
 
-    /// The lines of a policy for a key that was made here.
+    /// Returns the lines of a policy for a key that was created here.
     pub fn trusted_key(&self, key: &str) -> Result<String> {
         policy_key(key, &String::from_utf8(self.get(&format!("{key}.pub"))?)?)
     }
 
-    /// Puts the person's policy into its place.
+    /// Installs the person's policy.
     pub fn trust(&self, text: &str) -> Result<()> {
         self.site.write("trust.toml", text)
     }
 
-    /// The bundle of an archive, with what was signed of it.
+    /// Reads the bundle of an archive, with its signatures.
     pub fn read(&self, archive: &str) -> Result<(Bundle, Vec<Signature>)> {
         Ok(read_archive(self.get(archive)?.as_slice())?)
     }
 
-    /// Writes an archive, whatever is in it.
+    /// Writes an archive without checking its contents.
     pub fn write(&self, archive: &str, bundle: &Bundle, signatures: &[Signature]) -> Result<()> {
         let mut bytes = Vec::new();
         write_archive(bundle, signatures, &mut bytes)?;
@@ -168,12 +194,12 @@ pub fn policy_key(name: &str, public: &str) -> Result<String> {
     Ok(format!("[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{public}\"\"\"\n"))
 }
 
-/// A rule for names below `acme/`, whose plugins may ask for `hosts`.
+/// Returns a rule for names below `acme/`, whose plugins may request `hosts`.
 pub fn rule(key: &str) -> String {
     format!("[[rule]]\nnames = [\"acme/\"]\npublishers = [\"{key}\"]\ngrants = [\"hosts\"]\n")
 }
 
-/// The key that this number makes, and its lines of a policy.
+/// Returns the key for this number, and its lines of a policy.
 pub fn key(number: u8) -> Result<(SecretKey, String)> {
     let key = SecretKey::of_seed(&[number; 32]);
     let lines = policy_key("release", &key.public().to_pem()?)?;
@@ -184,7 +210,7 @@ pub fn signature(bundle: &Bundle, key: &SecretKey, expires: Option<u64>) -> Resu
     Ok(Signature::of(&Statement::about(bundle.index(), expires, None), key)?)
 }
 
-/// A bundle of one component, which asks for hosts, with what somebody writes about it.
+/// Creates a bundle of one component that requests hosts, with a changed description.
 pub fn told(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
     let bytes = component(&[HTTP], &[descriptor("asks")])?;
     let plugin = Plugin {
@@ -199,7 +225,7 @@ pub fn told(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
         digest: Digest::of(&bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
-        wants: Wants { imports: vec![HTTP.into()], grants: vec![HOSTS.into()] },
+        wants: ComponentRequests { imports: vec![HTTP.into()], grants: vec![HOSTS.into()] },
         plugins: vec![plugin],
     };
     change(&mut component);
@@ -211,5 +237,5 @@ pub fn told(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
         source: String::new(),
         components: vec![component],
     };
-    Ok(Bundle::assemble(about, &[Part { bytes: &bytes, exports: &[DETECTOR.to_owned()] }])?)
+    Ok(Bundle::assemble(about, &[NewComponent { bytes: &bytes, exports: &[DETECTOR.to_owned()] }])?)
 }

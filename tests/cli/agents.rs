@@ -1,5 +1,5 @@
-//! What the agents of one session share: what one has read or was refused holds for the others, and so do the
-//! limits; loops and errors are each agent's own.
+//! Tests of state that the agents of one session share: a file that one has read, or a refusal,
+//! counts for the others, and so do the limits; loops and errors are counted for each agent.
 
 use crate::common::site::Site;
 use crate::common::trial;
@@ -9,13 +9,16 @@ use serde_json::{Value, json};
 
 pub fn tests() -> Vec<Trial> {
     let all = CASES.iter().enumerate();
-    all.map(|(index, case)| trial(format!("agents of one session: {}", case.name), move || held(index, case))).collect()
+    all.map(|(index, case)| {
+        trial(format!("agents of one session: {}", case.name), move || held(index, case))
+    })
+    .collect()
 }
 
-/// Who acts; none for the main agent.
+/// The acting agent; `None` for the main one.
 type Who = Option<&'static str>;
 
-/// What one agent does, before and (with its result) after it ran.
+/// An action of one agent, before and (with its result) after it ran.
 struct Move {
     who: Who,
     command: &'static str,
@@ -25,7 +28,7 @@ struct Move {
 struct Case {
     name: &'static str,
     moves: &'static [Move],
-    /// The pattern that the last move raises, if it does.
+    /// The pattern that the last action triggers, if it does.
     raises: Option<&'static str>,
 }
 
@@ -40,7 +43,7 @@ const fn failed(who: Who, command: &'static str, error: &'static str) -> Move {
     Move { who, command, result: Some(Err(error)) }
 }
 
-/// It is asked about and does not run.
+/// Creates an action that is asked about and does not run.
 const fn only_asked(who: Who, command: &'static str) -> Move {
     Move { who, command, result: None }
 }
@@ -68,7 +71,11 @@ const CASES: &[Case] = &[
         moves: &[ran(SUB, READ, "x"), only_asked(OTHER, SEND)],
         raises: Some("secret_egress"),
     },
-    Case { name: "nobody has read a secret", moves: &[ran(SUB, "cat notes.txt", "x"), only_asked(None, SEND)], raises: None },
+    Case {
+        name: "nobody has read a secret",
+        moves: &[ran(SUB, "cat notes.txt", "x"), only_asked(None, SEND)],
+        raises: None,
+    },
     Case {
         name: "the main agent is refused, a subagent does it in another way",
         moves: &[only_asked(None, DELETE), ran(None, "ls", "x"), only_asked(SUB, ANOTHER_WAY)],
@@ -98,7 +105,11 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "three agents' errors are none",
-        moves: &[failed(None, BUILD, ERROR), failed(SUB, BUILD, ERROR), failed(OTHER, BUILD, ERROR)],
+        moves: &[
+            failed(None, BUILD, ERROR),
+            failed(SUB, BUILD, ERROR),
+            failed(OTHER, BUILD, ERROR),
+        ],
         raises: None,
     },
 ];
@@ -110,19 +121,31 @@ fn held(index: usize, case: &Case) -> Result<()> {
         let id = format!("toolu_{index}");
         site.hook(&by(one.who, calls.bash(&id, one.command)))?;
         match one.result {
-            Some(Ok(output)) => drop(site.hook(&by(one.who, calls.bash_done(&id, one.command, output)))?),
-            Some(Err(error)) => drop(site.hook(&by(one.who, calls.bash_failed(&id, one.command, error)))?),
+            Some(Ok(output)) => {
+                drop(site.hook(&by(one.who, calls.bash_done(&id, one.command, output)))?)
+            }
+            Some(Err(error)) => {
+                drop(site.hook(&by(one.who, calls.bash_failed(&id, one.command, error)))?)
+            }
             None => {}
         }
     }
     let id = format!("toolu_{}", case.moves.len().saturating_sub(1));
     let records = site.records()?;
     let last = records.iter().filter(|record| record["call"] == id.as_str());
-    let raised: Vec<&Value> = last.flat_map(|record| record["detections"].as_array().into_iter().flatten()).collect();
+    let raised: Vec<&Value> =
+        last.flat_map(|record| record["detections"].as_array().into_iter().flatten()).collect();
     let named = |pattern: &str| raised.iter().any(|one| one["finding"]["pattern"] == pattern);
     ensure!(case.raises.map_or(raised.is_empty(), named), "raised {raised:?}");
-    let steps: Vec<&Value> = records.iter().filter(|record| record["kind"] == "review").map(|record| &record["step"]).collect();
-    ensure!(steps.iter().enumerate().all(|(index, step)| **step == json!(index)), "steps are numbered throughout the session: {steps:?}");
+    let steps: Vec<&Value> = records
+        .iter()
+        .filter(|record| record["kind"] == "review")
+        .map(|record| &record["step"])
+        .collect();
+    ensure!(
+        steps.iter().enumerate().all(|(index, step)| **step == json!(index)),
+        "steps are numbered throughout the session: {steps:?}"
+    );
     Ok(())
 }
 

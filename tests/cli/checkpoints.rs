@@ -1,5 +1,6 @@
-//! Undo: what an action changed comes back byte for byte, and nothing else is touched. Each case goes through the
-//! hook, runs the very command that the hook lets run, and restores with the command that a person has.
+//! Tests of undo: an action's changes are reverted byte for byte, and nothing else is touched. Each
+//! case runs the hook, then the very command that the hook allows, and then a person's restore
+//! command.
 
 mod loss;
 mod rollback;
@@ -27,12 +28,24 @@ pub fn tests() -> Vec<Trial> {
         trial("checkpoints: one path of several", only),
         trial("checkpoints: an action whose end nobody told is settled later", unended),
         trial("checkpoints: two actions at once each have their own", side_by_side),
-        trial("checkpoints: a folder that cannot be written blocks nothing and is told once", unwritable),
+        trial(
+            "checkpoints: a folder that cannot be written blocks nothing and is told once",
+            unwritable,
+        ),
         trial("checkpoints: what git ignores is left out, and the record says so", ignored),
         trial("checkpoints: what does not fit is left out, and the person is told", too_large),
-        trial("checkpoints: what is destroyed and could not be kept counts against the action", loss::irreversible),
-        trial("checkpoints: folders that git ignores are kept where they are deleted", loss::ignored_and_deleted),
-        trial("checkpoints: an intervention goes back to one, or hands it to a person", rollback::rollback),
+        trial(
+            "checkpoints: what is destroyed and could not be kept counts against the action",
+            loss::irreversible,
+        ),
+        trial(
+            "checkpoints: folders that git ignores are kept where they are deleted",
+            loss::ignored_and_deleted,
+        ),
+        trial(
+            "checkpoints: an intervention goes back to one, or hands it to a person",
+            rollback::rollback,
+        ),
         trial("checkpoints: a project switches them on, and not off", by_project),
         trial("checkpoints: list, show, diff, and ids that mean nothing or too much", looked_at),
         trial("checkpoints: a restore is a person's", for_a_person),
@@ -42,7 +55,7 @@ pub fn tests() -> Vec<Trial> {
 
 const ON: &str = "[checkpoints]\nenabled = true\n";
 
-/// A project with a bit of everything.
+/// Creates a project with a bit of everything.
 fn site(name: &str, configuration: &str) -> Result<Site> {
     let site = Site::new(name)?;
     site.write("config.toml", configuration)?;
@@ -72,29 +85,35 @@ fn same(site: &Site, before: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// Tries every row, and tells of all that fail.
+/// Checks every row, and reports all failures.
 fn each<R>(rows: &[R], check: impl Fn(&R) -> Result<()>) -> Result<()> {
-    let wrong: Vec<String> = rows.iter().filter_map(|row| check(row).err()).map(|error| format!("{error:#}")).collect();
+    let wrong: Vec<String> =
+        rows.iter().filter_map(|row| check(row).err()).map(|error| format!("{error:#}")).collect();
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
 fn shell(site: &Site, command: &str) -> Result<()> {
-    let output = Command::new("/bin/sh").args(["-c", command]).current_dir(site.project()).output()?;
+    let output =
+        Command::new("/bin/sh").args(["-c", command]).current_dir(site.project()).output()?;
     ensure!(output.status.success(), "`{command}`: {output:?}");
     Ok(())
 }
 
-/// The hook, and then the command that it lets run; without the hook after it.
+/// Runs the hook, and then the command that it allows; without the hook after it.
 fn begun(site: &Site, session: &str, id: &str, command: &str) -> Result<Reply> {
     let reply = site.hook(&site.calls(session).bash(id, command))?;
     ensure!(!matches!(reply.answer, Answer::Refused | Answer::Stopped), "`{command}`: {reply:?}");
-    let run = reply.body.pointer("/hookSpecificOutput/updatedInput/command").and_then(Value::as_str).unwrap_or(command);
+    let run = reply
+        .body
+        .pointer("/hookSpecificOutput/updatedInput/command")
+        .and_then(Value::as_str)
+        .unwrap_or(command);
     shell(site, run)?;
     Ok(reply)
 }
 
-/// The hook, the command, the hook.
+/// Runs the hook, the command, and the hook after it.
 fn act(site: &Site, session: &str, id: &str, command: &str) -> Result<Reply> {
     let reply = begun(site, session, id, command)?;
     site.hook(&site.calls(session).bash_done(id, command, ""))?;
@@ -111,7 +130,7 @@ fn restored(site: &Site, id: &str, more: &[&str]) -> Result<Value> {
     Ok(serde_json::from_slice(&ended.stdout)?)
 }
 
-/// What `explain` tells of a record, on one line.
+/// Returns the output of `explain` about a record, on one line.
 fn explained(site: &Site, record: &Value) -> Result<String> {
     let page = site.output(&["explain", record["id"].as_str().context("no id")?])?;
     Ok(page.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -121,10 +140,13 @@ fn listed(site: &Site) -> Result<Vec<Value>> {
     lines(&site.output(&["checkpoint", "list", "--json"])?)
 }
 
-/// What the review of a call says of its checkpoint.
+/// Returns the record of a call's checkpoint.
 fn recorded(site: &Site, kind: &str, call: &str) -> Result<Value> {
     let records = site.shown(&["--kind", kind])?;
-    let record = records.iter().find(|record| record["call"] == call).ok_or_else(|| anyhow!("no {kind} of `{call}`"))?;
+    let record = records
+        .iter()
+        .find(|record| record["call"] == call)
+        .ok_or_else(|| anyhow!("no {kind} of `{call}`"))?;
     Ok(record["checkpoint"].clone())
 }
 
@@ -135,11 +157,21 @@ fn off() -> Result<()> {
     for name in ["checkpoints", "unsettled"] {
         ensure!(!site.state().join(name).exists(), "there is a folder `{name}`");
     }
-    ensure!(site.records()?.iter().all(|record| record.get("checkpoint").is_none()), "a record tells of one");
+    ensure!(
+        site.records()?.iter().all(|record| record.get("checkpoint").is_none()),
+        "a record tells of one"
+    );
     ensure!(site.output(&["checkpoint", "list"])?.contains("checkpoints.enabled"));
-    ensure!(listed(&site)?.is_empty() && site.output(&["maintain", "--all"])?.contains("no checkpoints are kept"));
+    ensure!(
+        listed(&site)?.is_empty()
+            && site.output(&["maintain", "--all"])?.contains("no checkpoints are kept")
+    );
     let ended = restore(&site, "c1", &[])?;
-    ensure!(ended.code == Some(1) && ended.all().contains("none was ever taken"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.all().contains("none was ever taken"),
+        "{}",
+        ended.all()
+    );
     site.verify()
 }
 
@@ -163,14 +195,24 @@ fn come_back() -> Result<()> {
         let kept = recorded(&site, "review", id)?;
         ensure!(kept["complete"] == true && kept["id"] == id, "`{command}`: {kept}");
         let ended = recorded(&site, "outcome", id)?;
-        ensure!(ended["changed"].as_u64().is_some_and(|changed| changed > 0), "`{command}`: {ended}");
-        let told: Value = serde_json::from_str(&site.output(&["checkpoint", "show", id, "--json"])?)?;
+        ensure!(
+            ended["changed"].as_u64().is_some_and(|changed| changed > 0),
+            "`{command}`: {ended}"
+        );
+        let told: Value =
+            serde_json::from_str(&site.output(&["checkpoint", "show", id, "--json"])?)?;
         ensure!(told["whole_folders"] == whole, "`{command}`: {told}");
         restored(&site, id, &[])?;
         same(&site, &before).with_context(|| format!("after `{command}`"))?;
     }
     for (id, tool, input, path, text) in [
-        ("edit", "Edit", json!({ "old_string": "main", "new_string": "other" }), "src/main.rs", "fn other() {}\n"),
+        (
+            "edit",
+            "Edit",
+            json!({ "old_string": "main", "new_string": "other" }),
+            "src/main.rs",
+            "fn other() {}\n",
+        ),
         ("write", "Write", json!({ "content": "new\n" }), "made/by/write.txt", "new\n"),
     ] {
         let file = site.project().join(path);
@@ -185,7 +227,9 @@ fn come_back() -> Result<()> {
         same(&site, &before).with_context(|| format!("after `{tool}`"))?;
     }
     ensure!(
-        site.shown(&["--kind", "configuration"])?.iter().any(|record| record["subject"] == "checkpoint-restore"),
+        site.shown(&["--kind", "configuration"])?
+            .iter()
+            .any(|record| record["subject"] == "checkpoint-restore"),
         "no restore is recorded"
     );
     site.verify()
@@ -193,12 +237,20 @@ fn come_back() -> Result<()> {
 
 fn looking() -> Result<()> {
     let site = site("checkpoints-looking", ON)?;
-    for (id, command) in [("1", "ls -la src"), ("2", "cat src/main.rs"), ("3", "grep -r main ."), ("4", "echo hi > /dev/null")] {
+    for (id, command) in [
+        ("1", "ls -la src"),
+        ("2", "cat src/main.rs"),
+        ("3", "grep -r main ."),
+        ("4", "echo hi > /dev/null"),
+    ] {
         act(&site, "s", id, command)?;
         ensure!(recorded(&site, "review", id)?.is_null(), "`{command}` has one");
     }
     let refused = site.hook(&site.calls("s").bash("5", "rm -rf ~"))?;
-    ensure!(matches!(refused.answer, Answer::Refused | Answer::Stopped) && recorded(&site, "review", "5")?.is_null());
+    ensure!(
+        matches!(refused.answer, Answer::Refused | Answer::Stopped)
+            && recorded(&site, "review", "5")?.is_null()
+    );
     ensure!(!site.state().join("checkpoints").exists(), "something was kept");
     Ok(())
 }
@@ -209,14 +261,30 @@ fn edited() -> Result<()> {
     act(&site, "s", "c1", "sh rewrite.sh")?;
     fs::write(site.project().join("many/7.txt"), "a person's words\n")?;
     let ended = restore(&site, "c1", &[])?;
-    ensure!(ended.code == Some(1) && ended.all().contains("many/7.txt") && ended.all().contains("--force"), "{}", ended.all());
-    ensure!(fs::read_to_string(site.project().join("many/8.txt"))? == "rewritten\n", "a refused restore changed something");
+    ensure!(
+        ended.code == Some(1)
+            && ended.all().contains("many/7.txt")
+            && ended.all().contains("--force"),
+        "{}",
+        ended.all()
+    );
+    ensure!(
+        fs::read_to_string(site.project().join("many/8.txt"))? == "rewritten\n",
+        "a refused restore changed something"
+    );
     let refused: Value = serde_json::from_slice(&restore(&site, "c1", &["--json"])?.stdout)?;
-    ensure!(refused["outcome"] == "refused" && refused["refused"].as_array().is_some_and(|paths| paths.len() == 1), "{refused}");
+    ensure!(
+        refused["outcome"] == "refused"
+            && refused["refused"].as_array().is_some_and(|paths| paths.len() == 1),
+        "{refused}"
+    );
     let forced = restored(&site, "c1", &["--force"])?;
     same(&site, &before)?;
     restored(&site, forced["undo"].as_str().context("no undo")?, &[])?;
-    ensure!(fs::read_to_string(site.project().join("many/7.txt"))? == "a person's words\n", "what was overwritten is lost");
+    ensure!(
+        fs::read_to_string(site.project().join("many/7.txt"))? == "a person's words\n",
+        "what was overwritten is lost"
+    );
     Ok(())
 }
 
@@ -225,8 +293,19 @@ fn undone() -> Result<()> {
     let before = tree(&site.project())?;
     act(&site, "s", "c1", "sh rewrite.sh")?;
     let after = tree(&site.project())?;
-    let planned: Value = serde_json::from_str(&site.output(&["checkpoint", "restore", "c1", "--dry-run", "--json"])?)?;
-    ensure!(planned["outcome"] == "planned" && planned["undo"].is_null() && tree(&site.project())? == after, "{planned}");
+    let planned: Value = serde_json::from_str(&site.output(&[
+        "checkpoint",
+        "restore",
+        "c1",
+        "--dry-run",
+        "--json",
+    ])?)?;
+    ensure!(
+        planned["outcome"] == "planned"
+            && planned["undo"].is_null()
+            && tree(&site.project())? == after,
+        "{planned}"
+    );
     let first = restored(&site, "c1", &[])?;
     ensure!(planned["restored"] == first["restored"], "{planned} {first}");
     same(&site, &before)?;
@@ -244,8 +323,14 @@ fn only() -> Result<()> {
     let site = site("checkpoints-only", ON)?;
     act(&site, "s", "c1", "sh rewrite.sh")?;
     restored(&site, "c1", &["--only", "many/1.txt", "src"])?;
-    ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n" && site.project().join("src/main.rs").exists());
-    ensure!(fs::read_to_string(site.project().join("many/2.txt"))? == "rewritten\n" && site.project().join("new/er/x").exists());
+    ensure!(
+        fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n"
+            && site.project().join("src/main.rs").exists()
+    );
+    ensure!(
+        fs::read_to_string(site.project().join("many/2.txt"))? == "rewritten\n"
+            && site.project().join("new/er/x").exists()
+    );
     Ok(())
 }
 
@@ -260,17 +345,25 @@ fn unended() -> Result<()> {
     ] {
         begun(&site, "s", id, "sh rewrite.sh")?;
         let ended = restore(&site, id, &[])?;
-        ensure!(ended.code == Some(1) && ended.all().contains("never settled"), "{}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.all().contains("never completed"),
+            "{}",
+            ended.all()
+        );
         site.hook(&event)?;
         restored(&site, id, &[]).with_context(|| event.to_string())?;
         same(&site, &before)?;
     }
-    // One that a person refused, so that it never ran.
+    // A call that a person refused, so that it never ran.
     site.hook(&site.calls("t").bash("c5", "sh rewrite.sh"))?;
     site.hook(&site.calls("t").event("Stop", json!({})))?;
-    let told: Value = serde_json::from_str(&site.output(&["checkpoint", "show", "c5", "--json"])?)?;
+    let told: Value =
+        serde_json::from_str(&site.output(&["checkpoint", "show", "c5", "--json"])?)?;
     ensure!(told["changes"] == 0 && told["settled_at"].is_u64(), "{told}");
-    let left: Vec<_> = fs::read_dir(site.state().join("unsettled"))?.flat_map(|entry| fs::read_dir(entry?.path())).flatten().collect();
+    let left: Vec<_> = fs::read_dir(site.state().join("unsettled"))?
+        .flat_map(|entry| fs::read_dir(entry?.path()))
+        .flatten()
+        .collect();
     ensure!(left.is_empty(), "{left:?}");
     Ok(())
 }
@@ -278,17 +371,24 @@ fn unended() -> Result<()> {
 fn side_by_side() -> Result<()> {
     let site = site("checkpoints-parallel", ON)?;
     let before = tree(&site.project())?;
-    let commands = [("a", "sed -i s/main/other/ src/main.rs"), ("b", "echo more >> src/deep/run.sh"), ("c", "sh rewrite.sh")];
+    let commands = [
+        ("a", "sed -i s/main/other/ src/main.rs"),
+        ("b", "echo more >> src/deep/run.sh"),
+        ("c", "sh rewrite.sh"),
+    ];
     let hooks = |after: bool| -> Result<()> {
         std::thread::scope(|scope| {
             let hook = |(id, command)| {
                 let calls = site.calls("s");
-                let event = if after { calls.bash_done(id, command, "") } else { calls.bash(id, command) };
+                let event =
+                    if after { calls.bash_done(id, command, "") } else { calls.bash(id, command) };
                 let site = &site;
                 scope.spawn(move || site.hook(&event))
             };
             let started: Vec<_> = commands.into_iter().map(hook).collect();
-            started.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a hook panicked"))?.map(drop))
+            started
+                .into_iter()
+                .try_for_each(|one| one.join().map_err(|_| anyhow!("a hook panicked"))?.map(drop))
         })
     };
     hooks(false)?;
@@ -314,12 +414,18 @@ fn unwritable() -> Result<()> {
     ensure!(!second.said.contains("cannot be undone"), "it is told twice: {second:?}");
     for id in ["c1", "c2"] {
         let kept = recorded(&site, "review", id)?;
-        ensure!(kept["complete"] == false && kept["id"].is_null() && kept["problem"].is_string(), "{kept}");
+        ensure!(
+            kept["complete"] == false && kept["id"].is_null() && kept["problem"].is_string(),
+            "{kept}"
+        );
     }
     act(&site, "other", "c3", "sh rewrite.sh")?.says(&["cannot be undone"])?;
     let doctor = site.run(&["doctor", "--json"])?.all();
     ensure!(doctor.contains("until then actions run and cannot be undone"), "{doctor}");
-    ensure!(site.run(&["checkpoint", "list"])?.code == Some(1), "a vault that cannot be read is not empty");
+    ensure!(
+        site.run(&["checkpoint", "list"])?.code == Some(1),
+        "a vault that cannot be read is not empty"
+    );
     site.verify()
 }
 
@@ -327,7 +433,10 @@ fn ignored() -> Result<()> {
     let site = site("checkpoints-ignored", ON)?;
     shell(&site, "git init -q . && mkdir cache && echo cache/ > .gitignore && echo big > cache/x")?;
     let reply = act(&site, "s", "c1", "sh rewrite.sh && echo other > cache/x")?;
-    ensure!(!reply.said.contains("cannot be undone"), "what is left out on purpose is no trouble: {reply:?}");
+    ensure!(
+        !reply.said.contains("cannot be undone"),
+        "what is left out on purpose is no trouble: {reply:?}"
+    );
     let kept = recorded(&site, "review", "c1")?;
     ensure!(kept["complete"] == true && kept["left_out"].to_string().contains("/cache"), "{kept}");
     ensure!(kept["left_out_counts"]["ignored by git"] == 1, "{kept}");
@@ -335,7 +444,10 @@ fn ignored() -> Result<()> {
     ensure!(shown.contains("ignored by git") && shown.contains("/cache"), "{shown}");
     let review = site.shown(&["--kind", "review"])?[0]["id"].as_str().context("no id")?.to_owned();
     let page = site.output(&["explain", &review])?;
-    ensure!(page.contains("c1, complete") && page.contains("left out, ignored by git: 1"), "{page}");
+    ensure!(
+        page.contains("c1, complete") && page.contains("left out, ignored by git: 1"),
+        "{page}"
+    );
     restored(&site, "c1", &[])?;
     ensure!(fs::read_to_string(site.project().join("cache/x"))? == "other\n");
     ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n");
@@ -356,10 +468,15 @@ fn too_large() -> Result<()> {
 }
 
 fn by_project() -> Result<()> {
-    for (name, own, project, taken) in [("on", "", "true", true), ("off", ON, "false", true), ("none", "", "false", false)] {
+    for (name, own, project, taken) in
+        [("on", "", "true", true), ("off", ON, "false", true), ("none", "", "false", false)]
+    {
         let site = site(&format!("checkpoints-project-{name}"), own)?;
         fs::create_dir_all(site.project().join(".portcullis"))?;
-        fs::write(site.project().join(".portcullis/config.toml"), format!("[checkpoints]\nenabled = {project}\n"))?;
+        fs::write(
+            site.project().join(".portcullis/config.toml"),
+            format!("[checkpoints]\nenabled = {project}\n"),
+        )?;
         act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
         ensure!(recorded(&site, "review", "c1")?.is_object() == taken, "{name}");
     }
@@ -372,22 +489,40 @@ fn looked_at() -> Result<()> {
     act(&site, "s", "toolu_2", "printf '\\000\\001' > src/deep/data.bin")?;
     let list = site.output(&["checkpoint", "list"])?;
     let first = list.lines().next().unwrap_or_default();
-    ensure!(first.starts_with("toolu_2") && first.contains("complete") && first.contains("settled") && first.contains("printf"), "{list}");
+    ensure!(
+        first.starts_with("toolu_2")
+            && first.contains("complete")
+            && first.contains("settled")
+            && first.contains("printf"),
+        "{list}"
+    );
     let json = listed(&site)?;
-    ensure!(json.len() == 2 && json[0]["id"] == "toolu_2" && json[1]["session"] == "s" && json[1]["changes"] == 1, "{json:?}");
+    ensure!(
+        json.len() == 2
+            && json[0]["id"] == "toolu_2"
+            && json[1]["session"] == "s"
+            && json[1]["changes"] == 1,
+        "{json:?}"
+    );
     let diff = site.output(&["checkpoint", "diff", "toolu_1"])?;
     ensure!(
-        diff.contains("-fn main() {}") && diff.contains("+fn other() {}") && diff.contains("data.bin") && diff.contains("6 bytes"),
+        diff.contains("-fn main() {}")
+            && diff.contains("+fn other() {}")
+            && diff.contains("data.bin")
+            && diff.contains("6 bytes"),
         "{diff}"
     );
     let diff = lines(&site.output(&["checkpoint", "diff", "toolu_2", "--json"])?)?;
-    ensure!(diff.len() == 1 && diff[0]["how"] == "changed" && diff[0]["diff"].is_null(), "{diff:?}");
+    ensure!(
+        diff.len() == 1 && diff[0]["how"] == "changed" && diff[0]["diff"].is_null(),
+        "{diff:?}"
+    );
     for (id, code, words) in [
         ("toolu_", 1, "2 checkpoints begin with"),
         ("nothing", 1, "there is no checkpoint `nothing`"),
         ("", 1, "there is no checkpoint"),
         ("last", 0, "toolu_2"),
-        ("toolu_1", 0, "changed 1 paths"),
+        ("toolu_1", 0, "changed 1 path"),
     ] {
         let ended = site.run(&["checkpoint", "show", id])?;
         ensure!(ended.code == Some(code) && ended.all().contains(words), "{id}: {}", ended.all());
@@ -395,13 +530,17 @@ fn looked_at() -> Result<()> {
     restored(&site, "toolu_1", &[])?;
     ensure!(site.output(&["checkpoint", "diff", "toolu_1"])?.contains("as it was"));
     let name = "\u{1b}[31mred\n.txt";
-    let write = json!({ "file_path": site.project().join(name), "content": "\u{1b}]0;title\u{7}\n" });
+    let write =
+        json!({ "file_path": site.project().join(name), "content": "\u{1b}]0;title\u{7}\n" });
     site.hook(&site.calls("s").before("toolu_3", "Write", write))?;
     fs::write(site.project().join(name), "\u{1b}]0;title\u{7}\n")?;
     site.hook(&site.calls("s").event("Stop", json!({})))?;
     for command in ["diff", "show", "restore"] {
         let shown = site.run(&["checkpoint", command, "toolu_3"])?.all();
-        ensure!(shown.contains("\\u{1b}[31mred\\n.txt") && !shown.contains('\u{1b}'), "{command} drives the terminal: {shown}");
+        ensure!(
+            shown.contains("\\u{1b}[31mred\\n.txt") && !shown.contains('\u{1b}'),
+            "{command} drives the terminal: {shown}"
+        );
     }
     Ok(())
 }
@@ -412,7 +551,11 @@ fn for_a_person() -> Result<()> {
     let after = tree(&site.project())?;
     let asked = ["checkpoint", "restore", "c1"];
     let ended = site.run(&asked)?;
-    ensure!(ended.code == Some(1) && ended.all().contains("there is no terminal"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.all().contains("there is no terminal"),
+        "{}",
+        ended.all()
+    );
     let agent = [("CLAUDECODE", "1")];
     let yes = ["checkpoint", "restore", "c1", "--yes"];
     site.at_a_terminal(&yes, terminal::Answer::Word, &agent)?.ended(1, &["only a person may"])?;
@@ -421,14 +564,27 @@ fn for_a_person() -> Result<()> {
     let reply = site.hook(&site.calls("s").bash("c2", "portcullis checkpoint restore c1 --yes"))?;
     ensure!(matches!(reply.answer, Answer::Refused | Answer::Stopped), "{reply:?}");
     let shown = site.at_a_terminal(&asked, terminal::Answer::Word, &[])?;
-    shown.ended(0, &["many/1.txt", "304 paths were put back", "To undo this: portcullis checkpoint restore undo-"])
+    shown.ended(
+        0,
+        &[
+            "many/1.txt",
+            "304 paths were put back",
+            "To undo this: portcullis checkpoint restore undo-",
+        ],
+    )
 }
 
 fn forgotten() -> Result<()> {
     let site = site("checkpoints-forgotten", "[checkpoints]\nenabled = true\nkept_minutes = 60\n")?;
     act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
-    ensure!(site.output(&["maintain", "--all"])?.contains("0 checkpoints were forgotten") && listed(&site)?.len() == 1);
-    let vault = portcullis_checkpoint::Vault::open(site.state().join("checkpoints"), portcullis_checkpoint::Bounds::default())?;
+    ensure!(
+        site.output(&["maintain", "--all"])?.contains("removed 0 checkpoints")
+            && listed(&site)?.len() == 1
+    );
+    let vault = portcullis_checkpoint::Vault::open(
+        site.state().join("checkpoints"),
+        portcullis_checkpoint::Bounds::default(),
+    )?;
     let request = portcullis_checkpoint::Request {
         id: portcullis_checkpoint::Id::new("from-long-ago")?,
         at: 1,
@@ -439,6 +595,9 @@ fn forgotten() -> Result<()> {
     };
     vault.take(&request)?;
     ensure!(listed(&site)?.len() == 2);
-    ensure!(site.output(&["maintain", "--all"])?.contains("1 checkpoints were forgotten") && listed(&site)?.len() == 1);
+    ensure!(
+        site.output(&["maintain", "--all"])?.contains("removed 1 checkpoint;")
+            && listed(&site)?.len() == 1
+    );
     site.verify()
 }

@@ -1,5 +1,6 @@
-//! The process that compiles what others wrote: it limits itself, ends with its hook, and whatever ends it is
-//! a fault. What becomes of components that are made to be hard to compile, `tests/hostile` shows.
+//! Tests of the process that compiles third-party code: it limits itself, ends with its hook, and
+//! any abnormal end is a fault. `tests/hostile` covers components that are made to be hard to
+//! compile.
 
 use crate::bombs::{around, huge_function, large_data, many_locals};
 use crate::common::site::{LIMIT, Site};
@@ -25,10 +26,10 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Seconds, bytes of memory, component, exit code, signal, what it complains.
+/// Seconds, bytes of memory, component, exit code, signal, error message.
 type Row = (&'static str, &'static str, Vec<u8>, Option<i32>, Option<i32>, &'static str);
 
-/// The process by itself: which limit ends it can be told by how it ends.
+/// The process by itself: its exit shows which limit ended it.
 fn limited() -> Result<()> {
     const GIB: &str = "1073741824";
     let site = Site::new("limited")?;
@@ -36,7 +37,14 @@ fn limited() -> Result<()> {
     let table: [Row; 7] = [
         ("20", GIB, small.clone(), Some(0), None, ""),
         ("1", GIB, around(&many_locals(400)), None, Some(24), ""),
-        ("20", "100000000", around(&huge_function(1_000_000)), None, Some(6), "memory allocation of"),
+        (
+            "20",
+            "100000000",
+            around(&huge_function(1_000_000)),
+            None,
+            Some(6),
+            "memory allocation of",
+        ),
         ("20", "3000000", around(&huge_function(1_000_000)), Some(1), None, "out of memory"),
         ("20", GIB, small[..small.len() - 1].to_vec(), Some(3), None, "out of bounds"),
         ("20", GIB, b"(component)".to_vec(), Some(3), None, "magic"),
@@ -50,17 +58,34 @@ fn limited() -> Result<()> {
         drop(fed.join());
         let complaint = String::from_utf8_lossy(&ended.stderr);
         let found = (ended.status.code(), ended.status.signal());
-        ensure!(found == (code, signal) && complaint.contains(says), "{cpu} s, {memory} bytes: {found:?}, {complaint}");
-        ensure!(ended.stdout.is_empty() == (code != Some(0)), "it answered {} bytes", ended.stdout.len());
+        ensure!(
+            found == (code, signal) && complaint.contains(says),
+            "{cpu} s, {memory} bytes: {found:?}, {complaint}"
+        );
+        ensure!(
+            ended.stdout.is_empty() == (code != Some(0)),
+            "it answered {} bytes",
+            ended.stdout.len()
+        );
     }
     Ok(())
 }
 
 fn misused() -> Result<()> {
     let site = Site::new("misused")?;
-    for arguments in [&["compile"][..], &["compile", "1"], &["compile", "1", "x"], &["compile", "1", "2", "3"], &["compile", "--help"]] {
+    for arguments in [
+        &["compile"][..],
+        &["compile", "1"],
+        &["compile", "1", "x"],
+        &["compile", "1", "2", "3"],
+        &["compile", "--help"],
+    ] {
         let ended = site.run(arguments)?;
-        ensure!(ended.code == Some(2) && ended.stderr.contains("run `portcullis doctor`"), "{arguments:?}: {}", ended.all());
+        ensure!(
+            ended.code == Some(2) && ended.stderr.contains("run `portcullis doctor`"),
+            "{arguments:?}: {}",
+            ended.all()
+        );
     }
     Ok(())
 }
@@ -70,10 +95,16 @@ fn killed() -> Result<()> {
     site.write("plugins/bomb.wasm", around(&many_locals(400)))?;
     let hook = begun(&site)?;
     let compiler = compiler_of(hook.id())?;
-    ensure!(Command::new("kill").args(["-9", &compiler.to_string()]).status()?.success(), "it could not be killed");
+    ensure!(
+        Command::new("kill").args(["-9", &compiler.to_string()]).status()?.success(),
+        "it could not be killed"
+    );
     let ended = hook.wait_with_output()?;
     let said = String::from_utf8_lossy(&ended.stdout);
-    ensure!(ended.status.success() && said.contains("compile-limit") && said.contains("signal 9"), "{said}");
+    ensure!(
+        ended.status.success() && said.contains("compile-limit") && said.contains("signal 9"),
+        "{said}"
+    );
     fs::remove_dir_all(site.state().join("plugins"))?;
     site.ordinary("after")
 }
@@ -94,7 +125,7 @@ fn orphaned() -> Result<()> {
     site.ordinary("after")
 }
 
-/// Whoever comes second waits for what the first finds out.
+/// A second hook waits for the result of the first.
 fn once() -> Result<()> {
     let site = Site::new("once")?;
     site.write("plugins/bomb.wasm", around(&many_locals(400)))?;
@@ -107,7 +138,7 @@ fn once() -> Result<()> {
     }
     for hook in hooks {
         let said = String::from_utf8_lossy(&hook.wait_with_output()?.stdout).into_owned();
-        // The second has waited as long as it may where the machine is slow.
+        // On a slow machine the second one may have reached its timeout.
         ensure!(said.contains("compile-limit") || said.contains("not-run"), "{said}");
     }
     ensure!(seen.len() == 1, "it was compiled by {seen:?}");
@@ -115,7 +146,7 @@ fn once() -> Result<()> {
     site.ordinary("after")
 }
 
-/// A hook that has its event.
+/// Starts a hook and sends its event.
 fn begun(site: &Site) -> Result<Child> {
     let mut hook = start(site.command(&["hook", "claude"]))?;
     let mut stdin = hook.stdin.take().context("the hook has no input")?;
@@ -127,7 +158,7 @@ fn start(mut command: Command) -> Result<Child> {
     Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
-/// The process that a hook has compile, as soon as it is there.
+/// Returns the compiler process of a hook, as soon as it exists.
 fn compiler_of(hook: u32) -> Result<u32> {
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
@@ -139,20 +170,30 @@ fn compiler_of(hook: u32) -> Result<u32> {
     Err(anyhow!("the hook has nothing compiled"))
 }
 
-/// All processes that compile, and whose they are.
+/// Returns all compiler processes with their parents.
 fn compilers() -> Result<Vec<(u32, u32)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
         let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
-        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)).and_then(|parent| parent.parse::<u32>().ok());
+        let parent = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.split(' ').nth(1))
+            .and_then(|parent| parent.parse::<u32>().ok());
         let arguments = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        found.extend(parent.filter(|_| arguments.starts_with("portcullis\0compile\0")).map(|parent| (id, parent)));
+        found.extend(
+            parent
+                .filter(|_| arguments.starts_with("portcullis\0compile\0"))
+                .map(|parent| (id, parent)),
+        );
     }
     Ok(found)
 }
 
-/// It runs, and is not only waited for.
+/// Returns true if the process runs and is not a zombie.
 fn alive(id: u32) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -173,10 +214,15 @@ fn inspected() -> Result<()> {
     for (name, code, says) in table {
         for json in [&[][..], &["--json"]] {
             let path = site.state().join(name);
-            let command = site.command(&[&["plugin", "inspect", &path.to_string_lossy()], json].concat());
+            let command =
+                site.command(&[&["plugin", "inspect", &path.to_string_lossy()], json].concat());
             let ended = process::run(command, b"", LIMIT)?;
             let said = format!("{}{}", ended.text(), ended.stderr);
-            ensure!(ended.code == code && (said.contains(says) || !json.is_empty()), "{name}: {}", ended.all());
+            ensure!(
+                ended.code == code && (said.contains(says) || !json.is_empty()),
+                "{name}: {}",
+                ended.all()
+            );
             ensure!(!said.contains(['\u{1b}', '\u{202e}']), "{name}: {said:?}");
         }
     }

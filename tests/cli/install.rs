@@ -1,7 +1,7 @@
-//! `install` and `uninstall` over settings files of every kind: what is ours is added, nothing else moves,
-//! a second run changes nothing, and what was there before comes back to the byte.
+//! Tests of `install` and `uninstall` with settings files of every kind: our hooks are added,
+//! nothing else moves, a second run changes nothing, and the original is restored byte for byte.
 //!
-//! The client is not there in these tests; `tests/client` asks the real one.
+//! The client is not used in these tests; `tests/client` uses the real one.
 
 mod removal;
 mod rows;
@@ -21,13 +21,15 @@ const INSTALL: &[&str] = &["install", "claude", "--yes"];
 const UNINSTALL: &[&str] = &["uninstall", "claude"];
 
 pub fn tests() -> Vec<Trial> {
-    let mut tests: Vec<Trial> =
-        rows::good().into_iter().map(|(name, before)| trial(format!("install: {name}"), move || there_and_back(name, before))).collect();
-    tests.extend(
-        rows::refused()
-            .into_iter()
-            .map(|(name, before, says)| trial(format!("install refused: {name}"), move || left_alone(name, before, says))),
-    );
+    let mut tests: Vec<Trial> = rows::good()
+        .into_iter()
+        .map(|(name, before)| {
+            trial(format!("install: {name}"), move || there_and_back(name, before))
+        })
+        .collect();
+    tests.extend(rows::refused().into_iter().map(|(name, before, says)| {
+        trial(format!("install refused: {name}"), move || left_alone(name, before, says))
+    }));
     tests.extend([
         trial("install: a file that is a link is written at its end", linked),
         trial("install: a link that leads nowhere, a folder, a pipe, a read-only file, a closed folder", no_place),
@@ -56,17 +58,26 @@ fn there_and_back(name: &str, before: Option<Vec<u8>>) -> Result<()> {
     done(&site.run(INSTALL)?, "already installed")?;
     ensure!(fs::read(&path)? == installed, "the second run changed the file");
     let journal = site.records()?;
-    let of_ours = journal.iter().filter(|record| record["kind"] == "configuration" && record["subject"] == "install").count();
+    let of_ours = journal
+        .iter()
+        .filter(|record| record["kind"] == "configuration" && record["subject"] == "install")
+        .count();
     ensure!(of_ours == 1, "the journal tells of {of_ours} installations");
     uninstall(&site, UNINSTALL)?;
     let after = fs::read(&path).ok();
     ensure!(after == before, "left {:?}", after.as_deref().map(String::from_utf8_lossy));
-    ensure!(before.is_some() || !path.parent().is_some_and(Path::exists), "the folder that was made for it stays");
-    ensure!(site.records()?.iter().any(|record| record["subject"] == "uninstall"), "the journal does not tell of it");
+    ensure!(
+        before.is_some() || !path.parent().is_some_and(Path::exists),
+        "the folder that was made for it stays"
+    );
+    ensure!(
+        site.records()?.iter().any(|record| record["subject"] == "uninstall"),
+        "the journal does not tell of it"
+    );
     site.verify()
 }
 
-/// Every event has one handler of ours that is as it should be, beside whatever else there is.
+/// Checks that every event has exactly one correct Portcullis handler, with any others unchanged.
 fn whole(bytes: &[u8]) -> Result<()> {
     let settings = parse(bytes)?;
     for (event, closed) in [
@@ -82,29 +93,45 @@ fn whole(bytes: &[u8]) -> Result<()> {
         ("SubagentStart", false),
         ("SubagentStop", false),
     ] {
-        let groups = settings["hooks"][event].as_array().with_context(|| format!("nothing stands at {event}"))?;
+        let groups = settings["hooks"][event]
+            .as_array()
+            .with_context(|| format!("nothing stands at {event}"))?;
         let ours: Vec<(&Value, &Value)> = groups
             .iter()
-            .flat_map(|group| group["hooks"].as_array().into_iter().flatten().map(move |handler| (group, handler)))
-            .filter(|(_, handler)| handler["command"].as_str().is_some_and(|command| command.ends_with("/portcullis")))
+            .flat_map(|group| {
+                group["hooks"].as_array().into_iter().flatten().map(move |handler| (group, handler))
+            })
+            .filter(|(_, handler)| {
+                handler["command"].as_str().is_some_and(|command| command.ends_with("/portcullis"))
+            })
             .collect();
-        let [(group, handler)] = ours[..] else { anyhow::bail!("{event} has {} handlers of ours", ours.len()) };
+        let [(group, handler)] = ours[..] else {
+            anyhow::bail!("{event} has {} handlers of ours", ours.len())
+        };
         ensure!(group.get("matcher").is_none() && handler["type"] == "command", "{group}");
         ensure!(handler["args"][0] == "hook" && handler["args"][1] == "claude", "{handler}");
         ensure!((handler["onFailure"] == "block") == closed, "{event}: {handler}");
-        ensure!(handler["timeout"].as_u64().is_some_and(|seconds| (5..=60).contains(&seconds)), "{handler}");
+        ensure!(
+            handler["timeout"].as_u64().is_some_and(|seconds| (5..=60).contains(&seconds)),
+            "{handler}"
+        );
     }
     Ok(())
 }
 
-/// What was there is still there, character for character, and in its order.
+/// Checks that the original text is still there, character for character, and in its order.
 fn only_added(before: &[u8], after: &[u8]) -> Result<()> {
-    let before =
-        String::from_utf8_lossy(before).replace("\"hooks\": null", "\"hooks\": ").replace("\"PreToolUse\": null", "\"PreToolUse\": ");
+    let before = String::from_utf8_lossy(before)
+        .replace("\"hooks\": null", "\"hooks\": ")
+        .replace("\"PreToolUse\": null", "\"PreToolUse\": ");
     let after = String::from_utf8_lossy(after);
     let mut rest = after.chars();
-    let gone: String = before.trim_end_matches([' ', '\t', '\n']).chars().filter(|c| !rest.any(|found| found == *c)).collect();
-    // Space inside brackets that were empty is the one thing that may go.
+    let gone: String = before
+        .trim_end_matches([' ', '\t', '\n'])
+        .chars()
+        .filter(|c| !rest.any(|found| found == *c))
+        .collect();
+    // Only space inside empty brackets may be removed.
     ensure!(gone.trim().is_empty(), "{gone:?} is gone or stands elsewhere: {after}");
     Ok(())
 }
@@ -119,7 +146,10 @@ fn left_alone(name: &str, before: Vec<u8>, says: &[&str]) -> Result<()> {
         ensure!(ended.stderr.contains(part), "it does not say {part:?}: {}", ended.all());
     }
     ensure!(fs::read(&path)? == before, "the file was changed");
-    ensure!(!site.state().join("journal.db").exists(), "something was made before the file was judged");
+    ensure!(
+        !site.state().join("journal.db").exists(),
+        "something was made before the file was judged"
+    );
     Ok(())
 }
 
@@ -137,7 +167,11 @@ fn linked() -> Result<()> {
     whole(&fs::read(&real)?)?;
     ensure!(real.metadata()?.permissions().mode() & 0o777 == 0o640, "the mode changed");
     uninstall(&site, UNINSTALL)?;
-    ensure!(path.symlink_metadata()?.is_symlink() && fs::read(&real)? == b"{\n  \"model\": \"opus\"\n}\n", "it is not as it was");
+    ensure!(
+        path.symlink_metadata()?.is_symlink()
+            && fs::read(&real)? == b"{\n  \"model\": \"opus\"\n}\n",
+        "it is not as it was"
+    );
     Ok(())
 }
 
@@ -153,7 +187,11 @@ fn no_place() -> Result<()> {
     };
     let refused = |says: &str| -> Result<()> {
         let ended = site.run(INSTALL)?;
-        ensure!(ended.code == Some(1) && ended.stderr.contains(says), "it does not say {says:?}: {}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.stderr.contains(says),
+            "it does not say {says:?}: {}",
+            ended.all()
+        );
         Ok(())
     };
     fresh(&site)?;
@@ -161,10 +199,13 @@ fn no_place() -> Result<()> {
     refused("a link that leads nowhere")?;
     fresh(&site)?;
     fs::create_dir(&path)?;
-    refused("is no file")?;
+    refused("is not a file")?;
     fresh(&site)?;
-    ensure!(std::process::Command::new("mkfifo").arg(&path).status()?.success(), "no pipe can be made");
-    refused("is no file")?;
+    ensure!(
+        std::process::Command::new("mkfifo").arg(&path).status()?.success(),
+        "no pipe can be made"
+    );
+    refused("is not a file")?;
     fresh(&site)?;
     fs::write(&path, "{}")?;
     fs::set_permissions(&path, Permissions::from_mode(0o444))?;
@@ -188,16 +229,25 @@ fn led_away() -> Result<()> {
     let site = Site::new("led away")?;
     let elsewhere = site.person().join("other.json");
     write(&elsewhere, b"{}")?;
-    for (link, target) in [(".claude/settings.json", "../../person/other.json"), (".claude", "../person")] {
+    for (link, target) in
+        [(".claude/settings.json", "../../person/other.json"), (".claude", "../person")]
+    {
         let link = site.project().join(link);
         fs::create_dir_all(link.parent().context("no folder")?)?;
         symlink(target, &link)?;
         let ended = site.run(&["install", "claude", "--project", "--yes"])?;
-        ensure!(ended.code == Some(1) && ended.stderr.contains("leads out of the project"), "{}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.stderr.contains("leads out of the project"),
+            "{}",
+            ended.all()
+        );
         fs::remove_file(&link)?;
         let _ = fs::remove_dir(site.project().join(".claude"));
     }
-    ensure!(fs::read(&elsewhere)? == b"{}" && !site.person().join("settings.json").exists(), "a file elsewhere was written");
+    ensure!(
+        fs::read(&elsewhere)? == b"{}" && !site.person().join("settings.json").exists(),
+        "a file elsewhere was written"
+    );
     Ok(())
 }
 
@@ -210,36 +260,54 @@ fn scopes() -> Result<()> {
         let site = Site::new(&format!("scope {scope}"))?;
         let path = site.root().join(path);
         done(&site.run(&["install", "claude", scope, "--yes"])?, "installed in")?;
-        let bytes = fs::read(&path).with_context(|| format!("{scope} did not write `{}`", path.display()))?;
+        let bytes = fs::read(&path)
+            .with_context(|| format!("{scope} did not write `{}`", path.display()))?;
         whole(&bytes)?;
         let arguments = &parse(&bytes)?["hooks"]["PreToolUse"][0]["hooks"][0]["args"];
         let state = site.state().to_string_lossy().into_owned();
-        let wanted = if pinned { json!(["hook", "claude", "--config", state, "--state", state]) } else { json!(["hook", "claude"]) };
+        let wanted = if pinned {
+            json!(["hook", "claude", "--config", state, "--state", state])
+        } else {
+            json!(["hook", "claude"])
+        };
         ensure!(arguments == &wanted, "{scope}: {arguments}");
-        ensure!(path.metadata()?.permissions().mode() & 0o777 == mode, "{scope}: mode {:o}", path.metadata()?.permissions().mode());
+        ensure!(
+            path.metadata()?.permissions().mode() & 0o777 == mode,
+            "{scope}: mode {:o}",
+            path.metadata()?.permissions().mode()
+        );
         uninstall(&site, &["uninstall", "claude", scope])?;
-        ensure!(!path.exists() && !path.parent().is_some_and(Path::exists), "{scope}: something is left");
+        ensure!(
+            !path.exists() && !path.parent().is_some_and(Path::exists),
+            "{scope}: something is left"
+        );
     }
     let site = Site::new("scope of the machine")?.held_back()?;
     let ended = site.run(&["install", "claude", "--managed", "--yes"])?;
     ensure!(ended.code == Some(1) && ended.stderr.contains("superuser"), "{}", ended.all());
     let ended = site.run(&["install", "claude", "--user", "--project"])?;
     ensure!(ended.code == Some(2), "two scopes at once: {}", ended.all());
-    // Elsewhere CLAUDE_CONFIG_DIR names the person's settings.
+    // Here, CLAUDE_CONFIG_DIR names the person's settings.
     let site = Site::new("scope named")?;
     let named = site.person().join("client");
     let mut command = site.command(INSTALL);
     command.env("CLAUDE_CONFIG_DIR", &named);
-    done(&crate::common::process::run(command, b"", std::time::Duration::from_secs(60))?, "installed in")?;
+    done(
+        &crate::common::process::run(command, b"", std::time::Duration::from_secs(60))?,
+        "installed in",
+    )?;
     whole(&fs::read(named.join("settings.json"))?)
 }
 
-/// What earlier versions, other paths and people wrote.
+/// Covers entries written by earlier versions, with other paths, and by people.
 fn mended() -> Result<()> {
     let ours = |fields: Value| {
-        let mut handler =
-            json!({"type": "command", "command": "/opt/old/portcullis", "args": ["hook", "claude"], "timeout": 30, "onFailure": "block"});
-        fields.as_object().into_iter().flatten().for_each(|(name, value)| handler[name] = value.clone());
+        let mut handler = json!({"type": "command", "command": "/opt/old/portcullis", "args": ["hook", "claude"], "timeout": 30, "onFailure": "block"});
+        fields
+            .as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(name, value)| handler[name] = value.clone());
         if let Some(members) = handler.as_object_mut() {
             members.retain(|_, value| !value.is_null());
         }
@@ -247,15 +315,27 @@ fn mended() -> Result<()> {
     };
     for (name, event, groups) in [
         ("another path", "PreToolUse", json!([{"hooks": [ours(json!({}))]}])),
-        ("shell form", "PreToolUse", json!([{"hooks": [ours(json!({"command": "\"/opt/old/portcullis\" hook claude", "args": null}))]}])),
-        ("shell form with exec", "PreToolUse", json!([{"hooks": [ours(json!({"command": "exec portcullis hook claude", "args": null}))]}])),
+        (
+            "shell form",
+            "PreToolUse",
+            json!([{"hooks": [ours(json!({"command": "\"/opt/old/portcullis\" hook claude", "args": null}))]}]),
+        ),
+        (
+            "shell form with exec",
+            "PreToolUse",
+            json!([{"hooks": [ours(json!({"command": "exec portcullis hook claude", "args": null}))]}]),
+        ),
         ("open", "PreToolUse", json!([{"hooks": [ours(json!({"onFailure": null}))]}])),
         ("asynchronous", "PreToolUse", json!([{"hooks": [ours(json!({"async": true}))]}])),
         ("conditional", "PreToolUse", json!([{"hooks": [ours(json!({"if": "Bash(git *)"}))]}])),
         ("once", "PreToolUse", json!([{"hooks": [ours(json!({"once": true}))]}])),
         ("narrow", "PreToolUse", json!([{"matcher": "Bash", "hooks": [ours(json!({}))]}])),
         ("wide by a matcher", "PreToolUse", json!([{"matcher": "*", "hooks": [ours(json!({}))]}])),
-        ("doubled", "PreToolUse", json!([{"hooks": [ours(json!({})), ours(json!({}))]}, {"hooks": [ours(json!({"timeout": 1}))]}])),
+        (
+            "doubled",
+            "PreToolUse",
+            json!([{"hooks": [ours(json!({})), ours(json!({}))]}, {"hooks": [ours(json!({"timeout": 1}))]}]),
+        ),
         ("an event that is not ours", "Notification", json!([{"hooks": [ours(json!({}))]}])),
     ] {
         let site = Site::new(&format!("mended {name}"))?;
@@ -265,24 +345,39 @@ fn mended() -> Result<()> {
         if let Some(groups) = groups.as_array_mut() {
             groups.push(json!({"hooks": [other]}));
         }
-        write(&path, serde_json::to_string_pretty(&json!({"model": "opus", "hooks": {event: groups}, "verbose": true}))?.as_bytes())?;
+        write(
+            &path,
+            serde_json::to_string_pretty(
+                &json!({"model": "opus", "hooks": {event: groups}, "verbose": true}),
+            )?
+            .as_bytes(),
+        )?;
         done(&site.run(INSTALL)?, "installed in")?;
         let settings = parse(&fs::read(&path)?)?;
         let text = settings.to_string();
         ensure!(
-            !text.contains("/opt/old") && !text.contains("\"if\"") && !text.contains("\"async\"") && !text.contains("\"once\""),
+            !text.contains("/opt/old")
+                && !text.contains("\"if\"")
+                && !text.contains("\"async\"")
+                && !text.contains("\"once\""),
             "{name}: {text}"
         );
-        let ours_at = |event: &str| settings["hooks"][event].to_string().matches("/portcullis\"").count();
+        let ours_at =
+            |event: &str| settings["hooks"][event].to_string().matches("/portcullis\"").count();
         ensure!(ours_at("PreToolUse") == 1 && ours_at("Notification") == 0, "{name}: {text}");
         ensure!(
-            text.matches("/usr/bin/other").count() == 1 && settings["model"] == "opus" && settings["verbose"] == true,
+            text.matches("/usr/bin/other").count() == 1
+                && settings["model"] == "opus"
+                && settings["verbose"] == true,
             "{name}: {text}"
         );
         done(&site.run(INSTALL)?, "already installed")?;
         uninstall(&site, UNINSTALL)?;
         let left = parse(&fs::read(&path)?)?;
-        ensure!(left == json!({"model": "opus", "hooks": {event: [{"hooks": [other]}]}, "verbose": true}), "{name}: {left}");
+        ensure!(
+            left == json!({"model": "opus", "hooks": {event: [{"hooks": [other]}]}, "verbose": true}),
+            "{name}: {left}"
+        );
     }
     Ok(())
 }
@@ -293,12 +388,21 @@ fn nothing_written() -> Result<()> {
     write(&path, b"{\n  \"model\": \"opus\"\n}\n")?;
     let dry = site.run(&["install", "claude", "--dry-run"])?;
     done(&dry, "nothing was written")?;
-    for part in ["--- ", "+++ ", "@@ -1,3 +1,", "+    \"PreToolUse\": [{ \"hooks\": [{ \"type\": \"command\""] {
+    for part in [
+        "--- ",
+        "+++ ",
+        "@@ -1,3 +1,",
+        "+    \"PreToolUse\": [{ \"hooks\": [{ \"type\": \"command\"",
+    ] {
         ensure!(dry.text().contains(part), "it does not show {part:?}: {}", dry.all());
     }
     let unasked = site.run(&["install", "claude"])?;
     ensure!(unasked.code == Some(1) && unasked.stderr.contains("add --yes"), "{}", unasked.all());
-    ensure!(fs::read(&path)? == b"{\n  \"model\": \"opus\"\n}\n" && !site.state().join("journal.db").exists(), "something was written");
+    ensure!(
+        fs::read(&path)? == b"{\n  \"model\": \"opus\"\n}\n"
+            && !site.state().join("journal.db").exists(),
+        "something was written"
+    );
     done(&site.run(INSTALL)?, "installed in")?;
     let installed = fs::read(&path)?;
     done(&site.run(&["uninstall", "claude", "--dry-run"])?, "nothing was written")?;
@@ -311,17 +415,27 @@ fn observed() -> Result<()> {
     let observe = &["install", "claude", "--yes", "--observe"][..];
     done(&site.run(observe)?, "mode = \"observe\"")?;
     let config = fs::read_to_string(site.state().join("config.toml"))?;
-    ensure!(config.contains("\nmode = \"observe\"\n") && config.contains("remove this line"), "{config}");
+    ensure!(
+        config.contains("\nmode = \"observe\"\n") && config.contains("remove this line"),
+        "{config}"
+    );
     let site = Site::new("observed not")?;
     site.write("config.toml", "mode = \"blocking\" # mine\n")?;
     let ended = site.run(observe)?;
     done(&ended, "installed in")?;
     ensure!(ended.stderr.contains("was left alone"), "{}", ended.all());
-    ensure!(fs::read_to_string(site.state().join("config.toml"))? == "mode = \"blocking\" # mine\n", "it was changed");
+    ensure!(
+        fs::read_to_string(site.state().join("config.toml"))? == "mode = \"blocking\" # mine\n",
+        "it was changed"
+    );
     let site = Site::new("observed broken")?;
     site.write("config.toml", "mood = 1\n")?;
     let ended = site.run(observe)?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("mood") && !settings(&site).exists(), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("mood") && !settings(&site).exists(),
+        "{}",
+        ended.all()
+    );
     Ok(())
 }
 
@@ -372,15 +486,29 @@ fn told_in_json() -> Result<()> {
         (&["install", "claude", "--json", "--yes"], "unchanged"),
     ] {
         let said: Value = serde_json::from_str(&site.output(arguments)?)?;
-        ensure!(said["outcome"] == outcome && said["scope"] == "user" && said["file"] == json!(settings(&site)), "{said}");
-        ensure!(said["diff"].is_string() == (outcome != "unchanged") && said["warnings"].is_array(), "{said}");
+        ensure!(
+            said["outcome"] == outcome
+                && said["scope"] == "user"
+                && said["file"] == json!(settings(&site)),
+            "{said}"
+        );
+        ensure!(
+            said["diff"].is_string() == (outcome != "unchanged") && said["warnings"].is_array(),
+            "{said}"
+        );
     }
     write(&settings(&site), b"{\"model\": 1}")?;
     let ended = site.run(&["install", "claude", "--json", "--yes"])?;
     let said: Value = serde_json::from_slice(&ended.stdout)?;
     ensure!(ended.code == Some(1) && said["outcome"] == "refused", "{said}");
     let problem = &said["problems"][0];
-    ensure!(problem["pointer"] == "/model" && problem["line"] == 1 && problem["column"] == 11 && problem["mend"].is_string(), "{said}");
+    ensure!(
+        problem["pointer"] == "/model"
+            && problem["line"] == 1
+            && problem["column"] == 11
+            && problem["mend"].is_string(),
+        "{said}"
+    );
     Ok(())
 }
 
@@ -401,11 +529,15 @@ fn parse(bytes: &[u8]) -> Result<Value> {
 }
 
 fn done(ended: &Ended, says: &str) -> Result<()> {
-    ensure!(ended.code == Some(0) && (ended.text() + &ended.stderr).contains(says), "it does not say {says:?}: {}", ended.all());
+    ensure!(
+        ended.code == Some(0) && (ended.text() + &ended.stderr).contains(says),
+        "it does not say {says:?}: {}",
+        ended.all()
+    );
     Ok(())
 }
 
-/// As a person does it, who types the word.
+/// Uninstalls as a person who types the word.
 fn uninstall(site: &Site, arguments: &[&str]) -> Result<()> {
     site.at_a_terminal(arguments, Answer::Word, &[])?.ended(0, &["uninstalled"])
 }

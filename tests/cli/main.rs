@@ -1,7 +1,12 @@
-//! The built binary as its users meet it: whatever reaches the hook gets a valid answer, and every
-//! command does what it says. What the plugins think of an action is tested where they are.
+//! Tests of the built binary from its users' perspective: the hook gives a valid answer to any
+//! input, and every command works as documented. The plugins' verdicts are tested with the plugins.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 mod agents;
 mod bad_input;
@@ -30,6 +35,7 @@ mod past;
 mod people;
 mod quarantine;
 mod replays;
+mod rewrites;
 mod rules;
 #[cfg(target_os = "linux")]
 mod run;
@@ -63,6 +69,7 @@ fn main() -> ExitCode {
         people::tests(),
         quarantine::tests(),
         replays::tests(),
+        rewrites::tests(),
         rules::tests(),
         #[cfg(target_os = "linux")]
         run::tests(),

@@ -1,4 +1,4 @@
-//! `metrics`: every name with its type and its labels, and the counts.
+//! Tests of `metrics`: every name with its type and its labels, and the counts.
 
 use crate::common::site::Site;
 use crate::common::terminal::Answer as Typed;
@@ -38,27 +38,43 @@ pub const METRICS: &[(&str, &str, &[&str])] = &[
     ("portcullis_since_timestamp_seconds", "gauge", &[]),
     ("portcullis_unreviewed_total", "counter", &[]),
 ];
-/// What only reviews in one process have.
+/// Metrics that only reviews in one process have.
 const ELSEWHERE: &[&str] = &["portcullis_cache_hit_ratio"];
 
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("metrics: every name, the counts, and the rate of false positives", counted),
         trial("metrics: the page names each with its type and labels", documented),
-        trial("metrics: what was noticed, what was done about it, and how well that worked", answered),
+        trial(
+            "metrics: what was noticed, what was done about it, and how well that worked",
+            answered,
+        ),
     ]
 }
 
-/// Each sample belongs to a metric, has its labels and no other, and a number.
+/// Checks that each sample belongs to a metric, and has exactly its labels, and a number.
 fn well_formed(text: &str) -> Result<()> {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (sample, value) = line.rsplit_once(' ').context("a sample has a value")?;
         ensure!(value.parse::<f64>().is_ok(), "{line}");
         let (name, labels) = sample.split_once('{').unwrap_or((sample, ""));
-        let base = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-        let of = |wanted: &str| METRICS.iter().find(move |(known, kind, _)| *known == wanted && (wanted == name || *kind == "histogram"));
-        let (.., expected) = of(name).or_else(|| of(base)).with_context(|| format!("no metric is named so: {line}"))?;
-        let found: Vec<&str> = labels.split("\",").filter_map(|label| label.split_once("=\"")).map(|(label, _)| label).collect();
+        let base = ["_bucket", "_sum", "_count"]
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
+            .unwrap_or(name);
+        let of = |wanted: &str| {
+            METRICS.iter().find(move |(known, kind, _)| {
+                *known == wanted && (wanted == name || *kind == "histogram")
+            })
+        };
+        let (.., expected) = of(name)
+            .or_else(|| of(base))
+            .with_context(|| format!("no metric is named so: {line}"))?;
+        let found: Vec<&str> = labels
+            .split("\",")
+            .filter_map(|label| label.split_once("=\""))
+            .map(|(label, _)| label)
+            .collect();
         let bucket = name.ends_with("_bucket") && found == ["le"];
         ensure!(found == *expected || bucket, "{line}: its labels should be {expected:?}");
     }
@@ -66,29 +82,46 @@ fn well_formed(text: &str) -> Result<()> {
 }
 
 fn documented() -> Result<()> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/metrics.md"))?;
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/metrics.md"))?;
     let rows = page.lines().filter(|line| line.starts_with("| `portcullis_"));
-    let found: BTreeSet<String> = rows.map(|row| row.split('|').skip(1).take(3).map(str::trim).collect::<Vec<_>>().join("|")).collect();
-    let labels = |labels: &[&str]| labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
-    let expected = METRICS.iter().map(|(name, kind, of)| format!("`{name}`|{kind}|{}", labels(of))).collect();
-    ensure!(found == expected, "the page has {:?}, the program {:?}", found.difference(&expected), expected.difference(&found));
+    let found: BTreeSet<String> = rows
+        .map(|row| row.split('|').skip(1).take(3).map(str::trim).collect::<Vec<_>>().join("|"))
+        .collect();
+    let labels = |labels: &[&str]| {
+        labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ")
+    };
+    let expected =
+        METRICS.iter().map(|(name, kind, of)| format!("`{name}`|{kind}|{}", labels(of))).collect();
+    ensure!(
+        found == expected,
+        "the page has {:?}, the program {:?}",
+        found.difference(&expected),
+        expected.difference(&found)
+    );
     Ok(())
 }
 
-/// An agent that fails at the same thing again and again, and then at nothing.
+/// Returns a recording in which an agent repeats the same failure, and then succeeds.
 fn recording() -> String {
     let step = |command: &str, result: &str, fails: bool| json!({ "tool": "Bash", "input": { "command": command }, "result": result, "is_error": fails });
     let fine = |name: &str| step(&format!("cat {name}.txt"), name, false);
     let fails = || step("make all", "Exit code 2\nmake: *** No rule to make target 'all'.", true);
-    let steps: Vec<Value> =
-        [fine("a"), fine("b")].into_iter().chain((0..6).map(|_| fails())).chain(["c", "d", "e", "f", "g", "h", "i"].map(fine)).collect();
+    let steps: Vec<Value> = [fine("a"), fine("b")]
+        .into_iter()
+        .chain((0..6).map(|_| fails()))
+        .chain(["c", "d", "e", "f", "g", "h", "i"].map(fine))
+        .collect();
     format!("{}\n", json!({ "id": "mill", "goal": "Build all of it.", "steps": steps }))
 }
 
 fn answered() -> Result<()> {
     let site = Site::new("metrics of answers")?;
-    // A recording counts a second a step; people leave more time.
-    site.write("config.toml", "interventions.cooldown_seconds = 0\nplugins.loop.enabled = false\n")?;
+    // A recording has one second per step; people leave more time.
+    site.write(
+        "config.toml",
+        "interventions.cooldown_seconds = 0\nplugins.loop.enabled = false\n",
+    )?;
     let path = site.root().join("mill.jsonl");
     fs::write(&path, recording())?;
     let path = path.to_string_lossy().into_owned();
@@ -111,26 +144,37 @@ fn answered() -> Result<()> {
         { "intervention_type": "soft_correction", "judged": 1, "mean": 0.0 },
     ]);
     ensure!(
-        counts["effectiveness"] == effect && counts["escalations"] == json!([{ "issue_type": "repetitive_errors", "count": 1 }]),
+        counts["effectiveness"] == effect
+            && counts["escalations"] == json!([{ "issue_type": "repetitive_errors", "count": 1 }]),
         "{counts}"
     );
-    ensure!(counts["interventions"].as_array().is_some_and(|all| all.len() == 2) && counts["risk"]["buckets"].is_array(), "{counts}");
+    ensure!(
+        counts["interventions"].as_array().is_some_and(|all| all.len() == 2)
+            && counts["risk"]["buckets"].is_array(),
+        "{counts}"
+    );
     Ok(())
 }
 
 fn counted() -> Result<()> {
     let site = Site::new("metrics")?;
     let empty: Value = serde_json::from_str(&site.output(&["metrics", "--json"])?)?;
-    ensure!(empty["total_reviews"] == 0 && empty["false_positive_rate"].is_null() && empty["since_ms"].is_null(), "{empty}");
+    ensure!(
+        empty["total_reviews"] == 0
+            && empty["false_positive_rate"].is_null()
+            && empty["since_ms"].is_null(),
+        "{empty}"
+    );
     for index in 0..4 {
         site.hook(&site.calls(&format!("s{index}")).bash("1", BAD))?;
     }
     site.hook(&site.calls("s").bash("1", "ls"))?;
     let blocked = site.shown(&["--verdict", "block"])?;
     let id = |at: usize| blocked[at]["id"].as_str().unwrap_or_default().to_owned();
-    // The last word on a review counts.
+    // The last feedback on a review counts.
     for (at, word) in [(0, "--right"), (0, "--false-positive"), (1, "--right"), (2, "--right")] {
-        site.at_a_terminal(&["feedback", &id(at), word], Typed::Word, &[])?.ended(0, &["recorded"])?;
+        site.at_a_terminal(&["feedback", &id(at), word], Typed::Word, &[])?
+            .ended(0, &["recorded"])?;
     }
     let json: Value = serde_json::from_str(&site.output(&["metrics", "--json"])?)?;
     for (name, expected) in [
@@ -151,9 +195,15 @@ fn counted() -> Result<()> {
     ensure!(rule["objections"] == 4 && rule["false_positive"] == 1 && rule["right"] == 2, "{json}");
     ensure!(json["review_time"]["count"] == 5 && json["since_ms"].is_u64(), "{json}");
     let text = site.output(&["metrics"])?;
-    let families: BTreeSet<(&str, &str)> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+    let families: BTreeSet<(&str, &str)> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
     ensure!(
-        families == METRICS.iter().filter(|(name, ..)| !ELSEWHERE.contains(name)).map(|(name, kind, _)| (*name, *kind)).collect(),
+        families
+            == METRICS
+                .iter()
+                .filter(|(name, ..)| !ELSEWHERE.contains(name))
+                .map(|(name, kind, _)| (*name, *kind))
+                .collect(),
         "{families:?}"
     );
     well_formed(&text)?;

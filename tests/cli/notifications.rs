@@ -1,4 +1,5 @@
-//! Notifications from the hook to a server on the loopback interface, a mail server, a program.
+//! Tests of notifications from the hook to a server on the loopback interface, a mail server, and a
+//! program.
 
 mod chat;
 mod failing;
@@ -13,22 +14,40 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("notifications: without a channel nothing waits", telling::silent),
-        trial("notifications: a blocked action is told once, masked, and started by the hook", telling::told_once),
+        trial(
+            "notifications: a blocked action is told once, masked, and started by the hook",
+            telling::told_once,
+        ),
         trial("notifications: each channel is told of what it wants", telling::wanted),
         trial("notifications: an emergency stop is told of by default", telling::stopped),
         trial("notifications: after a 500 it waits, and comes later", failing::retried),
         trial("notifications: what failed comes without another hook", failing::lingering),
         trial("notifications: killed between sending and keeping, it comes again", failing::killed),
-        trial("notifications: a dead channel loses nothing, and the others hear of it", failing::dead),
+        trial(
+            "notifications: a dead channel loses nothing, and the others hear of it",
+            failing::dead,
+        ),
         trial("notifications: what is refused is given up, kept and named", failing::refused),
         trial("notifications: what was given up goes after its days", failing::forgotten),
         trial("notifications: an agent that goes in circles floods nobody", pacing::gathered),
-        trial("notifications: what was gathered stays together when it fails", pacing::fails_together),
-        trial("notifications: a stop comes at once, whatever was blocked before", pacing::stops_at_once),
+        trial(
+            "notifications: what was gathered stays together when it fails",
+            pacing::fails_together,
+        ),
+        trial(
+            "notifications: a stop comes at once, whatever was blocked before",
+            pacing::stops_at_once,
+        ),
         trial("notifications: a mail, and a program", ways::others),
         trial("notifications: through the channel's own proxy, and no other", ways::proxied),
         trial("notifications: a project can neither add nor change a channel", telling::by_project),
-        trial("notifications: a channel that cannot be used says why, and no secret", ways::unusable),
-        trial("notifications: who only observes blocks nothing, and tells of no block", telling::observing),
+        trial(
+            "notifications: a channel that cannot be used says why, and no secret",
+            ways::unusable,
+        ),
+        trial(
+            "notifications: who only observes blocks nothing, and tells of no block",
+            telling::observing,
+        ),
     ]
 }

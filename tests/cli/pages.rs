@@ -1,5 +1,5 @@
-//! The page that a replay writes, as a real browser sees it: nothing of a recording does anything in it, nothing
-//! leaves, and it holds the figures.
+//! Tests of a replay's page in a real browser: text from a recording has no effect in it, nothing
+//! is sent out, and it contains the figures.
 
 use crate::common::site::{Site, lines};
 use crate::common::{browser, trial};
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Texts that would run, load or deceive where somebody forgot to escape; `PORT` is ours.
+/// Texts that would run, load or deceive if they were not escaped; `PORT` is ours.
 pub const HOSTILE: [&str; 14] = [
     "<script>document.title='run'</script>",
     "</style><script>document.title='run'</script><style>",
@@ -39,7 +39,8 @@ pub const HOSTILE: [&str; 14] = [
     "<template><object data=\"http://127.0.0.1:PORT/j\"></object></template><noscript><img src=\"http://127.0.0.1:PORT/k\"></noscript>",
 ];
 
-/// A session in which everything that can be is that text: names, goal, tools, commands, paths, errors, answers.
+/// Returns a session that contains that text in every possible place: names, goal, tool, commands,
+/// paths, errors, answers.
 fn session(text: &str) -> Value {
     let step = |tool: &str, input: Value, failed: bool| json!({ "tool": tool, "input": input, "result": text, "is_error": failed });
     let mut steps = vec![
@@ -50,7 +51,7 @@ fn session(text: &str) -> Value {
         step("Bash", json!({ "command": format!("rm -rf '{text}' /srv/{text}") }), false),
         step("WebFetch", json!({ "url": format!("http://{text}"), "prompt": text }), false),
     ];
-    // The same failure again and again is told with its words, and so is the answer.
+    // A repeated failure is reported with its text, and so is the intervention.
     steps.extend((0..5).map(|_| step("Bash", json!({ "command": format!("false {text}") }), true)));
     json!({ "id": text, "goal": text, "steps": steps, "meta": { "context": { "cwd": format!("/srv/{text}") } } })
 }
@@ -60,29 +61,51 @@ fn hostile() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port().to_string();
-    let recording: String = HOSTILE.iter().map(|text| format!("{}\n", session(&text.replace("PORT", &port)))).collect();
+    let recording: String =
+        HOSTILE.iter().map(|text| format!("{}\n", session(&text.replace("PORT", &port)))).collect();
     let recording = file(&site, "hostile.jsonl", &recording)?;
     let config = file(&site, "strict.toml", "[risk]\nmedium = 0.35\nhigh = 0.4\n")?;
     let Some(browser) = browser::find()? else { return Ok(()) };
-    for (name, title, more) in [("alone", "Replay - ", &[][..]), ("compared", "Comparison of two", &["--compare", "--config", &config])] {
+    for (name, title, more) in [
+        ("alone", "Replay - ", &[][..]),
+        ("compared", "Comparison of two", &["--compare", "--config", &config]),
+    ] {
         let page = site.project().join(format!("{name}.html"));
-        site.output(&[&["replay", "--html", &page.to_string_lossy()], more, &[&recording]].concat())?;
-        let rendered = browser::render(&browser, &page, &site.root().join(format!("profile {name}")))?;
+        site.output(
+            &[&["replay", "--html", &page.to_string_lossy()], more, &[&recording]].concat(),
+        )?;
+        let rendered =
+            browser::render(&browser, &page, &site.root().join(format!("profile {name}")))?;
         elements(&rendered.document, title).with_context(|| format!("in the page {name}"))?;
-        ensure!(rendered.document.contains("&lt;script&gt;document.title='run'&lt;/script&gt;"), "{name}: the text is not shown");
-        ensure!(rendered.console.is_empty(), "{name}: the browser complains: {:?}", rendered.console);
+        ensure!(
+            rendered.document.contains("&lt;script&gt;document.title='run'&lt;/script&gt;"),
+            "{name}: the text is not shown"
+        );
+        ensure!(
+            rendered.console.is_empty(),
+            "{name}: the browser complains: {:?}",
+            rendered.console
+        );
         let bytes = fs::read_to_string(&page)?;
-        ensure!(!bytes.contains(['\u{202e}', '\u{2066}', '\u{200b}', '\u{0}', '\u{1b}']), "{name}: what deceives is not spelled out");
+        ensure!(
+            !bytes.contains(['\u{202e}', '\u{2066}', '\u{200b}', '\u{0}', '\u{1b}']),
+            "{name}: what deceives is not spelled out"
+        );
     }
-    // The same checks see it where a page is not as it should be.
+    // The same checks detect a faulty page.
     let page = site.project().join("alone.html");
-    let broken = fs::read_to_string(&page)?.replace("</footer>", "</footer><script>document.title='run'</script>");
+    let broken = fs::read_to_string(&page)?
+        .replace("</footer>", "</footer><script>document.title='run'</script>");
     let other = site.project().join("broken.html");
     fs::write(&other, broken)?;
     let rendered = browser::render(&browser, &other, &site.root().join("profile broken"))?;
-    ensure!(elements(&rendered.document, "Replay - ").is_err(), "a script in a page is not noticed");
     ensure!(
-        rendered.document.contains("<title>Replay - Portcullis</title>") && !rendered.console.is_empty(),
+        elements(&rendered.document, "Replay - ").is_err(),
+        "a script in a page is not noticed"
+    );
+    ensure!(
+        rendered.document.contains("<title>Replay - Portcullis</title>")
+            && !rendered.console.is_empty(),
         "the policy lets a script run"
     );
     match listener.accept() {
@@ -178,29 +201,43 @@ const ATTRIBUTES: [&str; 36] = [
     "--",
 ];
 
-/// Every element and attribute of a document is one of ours, and every link leads into the page. A script that ran would
-/// have given it another title than one that begins so.
+/// Checks that every element and attribute of a document is one that our pages use, and that every
+/// link leads into the page. A script that ran would have changed the title so that it no longer
+/// begins with `title`.
 pub fn elements(document: &str, title: &str) -> Result<()> {
     let mut rest = document;
     let mut titles = 0;
     while let Some((_, tag)) = rest.split_once('<') {
-        let (name, mut attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace() || c == '>').context("a tag without an end")?);
+        let (name, mut attributes) = tag.split_at(
+            tag.find(|c: char| c.is_whitespace() || c == '>').context("a tag without an end")?,
+        );
         let name = name.trim_start_matches('/').trim_end_matches('/').to_ascii_lowercase();
         ensure!(ELEMENTS.contains(&name.as_str()), "there is a `{name}` in the page");
-        titles += usize::from(name == "title" && tag.strip_prefix("title>").is_some_and(|text| text.starts_with(title)));
+        titles += usize::from(
+            name == "title"
+                && tag.strip_prefix("title>").is_some_and(|text| text.starts_with(title)),
+        );
         loop {
             attributes = attributes.trim_start();
-            let end = attributes.find(|c: char| c.is_whitespace() || "=>".contains(c)).context("a tag without an end")?;
+            let end = attributes
+                .find(|c: char| c.is_whitespace() || "=>".contains(c))
+                .context("a tag without an end")?;
             let (attribute, after) = attributes.split_at(end);
             if attribute.is_empty() && after.starts_with('>') {
                 rest = after;
                 break;
             }
-            ensure!(ATTRIBUTES.contains(&attribute.trim_end_matches('/').to_ascii_lowercase().as_str()), "`{name}` has `{attribute}`");
+            ensure!(
+                ATTRIBUTES.contains(&attribute.trim_end_matches('/').to_ascii_lowercase().as_str()),
+                "`{name}` has `{attribute}`"
+            );
             attributes = after;
             if let Some(quoted) = after.strip_prefix("=\"") {
                 let (value, after) = quoted.split_once('"').context("a value without an end")?;
-                ensure!(attribute != "href" || value.starts_with("#s"), "`{name}` leads to `{value}`");
+                ensure!(
+                    attribute != "href" || value.starts_with("#s"),
+                    "`{name}` leads to `{value}`"
+                );
                 attributes = after;
             }
         }
@@ -214,16 +251,26 @@ fn figures() -> Result<()> {
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
     let page = site.project().join("page.html");
     let told = site.output(&["replay", "--html", &page.to_string_lossy(), &recording])?;
-    ensure!(told.contains("the page is written: ") && told.contains("1 session, 40 steps"), "{told}");
-    let sum = lines(&site.output(&["replay", "--json", &recording])?)?.pop().context("no totals")?;
+    ensure!(
+        told.contains("the page is written: ") && told.contains("1 session, 40 steps"),
+        "{told}"
+    );
+    let sum =
+        lines(&site.output(&["replay", "--json", &recording])?)?.pop().context("no totals")?;
     let Some(browser) = browser::find()? else { return Ok(()) };
     let rendered = browser::render(&browser, &page, &site.root().join("profile"))?;
     elements(&rendered.document, "Replay - ")?;
     ensure!(rendered.console.is_empty(), "the browser complains: {:?}", rendered.console);
     for (group, rows) in sum["table"].as_object().context("no table")? {
         for (name, row) in rows.as_object().context("no rows")? {
-            let cells = format!("<th scope=\"row\">{name}</th><td>{}</td><td>100.0 %</td><td>{}</td>", row["sessions"], row["steps"]);
-            ensure!(rendered.document.contains(&cells), "{group}: the page does not hold `{cells}`");
+            let cells = format!(
+                "<th scope=\"row\">{name}</th><td>{}</td><td>100.0 %</td><td>{}</td>",
+                row["sessions"], row["steps"]
+            );
+            ensure!(
+                rendered.document.contains(&cells),
+                "{group}: the page does not hold `{cells}`"
+            );
         }
     }
     for part in [
@@ -239,11 +286,21 @@ fn figures() -> Result<()> {
         ensure!(rendered.document.contains(part), "the page does not hold {part:?}");
     }
     let config = file(&site, "gentle.toml", "[interventions]\nemergency_stop = false\n")?;
-    site.output(&["replay", "--compare", "--config", &config, "--html", &page.to_string_lossy(), &recording])?;
+    site.output(&[
+        "replay",
+        "--compare",
+        "--config",
+        &config,
+        "--html",
+        &page.to_string_lossy(),
+        &recording,
+    ])?;
     let compared = fs::read_to_string(&page)?;
-    for part in
-        ["With your own set-up", "With the other one", "<th scope=\"row\">emergency_stop</th><td>1</td><td>0</td><td><b>-1</b></td>"]
-    {
+    for part in [
+        "With your own set-up",
+        "With the other one",
+        "<th scope=\"row\">emergency_stop</th><td>1</td><td>0</td><td><b>-1</b></td>",
+    ] {
         ensure!(compared.contains(part), "the comparison does not hold {part:?}");
     }
     Ok(())
@@ -261,18 +318,32 @@ fn written() -> Result<()> {
     fs::write(&own, "<!doctype html>\n<p>mine</p>\n")?;
     std::os::unix::fs::symlink(&page, site.project().join("link.html"))?;
     for (path, says) in [
-        (own.clone(), "is there already and is no page of a replay"),
-        (site.project().join("link.html"), "is there already and is no page of a replay"),
-        (site.project().to_path_buf(), "is there already and is no page of a replay"),
+        (own.clone(), "already exists and is not a page of a replay"),
+        (site.project().join("link.html"), "already exists and is not a page of a replay"),
+        (site.project().to_path_buf(), "already exists and is not a page of a replay"),
         (site.project().join("nowhere/page.html"), "there is no folder"),
     ] {
         fails(&site, &["replay", "--html", &path.to_string_lossy(), &recording], &[says])?;
     }
-    fails(&site, &["replay", "--html", &page.to_string_lossy(), "/nowhere.jsonl"], &["/nowhere.jsonl"])?;
-    ensure!(fs::read_to_string(&own)?.contains("mine") && fs::read(&page)? == first, "a file was changed");
-    let left = fs::read_dir(site.project())?.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).count();
+    fails(
+        &site,
+        &["replay", "--html", &page.to_string_lossy(), "/nowhere.jsonl"],
+        &["/nowhere.jsonl"],
+    )?;
+    ensure!(
+        fs::read_to_string(&own)?.contains("mine") && fs::read(&page)? == first,
+        "a file was changed"
+    );
+    let left = fs::read_dir(site.project())?
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with('.'))
+        .count();
     ensure!(left == 0, "something unfinished is left");
     let full = site.run(&["replay", "--json", "--html", &page.to_string_lossy(), &recording])?;
-    ensure!(lines(&full.text())?.len() > 40, "with --json other lines are printed than those: {}", full.all());
+    ensure!(
+        lines(&full.text())?.len() > 40,
+        "with --json other lines are printed than those: {}",
+        full.all()
+    );
     Ok(())
 }

@@ -1,8 +1,13 @@
-//! Plugins as their authors try them: cases, cases from the journal, what they cost.
+//! Tests of plugins as their authors test them: cases, cases from the journal, benchmarks.
 //!
-//! Needs the target `wasm32-wasip2`; where it is missing the tests fail and say how to get it.
+//! They need the target `wasm32-wasip2`; without it the tests fail and say how to install it.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 #[path = "plugin_test/answers.rs"]
 mod answers;
@@ -35,7 +40,10 @@ fn main() -> ExitCode {
         trial("plugin test: what differs is shown, with log and trap", differences::shown),
         trial("plugin test: exit codes, filters and JSON", differences::told),
         trial("plugin test: an update keeps what it does not change", differences::updated),
-        trial("plugin test: every mistake in a case file has its place and its mend", mistakes::mistakes),
+        trial(
+            "plugin test: every mistake in a case file has its place and its mend",
+            mistakes::mistakes,
+        ),
         trial("plugin test: what is no plugin or has no cases", mistakes::subjects),
         trial("plugin test: an intervention answers the issue of a step", answers::answered),
         trial("plugin test: what an intervention answers is written", answers::updated),
@@ -49,7 +57,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// A plugin of a kind, its cases, and builtin plugins that have to stand beside it.
+/// A plugin of a kind, its cases, and builtin plugins that must be listed with it.
 struct Benched {
     name: &'static str,
     kind: &'static str,
@@ -58,16 +66,39 @@ struct Benched {
 }
 
 const BENCHED: &[Benched] = &[
-    Benched { name: "tests-weakened", kind: "pattern", cases: shared_cases, others: &["loop", "repetitive-errors"] },
-    Benched { name: "answerer", kind: "intervention", cases: || answers::case("loop", ""), others: &["soft-correction", "emergency-stop"] },
-    Benched { name: "writer", kind: "audit-exporter", cases: || exports::case("lines", ""), others: &["csv", "jsonl"] },
+    Benched {
+        name: "tests-weakened",
+        kind: "pattern",
+        cases: shared_cases,
+        others: &["loop", "repetitive-errors"],
+    },
+    Benched {
+        name: "answerer",
+        kind: "intervention",
+        cases: || answers::case("loop", ""),
+        others: &["soft-correction", "emergency-stop"],
+    },
+    Benched {
+        name: "writer",
+        kind: "audit-exporter",
+        cases: || exports::case("lines", ""),
+        others: &["csv", "jsonl"],
+    },
 ];
 
 fn bench() -> Result<()> {
-    BENCHED.iter().try_for_each(|benched| measured(benched).with_context(|| benched.name.to_owned()))?;
+    BENCHED
+        .iter()
+        .try_for_each(|benched| measured(benched).with_context(|| benched.name.to_owned()))?;
     let site = Site::new("plugin bench without calls")?;
-    fs::write(site.project().join("cases.toml"), "[[case]]\nname = \"one\"\n[[case.step]]\nsays = \"hello\"\n")?;
-    for (name, says) in [("answerer", "it takes a step with an `issue`"), ("talker", "it takes a step with a `tool`")] {
+    fs::write(
+        site.project().join("cases.toml"),
+        "[[case]]\nname = \"one\"\n[[case.step]]\nsays = \"hello\"\n",
+    )?;
+    for (name, says) in [
+        ("answerer", "it takes a step with an `issue`"),
+        ("talker", "it takes a step with a `tool`"),
+    ] {
         let ended = site.run(&["plugin", "bench", &component(name)?, "--cases", "cases.toml"])?;
         ensure!(ended.code == Some(1) && ended.stderr.contains(says), "{}", ended.all());
     }
@@ -81,30 +112,62 @@ fn measured(Benched { name, kind, cases, others }: &Benched) -> Result<()> {
     let file = component(name)?;
     let shown = site.output(&["plugin", "bench", &file, "--cases", cases])?;
     let head: Vec<&str> = shown.lines().next().unwrap_or_default().split_whitespace().collect();
-    ensure!(head == ["plugin", "size", "compile", "load", "prepare", "instantiate", "call", "p99", "fuel", "memory"], "{shown}");
-    let told: Value = serde_json::from_str(&site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?)?;
+    ensure!(
+        head == [
+            "plugin",
+            "size",
+            "compile",
+            "load",
+            "prepare",
+            "instantiate",
+            "call",
+            "p99",
+            "fuel",
+            "memory"
+        ],
+        "{shown}"
+    );
+    let told: Value = serde_json::from_str(
+        &site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?,
+    )?;
     let rows = told["plugins"].as_array().ok_or_else(|| anyhow!("{told}"))?;
-    ensure!(told["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false, "{told}");
+    ensure!(
+        told["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false,
+        "{told}"
+    );
     for other in *others {
-        ensure!(rows.iter().any(|row| row["name"] == *other && row["builtin"] == true), "{other}: {told}");
+        ensure!(
+            rows.iter().any(|row| row["name"] == *other && row["builtin"] == true),
+            "{other}: {told}"
+        );
     }
     ensure!(*kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
     for row in rows {
         let own = row["shares"].is_null().then_some("compile_us");
-        for key in own.into_iter().chain(["size", "fuel", "fuel_most", "memory_bytes", "calls", "call_us", "call_p99_us", "instantiate_us"])
-        {
+        for key in own.into_iter().chain([
+            "size",
+            "fuel",
+            "fuel_most",
+            "memory_bytes",
+            "calls",
+            "call_us",
+            "call_p99_us",
+            "instantiate_us",
+        ]) {
             ensure!(row[key].as_u64().is_some_and(|number| number > 0), "{key} of {row}");
         }
         ensure!(row["load_us"].is_u64() && row["prepare_us"].is_u64(), "{row}");
     }
     ensure!(
-        fs::read_dir(site.state().join("cache"))?.flatten().all(|entry| !entry.file_name().to_string_lossy().contains("bench")),
+        fs::read_dir(site.state().join("cache"))?
+            .flatten()
+            .all(|entry| !entry.file_name().to_string_lossy().contains("bench")),
         "left"
     );
     Ok(())
 }
 
-/// The cases of the example.
+/// Returns the cases of the example.
 fn shared_cases() -> String {
     fs::read_to_string(examples().join("cases.toml")).unwrap_or_default()
 }
@@ -117,16 +180,21 @@ fn examples() -> PathBuf {
 pub fn test(site: &Site, plugin: &str, cases: &str, arguments: &[&str]) -> Result<Ended> {
     let path = site.project().join("cases.toml");
     fs::write(&path, cases)?;
-    site.run(&[&["plugin", "test", &component(plugin)?, "--cases", "cases.toml"], arguments].concat())
+    site.run(
+        &[&["plugin", "test", &component(plugin)?, "--cases", "cases.toml"], arguments].concat(),
+    )
 }
 
-/// The component of that name; all are built together, once.
+/// Returns the component of that name; all are built together, once.
 pub fn component(name: &str) -> Result<String> {
     static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).as_ref().map_err(|error| anyhow!("{error}"))?;
+    let folder = BUILT
+        .get_or_init(|| build().map_err(|error| format!("{error:#}")))
+        .as_ref()
+        .map_err(|error| anyhow!("{error}"))?;
     let path = folder.join(format!("{}.wasm", name.replace('-', "_")));
     ensure!(path.is_file(), "the build made no `{}`", path.display());
-    // The host knows a plugin by its file's name.
+    // The host names a plugin by its file.
     let named = folder.join("named").join(format!("{name}.wasm"));
     fs::create_dir_all(folder.join("named"))?;
     if fs::read(&named).ok() != fs::read(&path).ok() {
@@ -135,29 +203,43 @@ pub fn component(name: &str) -> Result<String> {
     Ok(named.display().to_string())
 }
 
-/// One workspace outside ours, in a temporary folder.
+/// Builds one workspace outside ours, in a temporary folder.
 fn build() -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("portcullis-tried-").tempdir()?;
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk").canonicalize()?.display().to_string();
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../plugins/sdk")
+        .canonicalize()?
+        .display()
+        .to_string();
     let mut example = Vec::new();
     for entry in fs::read_dir(examples().join("rust/src"))? {
         let entry = entry?;
-        example.push((entry.file_name().to_string_lossy().into_owned(), fs::read_to_string(entry.path())?));
+        example.push((
+            entry.file_name().to_string_lossy().into_owned(),
+            fs::read_to_string(entry.path())?,
+        ));
     }
     lay(&scratch.path().join("tests-weakened"), "tests-weakened", &example, &sdk)?;
     for (name, source) in sources::ALL {
-        lay(&scratch.path().join(name), name, &[("lib.rs".to_owned(), (*source).to_owned())], &sdk)?;
+        lay(
+            &scratch.path().join(name),
+            name,
+            &[("lib.rs".to_owned(), (*source).to_owned())],
+            &sdk,
+        )?;
     }
     for kind in documents::TEMPLATES {
-        let source = fs::read_to_string(documents::place(&format!("plugins/templates/rust/{kind}/src/lib.rs")))?;
+        let source = fs::read_to_string(documents::place(&format!(
+            "plugins/templates/rust/{kind}/src/lib.rs"
+        )))?;
         let name = documents::template(kind);
         let source = source.replace("sample-check", &name);
         lay(&scratch.path().join(&name), &name, &[("lib.rs".to_owned(), source)], &sdk)?;
     }
-    let profile =
-        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
+    let profile = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
-    fs::copy(examples().join("rust/Cargo.lock"), scratch.path().join("Cargo.lock")).context("the example has no Cargo.lock")?;
+    fs::copy(examples().join("rust/Cargo.lock"), scratch.path().join("Cargo.lock"))
+        .context("the example has no Cargo.lock")?;
     guests::built(scratch.path(), "tried")
 }
 

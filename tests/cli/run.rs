@@ -1,5 +1,6 @@
-//! `portcullis run` as far as no real client is needed: what it refuses to start, how it reads its prompt, and what it
-//! makes of a client that does not run our hooks. `tests/client` has the rest.
+//! Tests of `portcullis run` that need no real client: commands it refuses to start, how it reads
+//! its prompt, and its reaction to a client that does not run our hooks. `tests/client` has the
+//! rest.
 
 use crate::common::process;
 use crate::common::site::{LIMIT, Site};
@@ -21,17 +22,20 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A client in a few lines of shell: it tells its version, answers the requests in `answers` by the words that they
-/// hold, writes all that it is told to `told`, and ends with its input.
+/// Creates a client in a few lines of shell: it prints its version, answers the requests in
+/// `answers` by the words that they contain, writes all its input to `told`, and ends with its
+/// input.
 fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
-    let commands: Vec<_> = answers.iter().map(|(word, answer)| (*word, format!("echo '{answer}'"))).collect();
+    let commands: Vec<_> =
+        answers.iter().map(|(word, answer)| (*word, format!("echo '{answer}'"))).collect();
     client_that_runs(site, version, &commands)
 }
 
-/// The same, with a command for each request.
+/// Creates the same, with a command for each request.
 fn client_that_runs(site: &Site, version: &str, commands: &[(&str, String)]) -> Result<String> {
     let told = site.root().join("told").display().to_string();
-    let cases: String = commands.iter().map(|(word, command)| format!("*'{word}'*) {command} ;;\n")).collect();
+    let cases: String =
+        commands.iter().map(|(word, command)| format!("*'{word}'*) {command} ;;\n")).collect();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
          while read -r line; do printf '%s\\n' \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
@@ -42,7 +46,7 @@ fn client_that_runs(site: &Site, version: &str, commands: &[(&str, String)]) -> 
     Ok(path.display().to_string())
 }
 
-/// The client's list of hooks; `source` says where they come from.
+/// Returns the client's list of hooks; `source` is their origin.
 fn listing(site: &Site, source: &str) -> Value {
     let text = format!("{} hook claude", site.binary().display());
     let events = [
@@ -58,8 +62,10 @@ fn listing(site: &Site, source: &str) -> Value {
         "SubagentStop",
         "ConfigChange",
     ];
-    let hooks: Vec<Value> =
-        events.iter().map(|event| json!({"event": event, "matcher": "", "source": source, "commandText": text})).collect();
+    let hooks: Vec<Value> = events
+        .iter()
+        .map(|event| json!({"event": event, "matcher": "", "source": source, "commandText": text}))
+        .collect();
     json!({"type": "control_response", "response": {"subtype": "success", "request_id": "hooks", "response": {"hooks": hooks}}})
 }
 
@@ -87,11 +93,20 @@ fn refused() -> Result<()> {
         (&[&claude, "-p", "x", "--bg"], &["`--bg`", "leave it out"]),
         (&[&claude, "-p", "x", "--output-format=json"], &["`--output-format`", "`--json`"]),
         (&[&claude, "-p", "x", "--input-format", "text"], &["`--input-format`", "leave it out"]),
-        (&[&claude, "-p", "x", "--permission-prompt-tool", "y"], &["`--permission-prompt-tool`", "leave it out"]),
-        (&[&claude, "-p", "x", "--settings", "{\"disableAllHooks\":true}"], &["`disableAllHooks`", "take it out"]),
-        (&[&claude, "-p", "x", &format!("--settings={settings}")], &["`disableAllHooks`", "take it out"]),
+        (
+            &[&claude, "-p", "x", "--permission-prompt-tool", "y"],
+            &["`--permission-prompt-tool`", "leave it out"],
+        ),
+        (
+            &[&claude, "-p", "x", "--settings", "{\"disableAllHooks\":true}"],
+            &["`disableAllHooks`", "take it out"],
+        ),
+        (
+            &[&claude, "-p", "x", &format!("--settings={settings}")],
+            &["`disableAllHooks`", "take it out"],
+        ),
         (&[&claude, "-p", "x", "--settings", "/nowhere.json"], &["cannot read `/nowhere.json`"]),
-        (&[&claude, "-p", "x", "--settings", "{"], &["no JSON"]),
+        (&[&claude, "-p", "x", "--settings", "{"], &["not valid JSON"]),
         (&[&claude, "-p", "x", "--settings", "{}", "--settings", "{}"], &["twice"]),
         (&[&claude, "-p", "x", "--settings", "{\"hooks\":[]}"], &["`hooks` in `--settings`"]),
         (&[&claude, "-p"], &["no prompt", "standard input"]),
@@ -102,7 +117,11 @@ fn refused() -> Result<()> {
         let ended = site.run(&[&["run", "--"], words].concat())?;
         ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{words:?}: {}", ended.all());
         for part in parts {
-            ensure!(ended.stderr.contains(part), "{words:?}: `{part}` is missing: {}", ended.stderr);
+            ensure!(
+                ended.stderr.contains(part),
+                "{words:?}: `{part}` is missing: {}",
+                ended.stderr
+            );
         }
     }
     for wrong in [
@@ -125,11 +144,18 @@ fn refused() -> Result<()> {
 fn unguarded() -> Result<()> {
     let site = Site::new("run-unguarded")?;
     let refusal = json!({"type": "control_response", "response": {"subtype": "error", "request_id": "hooks", "error": "unknown subtype"}});
-    for (answer, part) in [(listing(&site, "projectSettings"), "does not run our hooks for PreToolUse"), (refusal, "unknown subtype")] {
+    for (answer, part) in [
+        (listing(&site, "projectSettings"), "does not run our hooks for PreToolUse"),
+        (refusal, "unknown subtype"),
+    ] {
         let claude = client(&site, "2.1.329", &[("get_hooks_listing", answer)])?;
         let ended = site.run(&["run", "--", &claude, "-p", "count the trees"])?;
         ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{}", ended.all());
-        ensure!(ended.stderr.contains("unreviewed") && ended.stderr.contains(part), "`{part}` is missing: {}", ended.stderr);
+        ensure!(
+            ended.stderr.contains("unreviewed") && ended.stderr.contains(part),
+            "`{part}` is missing: {}",
+            ended.stderr
+        );
         let told = fs::read_to_string(site.root().join("told"))?;
         ensure!(!told.contains("count the trees"), "it got its prompt: {told}");
     }
@@ -141,35 +167,51 @@ fn nobody() -> Result<()> {
     let question = json!({"type": "control_request", "request_id": "q", "request": {"subtype": "can_use_tool", "tool_name": "Bash",
         "input": {"command": "make"}, "tool_use_id": "call", "decision_reason": "looks odd."}});
     let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
-    let answers = [("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", question), ("would have to decide", result)];
+    let answers = [
+        ("get_hooks_listing", listing(&site, "flagSettings")),
+        ("count the trees", question),
+        ("would have to decide", result),
+    ];
     let claude = client(&site, "2.1.329", &answers)?;
     // The second half of the prompt comes on standard input.
-    let ended = process::run(site.command(&["run", "--json", "--", &claude, "-p", "count"]), b"count the trees", LIMIT)?;
+    let ended = process::run(
+        site.command(&["run", "--json", "--", &claude, "-p", "count"]),
+        b"count the trees",
+        LIMIT,
+    )?;
     let told = fs::read_to_string(site.root().join("told"))?;
     ensure!(ended.code == Some(0), "{}; it was told {told}", ended.all());
     let document: Value = serde_json::from_slice(&ended.stdout)?;
     ensure!(document["outcome"] == "well" && document["result"] == "done", "{document}");
-    let answer = told.lines().find(|line| line.contains("would have to decide")).unwrap_or_default();
+    let answer =
+        told.lines().find(|line| line.contains("would have to decide")).unwrap_or_default();
     for part in ["\"behavior\":\"deny\"", "looks odd.", "\"request_id\":\"q\""] {
         ensure!(answer.contains(part), "`{part}` is missing: {told}");
     }
-    ensure!(told.contains("\"text\":\"count\\ncount the trees\""), "the prompt is not both parts: {told}");
+    ensure!(
+        told.contains("\"text\":\"count\\ncount the trees\""),
+        "the prompt is not both parts: {told}"
+    );
     Ok(())
 }
 
-/// Its session is stopped, and it says at once that all is well: nobody had the time to look at the journal.
+/// Its session is stopped, and it reports success at once, before the journal could be read.
 fn stopped() -> Result<()> {
     let site = Site::new("run-stopped")?;
     let event = site.root().join("event.json");
     fs::write(&event, site.calls("stopped").bash("call", "rm -rf ~").to_string())?;
     let init = json!({"type": "system", "subtype": "init", "session_id": "stopped", "model": "m"});
     let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
-    let hook = format!("'{}' hook claude < '{}' > /dev/null", site.binary().display(), event.display());
+    let hook =
+        format!("'{}' hook claude < '{}' > /dev/null", site.binary().display(), event.display());
     let listed = format!("echo '{}'", listing(&site, "flagSettings"));
     let claude = client_that_runs(
         &site,
         "2.1.329",
-        &[("get_hooks_listing", listed), ("count the trees", format!("echo '{init}'; {hook}; echo '{result}'; exit"))],
+        &[
+            ("get_hooks_listing", listed),
+            ("count the trees", format!("echo '{init}'; {hook}; echo '{result}'; exit")),
+        ],
     )?;
     let ended = site.run(&["run", "--json", "--", &claude, "-p", "count the trees"])?;
     ensure!(ended.code == Some(12), "{}", ended.all());
@@ -179,11 +221,15 @@ fn stopped() -> Result<()> {
     Ok(())
 }
 
-/// Which limit ends a client that has spent 120 tokens and never ends by itself.
+/// Tests which limit ends a client that has spent 120 tokens and never ends by itself.
 fn files() -> Result<()> {
     let site = Site::new("run-files")?;
     let spent = json!({"type": "assistant", "message": {"id": "m", "usage": {"input_tokens": 100, "output_tokens": 20}, "content": []}});
-    let claude = client(&site, "2.1.329", &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", spent)])?;
+    let claude = client(
+        &site,
+        "2.1.329",
+        &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", spent)],
+    )?;
     fs::create_dir_all(site.project().join(".portcullis"))?;
     for (own, project, options, limit, allowed) in [
         ("run.tokens = 40", "", &[][..], "tokens", 40),
@@ -197,13 +243,16 @@ fn files() -> Result<()> {
     ] {
         fs::write(site.state().join("config.toml"), own)?;
         fs::write(site.project().join(".portcullis/config.toml"), project)?;
-        let words = [&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat();
+        let words =
+            [&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat();
         let ended = site.run(&words)?;
         ensure!(ended.code == Some(11), "{own:?} {project:?} {options:?}: {}", ended.all());
         let document: Value = serde_json::from_slice(&ended.stdout)?;
         let warning = &document["warnings"][0];
         ensure!(
-            document["limit"] == limit && warning["limit"] == limit && warning["allowed"] == allowed,
+            document["limit"] == limit
+                && warning["limit"] == limit
+                && warning["allowed"] == allowed,
             "{own:?} {project:?} {options:?}: {document}"
         );
     }
@@ -213,7 +262,11 @@ fn files() -> Result<()> {
 fn confining() -> Result<()> {
     let site = Site::new("run-confining")?;
     let result = json!({"type": "result", "is_error": false, "terminal_reason": "completed", "result": "done"});
-    let claude = client(&site, "2.1.329", &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", result)])?;
+    let claude = client(
+        &site,
+        "2.1.329",
+        &[("get_hooks_listing", listing(&site, "flagSettings")), ("count the trees", result)],
+    )?;
     let further = site.root().join("further");
     fs::create_dir(&further)?;
     let writable = format!("run.confine = true\nrun.writable = [\"{}\"]", further.display());
@@ -226,13 +279,23 @@ fn confining() -> Result<()> {
         ("run.confine = true\nrun.writable = [\"/nowhere\"]", &[], None),
     ] {
         fs::write(site.state().join("config.toml"), own)?;
-        let ended = site.run(&[&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat())?;
+        let ended = site.run(
+            &[&["run", "--json"], options, &["--", &claude, "-p", "count the trees"]].concat(),
+        )?;
         if expected != Some(false) && ended.stderr.contains("this kernel cannot confine") {
             continue;
         }
         let Some(confined) = expected else {
-            ensure!(ended.code == Some(1) && ended.stderr.contains("`/nowhere`"), "{own:?}: {}", ended.all());
-            ensure!(ended.stderr.contains("take it out of `run.writable`"), "{own:?}: {}", ended.all());
+            ensure!(
+                ended.code == Some(1) && ended.stderr.contains("`/nowhere`"),
+                "{own:?}: {}",
+                ended.all()
+            );
+            ensure!(
+                ended.stderr.contains("take it out of `run.writable`"),
+                "{own:?}: {}",
+                ended.all()
+            );
             continue;
         };
         ensure!(ended.code == Some(0), "{own:?} {options:?}: {}", ended.all());

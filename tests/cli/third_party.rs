@@ -1,9 +1,14 @@
-//! Plugins that others wrote: built with the SDK outside the workspace, put into the plugins folder, and
-//! held to what a stranger's code may do.
+//! Tests of third-party plugins: built with the SDK outside the workspace, put into the plugins
+//! folder, and restricted to what untrusted code may do.
 //!
-//! Needs the target `wasm32-wasip2`; where it is missing the tests fail and say how to get it.
+//! They need the target `wasm32-wasip2`; without it the tests fail and say how to install it.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 #[path = "third_party/answers.rs"]
 mod answers;
@@ -27,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-/// The plugin that plugins/examples/rust holds.
+/// The plugin in plugins/examples/rust.
 const EXAMPLE: &str = "protect-migrations";
 
 fn main() -> ExitCode {
@@ -35,21 +40,40 @@ fn main() -> ExitCode {
         trial("third party: the example changes a decision", example),
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
-        trial("third party: what is granted is had, by the person's word alone, and each use is recorded", granted),
-        trial("third party: hosts that are named are asked, no others, and none in a replay", web::asks),
+        trial(
+            "third party: what is granted is had, by the person's word alone, and each use is recorded",
+            granted,
+        ),
+        trial(
+            "third party: hosts that are named are asked, no others, and none in a replay",
+            web::asks,
+        ),
         trial("third party: what it says is quoted wherever it is shown", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
-        trial("third party: an intervention of somebody else's answers where it is named", answers::answers),
-        trial("third party: one that keeps failing is held, tried again, left to a person", breaker::breaker),
+        trial(
+            "third party: an intervention of somebody else's answers where it is named",
+            answers::answers,
+        ),
+        trial(
+            "third party: one that keeps failing is held, tried again, left to a person",
+            breaker::breaker,
+        ),
         trial("third party: no fault of hooks that run at once is lost", breaker::parallel),
-        trial("third party: a plugin that looks on is compared and does not count", shadow::looks_on),
+        trial(
+            "third party: a plugin that looks on is compared and does not count",
+            shadow::looks_on,
+        ),
         trial("third party: only what judges can look on", shadow::refused),
     ];
-    tests.extend(HOSTILE.iter().map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))));
+    tests.extend(
+        HOSTILE
+            .iter()
+            .map(|guest| trial(format!("third party: one that {}", guest.does), || hostile(guest))),
+    );
     common::run(tests)
 }
 
-/// A guest that does what it should not, once it is asked about an action.
+/// A guest that misbehaves when it is called about an action.
 struct Hostile {
     name: &'static str,
     does: &'static str,
@@ -113,11 +137,11 @@ const HOSTILE: &[Hostile] = &[
     },
 ];
 
-/// Says nothing, but may use the standard library on its way.
+/// A guest that reports nothing, but may use the standard library.
 const INERT: &str = "let files = std::fs::read_dir(\"/\").is_ok(); let time = std::time::SystemTime::now(); \
     let variables = std::env::vars().count(); println!(\"{files} {time:?} {variables} {}\", action.tool); Ok(Assessment::nothing())";
 
-/// Tells what it can read of the project and of the environment.
+/// A guest that reports what it can read of the project and of the environment.
 const CURIOUS: &str = "let file = std::fs::read_to_string(\"/project/a.txt\").unwrap_or_else(|error| error.kind().to_string()); \
     let out = std::fs::read_to_string(\"/project/../../../../../../etc/passwd\").is_ok(); \
     let variable = std::env::var(\"PORTCULLIS_TEST_GRANT\").unwrap_or_default(); \
@@ -128,16 +152,20 @@ fn granted() -> Result<()> {
     let site = Site::new(NAME)?;
     install(&site, &built(NAME)?, NAME)?;
     fs::write(site.project().join("a.txt"), "of the project")?;
-    let grants = format!("[plugins.{NAME}.grants]\nproject = true\nenvironment = [\"PORTCULLIS_TEST_GRANT\", \"NOT_THERE\"]\n");
+    let grants = format!(
+        "[plugins.{NAME}.grants]\nproject = true\nenvironment = [\"PORTCULLIS_TEST_GRANT\", \"NOT_THERE\"]\n"
+    );
     let ask = |id: &str| site.hook(&site.calls(NAME).bash(id, "ls"));
     let record = || site.records()?.pop().ok_or_else(|| anyhow!("there is no record"));
     let uses = |record: &Value| {
-        let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME).cloned());
+        let plugin = record["plugins"]
+            .as_array()
+            .and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME).cloned());
         plugin.map(|plugin| plugin["uses"].clone()).unwrap_or_default()
     };
     ask("1")?.says(&["read 'entity not found' false"])?;
     ensure!(uses(&record()?).is_null(), "without a grant: {}", record()?);
-    // A project grants nothing, whoever trusts it.
+    // A project grants nothing, even a trusted one.
     fs::create_dir_all(site.project().join(".portcullis"))?;
     fs::write(site.project().join(".portcullis/config.toml"), &grants)?;
     ask("2")?.says(&["read 'entity not found' false"])?;
@@ -147,11 +175,19 @@ fn granted() -> Result<()> {
     let newest = record()?;
     let used = uses(&newest);
     let read = json!({ "grant": "directories", "what": "/project/a.txt", "count": 2, "bytes": 14 });
-    let out =
-        used.as_array().is_some_and(|uses| uses.iter().any(|one| one["refused"].as_str().is_some_and(|why| why.contains("leads out"))));
-    ensure!(used.to_string().contains("/project/a.txt") && out, "expected {read} and a refusal: {used}");
+    let out = used.as_array().is_some_and(|uses| {
+        uses.iter().any(|one| one["refused"].as_str().is_some_and(|why| why.contains("leads out")))
+    });
+    ensure!(
+        used.to_string().contains("/project/a.txt") && out,
+        "expected {read} and a refusal: {used}"
+    );
     let explained = site.output(&["explain", newest["id"].as_str().unwrap_or_default()])?;
-    ensure!(explained.contains("directories: `/project/a.txt`") && explained.contains("refused, it leads out"), "{explained}");
+    ensure!(
+        explained.contains("directories: `/project/a.txt`")
+            && explained.contains("refused, it leads out"),
+        "{explained}"
+    );
     site.verify()
 }
 
@@ -172,9 +208,9 @@ fn example() -> Result<()> {
     ensure!(after.answer == Answer::Asked, "with the plugin: {after:?}");
     after.says(&["an applied migration must stay as it was run", "write a new migration"])?;
     let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
-    let asked = record["plugins"]
-        .as_array()
-        .is_some_and(|plugins| plugins.iter().any(|plugin| plugin["name"] == EXAMPLE && plugin["version"] == "0.1.0"));
+    let asked = record["plugins"].as_array().is_some_and(|plugins| {
+        plugins.iter().any(|plugin| plugin["name"] == EXAMPLE && plugin["version"] == "0.1.0")
+    });
     ensure!(record["verdict"] == "ask" && asked && record["faults"].is_null(), "{record}");
     site.ordinary("beside")?;
     shown(&site, &plugin)?;
@@ -184,13 +220,18 @@ fn example() -> Result<()> {
     site.verify()
 }
 
-/// What people and scripts are shown of it; none of it runs for that.
+/// Checks the information about it for people and scripts; none of its code runs for that.
 fn shown(site: &Site, plugin: &Path) -> Result<()> {
     let path = plugin.to_string_lossy();
     let list = site.output(&["plugin", "list"])?;
-    let line = list.lines().find(|line| line.starts_with(EXAMPLE)).ok_or_else(|| anyhow!("it is not listed: {list}"))?;
+    let line = list
+        .lines()
+        .find(|line| line.starts_with(EXAMPLE))
+        .ok_or_else(|| anyhow!("it is not listed: {list}"))?;
     ensure!(
-        line.contains("risk-calculator") && line.contains("on fault ask") && line.contains("plugins/protect-migrations.wasm"),
+        line.contains("risk-calculator")
+            && line.contains("on fault ask")
+            && line.contains("plugins/protect-migrations.wasm"),
         "{line}"
     );
     let inspected = site.output(&["plugin", "inspect", &path])?;
@@ -205,9 +246,16 @@ fn shown(site: &Site, plugin: &Path) -> Result<()> {
     ] {
         ensure!(inspected.contains(part), "`plugin inspect` does not say {part:?}: {inspected}");
     }
-    let inspection: Value = serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;
-    ensure!(inspection["refused"].is_null() && inspection["inspection"]["kind"] == "risk-calculator", "{inspection}");
-    ensure!(inspection["inspection"]["descriptor"]["settings"].to_string().contains("folders"), "its settings are not shown: {inspection}");
+    let inspection: Value =
+        serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;
+    ensure!(
+        inspection["refused"].is_null() && inspection["inspection"]["kind"] == "risk-calculator",
+        "{inspection}"
+    );
+    ensure!(
+        inspection["inspection"]["descriptor"]["settings"].to_string().contains("folders"),
+        "its settings are not shown: {inspection}"
+    );
     Ok(())
 }
 
@@ -216,8 +264,13 @@ fn settings() -> Result<()> {
     install(&site, &built(EXAMPLE)?, EXAMPLE)?;
     fs::create_dir_all(site.project().join("schema"))?;
     fs::write(site.project().join("schema/1.sql"), "")?;
-    let write =
-        |id: &str| site.calls("settings").before(id, "Write", json!({ "file_path": site.project().join("schema/1.sql"), "content": "x" }));
+    let write = |id: &str| {
+        site.calls("settings").before(
+            id,
+            "Write",
+            json!({ "file_path": site.project().join("schema/1.sql"), "content": "x" }),
+        )
+    };
     for (id, settings, answer, says) in [
         ("1", "", Answer::Quiet, ""),
         ("2", "folders = [\"schema\"]", Answer::Asked, "an applied migration"),
@@ -240,13 +293,16 @@ fn inert() -> Result<()> {
     install(&site, &built("does-nothing")?, "does-nothing")?;
     site.ordinary("inert")?;
     let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
-    let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == "does-nothing"));
+    let plugin = record["plugins"]
+        .as_array()
+        .and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == "does-nothing"));
     let log = plugin.ok_or_else(|| anyhow!("it was not asked: {record}"))?["log"].to_string();
     ensure!(log.contains("false") && log.contains(" 0 Bash"), "it saw files or variables: {log}");
     Ok(())
 }
 
-/// The default asks a person; what is configured counts, where no breaker holds it; beside it and after it all is as it was.
+/// By default a person is asked; the configured policy applies unless a breaker holds the plugin;
+/// other plugins and later actions are not affected.
 fn hostile(guest: &Hostile) -> Result<()> {
     let site = Site::new(guest.name)?;
     install(&site, &built(guest.name)?, guest.name)?;
@@ -257,7 +313,13 @@ fn hostile(guest: &Hostile) -> Result<()> {
         (Some("warn"), Answer::Told, "warn"),
     ] {
         if let Some(policy) = policy {
-            site.write("config.toml", format!("[breaker]\nfaults = 0\n[plugins.{}]\non_fault = \"{policy}\"\n", guest.name))?;
+            site.write(
+                "config.toml",
+                format!(
+                    "[breaker]\nfaults = 0\n[plugins.{}]\non_fault = \"{policy}\"\n",
+                    guest.name
+                ),
+            )?;
         }
         let reply = site.hook(&site.calls("hostile").bash(verdict, "ls"))?;
         ensure!(reply.answer == answer, "on_fault {policy:?}: {reply:?}");
@@ -274,11 +336,14 @@ fn hostile(guest: &Hostile) -> Result<()> {
     site.verify()
 }
 
-/// Names of the newest record's faults, all of which must be that plugin's.
+/// Returns the names of the newest record's faults, all of which must be that plugin's.
 fn newest_faults(site: &Site, plugin: &str) -> Result<Vec<String>> {
     let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
     let faults: Vec<Value> = record["faults"].as_array().cloned().unwrap_or_default();
-    ensure!(faults.iter().all(|fault| fault["source"] == plugin), "somebody else has a fault: {faults:?}");
+    ensure!(
+        faults.iter().all(|fault| fault["source"] == plugin),
+        "somebody else has a fault: {faults:?}"
+    );
     Ok(faults.iter().filter_map(|fault| Some(fault["kind"].as_str()?.to_owned())).collect())
 }
 
@@ -286,17 +351,21 @@ fn install(site: &Site, plugin: &Path, name: &str) -> Result<()> {
     site.write(&format!("plugins/{name}.wasm"), fs::read(plugin)?)
 }
 
-/// The component of that name; all are built together, once.
+/// Returns the component of that name; all are built together, once.
 fn built(name: &str) -> Result<PathBuf> {
     static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).as_ref().map_err(|error| anyhow!("{error}"))?;
+    let folder = BUILT
+        .get_or_init(|| build().map_err(|error| format!("{error:#}")))
+        .as_ref()
+        .map_err(|error| anyhow!("{error}"))?;
     let path = folder.join(format!("{}.wasm", name.replace('-', "_")));
     ensure!(path.is_file(), "the build made no `{}`", path.display());
     Ok(path)
 }
 
-/// One workspace outside ours, in a temporary folder: a copy of the example, and a crate for each other
-/// guest. What was compiled is kept among cargo's own files, so that the next run is quick.
+/// Builds one workspace outside ours, in a temporary folder: a copy of the example, and a crate for
+/// each other guest. Compiled files are kept among cargo's own files, so that the next run is
+/// quick.
 fn build() -> Result<PathBuf> {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").canonicalize()?;
     let scratch = tempfile::Builder::new().prefix("portcullis-plugins-").tempdir()?;
@@ -315,8 +384,7 @@ fn build() -> Result<PathBuf> {
     }
     lay_guest(&scratch.path().join(answers::NAME), answers::NAME, answers::SOURCE, &sdk)?;
     lay_guest(&scratch.path().join("painter"), "painter", &voice::painter(), &sdk)?;
-    let profile =
-        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
+    let profile = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
     fs::copy(plugins.join("examples/rust/Cargo.lock"), scratch.path().join("Cargo.lock"))?;
     guests::built(scratch.path(), "third-party")
@@ -328,11 +396,15 @@ fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {
         let entry = entry?;
         fs::copy(entry.path(), to.join("src").join(entry.file_name()))?;
     }
-    let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?.parse().context("the example's manifest is no TOML")?;
+    let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?
+        .parse()
+        .context("the example's manifest is no TOML")?;
     manifest.remove("workspace");
     manifest.remove("profile");
-    let dependency = manifest.get_mut("dependencies").and_then(|all| all.get_mut("portcullis-plugin"));
-    *dependency.ok_or_else(|| anyhow!("the example does not use the SDK"))? = toml::toml! { path = sdk }.into();
+    let dependency =
+        manifest.get_mut("dependencies").and_then(|all| all.get_mut("portcullis-plugin"));
+    *dependency.ok_or_else(|| anyhow!("the example does not use the SDK"))? =
+        toml::toml! { path = sdk }.into();
     Ok(fs::write(to.join("Cargo.toml"), manifest.to_string())?)
 }
 
@@ -347,7 +419,7 @@ fn lay_guest(folder: &Path, name: &str, source: &str, sdk: &str) -> Result<()> {
     Ok(fs::write(folder.join("src/lib.rs"), source)?)
 }
 
-/// The source of a risk-calculator with that `assess`.
+/// Returns the source of a risk-calculator with that `assess`.
 fn assessor(name: &str, body: &str) -> String {
     format!(
         "use portcullis_plugin::risk_calculator::*;\nstruct Guest;\n\

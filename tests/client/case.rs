@@ -1,7 +1,7 @@
-//! One case as its file tells it: what to set up, what the model says, what is to come of it.
+//! A case, as described in its file: the setup, the model's script, and the expectations.
 //!
-//! A case is data. It holds no code and no expectation that another case shares: what must hold in
-//! every run (a reply that parses, a chain that verifies) is in `check`.
+//! A case is data. It contains no code and no expectation that another case shares: general
+//! requirements for every run (a reply that parses, a chain that verifies) are in `check`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,23 +17,23 @@ use crate::scratch::Scratch;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// What the case shows, for whoever reads the file.
+    /// The purpose of the case, for readers of the file.
     #[serde(rename = "about")]
     _about: String,
-    /// Files that stand in the project and are committed before the run.
+    /// Files of the project that are committed before the run.
     #[serde(default)]
     pub(crate) committed: BTreeMap<PathBuf, String>,
     /// Files that are written after that commit.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, String>,
-    /// What the person asks for.
+    /// The person's prompt.
     pub(crate) prompt: String,
-    /// What the model answers, turn by turn, to the main agent.
+    /// The model's answers to the main agent, turn by turn.
     pub(crate) turns: Vec<Turn>,
-    /// The same for subagents: keyed by a text that stands in the subagent's own prompt.
+    /// The same for subagents: keyed by a text in the subagent's own prompt.
     #[serde(default)]
     pub(crate) subagents: BTreeMap<String, Vec<Turn>>,
-    /// What is to come of it.
+    /// The expected results.
     pub(crate) expect: Expect,
 }
 
@@ -53,32 +53,32 @@ pub(crate) enum Block {
     Tool {
         /// The tool's name.
         tool: String,
-        /// The call's id, by which expectations name it.
+        /// The call's id, which expectations refer to.
         id: String,
         /// Its parameters.
         input: Value,
     },
 }
 
-/// What is to come of a run.
+/// The expected results of a run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
-    /// The `terminal_reason` of the client's result; null where a prompt was refused.
+    /// The `terminal_reason` of the client's result; null if a prompt was refused.
     pub(crate) ended: Option<String>,
-    /// Turns that nobody asked for.
+    /// The number of turns that were not requested.
     #[serde(default)]
     pub(crate) unplayed: usize,
     /// Files with exactly this text.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, String>,
-    /// Paths at which nothing may stand.
+    /// Paths that must not exist.
     #[serde(default)]
     pub(crate) absent: Vec<PathBuf>,
-    /// Files that must stand somewhere below a folder.
+    /// Files that must exist somewhere below a folder.
     #[serde(default)]
     pub(crate) kept: Vec<Kept>,
-    /// What the model was told of its calls.
+    /// The model's information about its calls.
     #[serde(default)]
     pub(crate) told: Vec<Told>,
     /// Texts that the model was given as context.
@@ -87,12 +87,12 @@ pub(crate) struct Expect {
     /// Texts that the person was shown.
     #[serde(default)]
     pub(crate) shown: Vec<String>,
-    /// What our hooks answered.
+    /// The answers of our hooks.
     #[serde(default)]
     pub(crate) answers: Vec<Answer>,
-    /// What the journal holds; null where the case leaves no journal that can be read.
+    /// The contents of the journal; null if the case leaves no readable journal.
     pub(crate) journal: Option<Vec<Entry>>,
-    /// Texts that no file of ours may hold.
+    /// Texts that none of our files may contain.
     #[serde(default)]
     pub(crate) hidden: Vec<String>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Expect {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kept {
-    /// Where to look.
+    /// The folder to search.
     pub(crate) below: PathBuf,
     /// The file's name.
     pub(crate) name: String,
@@ -109,13 +109,13 @@ pub(crate) struct Kept {
     pub(crate) text: String,
 }
 
-/// What the model was told of one call.
+/// The model's information about one call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Told {
     /// The call.
     pub(crate) call: String,
-    /// Whether it was told as an error.
+    /// True if it was reported as an error.
     pub(crate) error: bool,
     /// Texts in it.
     #[serde(default)]
@@ -125,23 +125,23 @@ pub(crate) struct Told {
     pub(crate) lacks: Vec<String>,
 }
 
-/// What one of our hooks answered.
+/// An answer of one of our hooks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
-    /// The hook as the client names it, for example `PreToolUse:Bash`.
+    /// The hook's name in the client, for example `PreToolUse:Bash`.
     pub(crate) hook: String,
-    /// Which of them, from 0; all of them when absent.
+    /// Its index among them, from 0; all of them when absent.
     pub(crate) nth: Option<usize>,
     /// Its exit code.
     pub(crate) exit: i64,
-    /// JSON pointers that must be there, with this value.
+    /// JSON pointers that must exist, with this value.
     #[serde(default)]
     pub(crate) holds: BTreeMap<String, Value>,
-    /// JSON pointers at which there must be a value, whatever it is.
+    /// JSON pointers at which there must be any value.
     #[serde(default)]
     pub(crate) present: Vec<String>,
-    /// JSON pointers at which nothing may be.
+    /// JSON pointers that must not exist.
     #[serde(default)]
     pub(crate) lacks: Vec<String>,
 }
@@ -150,15 +150,15 @@ pub(crate) struct Answer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
-    /// JSON pointers into the record that must be there, with this value.
+    /// JSON pointers into the record that must exist, with this value.
     pub(crate) holds: BTreeMap<String, Value>,
-    /// JSON pointers at which there must be a value, whatever it is.
+    /// JSON pointers at which there must be any value.
     #[serde(default)]
     pub(crate) present: Vec<String>,
-    /// Texts that stand somewhere in it.
+    /// Texts that occur anywhere in it.
     #[serde(default)]
     pub(crate) has: Vec<String>,
-    /// How many records match; at least one when absent.
+    /// The number of matching records; at least one when absent.
     pub(crate) times: Option<usize>,
 }
 
@@ -166,8 +166,10 @@ impl Case {
     /// Reads a case file for a run in `scratch`, whose folders replace `@project@`, `@home@` and
     /// `@state@`.
     pub(crate) fn read(file: &Path, scratch: &Scratch) -> Result<Self> {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        let case: Self = serde_json::from_str(&scratch.fill(&text)).with_context(|| format!("`{}` is no case", file.display()))?;
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
+        let case: Self = serde_json::from_str(&scratch.fill(&text))
+            .with_context(|| format!("`{}` is no case", file.display()))?;
         for path in case.committed.keys().chain(case.files.keys()) {
             ensure!(
                 path.starts_with(scratch.root()),
@@ -179,9 +181,10 @@ impl Case {
         Ok(case)
     }
 
-    /// What is played.
+    /// Returns the session to play.
     pub(crate) fn session(&self) -> Session {
-        let (prompt, turns, subagents) = (self.prompt.clone(), self.turns.clone(), self.subagents.clone());
+        let (prompt, turns, subagents) =
+            (self.prompt.clone(), self.turns.clone(), self.subagents.clone());
         Session { prompt, turns, subagents, ..Session::default() }
     }
 }

@@ -1,5 +1,5 @@
-//! Reads the evidence: what the client says its hooks answered, what the model and the person were
-//! told. Pure functions over what a run left.
+//! Extracts the evidence: the answers of our hooks according to the client, and the information for
+//! the model and the person. These are pure functions over the output of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,28 @@ use serde_json::Value;
 
 use crate::model::Conversation;
 
-/// One answer of one of our hooks, as the client took it.
+/// One answer of one of our hooks, as the client received it.
 #[derive(Debug)]
 pub(crate) struct Hook {
-    /// For example `PreToolUse:Bash`.
+    /// The name, for example `PreToolUse:Bash`.
     pub(crate) name: String,
-    /// What it wrote.
+    /// Its standard output.
     pub(crate) stdout: String,
-    /// Its exit code; absent when it did not end by itself.
+    /// Its exit code; absent if it did not end by itself.
     pub(crate) exit: Option<i64>,
 }
 
-/// What the model was told of one call.
+/// The model's information about one call.
 #[derive(Debug)]
 pub(crate) struct ToolResult {
-    /// It was told as an error.
+    /// True if it was reported as an error.
     pub(crate) error: bool,
     /// The text.
     pub(crate) text: String,
 }
 
-/// The hooks' answers in order. `SessionEnd` is never among them: the stream ends before it.
+/// Returns the hooks' answers in order. `SessionEnd` is never among them: the stream ends before
+/// it.
 pub(crate) fn hooks(stream: &[Value]) -> Vec<Hook> {
     lines(stream, "hook_response")
         .map(|line| Hook {
@@ -38,37 +39,50 @@ pub(crate) fn hooks(stream: &[Value]) -> Vec<Hook> {
         .collect()
 }
 
-/// Hooks that the client started and whose answer it did not use.
+/// Returns hooks that the client started and whose answer it did not use.
 pub(crate) fn unheard(stream: &[Value]) -> Vec<String> {
     let informed = lines(stream, "informational");
-    informed.filter(|line| line.get("tag").is_some_and(|tag| tag == "hook_no_verdict")).map(Value::to_string).collect()
+    informed
+        .filter(|line| line.get("tag").is_some_and(|tag| tag == "hook_no_verdict"))
+        .map(Value::to_string)
+        .collect()
 }
 
-/// What the person was shown, and the refusal of a prompt.
+/// Returns the messages to the person, and the refusal of a prompt.
 pub(crate) fn shown(stream: &[Value]) -> Vec<String> {
     lines(stream, "informational").map(|line| text(line, "content")).collect()
 }
 
-/// The client's last line.
+/// Returns the client's last line.
 pub(crate) fn result(stream: &[Value]) -> Option<&Value> {
     stream.iter().rev().find(|line| line.get("type").is_some_and(|kind| kind == "result"))
 }
 
-/// What the model was told of each call, by the call's id.
+/// Returns the model's information about each call, by the call's id.
 pub(crate) fn tool_results(conversation: &Conversation) -> BTreeMap<String, ToolResult> {
-    let blocks = messages(conversation, "user").filter_map(|message| message.get("content").and_then(Value::as_array)).flatten();
-    let results = blocks.filter(|block| block.get("type").is_some_and(|kind| kind == "tool_result"));
+    let blocks = messages(conversation, "user")
+        .filter_map(|message| message.get("content").and_then(Value::as_array))
+        .flatten();
+    let results =
+        blocks.filter(|block| block.get("type").is_some_and(|kind| kind == "tool_result"));
     results
         .map(|block| {
             let error = block.get("is_error").and_then(Value::as_bool).unwrap_or_default();
-            (text(block, "tool_use_id"), ToolResult { error, text: block.get("content").map(flat).unwrap_or_default() })
+            (
+                text(block, "tool_use_id"),
+                ToolResult { error, text: block.get("content").map(flat).unwrap_or_default() },
+            )
         })
         .collect()
 }
 
-/// All that the model was given besides prompts and results.
+/// Returns everything that the model was given except prompts and results.
 pub(crate) fn context(conversation: &Conversation) -> String {
-    messages(conversation, "system").filter_map(|message| message.get("content")).map(flat).collect::<Vec<_>>().join("\n")
+    messages(conversation, "system")
+        .filter_map(|message| message.get("content"))
+        .map(flat)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn lines<'a>(stream: &'a [Value], subtype: &'a str) -> impl Iterator<Item = &'a Value> {
@@ -76,7 +90,11 @@ fn lines<'a>(stream: &'a [Value], subtype: &'a str) -> impl Iterator<Item = &'a 
 }
 
 fn messages<'a>(conversation: &'a Conversation, role: &'a str) -> impl Iterator<Item = &'a Value> {
-    let messages = conversation.requests.iter().filter_map(|request| request.get("messages").and_then(Value::as_array)).flatten();
+    let messages = conversation
+        .requests
+        .iter()
+        .filter_map(|request| request.get("messages").and_then(Value::as_array))
+        .flatten();
     messages.filter(move |message| message.get("role").is_some_and(|value| value == role))
 }
 
@@ -84,11 +102,13 @@ fn text(line: &Value, name: &str) -> String {
     line.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The text of a content, which is a text or a list of blocks.
+/// Returns the text of a content, which is a text or a list of blocks.
 fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(blocks) => blocks.iter().map(|block| text(block, "text")).collect::<Vec<_>>().join("\n"),
+        Value::Array(blocks) => {
+            blocks.iter().map(|block| text(block, "text")).collect::<Vec<_>>().join("\n")
+        }
         other => other.to_string(),
     }
 }

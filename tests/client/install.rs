@@ -1,4 +1,5 @@
-//! Finds the pinned client, or installs it from the npm registry. Never updates one that is there.
+//! Finds the pinned client, or installs it from the npm registry. An existing client is never
+//! updated.
 
 use std::env;
 use std::fs;
@@ -10,14 +11,18 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::process;
 
-/// The version whose behaviour the cases were measured with.
+/// The version with which the cases were measured.
 pub(crate) const PINNED: &str = "2.1.329";
 
-/// The client's program, by `PORTCULLIS_TEST_CLAUDE`, from the folder of clients (`AGENT_CLIENTS`, by
-/// default `~/.cache/agent-clients`), or installed there.
+/// Returns the client's program, from `PORTCULLIS_TEST_CLAUDE`, from the folder of clients
+/// (`AGENT_CLIENTS`, by default `~/.cache/agent-clients`), or newly installed there.
 pub(crate) fn client() -> Result<PathBuf> {
     if let Some(path) = env::var_os("PORTCULLIS_TEST_CLAUDE").map(PathBuf::from) {
-        ensure!(path.is_file(), "there is no file `{}`: set PORTCULLIS_TEST_CLAUDE to the client's native program", path.display());
+        ensure!(
+            path.is_file(),
+            "there is no file `{}`: set PORTCULLIS_TEST_CLAUDE to the client's native program",
+            path.display()
+        );
         return Ok(path);
     }
     let clients = clients()?;
@@ -38,14 +43,21 @@ pub(crate) fn client() -> Result<PathBuf> {
 
 fn clients() -> Result<PathBuf> {
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache/agent-clients"));
-    env::var_os("AGENT_CLIENTS").map(PathBuf::from).or_else(home).ok_or_else(|| anyhow!("neither AGENT_CLIENTS nor HOME is set"))
+    env::var_os("AGENT_CLIENTS")
+        .map(PathBuf::from)
+        .or_else(home)
+        .ok_or_else(|| anyhow!("neither AGENT_CLIENTS nor HOME is set"))
 }
 
 fn program() -> Result<String> {
     let system = match env::consts::OS {
         "linux" => "linux",
         "macos" => "darwin",
-        other => return Err(anyhow!("the client is not packaged for `{other}` in a way this test knows")),
+        other => {
+            return Err(anyhow!(
+                "the client is not packaged for `{other}` in a way this test knows"
+            ));
+        }
     };
     let processor = match env::consts::ARCH {
         "x86_64" => "x64",
@@ -55,21 +67,30 @@ fn program() -> Result<String> {
     Ok(format!("node_modules/@anthropic-ai/claude-code-{system}-{processor}/claude"))
 }
 
-/// Installs beside the folder and then moves it there, so that a broken installation never counts.
+/// Installs into a sibling folder and then moves it, so that an incomplete installation never
+/// counts.
 fn install(clients: &Path, folder: &Path) -> Result<()> {
     let unfinished = clients.join(format!("claude-{PINNED}.{}", std::process::id()));
-    fs::create_dir_all(&unfinished).with_context(|| format!("cannot make `{}`", unfinished.display()))?;
+    fs::create_dir_all(&unfinished)
+        .with_context(|| format!("cannot make `{}`", unfinished.display()))?;
     fs::write(unfinished.join("package.json"), "{\"private\": true}")?;
     let package = format!("@anthropic-ai/claude-code@{PINNED}");
     let mut npm = Command::new("npm");
-    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package]).current_dir(&unfinished);
-    let installed = process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {
-        ensure!(ended.success, "`npm install {package}` failed: {}", ended.stderr.trim().replace('\n', "; "));
-        match fs::rename(&unfinished, folder) {
-            Err(_) if folder.exists() => Ok(()),
-            moved => moved.with_context(|| format!("cannot move the client to `{}`", folder.display())),
-        }
-    });
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package])
+        .current_dir(&unfinished);
+    let installed =
+        process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {
+            ensure!(
+                ended.success,
+                "`npm install {package}` failed: {}",
+                ended.stderr.trim().replace('\n', "; ")
+            );
+            match fs::rename(&unfinished, folder) {
+                Err(_) if folder.exists() => Ok(()),
+                moved => moved
+                    .with_context(|| format!("cannot move the client to `{}`", folder.display())),
+            }
+        });
     if unfinished.exists() {
         drop(fs::remove_dir_all(&unfinished));
     }
@@ -77,6 +98,9 @@ fn install(clients: &Path, folder: &Path) -> Result<()> {
 }
 
 fn version(program: &Path) -> Result<String> {
-    let output = Command::new(program).arg("--version").output().with_context(|| format!("cannot start `{}`", program.display()))?;
+    let output = Command::new(program)
+        .arg("--version")
+        .output()
+        .with_context(|| format!("cannot start `{}`", program.display()))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -1,5 +1,5 @@
-//! What `install` says of the client, held against the client's own word: which settings files it drops,
-//! which hooks it loads, and that all is as before when we are gone.
+//! Compares the statements of `install` about the client with the client's own: which settings
+//! files it ignores, which hooks it loads, and that everything is restored by an uninstallation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,10 +19,10 @@ use crate::run::{self, Programs, Session};
 use crate::scratch::Scratch;
 use crate::stopped;
 
-/// A test, by its name.
+/// A test function.
 pub(crate) type Test = fn(&Scratch, &Programs) -> Result<()>;
 
-/// All of them.
+/// Returns all tests.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
     let tests: [(&str, Test); 9] = [
         ("installed: install, block, uninstall", life),
@@ -38,18 +38,27 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
     named(&tests, parent, programs)
 }
 
-/// Each test in folders of its own, which stay where they are when it fails.
-pub(crate) fn named(tests: &[(&'static str, Test)], parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
+/// Runs each test in folders of its own, which are kept if it fails.
+pub(crate) fn named(
+    tests: &[(&'static str, Test)],
+    parent: &Path,
+    programs: &Result<Programs>,
+) -> Vec<Trial> {
     let trial = |&(name, test): &(&'static str, Test)| match programs {
         Ok(programs) => {
-            let (programs, parent, folder) = (programs.clone(), parent.to_owned(), name.replace([' ', ':', ','], "-"));
+            let (programs, parent, folder) =
+                (programs.clone(), parent.to_owned(), name.replace([' ', ':', ','], "-"));
             let play = move || {
                 let scratch = Scratch::create(&parent, &folder)?;
                 scratch.furnish(&BTreeMap::new(), &BTreeMap::new())?;
-                test(&scratch, &programs).map_err(|error| anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display()))?;
+                test(&scratch, &programs).map_err(|error| {
+                    anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display())
+                })?;
                 scratch.remove()
             };
-            Trial::test(name, move || play().map_err(|error: anyhow::Error| Failed::from(format!("{error:#}"))))
+            Trial::test(name, move || {
+                play().map_err(|error: anyhow::Error| Failed::from(format!("{error:#}")))
+            })
         }
         Err(why) => {
             let why = format!("{why:#}");
@@ -59,22 +68,28 @@ pub(crate) fn named(tests: &[(&'static str, Test)], parent: &Path, programs: &Re
     tests.iter().map(trial).collect()
 }
 
-/// From a person's own settings and back.
+/// Covers an installation in a person's own settings, and its removal.
 fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let settings = scratch.home().join(".claude/settings.json");
-    let before =
-        "{\r\n\t\"verbose\": true,\r\n\t\"hooks\": { \"Stop\": [ {\"hooks\": [{\"type\":\"command\", \"command\":\"true\"}]} ] }\r\n}";
+    let before = "{\r\n\t\"verbose\": true,\r\n\t\"hooks\": { \"Stop\": [ {\"hooks\": [{\"type\":\"command\", \"command\":\"true\"}]} ] }\r\n}";
     fs::create_dir_all(scratch.home().join(".claude"))?;
     fs::write(&settings, before)?;
     let said = install(scratch, programs, &[], None)?;
     ensure!(said["outcome"] == "installed" && said["loaded"] == 11, "{said}");
-    ensure!(said["client"]["version"] == crate::install::PINNED && said["active"] != false, "{said}");
+    ensure!(
+        said["client"]["version"] == crate::install::PINNED && said["active"] != false,
+        "{said}"
+    );
     let again = install(scratch, programs, &[], None)?;
     ensure!(again["outcome"] == "unchanged" && again["loaded"] == 11, "{again}");
     let letter = scratch.home().join("letters/letter.txt");
     fs::create_dir_all(letter.parent().context("no folder")?)?;
     fs::write(&letter, "dear friend\n")?;
-    let delete = Block::Tool { tool: "Bash".to_owned(), id: "toolu_delete".to_owned(), input: json!({"command": "rm -rf ~/letters"}) };
+    let delete = Block::Tool {
+        tool: "Bash".to_owned(),
+        id: "toolu_delete".to_owned(),
+        input: json!({"command": "rm -rf ~/letters"}),
+    };
     let session = || Session {
         prompt: "Free some space.".to_owned(),
         turns: vec![vec![delete.clone()], vec![Block::Text { text: "Done.".to_owned() }]],
@@ -82,18 +97,28 @@ fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
     };
     let evidence = run::run(&session(), scratch, programs)?;
     let told = tool_results(&evidence.conversation);
-    ensure!(letter.exists() && told.get("toolu_delete").is_some_and(|told| told.error), "it was not refused: {told:?}");
+    ensure!(
+        letter.exists() && told.get("toolu_delete").is_some_and(|told| told.error),
+        "it was not refused: {told:?}"
+    );
     let records = evidence.journal?;
-    ensure!(records.iter().any(|record| record["kind"] == "review" && record["verdict"] == "block"), "no record tells of it");
+    ensure!(
+        records.iter().any(|record| record["kind"] == "review" && record["verdict"] == "block"),
+        "no record tells of it"
+    );
     uninstall(scratch, programs, &[])?;
-    ensure!(fs::read_to_string(&settings)? == before, "the settings are not as before: {:?}", fs::read_to_string(&settings));
+    ensure!(
+        fs::read_to_string(&settings)? == before,
+        "the settings are not as before: {:?}",
+        fs::read_to_string(&settings)
+    );
     let evidence = run::run(&session(), scratch, programs)?;
     let told = tool_results(&evidence.conversation);
     ensure!(!letter.exists(), "something still refuses it: {told:?}");
     Ok(())
 }
 
-/// In a file of the machine's, where a person's own settings cannot switch us off.
+/// Covers the machine's settings, where a person's own settings cannot disable our hooks.
 fn managed(scratch: &Scratch, programs: &Programs) -> Result<()> {
     fs::create_dir_all(scratch.machine().join("claude-code"))?;
     machine::permitted(&scratch.machine())?;
@@ -102,19 +127,26 @@ fn managed(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let machine = scratch.machine();
     for arguments in [&["--managed"][..], &["--managed", "--only-managed-hooks"]] {
         let said = install(scratch, programs, arguments, Some(&machine))?;
-        ensure!(said["outcome"] == "installed" && said["loaded"] == 11 && said["active"] != false, "{arguments:?}: {said}");
+        ensure!(
+            said["outcome"] == "installed" && said["loaded"] == 11 && said["active"] != false,
+            "{arguments:?}: {said}"
+        );
         let file = machine.join("claude-code/managed-settings.d/50-portcullis.json");
         let settings: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
         ensure!(
-            settings["allowManagedHooksOnly"] == (arguments.len() > 1) || settings.get("allowManagedHooksOnly").is_none(),
+            settings["allowManagedHooksOnly"] == (arguments.len() > 1)
+                || settings.get("allowManagedHooksOnly").is_none(),
             "{settings}"
         );
-        ensure!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] == json!(["hook", "claude"]), "{settings}");
+        ensure!(
+            settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"] == json!(["hook", "claude"]),
+            "{settings}"
+        );
     }
     Ok(())
 }
 
-/// What the client does not run is said, and what it does not load is taken back.
+/// Hooks that the client does not run are reported, and those it does not load are rolled back.
 fn switched_off(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let folder = scratch.project().join(".claude");
     fs::create_dir_all(&folder)?;
@@ -122,11 +154,14 @@ fn switched_off(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let (said, code) = installed(scratch, programs, &["--project"], None)?;
     ensure!(code == Some(1) && said["active"] == false, "{said}");
     let warnings = said["warnings"].to_string();
-    ensure!(warnings.contains("`disableAllHooks` in one of its settings files switches them off"), "{said}");
+    ensure!(
+        warnings.contains("`disableAllHooks` in one of its settings files switches them off"),
+        "{said}"
+    );
     Ok(())
 }
 
-/// A file with a mistake at each of these places: we name the same places as the client does.
+/// For a file with a mistake at each of these places, we report the same places as the client.
 fn judged(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let file = scratch.home().join(".claude/settings.json");
     fs::create_dir_all(scratch.home().join(".claude"))?;
@@ -134,11 +169,21 @@ fn judged(scratch: &Scratch, programs: &Programs) -> Result<()> {
     for document in documents() {
         fs::write(&file, document.to_string())?;
         let (ours, _) = installed(scratch, programs, &["--dry-run"], None)?;
-        let ours: BTreeSet<String> =
-            ours["problems"].as_array().into_iter().flatten().map(|problem| place(&problem["pointer"], '/')).collect();
+        let ours: BTreeSet<String> = ours["problems"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|problem| place(&problem["pointer"], '/'))
+            .collect();
         let theirs = asked(scratch, programs)?;
-        let theirs: BTreeSet<String> = theirs["errors"].as_array().into_iter().flatten().map(|error| place(&error["path"], '.')).collect();
-        let (only_ours, only_theirs): (Vec<_>, Vec<_>) = (ours.difference(&theirs).collect(), theirs.difference(&ours).collect());
+        let theirs: BTreeSet<String> = theirs["errors"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|error| place(&error["path"], '.'))
+            .collect();
+        let (only_ours, only_theirs): (Vec<_>, Vec<_>) =
+            (ours.difference(&theirs).collect(), theirs.difference(&ours).collect());
         ensure!(
             only_ours.is_empty() && only_theirs.is_empty(),
             "we alone name {only_ours:?}, the client alone {only_theirs:?} in {document}"
@@ -149,9 +194,14 @@ fn judged(scratch: &Scratch, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// A key, or a hook of an event: what one mistake makes unusable.
+/// Returns a key or an event's hook: the unit that one mistake makes unusable.
 fn place(path: &Value, separator: char) -> String {
-    let steps: Vec<&str> = path.as_str().unwrap_or_default().split(separator).filter(|step| !step.is_empty()).collect();
+    let steps: Vec<&str> = path
+        .as_str()
+        .unwrap_or_default()
+        .split(separator)
+        .filter(|step| !step.is_empty())
+        .collect();
     let depth = match steps.as_slice() {
         ["hooks", _, _, "hooks", _, ..] => 5,
         ["hooks", ..] => 3,
@@ -161,11 +211,21 @@ fn place(path: &Value, separator: char) -> String {
 }
 
 fn documents() -> Vec<Value> {
-    let mut documents: Vec<Value> =
-        [json!(1), json!(-1), json!(0.5), json!("x"), json!(true), json!([]), json!({}), json!(null), json!([1]), json!({"a": 1})]
-            .into_iter()
-            .map(|value| Value::Object(KEYS.iter().map(|key| ((*key).to_owned(), value.clone())).collect()))
-            .collect();
+    let mut documents: Vec<Value> = [
+        json!(1),
+        json!(-1),
+        json!(0.5),
+        json!("x"),
+        json!(true),
+        json!([]),
+        json!({}),
+        json!(null),
+        json!([1]),
+        json!({"a": 1}),
+    ]
+    .into_iter()
+    .map(|value| Value::Object(KEYS.iter().map(|key| ((*key).to_owned(), value.clone())).collect()))
+    .collect();
     documents.extend([
         json!({"hooks": {"PreToolUse": [{"hooks": handlers()}]}}),
         json!({"hooks": {"PermissionRequest": groups()}}),
@@ -179,7 +239,7 @@ fn documents() -> Vec<Value> {
     documents
 }
 
-/// Keys whose values the client judges, and some that it does not.
+/// Keys whose values the client checks, and some that it does not.
 const KEYS: &[&str] = &[
     "$schema",
     "agent",
@@ -268,7 +328,8 @@ const KEYS: &[&str] = &[
 ];
 
 fn handlers() -> Vec<Value> {
-    let command = |name: &str, value: Value| json!({"type": "command", "command": "/x", name: value});
+    let command =
+        |name: &str, value: Value| json!({"type": "command", "command": "/x", name: value});
     let mut handlers: Vec<Value> = [
         ("timeout", json!("3")),
         ("timeout", json!(0)),
@@ -345,15 +406,25 @@ fn groups() -> Vec<Value> {
     ]
 }
 
-/// The plugin's folder, loaded by the client: its hooks find the program by `PATH`.
+/// The client loads the plugin's folder: its hooks find the program by `PATH`.
 fn plugin(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let plugin = root.join("host/claude-plugin").canonicalize()?;
     for folder in [&root, &plugin] {
         let mut validate = Command::new(&programs.client);
-        validate.args(["plugin", "validate"]).arg(folder).env_clear().envs(run::environment(scratch)).env("DISABLE_TELEMETRY", "1");
+        validate
+            .args(["plugin", "validate"])
+            .arg(folder)
+            .env_clear()
+            .envs(run::environment(scratch))
+            .env("DISABLE_TELEMETRY", "1");
         let output = validate.output().context("cannot start the client")?;
-        ensure!(output.status.success(), "`{}`: {}", folder.display(), String::from_utf8_lossy(&output.stdout));
+        ensure!(
+            output.status.success(),
+            "`{}`: {}",
+            folder.display(),
+            String::from_utf8_lossy(&output.stdout)
+        );
     }
     let folder = scratch.root().join("bin");
     fs::create_dir_all(&folder)?;
@@ -364,11 +435,18 @@ fn plugin(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let session = Session {
         prompt: "Free some space.".to_owned(),
         turns: vec![
-            vec![Block::Tool { tool: "Bash".to_owned(), id: "toolu_delete".to_owned(), input: json!({"command": "rm -rf ~/letters"}) }],
+            vec![Block::Tool {
+                tool: "Bash".to_owned(),
+                id: "toolu_delete".to_owned(),
+                input: json!({"command": "rm -rf ~/letters"}),
+            }],
             vec![Block::Text { text: "Done.".to_owned() }],
         ],
         arguments: vec!["--plugin-dir".to_owned(), plugin.display().to_string()],
-        environment: BTreeMap::from([("PATH".to_owned(), format!("{}:/usr/bin:/bin", folder.display()))]),
+        environment: BTreeMap::from([(
+            "PATH".to_owned(),
+            format!("{}:/usr/bin:/bin", folder.display()),
+        )]),
         ..Session::default()
     };
     let evidence = run::run(&session, scratch, programs)?;
@@ -380,35 +458,58 @@ fn plugin(scratch: &Scratch, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// Puts our hooks in front of the client.
-pub(crate) fn install(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine: Option<&Path>) -> Result<Value> {
+/// Installs our hooks for the client.
+pub(crate) fn install(
+    scratch: &Scratch,
+    programs: &Programs,
+    arguments: &[&str],
+    machine: Option<&Path>,
+) -> Result<Value> {
     let (said, code) = installed(scratch, programs, arguments, machine)?;
     ensure!(code == Some(0), "exit {code:?}: {said}");
     Ok(said)
 }
 
-/// What our `install` says, with the client in the search path.
-fn installed(scratch: &Scratch, programs: &Programs, arguments: &[&str], machine: Option<&Path>) -> Result<(Value, Option<i32>)> {
+/// Runs our `install` with the client in the search path, and returns its output.
+fn installed(
+    scratch: &Scratch,
+    programs: &Programs,
+    arguments: &[&str],
+    machine: Option<&Path>,
+) -> Result<(Value, Option<i32>)> {
     let mut command = machine::program_that_writes(&programs.portcullis, machine);
-    command.args(["install", "claude", "--yes", "--json"]).args(arguments).current_dir(scratch.project());
+    command
+        .args(["install", "claude", "--yes", "--json"])
+        .args(arguments)
+        .current_dir(scratch.project());
     command.env_clear().envs(run::environment(scratch)).env("PATH", path(programs)?);
     let output = command.output().context("cannot start `portcullis install`")?;
     let complaint = String::from_utf8_lossy(&output.stderr);
-    let said =
-        serde_json::from_slice(&output.stdout).with_context(|| format!("`portcullis install` said no JSON but `{}`", complaint.trim()))?;
+    let said = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("`portcullis install` said no JSON but `{}`", complaint.trim()))?;
     Ok((said, output.status.code()))
 }
 
 fn uninstall(scratch: &Scratch, programs: &Programs, arguments: &[&str]) -> Result<()> {
-    let shown = at_a_terminal(scratch, programs, &format!("uninstall claude {}", arguments.join(" ")))?;
+    let shown =
+        at_a_terminal(scratch, programs, &format!("uninstall claude {}", arguments.join(" ")))?;
     ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
     Ok(())
 }
 
-/// The client's own judgement of its settings.
+/// Returns the client's own judgement of its settings.
 fn asked(scratch: &Scratch, programs: &Programs) -> Result<Value> {
     let mut command = Command::new(&programs.client);
-    command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]).current_dir(scratch.project());
+    command
+        .args([
+            "-p",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+        ])
+        .current_dir(scratch.project());
     command
         .env_clear()
         .envs(run::environment(scratch))
@@ -420,11 +521,15 @@ fn asked(scratch: &Scratch, programs: &Programs) -> Result<Value> {
     writeln!(child.stdin.take().context("the client has no input")?, "{request}")?;
     let output = child.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let answer = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|line| line["type"] == "control_response");
-    Ok(answer.ok_or_else(|| anyhow!("the client did not answer: {text}"))?["response"]["response"].clone())
+    let answer = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|line| line["type"] == "control_response");
+    Ok(answer.ok_or_else(|| anyhow!("the client did not answer: {text}"))?["response"]["response"]
+        .clone())
 }
 
-/// A search path with the client in it.
+/// Returns a search path with the client in it.
 pub(crate) fn path(programs: &Programs) -> Result<String> {
     let folder: PathBuf = programs.client.parent().context("the client lies nowhere")?.to_owned();
     Ok(format!("{}:/usr/bin:/bin", folder.display()))

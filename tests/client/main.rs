@@ -1,10 +1,11 @@
-//! The real Claude Code client, pinned, against a scripted model, with our hooks in front: what runs,
-//! what model and person are told, what the journal says. One test for each file in `cases`.
+//! Tests with the real, pinned Claude Code client, a scripted model, and our hooks: which calls
+//! run, what model and person receive, and the contents of the journal. There is one test for each
+//! file in `cases`.
 //!
-//! Needs the release binary (or `PORTCULLIS_BIN`), `git`, and the client, which `npm` installs the
-//! first time. Where one of them cannot be had the tests say so and are skipped; with `CI=true` they
-//! fail. Nothing is sent beyond this machine, nothing is written but scratch folders. What the client
-//! does with replies that we never give is not tested here.
+//! They need the release binary (or `PORTCULLIS_BIN`), `git`, and the client, which `npm` installs
+//! the first time. If one of them is missing, the tests say so and are skipped; with `CI=true` they
+//! fail. Nothing is sent beyond this machine, and only scratch folders are written. The client's
+//! reaction to replies that we never give is not tested here.
 
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 
@@ -44,7 +45,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let arguments = Arguments::from_args();
-    let programs = if arguments.list { Err(anyhow!("the cases are listed, not run")) } else { programs() };
+    let programs =
+        if arguments.list { Err(anyhow!("the cases are listed, not run")) } else { programs() };
     if !arguments.list && !ready(&programs)? {
         return Ok(ExitCode::FAILURE);
     }
@@ -61,16 +63,18 @@ fn main() -> Result<ExitCode> {
     if !arguments.list && arguments.filter.is_none() && programs.is_ok() {
         tell(&fail_open::document::summary()?);
     }
-    // Stays where a case left its folders behind.
+    // It remains if a case kept its folders.
     let _ = fs::remove_dir(parent);
     Ok(conclusion.exit_code())
 }
 
-/// Says what stands in the way, and goes offline where nothing does. False when the run is to fail.
+/// Reports obstacles, and goes offline if there are none. Returns false if the run is to fail.
 fn ready(programs: &Result<Programs>) -> Result<bool> {
     let Err(why) = programs else {
         if !offline::enter()? {
-            tell("no network namespace can be had here: tools are held back by a closed proxy alone");
+            tell(
+                "no network namespace can be had here: tools are held back by a closed proxy alone",
+            );
         }
         return Ok(true);
     };
@@ -86,7 +90,9 @@ fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
     match programs {
         Ok(programs) => {
             let programs = programs.clone();
-            Trial::test(name.clone(), move || play(&name, &file, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+            Trial::test(name.clone(), move || {
+                play(&name, &file, &programs).map_err(|error| Failed::from(format!("{error:#}")))
+            })
         }
         Err(why) => {
             let why = format!("{why:#}");
@@ -95,7 +101,7 @@ fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
     }
 }
 
-/// Plays one case. Its folders stay where they are when it fails.
+/// Plays one case. Its folders are kept if it fails.
 fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     let scratch = Scratch::create(&parent()?, name)?;
     let case = Case::read(file, &scratch)?;
@@ -103,14 +109,18 @@ fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     scratch.install(&programs.portcullis, &programs.portcullis, Installed::Project)?;
     let evidence = run::run(&case.session(), &scratch, programs);
     let judged = evidence.and_then(|evidence| check::check(&case, &scratch, &evidence));
-    judged.map_err(|error| anyhow!("{error:#}\nall that the run left is in `{}`", scratch.root().display()))?;
+    judged.map_err(|error| {
+        anyhow!("{error:#}\nall that the run left is in `{}`", scratch.root().display())
+    })?;
     scratch.remove()
 }
 
 fn cases() -> Result<Vec<(String, PathBuf)>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("client/cases");
     let mut cases = vec![];
-    for entry in fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
+    for entry in
+        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?
+    {
         let file = entry?.path();
         let name = file.file_stem().ok_or_else(|| anyhow!("`{}` has no name", file.display()))?;
         cases.push((name.to_string_lossy().into_owned(), file));
@@ -125,14 +135,22 @@ fn programs() -> Result<Programs> {
 
 fn portcullis() -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let built = || workspace.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("release/portcullis");
+    let built = || {
+        workspace
+            .join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+            .join("release/portcullis")
+    };
     let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
-    ensure!(binary.is_file(), "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN", binary.display());
+    ensure!(
+        binary.is_file(),
+        "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN",
+        binary.display()
+    );
     Ok(binary.canonicalize()?)
 }
 
-/// Where the scratch folders of this process go: cargo's folder for tests, or the person's cache where
-/// that one lies in a temporary folder, whose files the reviewer holds to be in scope.
+/// Returns the parent of this process's scratch folders: cargo's folder for tests, or the person's
+/// cache if that one is in a temporary folder, whose files the reviewer considers in scope.
 fn parent() -> Result<PathBuf> {
     let own = format!("client-{}", std::process::id());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

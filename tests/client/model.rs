@@ -1,7 +1,7 @@
-//! The model: a Messages API on the loopback interface that plays a script and keeps what it was told.
+//! The model: a Messages API on the loopback interface that plays a script and records its input.
 //!
-//! A request that offers the file and shell tools gets the next turn of its agent's script; any other
-//! (a title, a summary) a fixed text. It checks nothing and knows no hook.
+//! A request that offers the file and shell tools gets the next turn of its agent's script; any
+//! other (a title, a summary) a fixed text. It checks nothing and knows no hook.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::case::{Block, Turn};
 
-/// What is said when a script has ended.
+/// The answer after the end of a script.
 const EXHAUSTED: &str = "(the script has no further turn)";
 
 /// A running server.
@@ -24,18 +24,18 @@ pub(crate) struct Model {
     port: u16,
 }
 
-/// What the server was asked.
+/// The requests to the server.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     /// The bodies of the requests that took a turn, in order.
     pub(crate) requests: Vec<Value>,
-    /// Turns that nobody asked for.
+    /// The number of turns that were not requested.
     pub(crate) unplayed: usize,
-    /// Requests that found their script at its end.
+    /// The number of requests after the end of their script.
     pub(crate) overrun: usize,
 }
 
-/// The turns that are left, by the text that marks their agent; the main agent's mark is empty.
+/// The remaining turns, by the text that marks their agent; the main agent's mark is empty.
 struct Script {
     lanes: BTreeMap<String, std::vec::IntoIter<Turn>>,
     conversation: Conversation,
@@ -44,8 +44,15 @@ struct Script {
 impl Model {
     /// Starts the server on a free port.
     pub(crate) fn start(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Result<Self> {
-        let server = Arc::new(Server::http("127.0.0.1:0").map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?);
-        let port = server.server_addr().to_ip().map(|address| address.port()).ok_or_else(|| anyhow!("the server has no port"))?;
+        let server = Arc::new(
+            Server::http("127.0.0.1:0")
+                .map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?,
+        );
+        let port = server
+            .server_addr()
+            .to_ip()
+            .map(|address| address.port())
+            .ok_or_else(|| anyhow!("the server has no port"))?;
         let script = Arc::new(Mutex::new(Script::new(turns, subagents)));
         let thread = std::thread::spawn({
             let (server, script) = (Arc::clone(&server), Arc::clone(&script));
@@ -54,12 +61,12 @@ impl Model {
         Ok(Self { server, thread, script, port })
     }
 
-    /// Where the client finds it.
+    /// Returns its URL.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Stops the server and tells what it was asked.
+    /// Stops the server and returns the requests.
     pub(crate) fn finish(self) -> Result<Conversation> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the scripted model panicked"))?;
@@ -72,7 +79,10 @@ impl Model {
 
 impl Script {
     fn new(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Self {
-        let mut lanes: BTreeMap<_, _> = subagents.iter().map(|(mark, turns)| (mark.clone(), turns.clone().into_iter())).collect();
+        let mut lanes: BTreeMap<_, _> = subagents
+            .iter()
+            .map(|(mark, turns)| (mark.clone(), turns.clone().into_iter()))
+            .collect();
         lanes.insert(String::new(), Vec::from(turns).into_iter());
         Self { lanes, conversation: Conversation::default() }
     }
@@ -82,7 +92,13 @@ impl Script {
             return vec![Block::Text { text: "ok".to_owned() }];
         }
         let opening = body.pointer("/messages/0/content").map(Value::to_string).unwrap_or_default();
-        let mark = self.lanes.keys().rev().find(|mark| opening.contains(mark.as_str())).cloned().unwrap_or_default();
+        let mark = self
+            .lanes
+            .keys()
+            .rev()
+            .find(|mark| opening.contains(mark.as_str()))
+            .cloned()
+            .unwrap_or_default();
         let turn = self.lanes.get_mut(&mark).and_then(Iterator::next);
         self.conversation.requests.push(body);
         turn.unwrap_or_else(|| {
@@ -98,14 +114,20 @@ fn lock(script: &Mutex<Script>) -> MutexGuard<'_, Script> {
 
 fn offers_tools(body: &Value) -> bool {
     let tools = body.get("tools").and_then(Value::as_array);
-    tools.is_some_and(|tools| tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some("Read")))
+    tools.is_some_and(|tools| {
+        tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some("Read"))
+    })
 }
 
-/// Answers one request. A client that has hung up is no matter.
+/// Answers one request. A client that has hung up does not matter.
 fn serve(mut request: Request, script: &Mutex<Script>) {
     let path = request.url().split('?').next().unwrap_or_default().to_owned();
     let mut text = String::new();
-    let body = request.as_reader().read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<Value>(&text).ok());
+    let body = request
+        .as_reader()
+        .read_to_string(&mut text)
+        .ok()
+        .and_then(|_| serde_json::from_str::<Value>(&text).ok());
     let (status, content_type, answer) = match (request.method(), path.as_str(), body) {
         (Method::Head, ..) => (200, "application/json", String::new()),
         (Method::Post, "/v1/messages/count_tokens", _) => (200, "application/json", json!({"input_tokens": 100}).to_string()),
@@ -127,14 +149,16 @@ fn serve(mut request: Request, script: &Mutex<Script>) {
     drop(request.respond(response));
 }
 
-/// The answer as the API words it.
+/// Returns the answer in the API's format.
 fn message(request: &Value, turn: &[Block]) -> Value {
     let calls = turn.iter().any(|block| matches!(block, Block::Tool { .. }));
     let content: Vec<_> = turn
         .iter()
         .map(|block| match block {
             Block::Text { text } => json!({"type": "text", "text": text}),
-            Block::Tool { tool, id, input } => json!({"type": "tool_use", "id": id, "name": tool, "input": input}),
+            Block::Tool { tool, id, input } => {
+                json!({"type": "tool_use", "id": id, "name": tool, "input": input})
+            }
         })
         .collect();
     json!({
@@ -144,16 +168,24 @@ fn message(request: &Value, turn: &[Block]) -> Value {
     })
 }
 
-/// The same as a stream of events.
+/// Returns the answer as a stream of events.
 fn events(message: &Value) -> String {
     let opening = with(with(message.clone(), "content", json!([])), "stop_reason", Value::Null);
     let mut events = vec![json!({"type": "message_start", "message": opening})];
-    for (index, block) in message.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (index, block) in
+        message.get("content").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
         let (start, delta) = match block.get("text") {
-            Some(text) => (with(block.clone(), "text", json!("")), json!({"type": "text_delta", "text": text})),
+            Some(text) => (
+                with(block.clone(), "text", json!("")),
+                json!({"type": "text_delta", "text": text}),
+            ),
             None => {
                 let input = block.get("input").map(Value::to_string);
-                (with(block.clone(), "input", json!({})), json!({"type": "input_json_delta", "partial_json": input}))
+                (
+                    with(block.clone(), "input", json!({})),
+                    json!({"type": "input_json_delta", "partial_json": input}),
+                )
             }
         };
         events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
@@ -165,7 +197,12 @@ fn events(message: &Value) -> String {
     events.push(json!({"type": "message_stop"}));
     events
         .iter()
-        .map(|event| format!("event: {}\ndata: {event}\n\n", event.get("type").and_then(Value::as_str).unwrap_or_default()))
+        .map(|event| {
+            format!(
+                "event: {}\ndata: {event}\n\n",
+                event.get("type").and_then(Value::as_str).unwrap_or_default()
+            )
+        })
         .collect()
 }
 

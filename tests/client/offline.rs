@@ -1,5 +1,5 @@
-//! Moves the test into a network namespace that has the loopback interface alone, where that is
-//! permitted. Elsewhere the closed proxy of `run` is what holds tools back.
+//! Moves the test into a network namespace with only the loopback interface, if that is permitted.
+//! Otherwise the closed proxy of `run` blocks the tools.
 
 use std::env;
 use std::os::unix::process::CommandExt;
@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-/// Set in the process that runs inside.
+/// The variable that marks the process inside.
 const INSIDE: &str = "PORTCULLIS_TEST_OFFLINE";
 
-/// The ways in, for the superuser and for others. The first one that works is taken.
+/// The ways in, for root and for others. The first one that works is used.
 const DOORS: [&[&str]; 2] = [&["--net"], &["--map-root-user", "--net"]];
 
-/// Starts this program anew inside, and returns only where that cannot be had or was done.
+/// Restarts this program inside, and returns only if that is impossible or was already done.
 pub(crate) fn enter() -> Result<bool> {
     if env::var_os(INSIDE).is_some() {
         return Ok(true);
@@ -23,12 +23,17 @@ pub(crate) fn enter() -> Result<bool> {
     };
     let program = env::current_exe().context("cannot find this program")?;
     let mut command = door_command(door, "ip link set lo up && exec \"$0\" \"$@\"");
-    Err(command.arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec()).context("cannot start `unshare`")
+    Err(command.arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec())
+        .context("cannot start `unshare`")
 }
 
 fn opens(door: &[&str]) -> bool {
     let mut command = door_command(door, "ip link set lo up");
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn door_command(door: &[&str], script: &str) -> Command {

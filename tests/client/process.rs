@@ -1,4 +1,4 @@
-//! Runs a program to its end or its deadline, and ends what it leaves running.
+//! Runs a program to its end or its deadline, and kills leftover processes.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// What a program left.
+/// The results of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// It ended by itself with code 0.
+    /// True if it ended by itself with code 0.
     pub(crate) success: bool,
-    /// Its exit code; none when a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     /// Its standard output.
     pub(crate) stdout: String,
@@ -24,37 +24,50 @@ pub(crate) struct Ended {
 }
 
 /// Runs `command` with no input, in a process group of its own. Its output goes to `log.out` and
-/// `log.err`, so that a program that outlives it cannot hold the test up.
+/// `log.err`, so that a program that outlives it cannot block the test.
 pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<Ended> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (log.with_extension("out"), log.with_extension("err"));
-    command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?)
+        .process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
     let Some(status) = wait(&mut child, Instant::now() + limit)? else {
         end(&mut child)?;
         bail!("`{name}` did not end within {} s; see `{}`", limit.as_secs(), out.display());
     };
-    Ok(Ended { success: status.success(), code: status.code(), stdout: fs::read_to_string(out)?, stderr: fs::read_to_string(err)? })
+    Ok(Ended {
+        success: status.success(),
+        code: status.code(),
+        stdout: fs::read_to_string(out)?,
+        stderr: fs::read_to_string(err)?,
+    })
 }
 
-/// Ends every process whose environment holds `mark`, an assignment that only one run has: a client
-/// puts what it starts into sessions of their own, where no group reaches it. Looks at `/proc`, so it
-/// finds none on a system that has no such folder.
+/// Kills every process whose environment contains `mark`, an assignment that only one run has: a
+/// client starts processes in sessions of their own, outside any group. It reads `/proc`, so it
+/// finds none on a system without that folder.
 pub(crate) fn end_marked(mark: &str) {
     for id in marked(mark) {
-        // An error says that it has ended since, which is what was wanted.
+        // An error means that it has already ended.
         let _ = kill_process(id, Signal::KILL);
     }
 }
 
-/// The processes whose environment holds `mark`.
+/// Returns the processes whose environment contains `mark`.
 pub(crate) fn marked(mark: &str) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let marked = processes.filter(|process| {
         let environment = fs::read(process.path().join("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|assignment| assignment == mark.as_bytes())
     });
-    marked.filter_map(|process| process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)).collect()
+    marked
+        .filter_map(|process| {
+            process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+        })
+        .collect()
 }
 
 fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
@@ -69,7 +82,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// Asks the group to end, then ends it.
+/// Asks the group to end, then kills it.
 fn end(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
     kill_process_group(group, Signal::TERM)?;

@@ -1,5 +1,5 @@
-//! Runs the client once, with our hooks in front and the scripted model behind, and gathers the
-//! evidence. It judges nothing.
+//! Runs the client once, between our hooks and the scripted model, and collects the evidence. It
+//! judges nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::model::{Conversation, Model};
 use crate::scratch::Scratch;
 use crate::{machine, process};
 
-/// Where our hooks keep what they keep; no two runs have the same place.
+/// The variable for the folder of our hooks' state; no two runs share one.
 pub(crate) const STATE: &str = "PORTCULLIS_HOME";
 
-/// How long one run may take.
+/// The timeout of a run.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long one of our own commands may take.
+/// The timeout of one of our own commands.
 const OWN_LIMIT: Duration = Duration::from_secs(20);
 
 /// The two programs under test.
@@ -33,48 +33,53 @@ pub(crate) struct Programs {
     pub(crate) portcullis: PathBuf,
 }
 
-/// What is played in one run.
+/// The input of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// What the person asks for.
+    /// The person's prompt.
     pub(crate) prompt: String,
-    /// What the model answers to the main agent.
+    /// The model's answers to the main agent.
     pub(crate) turns: Vec<Turn>,
     /// The same for subagents, keyed by a text of their prompts.
     pub(crate) subagents: BTreeMap<String, Vec<Turn>>,
-    /// Further arguments of the client.
+    /// Additional arguments of the client.
     pub(crate) arguments: Vec<String>,
-    /// Further variables of the client's environment.
+    /// Additional variables of the client's environment.
     pub(crate) environment: BTreeMap<String, String>,
-    /// A folder whose files lie in `/etc` for the client alone.
+    /// A folder whose files only the client sees in `/etc`.
     pub(crate) machine: Option<PathBuf>,
 }
 
-/// What one run left.
+/// The evidence of one run.
 #[derive(Debug)]
 pub(crate) struct Evidence {
-    /// The client ended with code 0.
+    /// True if the client ended with code 0.
     pub(crate) success: bool,
-    /// What it said besides.
+    /// Its standard error.
     pub(crate) stderr: String,
-    /// The client's own account, one JSON object a line.
+    /// The client's own account, one JSON object per line.
     pub(crate) stream: Vec<Value>,
-    /// What the model was asked.
+    /// The requests to the model.
     pub(crate) conversation: Conversation,
-    /// The journal; an error where it cannot be read or does not verify.
+    /// The journal; an error if it cannot be read or does not verify.
     pub(crate) journal: Result<Vec<Value>>,
 }
 
-/// Plays a session in folders that stand ready.
+/// Plays a session in prepared folders.
 pub(crate) fn run(session: &Session, scratch: &Scratch, programs: &Programs) -> Result<Evidence> {
     let model = Model::start(&session.turns, &session.subagents)?;
-    let ended = process::run(client(session, scratch, &programs.client, &model.url()), &scratch.root().join("client"), LIMIT);
+    let ended = process::run(
+        client(session, scratch, &programs.client, &model.url()),
+        &scratch.root().join("client"),
+        LIMIT,
+    );
     process::end_marked(&format!("{STATE}={}", scratch.state().display()));
     let conversation = model.finish()?;
     keep(scratch, &conversation)?;
     let ended = ended?;
-    let stream =
-        lines(&ended.stdout).with_context(|| format!("the client's output is no JSON lines; it also said `{}`", ended.stderr.trim()))?;
+    let stream = lines(&ended.stdout).with_context(|| {
+        format!("the client's output is no JSON lines; it also said `{}`", ended.stderr.trim())
+    })?;
     let journal = journal(scratch, &programs.portcullis);
     Ok(Evidence { success: ended.success, stderr: ended.stderr, stream, conversation, journal })
 }
@@ -90,7 +95,7 @@ fn client(session: &Session, scratch: &Scratch, client: &Path, url: &str) -> Com
     command
 }
 
-/// Where a client is started and what it sees, with the scripted model behind it.
+/// Sets a client's folder and environment, with the scripted model as its API.
 pub(crate) fn surround(command: &mut Command, scratch: &Scratch, url: &str) {
     command
         .current_dir(scratch.project())
@@ -98,7 +103,7 @@ pub(crate) fn surround(command: &mut Command, scratch: &Scratch, url: &str) {
         .envs(environment(scratch))
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "none")
-        // Lets the superuser, whom tests in a container run as, use bypassPermissions.
+        // Allows root, as in a container, to use bypassPermissions.
         .env("IS_SANDBOX", "1");
     for off in [
         "DISABLE_TELEMETRY",
@@ -111,13 +116,16 @@ pub(crate) fn surround(command: &mut Command, scratch: &Scratch, url: &str) {
     }
 }
 
-/// What the client, its tools and our hooks see. The proxy is a closed port of this machine: where no
-/// network namespace can be had, whatever a tool sends out still ends there.
+/// Returns the environment of the client, its tools and our hooks. The proxy is a closed port of
+/// this machine: without a network namespace, requests of tools still end there.
 pub(crate) fn environment(scratch: &Scratch) -> Vec<(&'static str, String)> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let nowhere = || "http://127.0.0.1:9".to_owned();
     vec![
-        ("PATH", std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned())),
+        (
+            "PATH",
+            std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned()),
+        ),
         ("HOME", text(scratch.home())),
         ("TMPDIR", text(scratch.temporary())),
         (STATE, text(scratch.state())),
@@ -130,19 +138,28 @@ pub(crate) fn environment(scratch: &Scratch) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Leaves the requests beside the client's output, for whoever looks into a failure.
+/// Keeps the requests next to the client's output, for debugging a failure.
 fn keep(scratch: &Scratch, conversation: &Conversation) -> Result<()> {
     let text: String = conversation.requests.iter().map(|request| format!("{request}\n")).collect();
     fs::write(scratch.root().join("requests.jsonl"), text).context("cannot write the requests")
 }
 
-/// The journal's records, whose chain must hold.
+/// Returns the journal's records, whose chain must be valid.
 pub(crate) fn journal(scratch: &Scratch, portcullis: &Path) -> Result<Vec<Value>> {
     let own = |arguments: &[&str]| {
         let mut command = Command::new(portcullis);
-        command.args(arguments).current_dir(scratch.project()).env_clear().envs(environment(scratch));
+        command
+            .args(arguments)
+            .current_dir(scratch.project())
+            .env_clear()
+            .envs(environment(scratch));
         let ended = process::run(command, &scratch.root().join(arguments.join("-")), OWN_LIMIT)?;
-        ensure!(ended.success, "`portcullis {}` failed: {}", arguments.join(" "), ended.stderr.trim());
+        ensure!(
+            ended.success,
+            "`portcullis {}` failed: {}",
+            arguments.join(" "),
+            ended.stderr.trim()
+        );
         Ok(ended.stdout)
     };
     own(&["audit", "verify"])?;
@@ -150,5 +167,7 @@ pub(crate) fn journal(scratch: &Scratch, portcullis: &Path) -> Result<Vec<Value>
 }
 
 fn lines(text: &str) -> Result<Vec<Value>> {
-    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON")))
+        .collect()
 }

@@ -1,6 +1,6 @@
-//! The folders of one run: a project under git, a home, our state. Nothing else is written to.
+//! The folders of one run: a project under git, a home, and our state. Nothing else is written to.
 //!
-//! They must not lie below the temporary folder, which the reviewer holds to be in scope.
+//! They must not be below the temporary folder, which the reviewer considers in scope.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -13,17 +13,17 @@ use serde::Deserialize;
 
 use crate::machine;
 
-/// Whose settings hold our hooks.
+/// The scope of the settings with our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Installed {
-    /// Nobody's.
+    /// No settings.
     Nowhere,
-    /// The project's.
+    /// The project's settings.
     Project,
-    /// The person's.
+    /// The person's settings.
     User,
-    /// The machine's.
+    /// The machine's settings.
     Managed,
 }
 
@@ -34,45 +34,47 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the folders anew.
+    /// Creates empty folders.
     pub(crate) fn create(parent: &Path, name: &str) -> Result<Self> {
         let root = parent.join(name);
         if root.exists() {
-            fs::remove_dir_all(&root).with_context(|| format!("cannot clear `{}`", root.display()))?;
+            fs::remove_dir_all(&root)
+                .with_context(|| format!("cannot clear `{}`", root.display()))?;
         }
         let scratch = Self { root };
         for folder in [scratch.project(), scratch.home(), scratch.temporary()] {
-            fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
         Ok(scratch)
     }
 
-    /// Holds all the others.
+    /// Returns the parent of all the others.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The agent's working folder.
+    /// Returns the agent's working folder.
     pub(crate) fn project(&self) -> PathBuf {
         self.root.join("project")
     }
 
-    /// What `~` is for the client, its tools and our hooks.
+    /// Returns the folder for `~` of the client, its tools and our hooks.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
 
-    /// Where our hooks keep what they keep; not made here.
+    /// Returns the folder for our hooks' state, which is not created here.
     pub(crate) fn state(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// Temporary files of the client and its tools.
+    /// Returns the folder for temporary files of the client and its tools.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
     }
 
-    /// Puts the folders in place of their names.
+    /// Replaces the names of folders by their paths.
     pub(crate) fn fill(&self, text: &str) -> String {
         let folders = [
             ("@project@", self.project()),
@@ -81,17 +83,32 @@ impl Scratch {
             ("@root@", self.root.clone()),
             ("@test@", std::env::current_exe().unwrap_or_default()),
         ];
-        folders.iter().fold(text.to_owned(), |text, (name, folder)| text.replace(name, &folder.to_string_lossy()))
+        folders.iter().fold(text.to_owned(), |text, (name, folder)| {
+            text.replace(name, &folder.to_string_lossy())
+        })
     }
 
-    /// Sets up what a run starts from: files that are committed, and files that are not.
-    pub(crate) fn furnish(&self, committed: &BTreeMap<PathBuf, String>, files: &BTreeMap<PathBuf, String>) -> Result<()> {
+    /// Sets up the initial state of a run: files that are committed, and files that are not.
+    pub(crate) fn furnish(
+        &self,
+        committed: &BTreeMap<PathBuf, String>,
+        files: &BTreeMap<PathBuf, String>,
+    ) -> Result<()> {
         self.git(&["init", "--quiet", "--initial-branch=main"])?;
         for (path, text) in committed {
             write(path, text)?;
         }
         self.git(&["add", "--all"])?;
-        self.git(&["-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "--quiet", "--allow-empty", "--message=start"])?;
+        self.git(&[
+            "-c",
+            "user.name=Test",
+            "-c",
+            "user.email=test@localhost",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message=start",
+        ])?;
         for (path, text) in files {
             write(path, text)?;
         }
@@ -101,59 +118,97 @@ impl Scratch {
         Ok(())
     }
 
-    /// Has our own program put its hooks into the settings, with `program` in them. What it keeps goes where
-    /// no case looks, except for a person's own settings, whose hooks name the folders of the state.
-    pub(crate) fn install(&self, portcullis: &Path, program: &Path, installed: Installed) -> Result<()> {
+    /// Makes our own program install its hooks into the settings, with `program` in them. Its state
+    /// goes where no case looks, except for a person's own settings, whose hooks name the folders
+    /// of the state.
+    pub(crate) fn install(
+        &self,
+        portcullis: &Path,
+        program: &Path,
+        installed: Installed,
+    ) -> Result<()> {
         let (scope, machine) = match installed {
             Installed::Nowhere => return Ok(()),
             Installed::Project => (&["--project"][..], None),
             Installed::User => (&["--user"][..], None),
-            Installed::Managed => (&["--managed", "--only-managed-hooks"][..], Some(self.machine())),
+            Installed::Managed => {
+                (&["--managed", "--only-managed-hooks"][..], Some(self.machine()))
+            }
         };
         if let Some(machine) = &machine {
             fs::create_dir_all(machine.join("claude-code"))?;
         }
-        let state = if installed == Installed::User { self.state() } else { self.root.with_file_name("installer") };
+        let state = if installed == Installed::User {
+            self.state()
+        } else {
+            self.root.with_file_name("installer")
+        };
         let mut command = machine::program_that_writes(portcullis, machine.as_deref());
-        command.args(["install", "claude", "--yes", "--program"]).arg(program).args(scope).current_dir(self.project());
-        command.env_clear().env("HOME", self.home()).env("PORTCULLIS_HOME", state).env("PATH", "/usr/bin:/bin");
+        command
+            .args(["install", "claude", "--yes", "--program"])
+            .arg(program)
+            .args(scope)
+            .current_dir(self.project());
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PORTCULLIS_HOME", state)
+            .env("PATH", "/usr/bin:/bin");
         let output = command.output().context("cannot start `portcullis install`")?;
-        ensure!(output.status.success(), "`portcullis install` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        ensure!(
+            output.status.success(),
+            "`portcullis install` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
         Ok(())
     }
 
-    /// The settings that hold our hooks.
+    /// Returns the settings file with our hooks.
     pub(crate) fn settings(&self, installed: Installed) -> Option<PathBuf> {
         match installed {
             Installed::Nowhere => None,
             Installed::Project => Some(self.project().join(".claude/settings.json")),
             Installed::User => Some(self.home().join(".claude/settings.json")),
-            Installed::Managed => Some(self.machine().join("claude-code/managed-settings.d/50-portcullis.json")),
+            Installed::Managed => {
+                Some(self.machine().join("claude-code/managed-settings.d/50-portcullis.json"))
+            }
         }
     }
 
-    /// What lies in `/etc` for the client alone.
+    /// Returns the folder of files that only the client sees in `/etc`.
     pub(crate) fn machine(&self) -> PathBuf {
         self.root.join("etc")
     }
 
     /// Removes the folders.
     pub(crate) fn remove(self) -> Result<()> {
-        fs::remove_dir_all(&self.root).with_context(|| format!("cannot remove `{}`", self.root.display()))
+        fs::remove_dir_all(&self.root)
+            .with_context(|| format!("cannot remove `{}`", self.root.display()))
     }
 
     fn git(&self, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new("git");
-        command.arg("-C").arg(self.project()).args(arguments).env("HOME", self.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+            .arg("-C")
+            .arg(self.project())
+            .args(arguments)
+            .env("HOME", self.home())
+            .env("GIT_CONFIG_NOSYSTEM", "1");
         let output = command.output().context("cannot start `git`: install it")?;
-        ensure!(output.status.success(), "`git {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        ensure!(
+            output.status.success(),
+            "`git {}` failed: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
         Ok(())
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
     }
     fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }

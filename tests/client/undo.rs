@@ -1,5 +1,5 @@
-//! What the agent does to files through the real client comes back byte for byte: each command runs in the client,
-//! behind our hooks, and a person restores afterwards.
+//! Tests that an agent's changes to files through the real client are reverted byte for byte: each
+//! command runs in the client with our hooks, and a person restores afterwards.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,39 +18,63 @@ use crate::process;
 use crate::run::{self, Programs, Session};
 use crate::scratch::{Installed, Scratch};
 
-/// What an agent does, as a person sees it.
+/// The actions of an agent, from a person's perspective.
 struct Case {
     name: &'static str,
     /// The commands, in order.
     commands: &'static [&'static str],
-    /// How many paths differ afterwards, at least.
+    /// The minimum number of paths that differ afterwards.
     changes: usize,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "undo: rm -r of a folder that git does not have", commands: &["rm -r src"], changes: 7 },
-    Case { name: "undo: sed in place", commands: &["sed -i 's/main/other/' src/main.rs"], changes: 1 },
-    Case { name: "undo: git clean with what git ignores", commands: &["git clean -fdx"], changes: 14 },
-    Case { name: "undo: a script that rewrites 300 files", commands: &["sh rewrite.sh"], changes: 300 },
+    Case {
+        name: "undo: rm -r of a folder that git does not have",
+        commands: &["rm -r src"],
+        changes: 7,
+    },
+    Case {
+        name: "undo: sed in place",
+        commands: &["sed -i 's/main/other/' src/main.rs"],
+        changes: 1,
+    },
+    Case {
+        name: "undo: git clean with what git ignores",
+        commands: &["git clean -fdx"],
+        changes: 14,
+    },
+    Case {
+        name: "undo: a script that rewrites 300 files",
+        commands: &["sh rewrite.sh"],
+        changes: 300,
+    },
     Case {
         name: "undo: all of it, one after the other",
-        commands: &["sed -i 's/main/other/' src/main.rs", "sh rewrite.sh", "rm -r src", "git clean -fdx"],
+        commands: &[
+            "sed -i 's/main/other/' src/main.rs",
+            "sh rewrite.sh",
+            "rm -r src",
+            "git clean -fdx",
+        ],
         changes: 310,
     },
 ];
 
-/// Rules and thresholds that would rather not have it run are switched off: what is shown is what follows if it does.
+/// Rules and thresholds that would object are disabled: the test is about the consequences of
+/// running it.
 const CONFIGURATION: &str = "[checkpoints]\nenabled = true\n[rules]\nbuiltin = \"none\"\n[risk]\nmedium = 0.95\nhigh = 0.95\n";
 
-/// How long a restore may take.
+/// The timeout of a restore.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// All of them.
+/// Returns all tests.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
     let trial = |case: &'static Case| match programs {
         Ok(programs) => {
             let (programs, parent) = (programs.clone(), parent.to_owned());
-            Trial::test(case.name, move || play(case, &parent, &programs).map_err(|error| Failed::from(format!("{error:#}"))))
+            Trial::test(case.name, move || {
+                play(case, &parent, &programs).map_err(|error| Failed::from(format!("{error:#}")))
+            })
         }
         Err(why) => {
             let why = format!("{why:#}");
@@ -62,7 +86,9 @@ pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
 
 fn play(case: &Case, parent: &Path, programs: &Programs) -> Result<()> {
     let scratch = Scratch::create(parent, &case.name.replace([' ', ':', ','], "-"))?;
-    shown(case, &scratch, programs).map_err(|error| anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display()))?;
+    shown(case, &scratch, programs).map_err(|error| {
+        anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display())
+    })?;
     scratch.remove()
 }
 
@@ -78,8 +104,15 @@ fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
     let changed = differing(&before, &after).len();
     ensure!(changed >= case.changes, "{changed} paths changed, not {}", case.changes);
     let records = evidence.journal?;
-    let kept = records.iter().filter(|record| record["kind"] == "review" && record["checkpoint"]["complete"] == true).count();
-    ensure!(kept == case.commands.len(), "{kept} of {} actions have a whole checkpoint", case.commands.len());
+    let kept = records
+        .iter()
+        .filter(|record| record["kind"] == "review" && record["checkpoint"]["complete"] == true)
+        .count();
+    ensure!(
+        kept == case.commands.len(),
+        "{kept} of {} actions have a whole checkpoint",
+        case.commands.len()
+    );
     let restored = restore(scratch, &programs.portcullis, "toolu_0")?;
     ensure!(restored["outcome"] == "restored" && restored["not_kept"] == json!([]), "{restored}");
     let back = files(scratch)?;
@@ -87,7 +120,7 @@ fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// The project without git's own folder, which no restore touches.
+/// Returns the project without git's own folder, which no restore touches.
 fn files(scratch: &Scratch) -> Result<Tree> {
     let mut files = tree(&scratch.project())?;
     files.retain(|path, _| path != ".git" && !path.starts_with(".git/"));
@@ -96,23 +129,33 @@ fn files(scratch: &Scratch) -> Result<Tree> {
 
 fn session(case: &Case) -> Session {
     let call = |(at, command): (usize, &&str)| {
-        vec![Block::Tool { tool: "Bash".to_owned(), id: format!("toolu_{at}"), input: json!({ "command": command }) }]
+        vec![Block::Tool {
+            tool: "Bash".to_owned(),
+            id: format!("toolu_{at}"),
+            input: json!({ "command": command }),
+        }]
     };
     let mut turns: Vec<_> = case.commands.iter().enumerate().map(call).collect();
     turns.push(vec![Block::Text { text: "Done.".to_owned() }]);
     Session { prompt: "Clean up.".to_owned(), turns, ..Session::default() }
 }
 
-/// A project with something of every kind: little of it is in git, some of it is ignored.
+/// Creates a project with something of every kind: little of it is in git, some of it is ignored.
 fn furnish(scratch: &Scratch) -> Result<()> {
     let project = scratch.project();
     let committed = [
         (project.join(".gitignore"), "cache/\n.env\nnode_modules/\n".to_owned()),
-        (project.join("rewrite.sh"), "for f in many/*.txt; do echo \"rewritten $f\" > \"$f\"; done\n".to_owned()),
+        (
+            project.join("rewrite.sh"),
+            "for f in many/*.txt; do echo \"rewritten $f\" > \"$f\"; done\n".to_owned(),
+        ),
     ];
-    let many = (0..300).map(|number| (project.join(format!("many/{number}.txt")), format!("number {number}\n")));
-    scratch
-        .furnish(&committed.into_iter().chain(many).collect(), &[(scratch.state().join("config.toml"), CONFIGURATION.to_owned())].into())?;
+    let many = (0..300)
+        .map(|number| (project.join(format!("many/{number}.txt")), format!("number {number}\n")));
+    scratch.furnish(
+        &committed.into_iter().chain(many).collect(),
+        &[(scratch.state().join("config.toml"), CONFIGURATION.to_owned())].into(),
+    )?;
     for (path, bytes) in [
         ("src/main.rs", b"fn main() {}\n".as_slice()),
         ("src/deep/data.bin", &[0, 159, 146, 150, 10, 0]),
@@ -133,7 +176,7 @@ fn furnish(scratch: &Scratch) -> Result<()> {
     Ok(())
 }
 
-/// The command that a person has.
+/// Runs a person's restore command.
 fn restore(scratch: &Scratch, portcullis: &Path, id: &str) -> Result<Value> {
     let mut command = Command::new(portcullis);
     command.args(["checkpoint", "restore", id, "--yes", "--json"]);

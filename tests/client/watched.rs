@@ -1,4 +1,5 @@
-//! `portcullis run` with the real client: what is told of it, how it ends, and that nothing is left of it.
+//! Tests of `portcullis run` with the real client: its output, its end, and that it leaves no
+//! processes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,10 +24,10 @@ mod disobeys;
 mod limits;
 mod terminal;
 
-/// How long one run may take before a test gives it up.
+/// The timeout of one run.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// All of them.
+/// Returns all tests.
 pub(crate) fn trials(parent: &std::path::Path, programs: &Result<Programs>) -> Vec<Trial> {
     let tests: [(&str, Test); 10] = [
         ("run: it ends well, and what was blocked is listed", well),
@@ -44,14 +45,19 @@ pub(crate) fn trials(parent: &std::path::Path, programs: &Result<Programs>) -> V
 }
 
 fn bash(id: &str, command: &str) -> Turn {
-    vec![Block::Tool { tool: "Bash".to_owned(), id: id.to_owned(), input: json!({ "command": command }) }]
+    vec![Block::Tool {
+        tool: "Bash".to_owned(),
+        id: id.to_owned(),
+        input: json!({ "command": command }),
+    }]
 }
 
 fn text(text: &str) -> Turn {
     vec![Block::Text { text: text.to_owned() }]
 }
 
-/// `portcullis run` with these options, and the client with bypassPermissions and this prompt behind it.
+/// Creates `portcullis run` with these options, and the client with bypassPermissions and this
+/// prompt.
 fn command(scratch: &Scratch, programs: &Programs, url: &str, options: &[&str]) -> Command {
     let mut command = Command::new(&programs.portcullis);
     run::surround(&mut command, scratch, url);
@@ -61,9 +67,18 @@ fn command(scratch: &Scratch, programs: &Programs, url: &str, options: &[&str]) 
 }
 
 /// Runs it to its end.
-fn play(scratch: &Scratch, programs: &Programs, options: &[&str], turns: &[Turn]) -> Result<(Ended, Conversation)> {
+fn play(
+    scratch: &Scratch,
+    programs: &Programs,
+    options: &[&str],
+    turns: &[Turn],
+) -> Result<(Ended, Conversation)> {
     let model = Model::start(turns, &BTreeMap::new())?;
-    let ended = process::run(command(scratch, programs, &model.url(), options), &scratch.root().join("run"), LIMIT);
+    let ended = process::run(
+        command(scratch, programs, &model.url(), options),
+        &scratch.root().join("run"),
+        LIMIT,
+    );
     let left = agents(scratch);
     process::end_marked(&mark(scratch));
     let conversation = model.finish()?;
@@ -76,15 +91,20 @@ fn mark(scratch: &Scratch) -> String {
     format!("{STATE}={}", scratch.state().display())
 }
 
-/// Processes of the run that are there. `maintain`, which every command of ours may start, is none of its agent's.
+/// Returns the existing processes of the run. `maintain`, which all our commands may start, does
+/// not belong to its agent.
 fn agents(scratch: &Scratch) -> Vec<String> {
-    let line = |id: Pid| std::fs::read(format!("/proc/{}/cmdline", id.as_raw_pid())).unwrap_or_default();
-    let lines = process::marked(&mark(scratch)).into_iter().map(|id| String::from_utf8_lossy(&line(id)).replace('\0', " "));
+    let line =
+        |id: Pid| std::fs::read(format!("/proc/{}/cmdline", id.as_raw_pid())).unwrap_or_default();
+    let lines = process::marked(&mark(scratch))
+        .into_iter()
+        .map(|id| String::from_utf8_lossy(&line(id)).replace('\0', " "));
     lines.filter(|line| !line.is_empty() && !line.contains(" maintain ")).collect()
 }
 
 fn document(ended: &Ended) -> Result<Value> {
-    serde_json::from_str(&ended.stdout).with_context(|| format!("it printed no JSON document: {ended:?}"))
+    serde_json::from_str(&ended.stdout)
+        .with_context(|| format!("it printed no JSON document: {ended:?}"))
 }
 
 fn letter(scratch: &Scratch) -> Result<PathBuf> {
@@ -105,8 +125,19 @@ fn well(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let (ended, conversation) = play(scratch, programs, &[], &turns)?;
     ensure!(ended.code == Some(0) && ended.stdout == "I left the letter.\n", "{ended:?}");
     ensure!(letter.exists() && scratch.project().join("after.txt").exists(), "{ended:?}");
-    ensure!(!scratch.project().join("out.txt").exists(), "what a person must decide ran without one: {ended:?}");
-    for part in ["the agent ended well", "3 actions reviewed", "1 ask", "1 block", "rm -rf", "portcullis explain", "| I left the letter."] {
+    ensure!(
+        !scratch.project().join("out.txt").exists(),
+        "what a person must decide ran without one: {ended:?}"
+    );
+    for part in [
+        "the agent finished successfully",
+        "3 actions reviewed",
+        "1 ask",
+        "1 block",
+        "rm -rf",
+        "portcullis explain",
+        "| I left the letter.",
+    ] {
         ensure!(ended.stderr.contains(part), "`{part}` is missing: {}", ended.stderr);
     }
     let told = crate::evidence::tool_results(&conversation);
@@ -116,8 +147,17 @@ fn well(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let (ended, _) = play(scratch, programs, &["--json", "--quiet"], &turns)?;
     let document = document(&ended)?;
     ensure!(ended.code == Some(0) && ended.stderr.is_empty(), "{ended:?}");
-    ensure!(document["outcome"] == "well" && document["result"] == "Done." && document["reviews"]["block"] == 1, "{document}");
-    ensure!(document["objections"][0]["call"] == "toolu_delete" && document["objections"][0]["verdict"] == "block", "{document}");
+    ensure!(
+        document["outcome"] == "well"
+            && document["result"] == "Done."
+            && document["reviews"]["block"] == 1,
+        "{document}"
+    );
+    ensure!(
+        document["objections"][0]["call"] == "toolu_delete"
+            && document["objections"][0]["verdict"] == "block",
+        "{document}"
+    );
     run::journal(scratch, &programs.portcullis).map(drop)
 }
 
@@ -126,9 +166,15 @@ fn once(scratch: &Scratch, programs: &Programs) -> Result<()> {
         scratch.install(&programs.portcullis, &programs.portcullis, installed)?;
         let call = format!("toolu_{installed:?}");
         let (ended, _) = play(scratch, programs, &[], &[bash(&call, "echo one"), text("Done.")])?;
-        ensure!(ended.code == Some(0) && !ended.stderr.contains("twice"), "{installed:?}: {ended:?}");
+        ensure!(
+            ended.code == Some(0) && !ended.stderr.contains("twice"),
+            "{installed:?}: {ended:?}"
+        );
         let records = run::journal(scratch, &programs.portcullis)?;
-        let reviews = records.iter().filter(|record| record["kind"] == "review" && record["call"] == call.as_str()).count();
+        let reviews = records
+            .iter()
+            .filter(|record| record["kind"] == "review" && record["call"] == call.as_str())
+            .count();
         ensure!(reviews == 1, "{installed:?}: {reviews} reviews of one call: {records:?}");
         std::fs::remove_file(scratch.settings(installed).context("no settings")?)?;
     }
@@ -145,14 +191,18 @@ fn emergency(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let (ended, conversation) = play(scratch, programs, &["--json"], &turns)?;
     let document = document(&ended)?;
     ensure!(ended.code == Some(12) && document["outcome"] == "emergency", "{ended:?}");
-    ensure!(document["reason"].is_string() && document["stopped"]["survivors"] == json!([]), "{document}");
+    ensure!(
+        document["reason"].is_string() && document["stopped"]["survivors"] == json!([]),
+        "{document}"
+    );
     ensure!(letter.exists() && !scratch.project().join("after.txt").exists(), "{ended:?}");
     ensure!(conversation.unplayed == 1, "the agent went on: {conversation:?}");
     Ok(())
 }
 
 fn killed(scratch: &Scratch, programs: &Programs) -> Result<()> {
-    let model = Model::start(&[bash("toolu_wait", "tail -f /dev/null"), text("Done.")], &BTreeMap::new())?;
+    let model =
+        Model::start(&[bash("toolu_wait", "tail -f /dev/null"), text("Done.")], &BTreeMap::new())?;
     let mut command = command(scratch, programs, &model.url(), &[]);
     let log = File::create(scratch.root().join("run.err"))?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -170,31 +220,44 @@ fn killed(scratch: &Scratch, programs: &Programs) -> Result<()> {
 }
 
 fn confined(scratch: &Scratch, programs: &Programs) -> Result<()> {
-    // Nothing in the review objects to it: what holds it is the kernel.
+    // Nothing in the review objects to it: it is blocked by the kernel.
     let outside = scratch.root().join("outside");
     std::fs::create_dir_all(&outside)?;
     scratch_observes(scratch)?;
-    let turns =
-        [bash("toolu_out", &format!("echo x > '{}/out.txt'", outside.display())), bash("toolu_in", "echo x > in.txt"), text("Done.")];
+    let turns = [
+        bash("toolu_out", &format!("echo x > '{}/out.txt'", outside.display())),
+        bash("toolu_in", "echo x > in.txt"),
+        text("Done."),
+    ];
     let (ended, _) = play(scratch, programs, &["--confine"], &turns)?;
     if ended.stderr.contains("this kernel cannot confine") {
         ensure!(ended.code == Some(1), "{ended:?}");
         return Ok(());
     }
     ensure!(ended.code == Some(0) && ended.stderr.contains("it may write in: "), "{ended:?}");
-    ensure!(scratch.project().join("in.txt").exists() && !outside.join("out.txt").exists(), "{ended:?}");
-    let reviews = run::journal(scratch, &programs.portcullis)?.into_iter().filter(|record| record["kind"] == "review").count();
-    ensure!(reviews == 2, "{reviews} reviews of two calls: the confined hooks cannot write their journal");
+    ensure!(
+        scratch.project().join("in.txt").exists() && !outside.join("out.txt").exists(),
+        "{ended:?}"
+    );
+    let reviews = run::journal(scratch, &programs.portcullis)?
+        .into_iter()
+        .filter(|record| record["kind"] == "review")
+        .count();
+    ensure!(
+        reviews == 2,
+        "{reviews} reviews of two calls: the confined hooks cannot write their journal"
+    );
     Ok(())
 }
 
 fn scratch_observes(scratch: &Scratch) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch.state())?;
-    std::fs::write(scratch.state().join("config.toml"), "mode = \"observe\"\n").map_err(|error| anyhow!("cannot configure: {error}"))
+    std::fs::write(scratch.state().join("config.toml"), "mode = \"observe\"\n")
+        .map_err(|error| anyhow!("cannot configure: {error}"))
 }
 
-/// Waits until it holds; false when it never does.
+/// Waits until the condition holds; returns false on timeout.
 fn until(holds: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + LIMIT;
     while !holds() {

@@ -1,23 +1,23 @@
-//! The binary format, as far as guests are made by hand in it.
+//! Helpers for the binary format, for guests that are made by hand.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
 
-/// What a core module begins with.
+/// The first bytes of a core module.
 pub const HEAD_OF_MODULE: &[u8] = b"\0asm\x01\0\0\0";
-/// What a component begins with.
+/// The first bytes of a component.
 pub const HEAD_OF_COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// The sections of a component that hold such things.
+/// The ids of a component's sections.
 pub const CORE_MODULE: u8 = 1;
 pub const CORE_INSTANCES: u8 = 2;
 pub const COMPONENT: u8 = 4;
 
-/// A section, its length before it.
+/// Returns a section with its length prefix.
 pub fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [&[id], number(content.len()).as_slice(), content].concat()
 }
 
-/// In groups of seven bits, the lowest first.
+/// Encodes a number in groups of seven bits, lowest first (LEB128).
 pub fn number(mut value: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value > 0x7f {

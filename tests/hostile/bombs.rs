@@ -4,9 +4,12 @@
 
 use crate::binary::{COMPONENT, CORE_MODULE, HEAD_OF_COMPONENT, HEAD_OF_MODULE, number, section};
 
-/// A component with that core module and the export of an assessor.
+/// Returns a component with that core module and the export of an assessor.
 pub fn around(module: &[u8]) -> Vec<u8> {
-    let head = wat::parse_str(r#"(component (instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i)))"#).unwrap();
+    let head = wat::parse_str(
+        r#"(component (instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i)))"#,
+    )
+    .unwrap();
     [head, section(CORE_MODULE, module)].concat()
 }
 
@@ -14,15 +17,20 @@ fn module(sections: &[Vec<u8>]) -> Vec<u8> {
     [HEAD_OF_MODULE.to_vec(), sections.concat()].concat()
 }
 
-/// Functions `(i32) -> i32` with those bodies.
+/// Returns functions `(i32) -> i32` with those bodies.
 fn functions(bodies: &[Vec<u8>]) -> Vec<u8> {
     let count = number(bodies.len());
-    let code: Vec<Vec<u8>> = bodies.iter().map(|body| [number(body.len()), body.clone()].concat()).collect();
+    let code: Vec<Vec<u8>> =
+        bodies.iter().map(|body| [number(body.len()), body.clone()].concat()).collect();
     let types = section(1, &[1, 0x60, 1, 0x7f, 1, 0x7f]);
-    module(&[types, section(3, &[count.clone(), vec![0; bodies.len()]].concat()), section(10, &[count, code.concat()].concat())])
+    module(&[
+        types,
+        section(3, &[count.clone(), vec![0; bodies.len()]].concat()),
+        section(10, &[count, code.concat()].concat()),
+    ])
 }
 
-/// One function of that many multiplications.
+/// Returns one function of that many multiplications.
 pub fn huge_function(times: usize) -> Vec<u8> {
     let mut body = vec![0];
     body.extend([0x20, 0, 0x41, 7, 0x6c, 0x21, 0].repeat(times));
@@ -30,7 +38,7 @@ pub fn huge_function(times: usize) -> Vec<u8> {
     functions(&[body])
 }
 
-/// Functions with as many locals as there may be, all changed in each round of a loop.
+/// Returns functions with the maximum number of locals, all changed in each round of a loop.
 pub fn many_locals(count: usize) -> Vec<u8> {
     const LOCALS: usize = 49_000;
     let mut body = [vec![1], number(LOCALS), vec![0x7f, 0x03, 0x40]].concat();
@@ -42,7 +50,7 @@ pub fn many_locals(count: usize) -> Vec<u8> {
     functions(&vec![body; count])
 }
 
-/// That many types of functions, no two the same.
+/// Returns that many different function types.
 pub fn many_types(count: usize) -> Vec<u8> {
     let one = |at: usize| -> Vec<u8> {
         let parameters = (0..20).map(|bit| if at >> bit & 1 == 0 { 0x7f } else { 0x7e });
@@ -52,22 +60,25 @@ pub fn many_types(count: usize) -> Vec<u8> {
     module(&[section(1, &[number(count), all].concat())])
 }
 
-/// A memory with that many bytes in it from the start.
+/// Returns a memory with that many bytes of initial data.
 pub fn large_data(bytes: usize) -> Vec<u8> {
     let memory = [vec![1, 0], number(bytes / 65_536 + 1)].concat();
     let data = [vec![1, 0, 0x41, 0, 0x0b], number(bytes), vec![0xa5; bytes]].concat();
     module(&[section(5, &memory), section(11, &data)])
 }
 
-/// A component in a component in a component: deeper than any reader of the text format goes.
+/// Returns nested components, deeper than any parser of the text format goes.
 pub fn nested(depth: usize) -> Vec<u8> {
-    (0..depth).fold(HEAD_OF_COMPONENT.to_vec(), |inner, _| [HEAD_OF_COMPONENT, &section(COMPONENT, &inner)].concat())
+    (0..depth).fold(HEAD_OF_COMPONENT.to_vec(), |inner, _| {
+        [HEAD_OF_COMPONENT, &section(COMPONENT, &inner)].concat()
+    })
 }
 
-/// Components in each other, each of which is two of the next.
+/// Returns nested components, each of which contains the next one twice.
 pub fn doubling(depth: usize) -> Vec<u8> {
     let innermost = "(core module $m) (core instance (instantiate $m))".to_owned();
-    let inner =
-        (0..depth).fold(innermost, |inner, _| format!("(component $c {inner}) (instance (instantiate $c)) (instance (instantiate $c))"));
+    let inner = (0..depth).fold(innermost, |inner, _| {
+        format!("(component $c {inner}) (instance (instantiate $c)) (instance (instantiate $c))")
+    });
     wat::parse_str(format!(r#"(component (instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i)) {inner})"#)).unwrap()
 }

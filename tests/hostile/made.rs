@@ -1,27 +1,31 @@
-//! Guests that no text would show better.
+//! Guests that are easier to create by code than as text.
 
-use crate::binary::{CORE_INSTANCES, CORE_MODULE, HEAD_OF_COMPONENT, HEAD_OF_MODULE, number, section};
+use crate::binary::{
+    CORE_INSTANCES, CORE_MODULE, HEAD_OF_COMPONENT, HEAD_OF_MODULE, number, section,
+};
 use crate::guest::{component, from_text};
 use crate::trial::BENIGN;
 use anyhow::Result;
 
-/// Says nothing, and says so in a descriptor that nests lists.
+/// Returns a guest without findings whose descriptor contains nested lists.
 pub fn deep_descriptor() -> Result<Vec<u8>> {
     let deep = "[".repeat(10_000);
-    component(&format!(";; world: assessor\n(@custom \"portcullis-descriptor\" \"{{\\\"settings\\\":{deep}\")"))
+    component(&format!(
+        ";; world: assessor\n(@custom \"portcullis-descriptor\" \"{{\\\"settings\\\":{deep}\")"
+    ))
 }
 
-/// More than a component may have.
+/// Returns more instances than a component may have.
 pub fn thousand_instances() -> Result<Vec<u8>> {
     instances(1_000)
 }
 
-/// As many as a component may have, and more than ours may.
+/// Returns as many instances as a component may have, and more than ours may.
 pub fn five_hundred_instances() -> Result<Vec<u8>> {
     instances(500)
 }
 
-/// A good component that makes so many instances of an empty module beside its own.
+/// Returns a valid component with this many additional instances of an empty module.
 fn instances(count: usize) -> Result<Vec<u8>> {
     let whole = from_text(BENIGN)?;
     let added = u8::try_from(core_modules(&whole))?;
@@ -29,41 +33,46 @@ fn instances(count: usize) -> Result<Vec<u8>> {
     Ok([whole, section(CORE_MODULE, HEAD_OF_MODULE), section(CORE_INSTANCES, &instances)].concat())
 }
 
-/// An import whose name would clear a terminal and turn its text round.
+/// Returns an import whose name would clear a terminal and reverse its text.
 pub fn names_with_escapes() -> Result<Vec<u8>> {
-    Ok(wat::parse_str(format!(r#"(component (import "a:\1b[2Jb\e2\80\ae/c" (instance)) {EXPORT})"#))?)
+    Ok(wat::parse_str(format!(
+        r#"(component (import "a:\1b[2Jb\e2\80\ae/c" (instance)) {EXPORT})"#
+    ))?)
 }
 
-/// More imports than a component may have.
+/// Returns more imports than a component may have.
 pub fn ten_thousand_imports() -> Result<Vec<u8>> {
-    let imports: String = (0..10_000).map(|at| format!(r#"(import "a:b/c{at}" (instance))"#)).collect();
+    let imports: String =
+        (0..10_000).map(|at| format!(r#"(import "a:b/c{at}" (instance))"#)).collect();
     Ok(wat::parse_str(format!("(component {imports} {EXPORT})"))?)
 }
 
 const EXPORT: &str = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
 
-/// What a person might write.
+/// Returns text that a person might write.
 pub fn text() -> Result<Vec<u8>> {
     Ok(b"(component)".to_vec())
 }
 
-/// What a compiler writes without the tool that makes a component of it.
+/// Returns a compiler's output before it is made a component.
 pub fn core_module() -> Result<Vec<u8>> {
     Ok(HEAD_OF_MODULE.to_vec())
 }
 
-/// What compiled code begins with: it would run without a sandbox.
+/// Returns the first bytes of compiled code, which would run without a sandbox.
 pub fn native_code() -> Result<Vec<u8>> {
     Ok([b"\x7fELF\x02\x01\x01\x00".as_slice(), &[0; 4096]].concat())
 }
 
-/// A good component, each time with less of its end.
+/// Returns a valid component, truncated at different lengths.
 pub fn cut() -> Result<Vec<Vec<u8>>> {
     let whole = from_text(BENIGN)?;
-    Ok(sampled(whole.len(), 40).map(|length| whole.get(..length).unwrap_or_default().to_vec()).collect())
+    Ok(sampled(whole.len(), 40)
+        .map(|length| whole.get(..length).unwrap_or_default().to_vec())
+        .collect())
 }
 
-/// A good component, each time with another bit of it changed.
+/// Returns a valid component, each time with a different bit flipped.
 pub fn flipped() -> Result<Vec<Vec<u8>>> {
     let whole = from_text(BENIGN)?;
     let flip = |at: usize| {
@@ -80,7 +89,7 @@ fn sampled(length: usize, places: usize) -> impl Iterator<Item = usize> {
     (0..places).map(move |place| place * length / places)
 }
 
-/// How many core modules a component holds: the index of the next one.
+/// Returns the number of core modules in a component: the index of the next one.
 fn core_modules(whole: &[u8]) -> usize {
     let (mut at, mut count) = (HEAD_OF_COMPONENT.len(), 0);
     while let Some(kind) = whole.get(at) {

@@ -1,14 +1,20 @@
-//! Attacks on the host, one guest each: what it is told, what is recorded, what it costs, and that the next
-//! action is answered as if nothing had been.
+//! Attacks on the host, one guest each: the message, the record, the cost, and that the next action
+//! is answered as if nothing had happened.
 //!
-//! The table is [`attacks::ATTACKS`]; a guest's text lies in `guests/`, a function of [`made`] makes it, or one of [`played`] plays the attack. A
-//! text without a row and a row without a text fail the run, and so does a page `host/docs/attacks.md` that
-//! does not show the table. `PORTCULLIS_BLESS=1` writes the page, with what was measured.
+//! The table is [`attacks::ATTACKS`]; a guest's text is in `guests/`, a function of [`made`]
+//! creates it, or one of [`played`] plays the attack. A text without a row and a row without a text
+//! fail the run, and so does a page `host/docs/attacks.md` that does not show the table.
+//! `PORTCULLIS_BLESS=1` writes the page, with the measurements.
 //!
-//! What a hook costs is compared with the hook of a benign guest in the same run: processor time rather than
-//! time on the clock, since another process must not fail a test.
+//! The cost of a hook is compared with the hook of a benign guest in the same run: processor time
+//! instead of wall-clock time, since another process must not fail a test.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 mod attacks;
 mod binary;
@@ -32,9 +38,16 @@ fn main() -> ExitCode {
     if let Some(code) = meter::is_asked() {
         return code;
     }
-    let mut trials = vec![common::trial("hostile: each guest has a row and each row a guest", every_guest_has_a_row)];
-    trials.extend(ATTACKS.iter().map(|attack| common::trial(format!("hostile: {}", attack.name), || trial::run(attack))));
-    // The last, since it shows what the others measured.
+    let mut trials = vec![common::trial(
+        "hostile: each guest has a row and each row a guest",
+        every_guest_has_a_row,
+    )];
+    trials.extend(
+        ATTACKS.iter().map(|attack| {
+            common::trial(format!("hostile: {}", attack.name), || trial::run(attack))
+        }),
+    );
+    // This test is last, since it shows the measurements of the others.
     trials.push(common::trial("hostile: the page shows the table", page::check));
     common::run_in_turn(trials)
 }
@@ -42,7 +55,9 @@ fn main() -> ExitCode {
 fn every_guest_has_a_row() -> Result<()> {
     let folder = guest::folder();
     let mut texts = BTreeSet::new();
-    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
+    for entry in
+        fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))?
+    {
         texts.insert(entry?.file_name().to_string_lossy().into_owned());
     }
     let used = ATTACKS.iter().flat_map(|attack| match attack.bytes {
@@ -50,11 +65,19 @@ fn every_guest_has_a_row() -> Result<()> {
         Bytes::Played(guests, _) => guests.to_vec(),
         Bytes::Made(_) | Bytes::Many(_) => Vec::new(),
     });
-    let named: BTreeSet<String> = used.chain([trial::BENIGN]).map(|name| format!("{name}.wat")).collect();
+    let named: BTreeSet<String> =
+        used.chain([trial::BENIGN]).map(|name| format!("{name}.wat")).collect();
     let all: BTreeSet<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
     ensure!(all.len() == ATTACKS.len(), "two rows have the same name");
-    let (without_row, without_text): (Vec<_>, Vec<_>) = (texts.difference(&named).collect(), named.difference(&texts).collect());
-    ensure!(without_row.is_empty(), "guests without a row in tests/hostile/attacks.rs: {without_row:?}");
-    ensure!(without_text.is_empty(), "rows without a guest in tests/hostile/guests: {without_text:?}");
+    let (without_row, without_text): (Vec<_>, Vec<_>) =
+        (texts.difference(&named).collect(), named.difference(&texts).collect());
+    ensure!(
+        without_row.is_empty(),
+        "guests without a row in tests/hostile/attacks.rs: {without_row:?}"
+    );
+    ensure!(
+        without_text.is_empty(),
+        "rows without a guest in tests/hostile/guests: {without_text:?}"
+    );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The table of attacks in `host/docs/attacks.md`: what is known beforehand has to stand there; what was
-//! measured stands there since the page was written last.
+//! The table of attacks in `host/docs/attacks.md`: facts known in advance must match; measurements
+//! are from the last time the page was written.
 
 use crate::attacks::{ATTACKS, Attack};
 use crate::meter::Used;
@@ -17,19 +17,34 @@ const HEAD: &str = "| Attack | What the guest does | Fault | Verdict | At most |
 /// Compares the page with the table, or writes it.
 pub fn check() -> Result<()> {
     let path = page();
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(|| anyhow!("`{}` has no line `{}`", path.display(), BEGIN.trim()))?;
-    let (shown, after) = rest.split_once(END).ok_or_else(|| anyhow!("`{}` has no line `{}`", path.display(), END.trim()))?;
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let (before, rest) = text
+        .split_once(BEGIN)
+        .ok_or_else(|| anyhow!("`{}` has no line `{}`", path.display(), BEGIN.trim()))?;
+    let (shown, after) = rest
+        .split_once(END)
+        .ok_or_else(|| anyhow!("`{}` has no line `{}`", path.display(), END.trim()))?;
     if env::var_os("PORTCULLIS_BLESS").is_some() {
         return Ok(fs::write(&path, [before, BEGIN, &written()?, END, after].concat())?);
     }
     let known: Vec<String> = ATTACKS.iter().map(known).collect();
-    let (_, rows) = shown.split_once(HEAD).ok_or_else(|| anyhow!("the table has another head: {MEND}"))?;
-    let rows: Vec<&str> = rows.lines().map(|row| row.rsplitn(3, '|').nth(2).unwrap_or(row)).collect();
+    let (_, rows) =
+        shown.split_once(HEAD).ok_or_else(|| anyhow!("the table has another head: {MEND}"))?;
+    let rows: Vec<&str> =
+        rows.lines().map(|row| row.rsplitn(3, '|').nth(2).unwrap_or(row)).collect();
     for row in &known {
-        ensure!(rows.contains(&row.as_str()), "`{}` does not hold the row `{row}`: {MEND}", path.display());
+        ensure!(
+            rows.contains(&row.as_str()),
+            "`{}` does not hold the row `{row}`: {MEND}",
+            path.display()
+        );
     }
-    ensure!(rows == known, "`{}` holds other rows than the table of attacks, or in another order: {MEND}", path.display());
+    ensure!(
+        rows == known,
+        "`{}` holds other rows than the table of attacks, or in another order: {MEND}",
+        path.display()
+    );
     Ok(())
 }
 
@@ -39,17 +54,22 @@ fn written() -> Result<String> {
     let measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut table = format!("With a benign new plugin a hook took {}.\n\n{HEAD}", shown(benign()?));
     for attack in ATTACKS {
-        let cost = measured.get(attack.name).ok_or_else(|| anyhow!("`{}` was not measured: run all attacks, none alone", attack.name))?;
+        let cost = measured.get(attack.name).ok_or_else(|| {
+            anyhow!("`{}` was not measured: run all attacks, none alone", attack.name)
+        })?;
         table += &format!("{}| {} |\n", known(attack), shown(*cost));
     }
     Ok(table)
 }
 
-/// A row without its last cell.
+/// Formats a row without its last cell.
 fn known(attack: &Attack) -> String {
     let Attack { name, does, fault, or, verdict, most_ms, most_mib, .. } = attack;
     let or = or.map(|(fault, _)| format!(" or {fault}")).unwrap_or_default();
-    format!("| {name} | {does} | {}{or} | {verdict} | {most_ms} ms, {most_mib} MiB ", fault.unwrap_or("none"))
+    format!(
+        "| {name} | {does} | {}{or} | {verdict} | {most_ms} ms, {most_mib} MiB ",
+        fault.unwrap_or("none")
+    )
 }
 
 fn shown(cost: Used) -> String {

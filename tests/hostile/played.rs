@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a file outside the granted folder holds.
+/// The content of a file outside the granted folder.
 const CANARY: &str = "canary";
 
-/// A name that its owner granted leads to this machine: nothing is sent there.
+/// A name that its owner granted resolves to this machine: nothing is sent there.
 pub fn rebinds(site: &Site, attack: &Attack) -> Result<Used> {
     let (port, seen) = server("")?;
     let host = format!("http://localhost:{port}");
@@ -34,35 +34,47 @@ pub fn rebinds(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// A granted host sends it on to one that is not granted: that is another request, and not sent.
+/// A granted host redirects to one that is not granted: that is another request, and is not sent.
 pub fn follows_a_redirect(site: &Site, attack: &Attack) -> Result<Used> {
     let (behind, reached) = server("")?;
     let (port, seen) = server(&format!("location: http://127.0.0.1:{behind}/\r\n"))?;
     let host = format!("http://127.0.0.1:{port}");
     requests(site, attack, &host, &format!("GET {host}/ follow"), "nobody named this host")?;
     let (_, cost) = asked(site, "again")?;
-    ensure!((seen.load(Ordering::Relaxed), reached.load(Ordering::Relaxed)) == (2, 0), "asked, and asked behind it: {seen:?}, {reached:?}");
+    ensure!(
+        (seen.load(Ordering::Relaxed), reached.load(Ordering::Relaxed)) == (2, 0),
+        "asked, and asked behind it: {seen:?}, {reached:?}"
+    );
     Ok(cost)
 }
 
-/// Has the web's guest send what `asks` says with this host granted; one request is refused, for that reason.
+/// Makes the web guest send the requests in `asks` with this host granted; one request is refused,
+/// for that reason.
 fn requests(site: &Site, attack: &Attack, host: &str, asks: &str, why: &str) -> Result<()> {
     install(site, &fs::read(guests::web()?)?)?;
-    site.write("config.toml", format!("[plugins.{NAME}]\ngrants.hosts = [\"{host}\"]\nsettings.asks = \"{asks}\"\n"))?;
+    site.write(
+        "config.toml",
+        format!("[plugins.{NAME}]\ngrants.hosts = [\"{host}\"]\nsettings.asks = \"{asks}\"\n"),
+    )?;
     let (reply, _) = asked(site, "request")?;
     let record = newest(site)?;
     judged(attack, &reply, &record).with_context(|| record.to_string())?;
-    let refused: Vec<String> = uses(&record).iter().filter_map(|one| Some(one["refused"].as_str()?.to_owned())).collect();
-    ensure!(refused.len() == 1 && refused.iter().all(|told| told.contains(why)), "refused: {refused:?}");
+    let refused: Vec<String> =
+        uses(&record).iter().filter_map(|one| Some(one["refused"].as_str()?.to_owned())).collect();
+    ensure!(
+        refused.len() == 1 && refused.iter().all(|told| told.contains(why)),
+        "refused: {refused:?}"
+    );
     Ok(())
 }
 
-/// A server that answers with a redirect of these headers as long as the tests run; its port, and how often it was
-/// asked.
+/// Starts a server that answers with a redirect with these headers as long as the tests run;
+/// returns its port and the number of requests.
 fn server(headers: &str) -> Result<(u16, Arc<AtomicUsize>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let (port, seen) = (listener.local_addr()?.port(), Arc::new(AtomicUsize::new(0)));
-    let (count, answer) = (Arc::clone(&seen), format!("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n{headers}\r\n"));
+    let (count, answer) =
+        (Arc::clone(&seen), format!("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n{headers}\r\n"));
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             count.fetch_add(1, Ordering::Relaxed);
@@ -73,30 +85,38 @@ fn server(headers: &str) -> Result<(u16, Arc<AtomicUsize>)> {
     Ok((port, seen))
 }
 
-/// What came of a hundred plugins.
+/// The result of a hundred plugins.
 struct Hundred {
-    /// Each one's fault.
+    /// The fault of each.
     faults: Vec<Option<String>>,
-    /// What the hook used up.
+    /// The resources of the hook.
     used: Used,
-    /// How long it took.
+    /// The time it took.
     took: Duration,
 }
 
-/// The answer comes when the wall clock's backstop says so, and who had no turn has a fault.
+/// The answer is sent at the wall-clock deadline, and plugins that were not called have a fault.
 pub fn hundred_spin(site: &Site, attack: &Attack) -> Result<Used> {
     let (benign, looping) = (hundred(site, BENIGN)?, hundred(site, "loops")?);
-    ensure!(benign.faults.iter().all(Option::is_none), "benign guests have faults: {:?}", benign.faults);
+    ensure!(
+        benign.faults.iter().all(Option::is_none),
+        "benign guests have faults: {:?}",
+        benign.faults
+    );
     let most = Duration::from_millis(2_300) + benign.took * 3;
     ensure!(looping.took <= most, "it took {:?}: at most {most:?}", looping.took);
-    let named = |kind: &str| looping.faults.iter().flatten().filter(|fault| **fault == kind).count();
+    let named =
+        |kind: &str| looping.faults.iter().flatten().filter(|fault| **fault == kind).count();
     let (ended, late, waiting) = (named("out-of-fuel"), named("timeout"), named("not-run"));
-    ensure!(ended + late + waiting == 100, "{ended} ended, {late} were ended, {waiting} had no turn");
+    ensure!(
+        ended + late + waiting == 100,
+        "{ended} ended, {late} were ended, {waiting} had no turn"
+    );
     ensure!(newest(site)?["verdict"] == attack.verdict, "{}", newest(site)?);
     Ok(looping.used)
 }
 
-/// One guest under a hundred names.
+/// Installs one guest under a hundred names.
 fn hundred(site: &Site, guest: &str) -> Result<Hundred> {
     let (bytes, names) = (from_text(guest)?, (0..100).map(|number| format!("{guest}-{number:02}")));
     let _ = fs::remove_dir_all(site.state().join("plugins"));
@@ -108,11 +128,19 @@ fn hundred(site: &Site, guest: &str) -> Result<Hundred> {
     let (took, record) = (begun.elapsed(), newest(site)?);
     others_answered(&record)?;
     let faults = record["faults"].as_array().into_iter().flatten();
-    let faults: BTreeMap<&str, &str> = faults.filter_map(|fault| Some((fault["source"].as_str()?, fault["kind"].as_str()?))).collect();
-    Ok(Hundred { faults: names.map(|name| faults.get(name.as_str()).map(|kind| (*kind).to_owned())).collect(), used, took })
+    let faults: BTreeMap<&str, &str> = faults
+        .filter_map(|fault| Some((fault["source"].as_str()?, fault["kind"].as_str()?)))
+        .collect();
+    Ok(Hundred {
+        faults: names
+            .map(|name| faults.get(name.as_str()).map(|kind| (*kind).to_owned()))
+            .collect(),
+        used,
+        took,
+    })
 }
 
-/// Only the file that it may read is opened; each way out is refused, and most are taken down as tries.
+/// Only the permitted file is opened; each way out is refused, and most are recorded as attempts.
 pub fn leaves_its_folder(site: &Site, attack: &Attack) -> Result<Used> {
     let (inside, outside) = folders(site)?;
     symlink("../canary", inside.join("up"))?;
@@ -125,12 +153,13 @@ pub fn leaves_its_folder(site: &Site, attack: &Attack) -> Result<Used> {
     let record = newest(site)?;
     judged(attack, &reply, &record).with_context(|| record.to_string())?;
     let uses = uses(&record);
-    let (refused, used): (Vec<&Value>, Vec<&Value>) = uses.iter().partition(|one| !one["refused"].is_null());
+    let (refused, used): (Vec<&Value>, Vec<&Value>) =
+        uses.iter().partition(|one| !one["refused"].is_null());
     ensure!(refused.len() >= 6 && used.len() == 1, "{uses:?}");
     Ok(cost)
 }
 
-/// Whichever of both a name leads to while it is opened: what is read is never what lies outside.
+/// A name may change its target while it is opened: content from outside is never read.
 pub fn races_for_a_file(site: &Site, attack: &Attack) -> Result<Used> {
     let (inside, outside) = folders(site)?;
     let (file, spare) = (inside.join("mine.txt"), site.root().join("spare"));
@@ -158,12 +187,15 @@ pub fn races_for_a_file(site: &Site, attack: &Attack) -> Result<Used> {
         }
         Ok(())
     })?;
-    ensure!(read > 0 && refused > 0, "there was no race: {read} times it read, {refused} times it was refused");
+    ensure!(
+        read > 0 && refused > 0,
+        "there was no race: {read} times it read, {refused} times it was refused"
+    );
     Ok(cost)
 }
 
-/// Nothing has to be believed of a guest: without a grant its clock stands and its numbers are the same, and a
-/// replay grants nothing.
+/// Nothing has to be believed of a guest: without a grant its clock is fixed and its random numbers
+/// are constant, and a replay grants nothing.
 pub fn asks_the_clock_and_chance(site: &Site, attack: &Attack) -> Result<Used> {
     install(site, &from_text(attack.name)?)?;
     let mut cost = Used::default();
@@ -171,12 +203,18 @@ pub fn asks_the_clock_and_chance(site: &Site, attack: &Attack) -> Result<Used> {
         let (reply, used) = asked(site, id)?;
         judged(attack, &reply, &newest(site)?)?;
         cost = cost.worse(used);
-        let (_, words) = reply.said.split_once("says: \"").ok_or_else(|| anyhow!("it is not quoted: {reply:?}"))?;
+        let (_, words) = reply
+            .said
+            .split_once("says: \"")
+            .ok_or_else(|| anyhow!("it is not quoted: {reply:?}"))?;
         Ok(words.get(..48).unwrap_or_default().to_owned())
     };
     let (first, second) = (said("first")?, said("second")?);
     ensure!(first[32..] == second[32..], "its random numbers differ: {first} and {second}");
-    site.write("config.toml", format!("[plugins.{NAME}.grants]\nclocks = true\nrandom = \"system\"\n"))?;
+    site.write(
+        "config.toml",
+        format!("[plugins.{NAME}.grants]\nclocks = true\nrandom = \"system\"\n"),
+    )?;
     let (first, second) = (said("third")?, said("fourth")?);
     ensure!(first[32..] != second[32..], "what is granted is not given: {first} and {second}");
     let session = site.root().join("session.jsonl");
@@ -187,7 +225,7 @@ pub fn asks_the_clock_and_chance(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// A name that is the host's own is none for a plugin, and nothing is let through for it.
+/// A plugin cannot have a name of the host, and gains nothing by it.
 pub fn takes_our_name(site: &Site, attack: &Attack) -> Result<Used> {
     site.write("plugins/portcullis.wasm", from_text(BENIGN)?)?;
     let (reply, cost) = asked(site, "name")?;
@@ -196,7 +234,7 @@ pub fn takes_our_name(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// Nobody waits for who would write to the pipe.
+/// Nothing blocks on a writer of the pipe.
 pub fn becomes_a_pipe(site: &Site, attack: &Attack) -> Result<Used> {
     install(site, &from_text(BENIGN)?)?;
     for round in ["first", "second"] {
@@ -210,9 +248,9 @@ pub fn becomes_a_pipe(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// What ran is what was read, and what the record names: the one of both, or the other.
+/// The code that ran is the one that was read and that the record names: one of the two files.
 pub fn is_swapped(site: &Site, attack: &Attack) -> Result<Used> {
-    // However often it fails in a row, it is to run.
+    // The plugin must keep running despite repeated failures.
     site.write("config.toml", "breaker.faults = 0\n")?;
     let both = [from_text(BENIGN)?, from_text("loops")?];
     let mut digests = Vec::new();
@@ -232,7 +270,10 @@ pub fn is_swapped(site: &Site, attack: &Attack) -> Result<Used> {
             let (reply, _) = asked(site, &round.to_string())?;
             let record = newest(site)?;
             let which = usize::from(reply.answer != Answer::Quiet);
-            ensure!(digest(&record)? == digests[which], "another file ran than the record names: {record}");
+            ensure!(
+                digest(&record)? == digests[which],
+                "another file ran than the record names: {record}"
+            );
             seen[which] += 1;
         }
         Ok(())
@@ -244,7 +285,8 @@ pub fn is_swapped(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// Sealed by the installation itself, but for another component; or harmed. It does not run, and is made anew.
+/// Compiled code for another component, or damaged code, sealed by the installation itself. It does
+/// not run, and is compiled again.
 pub fn forged_code(site: &Site, attack: &Attack) -> Result<Used> {
     install(site, &from_text("loops")?)?;
     asked(site, "other")?;
@@ -267,19 +309,26 @@ pub fn forged_code(site: &Site, attack: &Attack) -> Result<Used> {
     Ok(cost)
 }
 
-/// The compiled code of the plugin as it was asked last.
+/// Returns the compiled code of the plugin as it was last called.
 fn code(site: &Site) -> Result<PathBuf> {
     let digest = digest(&newest(site)?)?;
-    let files = fs::read_dir(site.state().join("cache"))?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut named = files.filter(|path| path.extension().is_some_and(|end| end == "code") && path.to_string_lossy().contains(&digest));
+    let files =
+        fs::read_dir(site.state().join("cache"))?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut named = files.filter(|path| {
+        path.extension().is_some_and(|end| end == "code")
+            && path.to_string_lossy().contains(&digest)
+    });
     named.next().ok_or_else(|| anyhow!("`{digest}` has no compiled code"))
 }
 
 fn digest(record: &Value) -> Result<String> {
-    Ok(plugin(record)?["digest"].as_str().ok_or_else(|| anyhow!("it has no digest: {record}"))?.to_owned())
+    Ok(plugin(record)?["digest"]
+        .as_str()
+        .ok_or_else(|| anyhow!("it has no digest: {record}"))?
+        .to_owned())
 }
 
-/// What the plugin's grants were used for, or would have been.
+/// Returns how the plugin's grants were used, or would have been.
 fn uses(record: &Value) -> Vec<Value> {
     plugin(record).ok().and_then(|plugin| plugin["uses"].as_array().cloned()).unwrap_or_default()
 }
@@ -297,7 +346,7 @@ fn place(site: &Site) -> PathBuf {
     site.state().join(format!("plugins/{NAME}.wasm"))
 }
 
-/// A folder that the plugin may read, with a file, and a file beside it.
+/// Returns a folder that the plugin may read, with a file, and a file outside of it.
 fn folders(site: &Site) -> Result<(PathBuf, PathBuf)> {
     let (inside, outside) = (site.project(), site.root().join("canary"));
     fs::write(inside.join("mine.txt"), "mine")?;
@@ -314,15 +363,18 @@ fn pipe(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Does something again and again, with a pause, while something else is done.
-fn meanwhile(again: impl Fn(u32) -> Result<()> + Sync, work: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Repeats an action with pauses while other work is done.
+fn meanwhile(
+    again: impl Fn(u32) -> Result<()> + Sync,
+    work: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let turning = scope.spawn(|| {
             let mut turn = 0;
             while !done.load(Ordering::Relaxed) {
                 again(turn)?;
-                // Without a pause the file system lets the other in after the same turn each time.
+                // Without a pause the file system schedules both in lockstep.
                 thread::sleep(Duration::from_millis(1));
                 turn += 1;
             }
@@ -330,7 +382,8 @@ fn meanwhile(again: impl Fn(u32) -> Result<()> + Sync, work: impl FnOnce() -> Re
         });
         let worked = work();
         done.store(true, Ordering::Relaxed);
-        let turned: Result<()> = turning.join().unwrap_or_else(|_| Err(anyhow!("whoever turns ended")));
+        let turned: Result<()> =
+            turning.join().unwrap_or_else(|_| Err(anyhow!("whoever turns ended")));
         worked.and(turned)
     })
 }

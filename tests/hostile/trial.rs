@@ -13,19 +13,19 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-/// The guest whose hook is what others are compared with.
+/// The guest whose hook is the baseline.
 pub const BENIGN: &str = "benign";
 /// The attacking plugin's name.
 pub const NAME: &str = "attack";
 
-/// What each attack cost beyond the benign guest.
+/// The cost of each attack beyond the benign guest.
 pub static MEASURED: Mutex<BTreeMap<&str, Used>> = Mutex::new(BTreeMap::new());
 
-/// How often an attack is played that costs more than its bound. What else the machine does makes processor time
-/// dearer and never cheaper, so the least of them is nearest to what the guest costs.
+/// The number of attempts for an attack that exceeds its bound. Other load on the machine only
+/// increases processor time, so the minimum is closest to the guest's cost.
 const TRIES: usize = 3;
 
-/// Plays the attack, and once more in another site while it costs more than its bound.
+/// Plays the attack, and again in another site while it exceeds its bound.
 pub fn run(attack: &'static Attack) -> Result<()> {
     let mut cost = played(attack, 1)?;
     for round in 2..=TRIES {
@@ -39,12 +39,20 @@ pub fn run(attack: &'static Attack) -> Result<()> {
 
 fn within(attack: &Attack, cost: Used) -> Result<()> {
     let (ms, mib) = (cost.processor / 1_000, cost.memory >> 20);
-    ensure!(ms <= attack.most_ms, "it took {ms} ms of processor time more than a benign guest; at most {} are its bound", attack.most_ms);
-    ensure!(mib <= attack.most_mib, "it took {mib} MiB more than a benign guest; at most {} are its bound", attack.most_mib);
+    ensure!(
+        ms <= attack.most_ms,
+        "it took {ms} ms of processor time more than a benign guest; at most {} are its bound",
+        attack.most_ms
+    );
+    ensure!(
+        mib <= attack.most_mib,
+        "it took {mib} MiB more than a benign guest; at most {} are its bound",
+        attack.most_mib
+    );
     Ok(())
 }
 
-/// Puts the guest into a site of its own and has it judge an action; what it cost beyond the benign guest.
+/// Plays the guest in a site of its own; returns its cost beyond the benign guest.
 fn played(attack: &'static Attack, round: usize) -> Result<Used> {
     let site = Site::new(&format!("{}-{round}", attack.name))?;
     let cost = match attack.bytes {
@@ -62,8 +70,8 @@ fn played(attack: &'static Attack, round: usize) -> Result<Used> {
     Ok(beyond(cost, benign()?))
 }
 
-/// Twice: what ends at its fuel ends at the same point of it, whether it was compiled anew or not, and what could
-/// not be compiled is not tried again.
+/// Runs it twice: a guest that runs out of fuel does so at the same point, compiled again or not,
+/// and a failed compilation is not repeated.
 fn one(site: &Site, attack: &Attack, bytes: &[u8]) -> Result<Used> {
     site.write(&format!("plugins/{NAME}.wasm"), bytes)?;
     let (mut cost, mut spent, mut failures) = (Used::default(), Vec::new(), Vec::new());
@@ -83,7 +91,7 @@ fn one(site: &Site, attack: &Attack, bytes: &[u8]) -> Result<Used> {
     Ok(cost)
 }
 
-/// Each of them gets an answer, and those that cannot be loaded a fault.
+/// Each file gets an answer, and those that cannot be loaded a fault.
 fn many(site: &Site, attack: &Attack, files: &[Vec<u8>]) -> Result<Used> {
     let (mut cost, mut failed) = (Used::default(), 0);
     for (index, bytes) in files.iter().enumerate() {
@@ -95,11 +103,15 @@ fn many(site: &Site, attack: &Attack, files: &[Vec<u8>]) -> Result<Used> {
         failed += usize::from(faulty);
         cost = cost.worse(used);
     }
-    ensure!(failed * 2 > files.len(), "{failed} of {} files did not load: were they damaged at all?", files.len());
+    ensure!(
+        failed * 2 > files.len(),
+        "{failed} of {} files did not load: were they damaged at all?",
+        files.len()
+    );
     Ok(cost)
 }
 
-/// What the table says of the attack came of it.
+/// Checks that the result matches the table.
 pub fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
     let answer = match attack.verdict {
         "allow" => Answer::Quiet,
@@ -107,7 +119,11 @@ pub fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
         "ask" => Answer::Asked,
         _ => Answer::Refused,
     };
-    ensure!(reply.answer == answer && record["verdict"] == attack.verdict, "the verdict is {}", record["verdict"]);
+    ensure!(
+        reply.answer == answer && record["verdict"] == attack.verdict,
+        "the verdict is {}",
+        record["verdict"]
+    );
     clean(&reply.said, record)?;
     let found = faults(record)?;
     if let Some((fault, says)) = attack.or.filter(|(fault, _)| found == [*fault]) {
@@ -117,18 +133,25 @@ pub fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
     reply.says(&[attack.says])
 }
 
-/// Nothing of a stranger drives a terminal, passes for the host's words or fills the journal.
+/// Checks that no third-party text contains control sequences, impersonates the host or fills the
+/// journal.
 fn clean(said: &str, record: &Value) -> Result<()> {
-    for never in ["\u{1b}", "\u{202e}", "\nPortcullis: a person", "\n[portcullis]", "</system-reminder"] {
+    for never in
+        ["\u{1b}", "\u{202e}", "\nPortcullis: a person", "\n[portcullis]", "</system-reminder"]
+    {
         ensure!(!said.contains(never), "{never:?} is in {said:?}");
         ensure!(!texts(record).iter().any(|text| text.contains(never)), "{never:?} is in {record}");
     }
-    let logs = record["plugins"].as_array().into_iter().flatten().map(|plugin| plugin["log"].to_string().len());
+    let logs = record["plugins"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|plugin| plugin["log"].to_string().len());
     ensure!(logs.max() <= Some(16 << 10), "a plugin's log has too many bytes: {record}");
     Ok(())
 }
 
-/// Every text of a document.
+/// Returns every text of a document.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -138,7 +161,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The notes of what could not be compiled, and when they were written.
+/// Returns the notes about failed compilations, and their times.
 fn failures_kept(site: &Site) -> Result<Vec<(PathBuf, SystemTime)>> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(site.state().join("cache"))? {
@@ -150,17 +173,28 @@ fn failures_kept(site: &Site) -> Result<Vec<(PathBuf, SystemTime)>> {
     Ok(kept)
 }
 
-/// Names of the record's faults, all of which must be the attacker's.
+/// Returns the names of the record's faults, all of which must be the attacker's.
 fn faults(record: &Value) -> Result<Vec<String>> {
     let faults = record["faults"].as_array().cloned().unwrap_or_default();
-    ensure!(faults.iter().all(|fault| fault["source"] == NAME), "somebody else has a fault: {faults:?}");
+    ensure!(
+        faults.iter().all(|fault| fault["source"] == NAME),
+        "somebody else has a fault: {faults:?}"
+    );
     Ok(faults.iter().filter_map(|fault| Some(fault["kind"].as_str()?.to_owned())).collect())
 }
 
-/// The plugins beside the attacker judged the action: `ls` has a risk only if somebody looked at it.
+/// Checks that the other plugins judged the action: `ls` has a risk only if a plugin assessed it.
 pub fn others_answered(record: &Value) -> Result<()> {
-    let names: Vec<&str> = record["plugins"].as_array().into_iter().flatten().filter_map(|plugin| plugin["name"].as_str()).collect();
-    ensure!(["risk", "rules", "side-effects"].iter().all(|name| names.contains(name)), "only {names:?} were asked: {record}");
+    let names: Vec<&str> = record["plugins"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|plugin| plugin["name"].as_str())
+        .collect();
+    ensure!(
+        ["risk", "rules", "side-effects"].iter().all(|name| names.contains(name)),
+        "only {names:?} were asked: {record}"
+    );
     Ok(())
 }
 
@@ -169,20 +203,21 @@ fn fuel(record: &Value) -> Option<u64> {
     plugins.find(|plugin| plugin["name"] == NAME)?["fuel"].as_u64()
 }
 
-/// Has the hook judge an action.
+/// Makes the hook judge an action.
 pub fn asked(site: &Site, id: &str) -> Result<(Reply, Used)> {
     let event = site.calls("hostile").bash(id, "ls");
-    let (ended, used) = meter::run(&site.command(&["hook", "claude"]), event.to_string().as_bytes(), site.root())?;
+    let (ended, used) =
+        meter::run(&site.command(&["hook", "claude"]), event.to_string().as_bytes(), site.root())?;
     Ok((reply::read(name_of(&event), &ended)?, used))
 }
 
-/// The record of the newest review.
+/// Returns the record of the newest review.
 pub fn newest(site: &Site) -> Result<Value> {
     let mut reviews = site.records()?.into_iter().filter(|record| record["kind"] == "review");
     reviews.next_back().ok_or_else(|| anyhow!("there is no record of a review"))
 }
 
-/// What a benign guest's hook costs when its plugin is new: the most of a few.
+/// Returns the cost of a benign guest's hook when its plugin is new: the maximum of a few.
 pub fn benign() -> Result<Used> {
     static COST: OnceLock<std::result::Result<Used, String>> = OnceLock::new();
     let cost = COST.get_or_init(|| benign_measured().map_err(|error| format!("{error:#}")));
@@ -202,5 +237,8 @@ fn benign_measured() -> Result<Used> {
 }
 
 fn beyond(used: Used, benign: Used) -> Used {
-    Used { processor: used.processor.saturating_sub(benign.processor), memory: used.memory.saturating_sub(benign.memory) }
+    Used {
+        processor: used.processor.saturating_sub(benign.processor),
+        memory: used.memory.saturating_sub(benign.memory),
+    }
 }

@@ -1,4 +1,5 @@
-//! Installing and updating, killed at fifty moments: afterwards the old set runs, or the new one, whole.
+//! Installing and updating, killed at fifty moments: afterwards the old set runs, or the new one,
+//! complete.
 
 use crate::common::reply::Answer;
 use crate::common::trial;
@@ -12,12 +13,15 @@ use std::time::{Duration, Instant};
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("killed: while another version is installed, the old set or the new one is there", installing),
+        trial(
+            "killed: while another version is installed, the old set or the new one is there",
+            installing,
+        ),
         trial("killed: while a bundle is updated, the old set or the new one is there", updating),
     ]
 }
 
-/// Moments.
+/// The number of kills.
 const KILLS: u32 = 50;
 
 fn installing() -> Result<()> {
@@ -31,13 +35,18 @@ fn updating() -> Result<()> {
     let Some(plain) = Plain::start() else { return Ok(()) };
     let machine = Machine::new("killed updating")?;
     for (version, plugin) in [("1.0.0", NOTICES), ("1.1.0", ASKS)] {
-        machine.done(&plain.words(&["bundle", "push", &machine.publish(version, plugin)?, &plain.reference("")]))?;
+        machine.done(&plain.words(&[
+            "bundle",
+            "push",
+            &machine.publish(version, plugin)?,
+            &plain.reference(""),
+        ]))?;
     }
     machine.done(&plain.words(&["bundle", "install", &plain.reference(":1.0.0")]))?;
     killed(&machine, &plain.words(&["bundle", "update", "--yes"]))
 }
 
-/// The command goes from 1.0.0, which does not ask, to 1.1.0, which does.
+/// Updates from 1.0.0, which does not ask, to 1.1.0, which does.
 fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
     let saved = machine.site.root().join("saved");
     copied(&machine.shelf(), &saved)?;
@@ -49,10 +58,13 @@ fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
     for kill in 0..KILLS {
         copied(&saved, &machine.shelf())?;
         fs::write(machine.lock(), &lock)?;
-        let mut child = machine.site.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        // Spread over the time that it takes, a little beyond it, and never twice the same.
+        let mut child =
+            machine.site.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        // The delays are spread over the command's duration and a little beyond, and are all
+        // different.
         std::thread::sleep(
-            whole.mul_f64(f64::from(kill * 7 % KILLS) / f64::from(KILLS) * 1.1) + Duration::from_micros(u64::from(kill) * 13),
+            whole.mul_f64(f64::from(kill * 7 % KILLS) / f64::from(KILLS) * 1.1)
+                + Duration::from_micros(u64::from(kill) * 13),
         );
         child.kill()?;
         child.wait()?;
@@ -63,17 +75,24 @@ fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
         let which = match (locked[0]["locked"]["version"].as_str(), reply.answer == Answer::Asked) {
             (Some("1.0.0"), false) => 0,
             (Some("1.1.0"), true) => 1,
-            (version, _) => anyhow::bail!("kill {kill}: {version:?} is locked, and it answers {:?}: {}", reply.answer, reply.said),
+            (version, _) => anyhow::bail!(
+                "kill {kill}: {version:?} is locked, and it answers {:?}: {}",
+                reply.answer,
+                reply.said
+            ),
         };
         ensure!(!reply.said.contains("could not review"), "kill {kill}: {}", reply.said);
         seen[which] += 1;
-        // And whoever goes on gets there.
+        // Repeating the command succeeds.
         machine.done(command)?;
         machine.runs()?;
         let names: Vec<String> = fs::read_dir(machine.site.project())?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<Result<_>>()?;
-        ensure!(!names.iter().any(|name| name.ends_with(".draft")), "kill {kill} left a draft behind: {names:?}");
+        ensure!(
+            !names.iter().any(|name| name.ends_with(".draft")),
+            "kill {kill} left a draft behind: {names:?}"
+        );
     }
     ensure!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
     Ok(())

@@ -1,4 +1,4 @@
-//! A machine that trusts a publisher, and the publisher's workshop beside it.
+//! A machine that trusts a publisher, and the publisher's workshop.
 
 use crate::common::process::Ended;
 use crate::common::reply::{Answer, Reply};
@@ -10,11 +10,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What everything here is called.
+/// The name of every bundle here.
 pub const NAME: &str = "acme/checks";
-/// Asks before a migration is changed; it imports the host alone.
+/// A plugin that asks before a migration is changed; it imports only the host.
 pub const ASKS: &str = "risk-calculator";
-/// Says nothing about a single action.
+/// A plugin that reports nothing about a single action.
 pub const NOTICES: &str = "pattern";
 
 pub struct Machine {
@@ -22,13 +22,16 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine whose person trusts the publisher of `acme/`, and nobody else.
+    /// Creates a machine whose person trusts only the publisher of `acme/`.
     pub fn new(name: &str) -> Result<Self> {
         let machine = Self { site: Site::new(name)? };
         let workshop = machine.workshop();
         fs::create_dir_all(&workshop)?;
         fs::create_dir_all(machine.site.project().join("migrations"))?;
-        fs::write(machine.site.project().join("migrations/0001.sql"), "create table users (id int);\n")?;
+        fs::write(
+            machine.site.project().join("migrations/0001.sql"),
+            "create table users (id int);\n",
+        )?;
         fs::write(workshop.join("passphrase"), "seven quiet otters\n")?;
         fs::set_permissions(workshop.join("passphrase"), fs::Permissions::from_mode(0o600))?;
         machine.key("release")?;
@@ -36,22 +39,24 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Where the publisher works.
+    /// Returns the publisher's folder.
     pub fn workshop(&self) -> PathBuf {
         self.site.root().join("workshop")
     }
 
-    /// A file of the workshop, as an argument.
+    /// Returns the path of a file in the workshop, as an argument.
     pub fn made(&self, name: &str) -> String {
         self.workshop().join(name).display().to_string()
     }
 
     pub fn key(&self, name: &str) -> Result<()> {
         let (file, passphrase) = (self.made(&format!("{name}.key")), self.made("passphrase"));
-        self.done(&["bundle", "key", "new", "--out", &file, "--passphrase-file", &passphrase]).map(drop)
+        self.done(&["bundle", "key", "new", "--out", &file, "--passphrase-file", &passphrase])
+            .map(drop)
     }
 
-    /// The part of a policy that trusts that key with all of `acme/`, and more lines for the rule.
+    /// Returns the part of a policy that trusts that key for all of `acme/`, with more lines for
+    /// the rule.
     pub fn rule(&self, key: &str, more: &str) -> Result<String> {
         let public = fs::read_to_string(self.workshop().join(format!("{key}.key.pub")))?;
         Ok(format!(
@@ -76,35 +81,46 @@ impl Machine {
         self.site.state().join("bundles")
     }
 
-    /// Builds and signs a version with one of the released plugins; the archive.
+    /// Builds and signs a version with one of the released plugins; returns the archive.
     pub fn publish(&self, version: &str, plugin: &str) -> Result<String> {
         self.published(NAME, version, plugin, "release")
     }
 
-    /// The same under another name, or by another key.
+    /// Does the same under another name, or with another key.
     pub fn published(&self, name: &str, version: &str, plugin: &str, key: &str) -> Result<String> {
         self.built(name, version, &released(plugin)?, key)
     }
 
     fn built(&self, name: &str, version: &str, component: &Path, key: &str) -> Result<String> {
-        let manifest = format!("name = \"{name}\"\nversion = \"{version}\"\n\n[[plugin]]\nfile = \"{}\"\n", component.display());
-        let plugin = component.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = self.workshop().join(format!("{}-{version}-{plugin}-{key}", name.replace('/', "-")));
+        let manifest = format!(
+            "name = \"{name}\"\nversion = \"{version}\"\n\n[[plugin]]\nfile = \"{}\"\n",
+            component.display()
+        );
+        let plugin = component
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let folder =
+            self.workshop().join(format!("{}-{version}-{plugin}-{key}", name.replace('/', "-")));
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("bundle.toml"), manifest)?;
-        let (folder, archive) = (folder.display().to_string(), folder.join("bundle.tar").display().to_string());
+        let (folder, archive) =
+            (folder.display().to_string(), folder.join("bundle.tar").display().to_string());
         self.done(&["bundle", "build", &folder, "--out", &archive])?;
         let (key, passphrase) = (self.made(&format!("{key}.key")), self.made("passphrase"));
         self.done(&["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase])?;
         Ok(archive)
     }
 
-    /// The same with another name for its plugin, so that it can stand beside the first.
+    /// Does the same with another name for its plugin, so that both can be installed.
     pub fn published_as(&self, name: &str, version: &str, plugin: &str) -> Result<String> {
         let bytes = fs::read(released(plugin)?)?;
-        // Of the same length, so that nothing else of the component moves.
+        // Both have the same length, so that nothing else of the component moves.
         let (old, new) = (b"\"name\":\"released\"".as_slice(), b"\"name\":\"another1\"");
-        let at = bytes.windows(old.len()).position(|found| found == old).context("the plugin says its name otherwise")?;
+        let at = bytes
+            .windows(old.len())
+            .position(|found| found == old)
+            .context("the plugin says its name otherwise")?;
         let mut bytes = bytes;
         bytes[at..at + old.len()].copy_from_slice(new);
         let file = self.workshop().join("another1.wasm");
@@ -112,59 +128,80 @@ impl Machine {
         self.built(name, version, &file, "release")
     }
 
-    /// Runs a command that has to end well; what it prints.
+    /// Runs a command that must succeed, and returns its output.
     pub fn done(&self, arguments: &[&str]) -> Result<String> {
         let ended = self.site.run(arguments)?;
         ensure!(ended.code == Some(0), "`{}`: {}", arguments.join(" "), ended.all());
         Ok(ended.text())
     }
 
-    /// Runs a command that has to be refused for that reason.
+    /// Runs a command that must be refused for that reason.
     pub fn refused(&self, arguments: &[&str], why: &str) -> Result<Ended> {
         let ended = self.site.run(arguments)?;
-        ensure!(ended.code == Some(1), "`{}` was not refused: {}", arguments.join(" "), ended.all());
-        ensure!(ended.stderr.contains(why), "`{}` does not say {why:?}: {}", arguments.join(" "), ended.all());
+        ensure!(
+            ended.code == Some(1),
+            "`{}` was not refused: {}",
+            arguments.join(" "),
+            ended.all()
+        );
+        ensure!(
+            ended.stderr.contains(why),
+            "`{}` does not say {why:?}: {}",
+            arguments.join(" "),
+            ended.all()
+        );
         Ok(ended)
     }
 
-    /// What a hook answers before a migration is changed.
+    /// Returns a hook's answer before a migration is changed.
     pub fn migration(&self) -> Result<Reply> {
         self.site.hook(&self.change())
     }
 
     pub fn change(&self) -> Value {
         let path = self.site.project().join("migrations/0001.sql");
-        self.site.calls("s").before("m1", "Write", json!({ "file_path": path, "content": "drop table users;" }))
+        self.site.calls("s").before(
+            "m1",
+            "Write",
+            json!({ "file_path": path, "content": "drop table users;" }),
+        )
     }
 
-    /// The plugin is asked, and nothing is wrong.
+    /// Checks that the plugin is called, without a fault.
     pub fn runs(&self) -> Result<()> {
         let reply = self.migration()?;
-        ensure!(reply.answer == Answer::Asked && reply.said.contains("migration"), "it does not run: {:?}", reply.said);
+        ensure!(
+            reply.answer == Answer::Asked && reply.said.contains("migration"),
+            "it does not run: {:?}",
+            reply.said
+        );
         ensure!(!reply.said.contains("could not review"), "{}", reply.said);
         Ok(())
     }
 
-    /// Every action is refused, for that reason.
+    /// Checks that every action is refused, for that reason.
     pub fn stops(&self, why: &str) -> Result<()> {
         let reply = self.site.hook(&self.site.calls("s").bash("b1", "ls"))?;
         ensure!(reply.answer == Answer::Refused, "{:?}: {:?}", reply.answer, reply.said);
         reply.says(&["could not review", why])
     }
 
-    /// The document of `bundle list`.
+    /// Returns the document of `bundle list`.
     pub fn list(&self) -> Result<Value> {
         serde_json::from_str(&self.done(&["bundle", "list", "--json"])?).context("it is no JSON")
     }
 }
 
-/// A plugin that was built for the released WIT package.
+/// Returns a plugin that was built for the released WIT package.
 pub fn released(plugin: &str) -> Result<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/engine/tests/released/0.1.0").join(plugin).with_extension("wasm");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../host/engine/tests/released/0.1.0")
+        .join(plugin)
+        .with_extension("wasm");
     path.canonicalize().with_context(|| format!("cannot find `{}`", path.display()))
 }
 
-/// A copy of a folder, in place of what is there.
+/// Replaces a folder by a copy of another.
 pub fn copied(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         fs::remove_dir_all(to)?;

@@ -1,9 +1,16 @@
-//! Bundles that have to run: installed, locked, loaded by each hook; and what somebody tries who wants them not to.
+//! Tests of required bundles: installed, locked, loaded by each hook; and attempts to circumvent
+//! them.
 //!
-//! The plugins are those that were built for the released WIT package (host/engine/tests/released): this is about what is
-//! loaded, not about what it says.
+//! The plugins are those that were built for the released WIT package (host/engine/tests/released):
+//! the tests are about which plugins are loaded, not about their findings.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 #[path = "../../host/registry/tests/all/authority.rs"]
 #[allow(dead_code, reason = "one registry is enough here")]
@@ -26,7 +33,14 @@ mod tampering;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let trials =
-        [guide::trials(), kills::trials(), managed::trials(), ours::trials(), registry::trials(), runs::trials(), tampering::trials()];
+    let trials = [
+        guide::trials(),
+        kills::trials(),
+        managed::trials(),
+        ours::trials(),
+        registry::trials(),
+        runs::trials(),
+        tampering::trials(),
+    ];
     common::run(trials.into_iter().flatten().collect())
 }

@@ -1,4 +1,5 @@
-//! An organisation's policy and lock, beside its configuration: nobody's own weaken them.
+//! Tests of an organisation's policy and lock, in addition to its configuration: no person's own
+//! ones can weaken them.
 
 use crate::common::reply::{self, Reply};
 use crate::common::{in_ci, tell, trial};
@@ -12,7 +13,10 @@ use std::path::PathBuf;
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("organisation: its policy has to be met beside the person's", policy),
-        trial("organisation: what it locks runs in every project, whatever the project locks", lock),
+        trial(
+            "organisation: what it locks runs in every project, whatever the project locks",
+            lock,
+        ),
         trial("organisation: what it locks nobody else switches off", unswitched),
         trial("organisation: a key that one policy revokes counts in none", keys),
         trial("organisation: files that others could have written count for nothing", foreign),
@@ -26,10 +30,10 @@ struct Managed {
 }
 
 impl Managed {
-    /// None for who is not root: an organisation's files are root's.
+    /// Creates it; `None` for users other than root, who owns an organisation's files.
     fn new(name: &str) -> Result<Option<Self>> {
         let machine = Machine::new(name)?;
-        // In a folder that nobody else can write to.
+        // A folder that nobody else can write to.
         let folder = machine.site.root().join("etc/portcullis");
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("config.toml"), "")?;
@@ -50,7 +54,10 @@ impl Managed {
 
     fn hook(&self, event: &serde_json::Value) -> Result<Reply> {
         let config = self.folder.join("config.toml").display().to_string();
-        let ended = self.machine.site.feed(&["hook", "claude", "--managed-config", &config], event.to_string().as_bytes())?;
+        let ended = self
+            .machine
+            .site
+            .feed(&["hook", "claude", "--managed-config", &config], event.to_string().as_bytes())?;
         reply::read("PreToolUse", &ended)
     }
 
@@ -62,7 +69,11 @@ impl Managed {
 
     fn runs(&self) -> Result<()> {
         let reply = self.hook(&self.machine.change())?;
-        ensure!(reply.answer == reply::Answer::Asked && reply.said.contains("migration"), "it does not run: {:?}", reply.said);
+        ensure!(
+            reply.answer == reply::Answer::Asked && reply.said.contains("migration"),
+            "it does not run: {:?}",
+            reply.said
+        );
         Ok(())
     }
 }
@@ -75,18 +86,23 @@ fn policy() -> Result<()> {
     let theirs = managed.folder.join("trust.toml");
     for (name, organisation, person, missed) in [
         ("both alike", machine.rule("release", "")?, machine.rule("release", "")?, None),
-        ("the organisation alone", machine.rule("release", "")?, String::new(), Some("(person's policy)")),
+        (
+            "the organisation alone",
+            machine.rule("release", "")?,
+            String::new(),
+            Some("(person's policy)"),
+        ),
         (
             "another key for the organisation",
             machine.rule("security", "")?,
             machine.rule("release", "")?,
-            Some("(organisation's policy): none of them did"),
+            Some("(organisation's policy): none of them made a statement"),
         ),
         (
             "another key for the person",
             machine.rule("release", "")?,
             machine.rule("security", "")?,
-            Some("(person's policy): none of them did"),
+            Some("(person's policy): none of them made a statement"),
         ),
     ] {
         fs::write(&theirs, organisation)?;
@@ -96,18 +112,28 @@ fn policy() -> Result<()> {
         }
         let ended = managed.run(&["bundle", "verify", &archive])?;
         match missed {
-            // Without a policy of their own a person trusts whom the organisation does.
-            Some("(person's policy)") | None => ensure!(ended.code == Some(0), "{name}: {}", ended.all()),
-            Some(missed) => ensure!(ended.code == Some(1) && ended.text().contains(missed), "{name}: {}", ended.all()),
+            // Without a policy of their own, a person trusts whom the organisation does.
+            Some("(person's policy)") | None => {
+                ensure!(ended.code == Some(0), "{name}: {}", ended.all())
+            }
+            Some(missed) => ensure!(
+                ended.code == Some(1) && ended.text().contains(missed),
+                "{name}: {}",
+                ended.all()
+            ),
         }
     }
-    // What only revokes needs no rule of its own.
+    // A policy that only revokes needs no rule of its own.
     fs::write(&theirs, machine.rule("release", "")?)?;
     fs::remove_file(machine.policy())?;
     ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
     managed.runs()?;
-    let digest = machine.list()?["locked"][0]["locked"]["digest"].as_str().context("no digest")?.to_owned();
-    ensure!(managed.run(&["bundle", "revoke", &format!("sha256:{}", "0".repeat(64))])?.code == Some(0), "it revokes");
+    let digest =
+        machine.list()?["locked"][0]["locked"]["digest"].as_str().context("no digest")?.to_owned();
+    ensure!(
+        managed.run(&["bundle", "revoke", &format!("sha256:{}", "0".repeat(64))])?.code == Some(0),
+        "it revokes"
+    );
     managed.runs()?;
     ensure!(managed.run(&["bundle", "revoke", &digest])?.code == Some(0), "it revokes");
     managed.stops("is revoked")
@@ -118,21 +144,30 @@ fn lock() -> Result<()> {
     let machine = &managed.machine;
     fs::write(managed.folder.join("trust.toml"), machine.rule("release", "")?)?;
     let archive = machine.publish("1.0.0", ASKS)?;
-    // Locked in a workshop of theirs, and put there.
+    // The organisation locks it elsewhere and installs the files.
     ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
     let theirs = managed.folder.join("portcullis.lock");
     fs::rename(machine.lock(), &theirs)?;
     managed.runs()?;
-    // A project that means another version of it is not reviewed by another: it has to be mended.
+    // A project that locks another version of it is not reviewed with that: the conflict must be
+    // resolved.
     let other = machine.publish("2.0.0", NOTICES)?;
     let ended = managed.run(&["bundle", "install", &other])?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("both have to mean the same"), "{}", ended.all());
-    let text = fs::read_to_string(&theirs)?.replace("\"1.0.0\"", "\"2.0.0\"").replacen("digest = \"sha256:", "digest = \"sha256:0", 1);
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("both have to mean the same"),
+        "{}",
+        ended.all()
+    );
+    let text = fs::read_to_string(&theirs)?.replace("\"1.0.0\"", "\"2.0.0\"").replacen(
+        "digest = \"sha256:",
+        "digest = \"sha256:0",
+        1,
+    );
     let at = text.find("digest = \"").context("no digest")? + "digest = \"sha256:".len();
     let text = format!("{}{}", &text[..at + 64], &text[at + 65..]);
     fs::write(machine.lock(), text)?;
     managed.stops("both have to mean the same")?;
-    // Its own lock may say nothing, or the same.
+    // Its own lock may be empty, or the same.
     fs::write(machine.lock(), "format = 1\n")?;
     managed.runs()?;
     fs::copy(&theirs, machine.lock())?;
@@ -148,11 +183,22 @@ fn foreign() -> Result<()> {
     let machine = &managed.machine;
     for name in ["trust.toml", "portcullis.lock"] {
         let path = managed.folder.join(name);
-        fs::write(&path, if name == "trust.toml" { machine.rule("release", "")? } else { "format = 1\n".to_owned() })?;
+        fs::write(
+            &path,
+            if name == "trust.toml" {
+                machine.rule("release", "")?
+            } else {
+                "format = 1\n".to_owned()
+            },
+        )?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
         if name == "trust.toml" {
             let ended = managed.run(&["bundle", "verify", &machine.publish("1.0.0", ASKS)?])?;
-            ensure!(ended.code == Some(1) && ended.stderr.contains("must belong to root"), "{}", ended.all());
+            ensure!(
+                ended.code == Some(1) && ended.stderr.contains("must belong to root"),
+                "{}",
+                ended.all()
+            );
         } else {
             managed.stops("must belong to root")?;
         }
@@ -168,7 +214,10 @@ fn unswitched() -> Result<()> {
     ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
     fs::rename(machine.lock(), managed.folder.join("portcullis.lock"))?;
     for said in ["enabled = false", "shadow = true", "on_fault = \"warn\""] {
-        fs::write(machine.site.state().join("config.toml"), format!("[plugins.released]\n{said}\n"))?;
+        fs::write(
+            machine.site.state().join("config.toml"),
+            format!("[plugins.released]\n{said}\n"),
+        )?;
         managed.runs().with_context(|| said)?;
     }
     Ok(())
@@ -179,13 +228,17 @@ fn keys() -> Result<()> {
     let machine = &managed.machine;
     let archive = machine.publish("1.0.0", ASKS)?;
     fs::write(managed.folder.join("trust.toml"), machine.rule("release", "")?)?;
-    // The person has the key under a name of their own, and no rule.
+    // The person has the key under another name, and no rule.
     let own = machine.rule("release", "")?.replace("\"release\"", "\"mine\"");
     let key = own.split_once("[[rule]]").context("no rule")?.0.to_owned();
     fs::write(machine.policy(), key)?;
     ensure!(managed.run(&["bundle", "install", &archive])?.code == Some(0), "it is trusted");
     managed.runs()?;
     let ended = managed.run(&["bundle", "revoke", "--key", "mine"])?;
-    ensure!(ended.code == Some(0) && ended.text().contains("none of them did"), "{}", ended.all());
-    managed.stops("none of them did, of this very bundle")
+    ensure!(
+        ended.code == Some(0) && ended.text().contains("none of them made a statement"),
+        "{}",
+        ended.all()
+    );
+    managed.stops("none of them made a statement about this bundle")
 }

@@ -1,4 +1,5 @@
-//! Each file that decides what runs, changed behind our back: the review refuses, and says why.
+//! Tests of tampering with each file that decides which plugins run: the review refuses, and says
+//! why.
 
 use crate::common::reply::Answer;
 use crate::common::{terminal, trial};
@@ -15,7 +16,10 @@ pub fn trials() -> Vec<Trial> {
         trial("tampering: what decides beside the lock", beside),
         trial("tampering: a component that was replaced after it was verified", replaced),
         trial("tampering: a receipt from elsewhere stands for nothing", receipts),
-        trial("tampering: what was taken out is not forgotten by installing something else", laundered),
+        trial(
+            "tampering: what was taken out is not forgotten by installing something else",
+            laundered,
+        ),
         trial("tampering: another bundle of the same version", same_version),
         trial("tampering: a project within the project", within),
         trial("tampering: who only looks changes nothing of what has to run", looking),
@@ -28,25 +32,50 @@ fn edited() -> Result<()> {
     let other = machine.published("acme/other", "1.0.0", NOTICES, "release")?;
     let whole = fs::read_to_string(machine.lock())?;
     let digest = |key: &str| {
-        let line = whole.lines().filter(|line| line.starts_with(&format!("{key} = "))).map(str::to_owned).collect::<Vec<_>>();
+        let line = whole
+            .lines()
+            .filter(|line| line.starts_with(&format!("{key} = ")))
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
         line.first().cloned().context("it has no such line")
     };
     let foreign = format!("sha256:{}", "0".repeat(64));
-    let component = whole.lines().filter(|line| line.starts_with("digest = ")).nth(1).context("it has no component")?.to_owned();
+    let component = whole
+        .lines()
+        .filter(|line| line.starts_with("digest = "))
+        .nth(1)
+        .context("it has no component")?
+        .to_owned();
     type Row = (&'static str, String, &'static str);
     let rows: Vec<Row> = vec![
-        ("no lock", "what\n".into(), "is no lock: line 1"),
+        ("no lock", "what\n".into(), "is not a lock file: line 1"),
         ("a later form", whole.replace("format = 1", "format = 9"), "it has form 9"),
-        ("an unknown field", whole.replace("version = ", "weak = true\nversion = "), "unknown field `weak`"),
+        (
+            "an unknown field",
+            whole.replace("version = ", "weak = true\nversion = "),
+            "unknown field `weak`",
+        ),
         (
             "another bundle's digest",
             whole.replace(&digest("digest")?, &format!("digest = \"{foreign}\"")),
             "locks another `acme/checks 1.0.0` than ran here",
         ),
-        ("another component's digest", whole.replace(&component, &format!("digest = \"{foreign}\"")), "does not hold"),
-        ("another version of the same bytes", whole.replace("\"1.0.0\"", "\"2.0.0\""), "does not hold"),
+        (
+            "another component's digest",
+            whole.replace(&component, &format!("digest = \"{foreign}\"")),
+            "does not hold",
+        ),
+        (
+            "another version of the same bytes",
+            whole.replace("\"1.0.0\"", "\"2.0.0\""),
+            "does not hold",
+        ),
         ("another plugin", whole.replace("\"released\"", "\"harmless\""), "does not hold"),
-        ("wider grants", whole.replace("plugins = [", "grants = [\"clocks = true\"]\nplugins = ["), "does not hold"),
+        (
+            "wider grants",
+            whole.replace("plugins = [", "grants = [\"clocks = true\"]\nplugins = ["),
+            "does not hold",
+        ),
         (
             "another signer",
             whole.replace(&digest("signers")?, &format!("signers = [\"{foreign}\"]")),
@@ -54,7 +83,14 @@ fn edited() -> Result<()> {
         ),
         (
             "the same name twice",
-            format!("{whole}\n{}", whole.split_once("[[bundle]]").map_or("", |(_, rest)| rest).replacen("", "[[bundle]]", 1)),
+            format!(
+                "{whole}\n{}",
+                whole.split_once("[[bundle]]").map_or("", |(_, rest)| rest).replacen(
+                    "",
+                    "[[bundle]]",
+                    1
+                )
+            ),
             "is locked twice",
         ),
         (
@@ -77,12 +113,15 @@ fn edited() -> Result<()> {
         fs::write(machine.lock(), text)?;
         machine.stops(why).with_context(|| name)?;
         let ended = machine.site.run(&["bundle", "install"])?;
-        ensure!(ended.code == Some(1), "{name}: `bundle install` took it: {}", ended.all());
+        ensure!(ended.code == Some(1), "{name}: `bundle install` accepted it: {}", ended.all());
         fs::write(machine.lock(), &whole)?;
         machine.runs().with_context(|| format!("{name}, put back"))?;
     }
     // Two plugins of one name would stop every review: the second is not installed.
-    machine.refused(&["bundle", "install", &other], "but `acme/checks`, which is locked here, does too")?;
+    machine.refused(
+        &["bundle", "install", &other],
+        "but `acme/checks`, which is locked here, does too",
+    )?;
     ensure!(fs::read_to_string(machine.lock())? == whole, "the lock was written");
     machine.runs()
 }
@@ -92,23 +131,33 @@ fn lost() -> Result<()> {
     machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
     let whole = fs::read_to_string(machine.lock())?;
     let older = whole.replace("\"1.0.0\"", "\"0.1.0\"");
-    for (name, text) in [("emptied", Some("format = 1\n".to_owned())), ("older", Some(older)), ("gone", None)] {
+    for (name, text) in
+        [("emptied", Some("format = 1\n".to_owned())), ("older", Some(older)), ("gone", None)]
+    {
         match &text {
             Some(text) => fs::write(machine.lock(), text)?,
             None => fs::remove_file(machine.lock())?,
         }
         let mend = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
-        machine.stops(if name == "older" { "does not hold" } else { mend }).with_context(|| name)?;
+        machine
+            .stops(if name == "older" { "does not hold" } else { mend })
+            .with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;
         }
         fs::write(machine.lock(), &whole)?;
         machine.runs().with_context(|| format!("{name}, put back"))?;
     }
-    // A person may mean it.
+    // It may be a person's intention.
     fs::remove_file(machine.lock())?;
     let shown = machine.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
-    ensure!(shown.code == Some(0) && shown.text.contains("acme/checks 1.0.0") && shown.text.contains("and nothing else"), "{}", shown.text);
+    ensure!(
+        shown.code == Some(0)
+            && shown.text.contains("acme/checks 1.0.0")
+            && shown.text.contains("and nothing else"),
+        "{}",
+        shown.text
+    );
     ensure!(machine.migration()?.answer != Answer::Asked, "it still runs");
     Ok(())
 }
@@ -124,9 +173,24 @@ fn beside() -> Result<()> {
     type Row = (&'static str, PathBuf, Option<String>, &'static str);
     let rows: Vec<Row> = vec![
         ("no policy", machine.policy(), None, "a trust policy: there is none"),
-        ("a policy of nobody", machine.policy(), Some(String::new()), "a rule for `acme/checks`: there is none"),
-        ("a policy that is none", machine.policy(), Some("[[rul]]\n".into()), "is no trust policy; nothing is trusted until it is mended"),
-        ("another key", machine.policy(), Some(stranger), "signed by `stranger`: none of them did"),
+        (
+            "a policy of nobody",
+            machine.policy(),
+            Some(String::new()),
+            "a rule for `acme/checks`: there is none",
+        ),
+        (
+            "a policy that is none",
+            machine.policy(),
+            Some("[[rul]]\n".into()),
+            "is not a trust policy; nothing is trusted until it is fixed",
+        ),
+        (
+            "another key",
+            machine.policy(),
+            Some(stranger),
+            "signed by `stranger`: none of them made a statement",
+        ),
         ("nothing is installed", list.clone(), None, "is not installed"),
         ("a list that is none", list.clone(), Some("{".into()), "is damaged"),
         (
@@ -135,8 +199,18 @@ fn beside() -> Result<()> {
             Some(installed.replace("sha256:", "sha256:0").replacen('0', "", 0)),
             "installed.json",
         ),
-        ("a list as large as memory", list.clone(), Some(installed.replacen("\"size\": ", "\"size\": 9", 1)), "has to be installed again"),
-        ("a list without signatures", list.clone(), Some(without_signatures(&installed)?), "none of them did"),
+        (
+            "a list as large as memory",
+            list.clone(),
+            Some(installed.replacen("\"size\": ", "\"size\": 9", 1)),
+            "has to be installed again",
+        ),
+        (
+            "a list without signatures",
+            list.clone(),
+            Some(without_signatures(&installed)?),
+            "none of them made a statement",
+        ),
     ];
     for (name, path, text, why) in rows {
         match text {
@@ -157,8 +231,8 @@ fn without_signatures(installed: &str) -> Result<String> {
     Ok(document.to_string())
 }
 
-/// With a receipt nothing is verified again, but the bytes have to be those that were: another file asks, as a plugin that
-/// cannot be loaded does, and says why.
+/// With a receipt nothing is verified again, but the bytes have to be the verified ones: another
+/// file leads to a question, like a plugin that cannot be loaded, with the reason.
 fn replaced() -> Result<()> {
     let machine = Machine::new("replaced")?;
     machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
@@ -170,9 +244,13 @@ fn replaced() -> Result<()> {
             machine.runs()?;
         }
         copied(&machine.shelf(), &saved)?;
-        let listed: Vec<PathBuf> = fs::read_dir(machine.shelf().join("blobs"))?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-        let component =
-            listed.into_iter().find(|path| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\0asm"))).context("no component")?;
+        let listed: Vec<PathBuf> = fs::read_dir(machine.shelf().join("blobs"))?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<_>>()?;
+        let component = listed
+            .into_iter()
+            .find(|path| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\0asm")))
+            .context("no component")?;
         let whole = fs::read(&component)?;
         let mut flipped = whole.clone();
         *flipped.last_mut().context("it is empty")? ^= 1;
@@ -188,8 +266,13 @@ fn replaced() -> Result<()> {
                 None => fs::remove_file(&component)?,
             }
             let reply = machine.site.hook(&machine.site.calls("s").bash("b1", "ls"))?;
-            ensure!(reply.answer == Answer::Asked && reply.said.contains(why), "{name}, warm {warm}: {:?} {:?}", reply.answer, reply.said);
-            // Installing again mends it, from the lock where a registry has it, else from the archive.
+            ensure!(
+                reply.answer == Answer::Asked && reply.said.contains(why),
+                "{name}, warm {warm}: {:?} {:?}",
+                reply.answer,
+                reply.said
+            );
+            // Reinstalling repairs it, from the lock if a registry has it, else from the archive.
             copied(&saved, &machine.shelf())?;
             machine.runs().with_context(|| format!("{name}, put back"))?;
         }
@@ -201,7 +284,9 @@ fn receipts() -> Result<()> {
     let [here, there] = ["receipts here", "receipts there"].map(Machine::new);
     let (here, there) = (here?, there?);
     let receipt = |machine: &Machine| -> Result<PathBuf> {
-        let first = fs::read_dir(machine.shelf().join("receipts"))?.next().context("there is no receipt")?;
+        let first = fs::read_dir(machine.shelf().join("receipts"))?
+            .next()
+            .context("there is no receipt")?;
         Ok(first?.path())
     };
     for machine in [&here, &there] {
@@ -210,10 +295,15 @@ fn receipts() -> Result<()> {
     }
     let own = fs::read_to_string(receipt(&here)?)?;
     let foreign = fs::read_to_string(receipt(&there)?)?;
-    let place = |machine: &Machine| machine.site.project().canonicalize().map(|path| path.display().to_string());
+    let place = |machine: &Machine| {
+        machine.site.project().canonicalize().map(|path| path.display().to_string())
+    };
     for (name, text) in [
         ("of another machine", foreign.clone()),
-        ("of another machine, with this place in it", foreign.replace(&place(&there)?, &place(&here)?)),
+        (
+            "of another machine, with this place in it",
+            foreign.replace(&place(&there)?, &place(&here)?),
+        ),
         ("with another digest", own.replacen("\"digest\":\"", "\"digest\":\"0", 1)),
         ("that never ends", own.replace("\"until\":null", "\"until\":99999999999999")),
         ("without bundles", own.replace("\"bundles\":[{", "\"bundles\":[],\"x\":[{")),
@@ -222,20 +312,28 @@ fn receipts() -> Result<()> {
         ensure!(text != own, "{name}: nothing was changed");
         fs::write(receipt(&here)?, &text)?;
         here.stops("was not written by this home for this project").with_context(|| name)?;
-        // What ran before is not known, so it takes a person to go on; all of it is verified anew.
-        here.refused(&["bundle", "install"], "What ran here before is not known: the receipt is not one of this installation.")?;
+        // The earlier state is not known, so a person has to confirm; everything is verified again.
+        here.refused(
+            &["bundle", "install"],
+            "What ran here before is not known: the receipt is not one of this installation.",
+        )?;
         let shown = here.site.at_a_terminal(&["bundle", "install"], terminal::Answer::Word, &[])?;
-        ensure!(shown.code == Some(0) && shown.text.contains("What ran here before is not known"), "{name}: {}", shown.text);
+        ensure!(
+            shown.code == Some(0) && shown.text.contains("What ran here before is not known"),
+            "{name}: {}",
+            shown.text
+        );
         here.runs().with_context(|| format!("{name}, verified anew"))?;
     }
-    // One that is gone costs the time to verify, nothing else.
+    // A missing one only costs the time to verify.
     fs::remove_file(receipt(&here)?)?;
     here.runs()?;
     ensure!(receipt(&here).is_ok(), "no receipt was written");
     Ok(())
 }
 
-/// With its line gone a bundle is still what ran here: neither another bundle nor an older version of it makes that forgotten.
+/// Without its line in the lock, a bundle still counts as having run here: neither another bundle
+/// nor an older version of it hides that.
 fn laundered() -> Result<()> {
     let machine = Machine::new("laundered")?;
     let (old, new) = (machine.publish("1.0.0", ASKS)?, machine.publish("2.0.0", ASKS)?);
@@ -244,13 +342,19 @@ fn laundered() -> Result<()> {
     machine.runs()?;
     let whole = fs::read(machine.lock())?;
     fs::write(machine.lock(), "format = 1\n")?;
-    machine.refused(&["bundle", "install", &other], "no longer locks `acme/checks 2.0.0`, which ran here")?;
+    machine.refused(
+        &["bundle", "install", &other],
+        "no longer locks `acme/checks 2.0.0`, which ran here",
+    )?;
     ensure!(!fs::read_to_string(machine.lock())?.contains("acme/other"), "it was locked");
-    machine.refused(&["bundle", "install", &old, "--yes"], "no version before the installed 2.0.0: it is 1.0.0")?;
+    machine.refused(
+        &["bundle", "install", &old, "--yes"],
+        "no version before the installed 2.0.0: it is 1.0.0",
+    )?;
     machine.stops("no longer locks `acme/checks 2.0.0`")?;
     fs::write(machine.lock(), &whole)?;
     machine.runs()?;
-    // Its receipt's folder made unreadable is no way either.
+    // Making its receipt's folder unreadable does not help either.
     fs::remove_file(machine.lock())?;
     let receipts = machine.shelf().join("receipts");
     fs::remove_dir_all(&receipts)?;
@@ -272,14 +376,15 @@ fn same_version() -> Result<()> {
     let reply = machine.site.hook(&machine.site.calls("s").bash("b1", "ls"))?;
     ensure!(reply.answer == Answer::Refused, "{:?}", reply.said);
     ensure!(
-        reply.said.contains("locks another `acme/checks 1.0.0` than ran here") || reply.said.contains("is not installed"),
+        reply.said.contains("locks another `acme/checks 1.0.0` than ran here")
+            || reply.said.contains("is not installed"),
         "{}",
         reply.said
     );
     Ok(())
 }
 
-/// Whatever an agent makes a project of, what is locked around it holds there.
+/// A lock around a project applies there, regardless of what an agent puts into the project.
 fn within() -> Result<()> {
     let machine = Machine::new("within")?;
     machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
@@ -297,13 +402,23 @@ fn within() -> Result<()> {
             fs::create_dir_all(part.join(mark))?;
         }
         let reply = change(mark.unwrap_or("none"))?;
-        ensure!(reply.answer == Answer::Asked && reply.said.contains("migration"), "{mark:?}: {:?}: {}", reply.answer, reply.said);
+        ensure!(
+            reply.answer == Answer::Asked && reply.said.contains("migration"),
+            "{mark:?}: {:?}: {}",
+            reply.answer,
+            reply.said
+        );
     }
-    // Nor does taking it out around it.
+    // Removing it in the parent does not help either.
     let whole = fs::read(machine.lock())?;
     fs::remove_file(machine.lock())?;
     let reply = change("taken out")?;
-    ensure!(reply.answer == Answer::Refused && reply.said.contains("ran here"), "{:?}: {}", reply.answer, reply.said);
+    ensure!(
+        reply.answer == Answer::Refused && reply.said.contains("ran here"),
+        "{:?}: {}",
+        reply.answer,
+        reply.said
+    );
     fs::write(machine.lock(), whole)?;
     ensure!(change("back")?.answer == Answer::Asked, "it does not run");
     Ok(())
@@ -316,9 +431,19 @@ fn looking() -> Result<()> {
     let receipts = machine.shelf().join("receipts");
     let before = portcullis_tests::tree(&receipts)?;
     fs::write(machine.policy(), format!("{}\n# changed\n", fs::read_to_string(machine.policy())?))?;
-    for words in [&["review", "-c", "ls"][..], &["plugin", "list"], &["config", "check"], &["doctor", "--quick"], &["bundle", "list"]] {
+    for words in [
+        &["review", "-c", "ls"][..],
+        &["plugin", "list"],
+        &["config", "check"],
+        &["doctor", "--quick"],
+        &["bundle", "list"],
+    ] {
         let _looked = machine.site.run(words)?;
-        ensure!(portcullis_tests::tree(&receipts)? == before, "`{}` wrote a receipt", words.join(" "));
+        ensure!(
+            portcullis_tests::tree(&receipts)? == before,
+            "`{}` wrote a receipt",
+            words.join(" ")
+        );
     }
     machine.runs()?;
     ensure!(portcullis_tests::tree(&receipts)? != before, "the hook remembers");

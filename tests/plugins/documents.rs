@@ -1,4 +1,5 @@
-//! The commands of the guide for authors are run in its order, and what it shows of their output has to stand in it.
+//! Runs the commands of the guide for authors in its order, and checks that they print the output
+//! that the guide shows.
 
 use crate::common::documents::{Shown, commands, settled, words};
 use crate::common::process;
@@ -19,7 +20,7 @@ pub fn guide() -> Result<()> {
         let Some((program, arguments)) = words.split_first() else { continue };
         if program == "cd" {
             folder.push(arguments.first().context("`cd` without a folder")?);
-            // In place of the command that installs the language's tools.
+            // Replaces the command that installs the language's tools.
             tools::lend("rust", &folder)?;
             continue;
         }
@@ -30,7 +31,10 @@ pub fn guide() -> Result<()> {
         let ended = process::run(run, b"", LIMIT)?;
         ensure!(ended.stderr.is_empty() || ended.code == Some(0), "`{command}`: {}", ended.all());
         let now = ended.text().replace(&site.root().display().to_string(), "/work");
-        ensure!(settled(&now).contains(&settled(output.trim())), "`{command}` prints\n{now}\nand the guide shows\n{output}");
+        ensure!(
+            settled(&now).contains(&settled(output.trim())),
+            "`{command}` prints\n{now}\nand the guide shows\n{output}"
+        );
     }
     Ok(())
 }

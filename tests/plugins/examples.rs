@@ -1,5 +1,5 @@
-//! One plugin in many languages: every version of the example `tests-weakened` is built as its author would build it, and
-//! says of the shared cases the same to the byte.
+//! Tests one plugin in many languages: every version of the example `tests-weakened` is built as
+//! its author would build it, and its output for the shared cases is identical.
 
 use crate::common::site::Site;
 use crate::common::trial;
@@ -10,17 +10,18 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a build leaves in a project, and the tools that lie there: nothing of the version itself.
+/// Build output and tools in a project, which are not part of the version itself.
 const LEFT: &[&str] = &["build", "target", "node_modules", ".venv", "__pycache__"];
 
-/// The tests of this file: one for each folder that holds a project.
+/// Returns the tests of this file: one for each folder that contains a project.
 pub fn trials() -> Vec<Trial> {
     let versions = versions();
     let count = versions.len();
-    let mut trials = vec![trial("plugins: the example has its versions and its cases", move || whole(count))];
-    trials.extend(
-        versions.into_iter().map(|language| trial(format!("plugins: the example in {language}"), move || says_the_same(&language))),
-    );
+    let mut trials =
+        vec![trial("plugins: the example has its versions and its cases", move || whole(count))];
+    trials.extend(versions.into_iter().map(|language| {
+        trial(format!("plugins: the example in {language}"), move || says_the_same(&language))
+    }));
     trials
 }
 
@@ -28,30 +29,40 @@ fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/examples/tests-weakened")
 }
 
-/// The languages that it is written in, by the names of its folders.
+/// Returns the languages that it is written in, by the names of its folders.
 fn versions() -> Vec<String> {
-    let folders = fs::read_dir(example()).into_iter().flatten().flatten().filter(|entry| entry.path().join("plugin.toml").is_file());
-    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let folders = fs::read_dir(example())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("plugin.toml").is_file());
+    let mut names: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
 
-/// None of them is lost, and the cases tell what is to be said and where nothing is.
+/// None of them is missing, and the cases contain expected findings and expected silence.
 fn whole(versions: usize) -> Result<()> {
     ensure!(versions >= 6, "{versions} versions");
     let cases = fs::read_to_string(example().join("cases.toml"))?;
     let (all, silent) = counts(&cases);
     ensure!(all >= 40 && silent >= 15, "{all} cases, {silent} of them silent");
-    // Copies and no links: what runs these sources to make a component follows no link out of their folder.
+    // Copies, not links: the tools that make components of these sources follow no link out of
+    // their folder.
     for (language, helper) in [("js", "src/portcullis.js"), ("python", "src/portcullis.py")] {
         let template = example().join("../../templates").join(language).join("shared").join(helper);
         let copy = example().join(language).join(helper);
-        ensure!(!copy.is_symlink() && fs::read(&copy)? == fs::read(&template)?, "`{}` is not the template's", copy.display());
+        ensure!(
+            !copy.is_symlink() && fs::read(&copy)? == fs::read(&template)?,
+            "`{}` is not the template's",
+            copy.display()
+        );
     }
     Ok(())
 }
 
-/// How many cases there are, and how many of them expect nothing.
+/// Returns the number of cases, and the number of those without expected findings.
 fn counts(cases: &str) -> (usize, usize) {
     let each = || cases.split("[[case]]").skip(1);
     (each().count(), each().filter(|case| !case.contains("[[case.step.expect]]")).count())
@@ -68,14 +79,20 @@ fn says_the_same(language: &str) -> Result<()> {
     copy(&example().join(language), &project)?;
     at_home(&project)?;
     tools::lend(language, &project)?;
-    let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &project.display().to_string(), "--json"])?)?;
+    let built: Value = serde_json::from_str(&done(
+        &site,
+        &["plugin", "build", &project.display().to_string(), "--json"],
+    )?)?;
     sound(&built, language)?;
     ensure!(built["inspection"]["descriptor"]["name"] == "tests-weakened", "{built}");
     let component = project.join("build/tests-weakened.wasm").display().to_string();
     fs::write(project.join("long.toml"), long())?;
-    for (cases, exact) in [(example().join("cases.toml"), Some("--exact")), (project.join("long.toml"), None)] {
+    for (cases, exact) in
+        [(example().join("cases.toml"), Some("--exact")), (project.join("long.toml"), None)]
+    {
         let path = cases.display().to_string();
-        let arguments = ["plugin", "test", &component, "--cases", &path, "--json"].into_iter().chain(exact);
+        let arguments =
+            ["plugin", "test", &component, "--cases", &path, "--json"].into_iter().chain(exact);
         let told: Value = serde_json::from_str(&done(&site, &arguments.collect::<Vec<_>>())?)?;
         let (all, _) = counts(&fs::read_to_string(cases)?);
         ensure!(told["ok"] == all && told["differ"] == 0, "{all} cases: {told}");
@@ -83,10 +100,16 @@ fn says_the_same(language: &str) -> Result<()> {
     Ok(())
 }
 
-/// A case of an edit as long as the host tells of one, in which a single assertion goes: each version has the fuel for it.
+/// Returns a case with the longest edit that the host passes on, which removes a single assertion:
+/// each version has enough fuel for it.
 fn long() -> String {
-    let text: String =
-        (0..800).map(|at| format!("def test_{at}():\n    size = measured({at})\n    assert size == {at}, 'größe'\n\n")).collect();
+    let text: String = (0..800)
+        .map(|at| {
+            format!(
+                "def test_{at}():\n    size = measured({at})\n    assert size == {at}, 'größe'\n\n"
+            )
+        })
+        .collect();
     let less = text.replace("    assert size == 700, 'größe'\n", "");
     format!(
         "[[case]]\nname = \"long\"\ngoals = [\"make the tests pass\"]\n[[case.step]]\ntool = \"Edit\"\n\
@@ -95,10 +118,12 @@ fn long() -> String {
     )
 }
 
-/// A project as it would stand elsewhere: what its links lead to lies in it.
+/// Copies a project with the targets of its links.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from).with_context(|| format!("cannot read `{}`", from.display()))?.flatten() {
+    for entry in
+        fs::read_dir(from).with_context(|| format!("cannot read `{}`", from.display()))?.flatten()
+    {
         let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() {
             if !LEFT.contains(&name.to_string_lossy().as_ref()) {
@@ -111,7 +136,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The SDK for Rust is found from there too.
+/// Makes the SDK for Rust available there too.
 fn at_home(project: &Path) -> Result<()> {
     let path = project.join("Cargo.toml");
     let Ok(manifest) = fs::read_to_string(&path) else { return Ok(()) };

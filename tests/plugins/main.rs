@@ -1,10 +1,16 @@
-//! Plugins as their authors make them: from an empty folder to a component that reviews, in every language that
-//! `plugin new` knows.
+//! Tests of plugins from their authors' perspective: from an empty folder to a component that
+//! reviews, in every language that `plugin new` knows.
 //!
-//! Needs the languages' tools. Those that are no part of the system lie in `languages` beside cargo's own files:
-//! `.ci/run languages` puts them there. Where one is missing its tests say so and pass, except in CI, where they fail.
+//! They need the languages' tools. Those that are not part of the system are in `languages` among
+//! cargo's own files, where `.ci/run languages` installs them. If one is missing its tests say so
+//! and pass, except in CI, where they fail.
 
-#![allow(unreachable_pub, clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of tests")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
 
 #[path = "../cli/common/mod.rs"]
 mod common;
@@ -23,10 +29,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// The longest that a language's own tool may take.
+/// The timeout of a language's own tool.
 const LIMIT: Duration = Duration::from_secs(540);
-/// The plugin's name in every project of a kind: projects in Rust share cargo's folder here, and what they build has
-/// the name.
+/// Returns the plugin's name in every project of a kind: projects in Rust share cargo's folder
+/// here, and their output has that name.
 pub fn name(kind: &str) -> String {
     format!("my-{kind}")
 }
@@ -79,26 +85,38 @@ fn main() -> ExitCode {
     tests.extend(examples::trials());
     tests.extend(traps::trials());
     tests.extend(TEMPLATES.iter().map(|template| {
-        trial(format!("plugins: from nothing to a review, {} in {}", template.kind, template.language), || whole_way(template))
+        trial(
+            format!(
+                "plugins: from nothing to a review, {} in {}",
+                template.kind, template.language
+            ),
+            || whole_way(template),
+        )
     }));
     common::run(tests)
 }
 
-/// Runs a command as the site's; it finds the languages' tools that this process finds.
+/// Runs a command as the site's user, with the languages' tools of this process.
 pub fn run(site: &Site, arguments: &[&str]) -> Result<Ended> {
     let mut command = site.command(arguments);
     command.envs(tools::environment());
     process::run(command, b"", LIMIT)
 }
 
-/// The same, for a command that has to end well.
+/// Runs a command that must succeed.
 pub fn done(site: &Site, arguments: &[&str]) -> Result<String> {
     let ended = run(site, arguments)?;
-    ensure!(ended.code == Some(0), "`{}` ended with {:?}: {}", arguments.join(" "), ended.code, ended.all());
+    ensure!(
+        ended.code == Some(0),
+        "`{}` ended with {:?}: {}",
+        arguments.join(" "),
+        ended.code,
+        ended.all()
+    );
     Ok(ended.text())
 }
 
-/// A new project in the site's folder.
+/// Creates a new project in the site's folder.
 pub fn made(site: &Site, kind: &str, language: &str) -> Result<PathBuf> {
     let into = site.root().display().to_string();
     let name = name(kind);
@@ -106,7 +124,10 @@ pub fn made(site: &Site, kind: &str, language: &str) -> Result<PathBuf> {
     Ok(site.root().join(name))
 }
 
-#[allow(clippy::print_stderr, reason = "how long each step takes is what this test is run for, too")]
+#[allow(
+    clippy::print_stderr,
+    reason = "how long each step takes is what this test is run for, too"
+)]
 fn whole_way(template: &Template) -> Result<()> {
     let what = format!("{} in {}", template.kind, template.language);
     if let Some(reason) = tools::missing(template.language)? {
@@ -115,74 +136,115 @@ fn whole_way(template: &Template) -> Result<()> {
     }
     let site = Site::new(&format!("template {what}"))?;
     let mut times = Vec::new();
-    let mut timed = |step: &str, begun: Instant| times.push(format!("{step} {:.1} s", begun.elapsed().as_secs_f64()));
+    let mut timed = |step: &str, begun: Instant| {
+        times.push(format!("{step} {:.1} s", begun.elapsed().as_secs_f64()))
+    };
     let begun = Instant::now();
     let project = made(&site, template.kind, template.language)?;
     timed("new", begun);
     tools::lend(template.language, &project)?;
     let folder = project.display().to_string();
     let begun = Instant::now();
-    let built: Value = serde_json::from_str(&done(&site, &["plugin", "build", &folder, "--json"])?)?;
+    let built: Value =
+        serde_json::from_str(&done(&site, &["plugin", "build", &folder, "--json"])?)?;
     timed("build", begun);
     said(template, &built)?;
     let begun = Instant::now();
     done(&site, &["plugin", "test", &folder])?;
     timed("test", begun);
     let begun = Instant::now();
-    reviews(&site, template, &project.join("build").join(name(template.kind)).with_extension("wasm"))?;
+    reviews(
+        &site,
+        template,
+        &project.join("build").join(name(template.kind)).with_extension("wasm"),
+    )?;
     timed("review", begun);
-    eprintln!("{what}: {}; {} KiB", times.join(", "), built["inspection"]["size"].as_u64().unwrap_or_default() / 1024);
+    eprintln!(
+        "{what}: {}; {} KiB",
+        times.join(", "),
+        built["inspection"]["size"].as_u64().unwrap_or_default() / 1024
+    );
     Ok(())
 }
 
-/// What the build says of the component.
+/// Checks the build's description of the component.
 fn said(template: &Template, built: &Value) -> Result<()> {
     let inspection = &built["inspection"];
     ensure!(inspection["kind"] == template.kind, "{built}");
-    ensure!(inspection["descriptor"]["name"] == name(template.kind) && inspection["descriptor"]["kind"] == template.kind, "{built}");
+    ensure!(
+        inspection["descriptor"]["name"] == name(template.kind)
+            && inspection["descriptor"]["kind"] == template.kind,
+        "{built}"
+    );
     sound(built, template.language)
 }
 
-/// It can be loaded as it is, and asks for nothing that has to be granted.
+/// Checks that it can be loaded unchanged, and requests no grant.
 pub fn sound(built: &Value, language: &str) -> Result<()> {
     ensure!(built["refused"].is_null(), "it would not be loaded: {built}");
     ensure!(built["warnings"].as_array().is_some_and(Vec::is_empty), "it warns: {built}");
     let imports = built["inspection"]["imports"].as_array().context("no imports")?;
-    // Go brings WASI along, and nothing of it has an effect.
+    // Go includes WASI, none of which has an effect.
     let inert = language == "go";
-    let own = imports.iter().all(|import| import["tier"] == "own" || (inert && import["tier"] == "inert"));
+    let own = imports
+        .iter()
+        .all(|import| import["tier"] == "own" || (inert && import["tier"] == "inert"));
     ensure!(own, "it asks for more than it needs: {built}");
     Ok(())
 }
 
-/// It is asked in a review, and answers. The kinds that a review does not ask are loaded by it all the same.
+/// Checks that it is called in a review, and answers. The kinds that a review does not call are
+/// loaded by it all the same.
 fn reviews(site: &Site, template: &Template, component: &Path) -> Result<()> {
     let component = component.display().to_string();
-    let mut command = site.command(&["review", "--json", "--plugin", &component, "--command", "rm db/migrations/0001.sql"]);
+    let mut command = site.command(&[
+        "review",
+        "--json",
+        "--plugin",
+        &component,
+        "--command",
+        "rm db/migrations/0001.sql",
+    ]);
     command.current_dir(site.project());
     let ended = process::run(command, b"", LIMIT)?;
-    let record: Value = serde_json::from_str(&ended.text()).with_context(|| format!("no record: {}", ended.all()))?;
+    let record: Value = serde_json::from_str(&ended.text())
+        .with_context(|| format!("no record: {}", ended.all()))?;
     let plugins = record["plugins"].as_array().ok_or_else(|| anyhow!("no plugins: {record}"))?;
     let ours = plugins.iter().find(|plugin| plugin["name"] == name(template.kind));
-    ensure!(record["faults"].as_array().is_none_or(Vec::is_empty), "it failed: {}", record["faults"]);
+    ensure!(
+        record["faults"].as_array().is_none_or(Vec::is_empty),
+        "it failed: {}",
+        record["faults"]
+    );
     if template.kind == "risk-calculator" {
         let ours = ours.ok_or_else(|| anyhow!("it was not asked: {record}"))?;
-        ensure!(record.to_string().contains("an applied migration must stay as it was run"), "it has nothing to say: {ours}");
+        ensure!(
+            record.to_string().contains("an applied migration must stay as it was run"),
+            "it has nothing to say: {ours}"
+        );
     }
     Ok(())
 }
 
-/// What `--list` shows is what the table above tries.
+/// Every entry of `--list` is tested by the table above.
 fn all_are_tried() -> Result<()> {
     let site = Site::new("templates listed")?;
-    let listed: Value = serde_json::from_str(&done(&site, &["plugin", "new", "--list", "--json"])?)?;
+    let listed: Value =
+        serde_json::from_str(&done(&site, &["plugin", "new", "--list", "--json"])?)?;
     let mut shown = Vec::new();
     for template in listed["templates"].as_array().context("no templates")? {
         for language in template["languages"].as_array().context("no languages")? {
-            shown.push(format!("{} in {}", template["kind"].as_str().unwrap_or_default(), language.as_str().unwrap_or_default()));
+            shown.push(format!(
+                "{} in {}",
+                template["kind"].as_str().unwrap_or_default(),
+                language.as_str().unwrap_or_default()
+            ));
         }
     }
-    let mut tried: Vec<String> = TEMPLATES.iter().map(|template| format!("{} in {}", template.kind, template.language)).collect();
+    let mut tried: Vec<String> = TEMPLATES
+        .iter()
+        .map(|template| format!("{} in {}", template.kind, template.language))
+        .collect();
     shown.sort();
     tried.sort();
     ensure!(shown == tried, "listed: {shown:?}\ntried: {tried:?}");
@@ -193,7 +255,8 @@ fn all_are_tried() -> Result<()> {
     Ok(())
 }
 
-/// A core module that a command writes becomes a component of the manifest's kind, with what the manifest says of it.
+/// A core module that a command writes becomes a component of the manifest's kind, with the
+/// manifest's description.
 fn own_way() -> Result<()> {
     let site = Site::new("an own way")?;
     let project = site.root().join("mine");
@@ -202,22 +265,36 @@ fn own_way() -> Result<()> {
     std::fs::write(project.join("plugin.toml"), mistakes::OWN)?;
     let folder = project.display().to_string();
     let text = done(&site, &["plugin", "build", &folder])?;
-    for wanted in ["built `", "mine.wasm", "audit-exporter", "mine 1: says nothing", "blake3", "it can be loaded"] {
+    for wanted in [
+        "built `",
+        "mine.wasm",
+        "audit-exporter",
+        "mine 1: says nothing",
+        "blake3",
+        "it can be loaded",
+    ] {
         ensure!(text.contains(wanted), "`{wanted}` is not said: {text}");
     }
     let refused = run(&site, &["plugin", "test", &folder])?;
-    ensure!(refused.code == Some(1) && refused.stderr.contains("cases.toml`; write one"), "{}", refused.all());
-    // The wider memory than any call is given is told before it is noticed by each call.
+    ensure!(
+        refused.code == Some(1) && refused.stderr.contains("cases.toml`; write one"),
+        "{}",
+        refused.all()
+    );
+    // A memory larger than any call is given is reported at build time, before each call fails.
     std::fs::write(
         project.join("module.wasm"),
-        wat::parse_str(mistakes::EXPORTER.replace("(memory (export \"memory\") 1)", "(memory (export \"memory\") 2000)"))?,
+        wat::parse_str(
+            mistakes::EXPORTER
+                .replace("(memory (export \"memory\") 1)", "(memory (export \"memory\") 2000)"),
+        )?,
     )?;
     let text = done(&site, &["plugin", "build", &folder])?;
     ensure!(text.contains("it begins with 125 MiB of memory, and the host gives 64 MiB"), "{text}");
     Ok(())
 }
 
-/// `--watch` builds at once and after each change, and a build that fails does not end it.
+/// `--watch` builds at once and after each change, and a failed build does not end it.
 fn watched() -> Result<()> {
     use std::io::{BufRead, BufReader};
     let site = Site::new("watched")?;
@@ -236,7 +313,10 @@ fn watched() -> Result<()> {
             seen.push('\n');
             match (line.contains("ctrl-c ends it"), seen.matches("ctrl-c ends it").count()) {
                 (true, 1) => std::fs::write(project.join("module.wasm"), "no module")?,
-                (true, 2) => std::fs::write(project.join("module.wasm"), wat::parse_str(mistakes::EXPORTER)?)?,
+                (true, 2) => std::fs::write(
+                    project.join("module.wasm"),
+                    wat::parse_str(mistakes::EXPORTER)?,
+                )?,
                 (true, _) => break,
                 _ => {}
             }

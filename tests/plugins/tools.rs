@@ -1,4 +1,4 @@
-//! The languages' tools: where they lie, whether they are there, and how a project comes to them.
+//! Finds the languages' tools and makes them available to a project.
 
 use anyhow::{Context, Result, bail};
 use std::env;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 
-/// The folder of a language's tools, and the name under which a project finds them.
+/// Returns the folder of a language's tools, and the name under which a project finds them.
 fn lent(language: &str) -> Option<(&'static str, &'static str)> {
     match language {
         "c" => Some(("c", ".venv")),
@@ -20,24 +20,29 @@ fn lent(language: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Where `.ci/run languages` puts them.
+/// Returns the folder in which `.ci/run languages` installs them.
 fn folder() -> Result<PathBuf> {
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     Ok(tmp.parent().context("cargo's folder has no parent")?.join("languages"))
 }
 
-/// What of this process's environment the tools need: where programs are, and Rust's own folders.
+/// Returns the parts of this process's environment that the tools need: the search path, and Rust's
+/// own folders.
 pub fn environment() -> Vec<(&'static str, OsString)> {
     let home = env::home_dir().unwrap_or_default();
-    let or = |name: &'static str, usual: &str| (name, env::var_os(name).unwrap_or_else(|| home.join(usual).into()));
-    let given = ["PATH", "RUSTUP_TOOLCHAIN"].iter().filter_map(|name| Some((*name, env::var_os(name)?)));
-    let mut found: Vec<_> = given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect();
-    // What all programs in Go need is compiled once.
+    let or = |name: &'static str, usual: &str| {
+        (name, env::var_os(name).unwrap_or_else(|| home.join(usual).into()))
+    };
+    let given =
+        ["PATH", "RUSTUP_TOOLCHAIN"].iter().filter_map(|name| Some((*name, env::var_os(name)?)));
+    let mut found: Vec<_> =
+        given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect();
+    // The dependencies of all programs in Go are compiled once.
     found.extend(folder().ok().map(|folder| ("GOCACHE", folder.join("go-cache").into_os_string())));
     found
 }
 
-/// Why a language cannot be tried here, if so; in CI that is a failure.
+/// Returns why a language cannot be tested here, if it cannot; in CI that is a failure.
 pub fn missing(language: &str) -> Result<Option<String>> {
     let Some((place, _)) = lent(language) else { return Ok(None) };
     let place = folder()?.join(place);
@@ -48,22 +53,30 @@ pub fn missing(language: &str) -> Result<Option<String>> {
     if common::in_ci() { bail!("{reason}") } else { Ok(Some(reason)) }
 }
 
-/// Lets a project find its tools, in place of the command that installs them.
+/// Makes a project find its tools, instead of running the command that installs them.
 pub fn lend(language: &str, project: &Path) -> Result<()> {
     if language == "rust" {
-        // What all projects need is compiled once. A person's project has a folder of its own for that.
+        // The dependencies of all projects are compiled once. A person's project has a folder of
+        // its own for that.
         let shared = folder()?.join("rust");
         std::fs::create_dir_all(project.join(".cargo"))?;
         let path = project.join(".cargo/config.toml");
-        let had = std::fs::read_to_string(&path).context("a project in Rust has a `.cargo/config.toml`")?;
-        std::fs::write(&path, format!("{had}\n[build]\ntarget-dir = {:?}\n", shared.display().to_string()))?;
+        let had = std::fs::read_to_string(&path)
+            .context("a project in Rust has a `.cargo/config.toml`")?;
+        std::fs::write(
+            &path,
+            format!("{had}\n[build]\ntarget-dir = {:?}\n", shared.display().to_string()),
+        )?;
     }
     if language == "go" {
-        // The module that its bindings need, in place of `go mod tidy`.
+        // The module that its bindings need, instead of `go mod tidy`.
         let path = project.join("go.mod");
         let had = std::fs::read_to_string(&path)?;
         let module = folder()?.join("go/pkg");
-        std::fs::write(&path, format!("{had}\nreplace go.bytecodealliance.org/pkg => {}\n", module.display()))?;
+        std::fs::write(
+            &path,
+            format!("{had}\nreplace go.bytecodealliance.org/pkg => {}\n", module.display()),
+        )?;
     }
     if let Some((place, name)) = lent(language) {
         symlink(folder()?.join(place), project.join(name)).context("cannot lend the tools")?;

@@ -1,5 +1,5 @@
-//! What ends a plugin's call without an answer, in each language: the author reads what went wrong and where, in `plugin
-//! test` and in a review.
+//! Tests of plugin calls that end without an answer, in each language: the author is shown what
+//! went wrong and where, in `plugin test` and in a review.
 
 use crate::common::process;
 use crate::common::site::Site;
@@ -10,17 +10,17 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs;
 
-/// A mistake in a risk-calculator as its template has it.
+/// A mistake in a risk-calculator from its template.
 struct Mistake {
     does: &'static str,
     language: &'static str,
-    /// The source, what stands in it, and what takes its place.
+    /// The source file, the original text, and its replacement.
     file: &'static str,
     from: &'static str,
     to: &'static str,
-    /// Built with `--debug`.
+    /// True for a build with `--debug`.
     debug: bool,
-    /// What the fault says.
+    /// Texts that the fault contains.
     says: &'static [&'static str],
 }
 
@@ -41,7 +41,10 @@ const MISTAKES: &[Mistake] = &[
         from: "return path.text.split(",
         to: "return path.txt.split(",
         debug: false,
-        says: &["TypeError: cannot read property 'split' of undefined", "at src/plugin.js:24 (liesIn), src/plugin.js:17"],
+        says: &[
+            "TypeError: cannot read property 'split' of undefined",
+            "at src/plugin.js:24 (liesIn), src/plugin.js:17",
+        ],
     },
     Mistake {
         does: "answers what is no answer",
@@ -77,13 +80,23 @@ const MISTAKES: &[Mistake] = &[
         from: "path.text.split(",
         to: "path.txt.split(",
         debug: false,
-        says: &["AttributeError: 'Path' object has no attribute 'txt'", "at plugin.py:30 (lies_in), plugin.py:23 (assess)"],
+        says: &[
+            "AttributeError: 'Path' object has no attribute 'txt'",
+            "at plugin.py:30 (lies_in), plugin.py:23 (assess)",
+        ],
     },
 ];
 
-/// The tests of this file.
+/// Returns the tests of this file.
 pub fn trials() -> Vec<Trial> {
-    MISTAKES.iter().map(|mistake| trial(format!("plugins: one in {} that {}", mistake.language, mistake.does), || told(mistake))).collect()
+    MISTAKES
+        .iter()
+        .map(|mistake| {
+            trial(format!("plugins: one in {} that {}", mistake.language, mistake.does), || {
+                told(mistake)
+            })
+        })
+        .collect()
 }
 
 #[allow(clippy::print_stderr, reason = "a skipped language is told")]
@@ -104,11 +117,24 @@ fn told(mistake: &Mistake) -> Result<()> {
     done(&site, &["plugin", "build", &folder].into_iter().chain(debug).collect::<Vec<_>>())?;
     let played = run(&site, &["plugin", "test", &folder, "shell"])?;
     ensure!(played.code == Some(1), "{}", played.all());
-    let component = project.join("build").join(name("risk-calculator")).with_extension("wasm").display().to_string();
-    let mut review = site.command(&["review", "--json", "--plugin", &component, "--command", "rm db/migrations/0001.sql"]);
+    let component = project
+        .join("build")
+        .join(name("risk-calculator"))
+        .with_extension("wasm")
+        .display()
+        .to_string();
+    let mut review = site.command(&[
+        "review",
+        "--json",
+        "--plugin",
+        &component,
+        "--command",
+        "rm db/migrations/0001.sql",
+    ]);
     review.current_dir(site.project());
     let reviewed = process::run(review, b"", LIMIT)?;
-    let record: Value = serde_json::from_str(&reviewed.text()).with_context(|| format!("no record: {}", reviewed.all()))?;
+    let record: Value = serde_json::from_str(&reviewed.text())
+        .with_context(|| format!("no record: {}", reviewed.all()))?;
     let fault = record["faults"][0].to_string();
     for said in mistake.says {
         ensure!(fault.contains(said), "`{said}` is not in the record: {fault}");

@@ -1,4 +1,4 @@
-//! What several of these test programs need.
+//! Support for several of these test programs.
 
 pub mod terminal;
 
@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A folder tree as a person sees it: by path, the kind and permission bits, and the bytes or the link's text.
+/// A folder tree: by path, the kind and permission bits, and the bytes or the link's text.
 pub type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
-/// Everything below a folder.
+/// Reads everything below a folder.
 ///
 /// # Errors
-/// The system refuses to show some of it.
+/// Fails if the system refuses to read some of it.
 pub fn tree(folder: &Path) -> io::Result<Tree> {
     let mut found = Tree::new();
     let mut open = vec![folder.to_path_buf()];
@@ -38,10 +38,11 @@ pub fn tree(folder: &Path) -> io::Result<Tree> {
     Ok(found)
 }
 
-/// The paths at which two trees differ.
+/// Returns the paths at which two trees differ.
 #[must_use]
 pub fn differing<'t>(one: &'t Tree, other: &'t Tree) -> Vec<&'t String> {
-    let mut paths: Vec<&String> = one.keys().chain(other.keys()).filter(|path| one.get(*path) != other.get(*path)).collect();
+    let mut paths: Vec<&String> =
+        one.keys().chain(other.keys()).filter(|path| one.get(*path) != other.get(*path)).collect();
     paths.sort_unstable();
     paths.dedup();
     paths

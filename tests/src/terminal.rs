@@ -1,4 +1,4 @@
-//! A person at a terminal: runs a command on a terminal of its own and types what it asks for.
+//! A person at a terminal: runs a command on a terminal of its own and types the requested input.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{ErrorKind, Read, Write};
@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-/// How long a command may be silent before a test gives it up.
+/// The longest silence of a command before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How `portcullis run` asks about a call.
+/// The prompt of `portcullis run` about a call.
 pub const CALL: &str = "Let it run? [y/N] ";
 
-/// What a terminal showed.
+/// The output of a terminal.
 #[derive(Debug)]
 pub struct Shown {
     /// The exit code.
@@ -20,24 +20,27 @@ pub struct Shown {
     pub text: String,
 }
 
-/// What the person answers.
+/// The person's answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
-    /// The word that they are asked to type.
+    /// The requested word.
     Word,
-    /// Something else than that word.
+    /// Another text instead of that word.
     Text(&'a str),
-    /// Whole lines, each once the screen ends with what stands before it.
+    /// Whole lines, each once the screen ends with the text before it.
     Lines(&'a [(&'a str, &'a str)]),
-    /// The keys for each call that `portcullis run` asks about, in order; none for those after the last.
+    /// The keys for each call that `portcullis run` asks about, in order; none for those after the
+    /// last.
     Keys(&'a [&'a str]),
 }
 
-/// What starts these words at a terminal: folder, environment and user are the caller's to set.
+/// Creates a command that runs these words at a terminal; the caller sets folder, environment and
+/// user.
 #[must_use]
 pub fn script(words: &[String]) -> Command {
-    let words: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
-    // `script` gives a terminal to what it starts.
+    let words: Vec<String> =
+        words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    // `script` gives a terminal to the program that it starts.
     let mut script = Command::new("script");
     script.args(["--quiet", "--flush", "--return", "--command", &words.join(" "), "/dev/null"]);
     script
@@ -46,10 +49,12 @@ pub fn script(words: &[String]) -> Command {
 /// Runs it to its end.
 ///
 /// # Errors
-/// It cannot be started, or nothing happens any more.
+/// Fails if it cannot be started, or if it is silent for too long.
 pub fn converse(mut script: Command, answer: Answer<'_>) -> Result<Shown> {
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = script.spawn().context("cannot start `script` of util-linux, which gives tests a terminal")?;
+    let mut child = script
+        .spawn()
+        .context("cannot start `script` of util-linux, which gives tests a terminal")?;
     let shown = talk(&mut child, answer);
     if shown.is_err() {
         drop(child.kill());
@@ -59,7 +64,7 @@ pub fn converse(mut script: Command, answer: Answer<'_>) -> Result<Shown> {
 }
 
 fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {
-    // Open until the command ends: an end of input would hang the terminal up.
+    // It stays open until the command ends: an end of input would hang up the terminal.
     let mut keyboard = child.stdin.take().context("no keyboard")?;
     let screen = read_on(child.stdout.take().context("no screen")?);
     let (mut text, mut typed) = (String::new(), 0);
@@ -67,7 +72,9 @@ fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {
         match screen.recv_timeout(PATIENCE) {
             Ok(part) => text.push_str(&String::from_utf8_lossy(&part)),
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(text),
-            Err(mpsc::RecvTimeoutError::Timeout) => return Err(anyhow!("nothing happened after `{text}`")),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                return Err(anyhow!("nothing happened after `{text}`"));
+            }
         }
         if let Some(keys) = asked_for(&text, answer, typed) {
             keyboard.write_all(keys.as_bytes())?;
@@ -77,7 +84,7 @@ fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {
     }
 }
 
-/// What to type next, where that is asked for.
+/// Returns the next text to type, if it is requested.
 fn asked_for(text: &str, answer: Answer<'_>, typed: usize) -> Option<String> {
     let word = || {
         let (_, rest) = text.rsplit_once("Type `")?;
@@ -86,8 +93,13 @@ fn asked_for(text: &str, answer: Answer<'_>, typed: usize) -> Option<String> {
     match answer {
         Answer::Word => word().map(|word| format!("{word}\n")),
         Answer::Text(other) => word().map(|_| format!("{other}\n")),
-        Answer::Lines(lines) => lines.get(typed).filter(|(question, _)| text.ends_with(question)).map(|(_, line)| format!("{line}\n")),
-        Answer::Keys(keys) if text.matches(CALL).count() > typed => keys.get(typed).map(|keys| (*keys).to_owned()),
+        Answer::Lines(lines) => lines
+            .get(typed)
+            .filter(|(question, _)| text.ends_with(question))
+            .map(|(_, line)| format!("{line}\n")),
+        Answer::Keys(keys) if text.matches(CALL).count() > typed => {
+            keys.get(typed).map(|keys| (*keys).to_owned())
+        }
         Answer::Keys(_) => None,
     }
 }
@@ -109,10 +121,10 @@ fn read_on(mut screen: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 }
 
 impl Shown {
-    /// It ended with that code and those words were on the screen.
+    /// Checks that it ended with that code and that those words were on the screen.
     ///
     /// # Errors
-    /// It did not, or one is missing.
+    /// Fails if the code differs, or if a word is missing.
     pub fn ended(&self, code: i32, words: &[&str]) -> Result<()> {
         ensure!(self.code == Some(code), "it ended with {:?}: {}", self.code, self.text);
         for word in words {

@@ -1,4 +1,4 @@
-//! The builtin plugins as a bundle.
+//! Tests of the builtin plugins as a bundle.
 
 use crate::desk::Desk;
 use anyhow::{Context, Result, ensure};
@@ -6,41 +6,71 @@ use portcullis_builtin::COMPONENTS;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What `cargo run -p portcullis-builtin --example write` writes is `COMPONENTS`, to the byte.
+/// The output of `cargo run -p portcullis-builtin --example write` is `COMPONENTS`, byte for byte.
 pub fn the_same() -> Result<()> {
     let desk = Desk::new("vet builtin the same")?;
     for out in [&[][..], &["--out", "again.tar"]] {
         let told = desk.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
-        ensure!(told.contains("portcullis/builtin") && told.contains("asks for no grant"), "{told}");
+        ensure!(
+            told.contains("portcullis/builtin") && told.contains("asks for no grant"),
+            "{told}"
+        );
     }
     let version = env!("CARGO_PKG_VERSION");
     let archive = format!("portcullis-builtin-{version}.tar");
-    ensure!(fs::read(desk.path(&archive))? == fs::read(desk.path("again.tar"))?, "two builds differ");
+    ensure!(
+        fs::read(desk.path(&archive))? == fs::read(desk.path("again.tar"))?,
+        "two builds differ"
+    );
     let (bundle, signatures) = desk.read(&archive)?;
     let about = bundle.about();
-    ensure!((about.version.to_string().as_str(), about.licence.as_str(), signatures.len()) == (version, "Apache-2.0", 0), "{about:?}");
-    let found: BTreeSet<&[u8]> = about.components.iter().filter_map(|component| bundle.component(component)).collect();
-    // The shell reader is the host's.
+    ensure!(
+        (about.version.to_string().as_str(), about.licence.as_str(), signatures.len())
+            == (version, "Apache-2.0", 0),
+        "{about:?}"
+    );
+    let found: BTreeSet<&[u8]> =
+        about.components.iter().filter_map(|component| bundle.component(component)).collect();
+    // The shell reader belongs to the host.
     let plugins = COMPONENTS.iter().filter(|component| component.name != "shell");
-    ensure!(found == plugins.map(|component| component.bytes).collect(), "the bundle holds other components than the program");
+    ensure!(
+        found == plugins.map(|component| component.bytes).collect(),
+        "the bundle holds other components than the program"
+    );
     let named: BTreeSet<&str> = about.plugins().map(|(_, plugin)| plugin.name.as_str()).collect();
-    ensure!(named == portcullis_builtin::ALL.iter().map(|builtin| builtin.name).collect(), "{named:?}");
+    ensure!(
+        named == portcullis_builtin::ALL.iter().map(|builtin| builtin.name).collect(),
+        "{named:?}"
+    );
     let ended = desk.site.run(&["bundle", "build", ".", "--builtin"])?;
     ensure!(ended.code == Some(2), "{}", ended.all());
     Ok(())
 }
 
-/// From the bundle they say what they say from the program, so nothing changes; each is heard of by itself.
+/// From the bundle they give the same answers as from the program, so nothing changes; each is
+/// observed separately.
 pub fn vetted() -> Result<()> {
     let desk = Desk::new("vet builtin vetted")?;
     desk.site.output(&["bundle", "build", "--builtin", "--out", "checks.tar"])?;
-    let told = desk.vetted(&["--corpus", "corpus.jsonl", "--session", "session.jsonl", "--despite", "this asks but few of them"])?;
+    let told = desk.vetted(&[
+        "--corpus",
+        "corpus.jsonl",
+        "--session",
+        "session.jsonl",
+        "--despite",
+        "this asks but few of them",
+    ])?;
     let results = &told["results"];
     let counts = &results["corpus"]["dangerous"];
     ensure!((&counts["without"], &counts["with"]) == (&1.into(), &1.into()), "{results}");
     ensure!(results["sessions"]["differing"] == 0, "{results}");
     let plugins = results["plugins"].as_array().context("no plugins")?;
-    let objects = |name: &str| plugins.iter().find(|plugin| plugin["name"] == name).map(|plugin| plugin["objected"]["dangerous"].clone());
+    let objects = |name: &str| {
+        plugins
+            .iter()
+            .find(|plugin| plugin["name"] == name)
+            .map(|plugin| plugin["objected"]["dangerous"].clone())
+    };
     ensure!(objects("rules") == Some(1.into()), "{results}");
     let called = plugins.iter().filter(|plugin| plugin["calls"].as_u64() > Some(0)).count();
     ensure!(called > 4 && plugins.iter().all(|plugin| plugin["faults"].is_null()), "{results}");

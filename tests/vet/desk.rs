@@ -10,10 +10,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// Of all keys here.
+/// The passphrase of all keys here.
 pub const PASSPHRASE: &str = "a passphrase of the tests";
 
-/// Labelled actions. One of them is objected to by the builtin plugins, two by the guest `careful`, and one row names none.
+/// Labelled actions. The builtin plugins object to one of them, the guest `careful` to two, and one
+/// row contains no action.
 pub const CORPUS: &str = r#"{"id":"b1","tool":"Bash","input":{"command":"ls"},"label":"benign"}
 {"id":"b2","tool":"Bash","input":{"command":"git status"},"label":"benign"}
 {"id":"b3","tool":"Bash","input":{"command":"git log --oneline"},"label":"benign"}
@@ -58,15 +59,25 @@ impl Desk {
         desk.write("passphrase", PASSPHRASE)?;
         fs::set_permissions(desk.path("passphrase"), Permissions::from_mode(0o600))?;
         for key in ["release", "security"] {
-            desk.site.output(&["bundle", "key", "new", "--out", &format!("{key}.key"), "--passphrase-file", "passphrase"])?;
+            desk.site.output(&[
+                "bundle",
+                "key",
+                "new",
+                "--out",
+                &format!("{key}.key"),
+                "--passphrase-file",
+                "passphrase",
+            ])?;
         }
-        for (file, text) in [("corpus.jsonl", CORPUS), ("session.jsonl", SESSION), ("cases.toml", CASES)] {
+        for (file, text) in
+            [("corpus.jsonl", CORPUS), ("session.jsonl", SESSION), ("cases.toml", CASES)]
+        {
             desk.write(file, text)?;
         }
         Ok(desk)
     }
 
-    /// A file of the folder that all commands run in.
+    /// Returns the path of a file in the folder that all commands run in.
     pub fn path(&self, name: &str) -> PathBuf {
         self.site.project().join(name)
     }
@@ -77,16 +88,21 @@ impl Desk {
         fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
     }
 
-    /// Builds the bundle `acme/checks` of these guests and signs it as its publisher; its archive.
+    /// Builds the bundle `acme/checks` of these guests and signs it as its publisher; returns its
+    /// archive.
     pub fn bundle(&self, guests: &[(&str, &str)]) -> Result<PathBuf> {
-        let mut manifest = "name = \"acme/checks\"\nversion = \"1.0.0\"\nlicence = \"Apache-2.0\"\n".to_owned();
+        let mut manifest =
+            "name = \"acme/checks\"\nversion = \"1.0.0\"\nlicence = \"Apache-2.0\"\n".to_owned();
         for (guest, settings) in guests {
-            manifest.push_str(&format!("[[plugin]]\nfile = {:?}\nsettings = {{ {settings} }}\n", guests::built(guest)?));
+            manifest.push_str(&format!(
+                "[[plugin]]\nfile = {:?}\nsettings = {{ {settings} }}\n",
+                guests::built(guest)?
+            ));
         }
         self.built(&manifest)
     }
 
-    /// Builds what a manifest says as `checks.tar`, and signs it as its publisher.
+    /// Builds a manifest as `checks.tar`, and signs it as its publisher.
     pub fn built(&self, manifest: &str) -> Result<PathBuf> {
         self.write("bundle.toml", manifest)?;
         let archive = self.path("checks.tar");
@@ -94,17 +110,35 @@ impl Desk {
             fs::remove_file(&archive)?;
         }
         self.site.output(&["bundle", "build", "--out", "checks.tar"])?;
-        self.site.output(&["bundle", "sign", "checks.tar", "--key", "release.key", "--passphrase-file", "passphrase"])?;
+        self.site.output(&[
+            "bundle",
+            "sign",
+            "checks.tar",
+            "--key",
+            "release.key",
+            "--passphrase-file",
+            "passphrase",
+        ])?;
         Ok(archive)
     }
 
     /// Vets `checks.tar` with the reviewer's key.
     pub fn vet(&self, arguments: &[&str]) -> Result<Ended> {
-        let head = ["bundle", "vet", "checks.tar", "--key", "security.key", "--passphrase-file", "passphrase", "--reviewer", "Ann"];
+        let head = [
+            "bundle",
+            "vet",
+            "checks.tar",
+            "--key",
+            "security.key",
+            "--passphrase-file",
+            "passphrase",
+            "--reviewer",
+            "Ann",
+        ];
         self.site.run(&[&head, arguments].concat())
     }
 
-    /// The same, which must succeed, in JSON.
+    /// Vets successfully and returns the JSON output.
     pub fn vetted(&self, arguments: &[&str]) -> Result<Value> {
         let ended = self.vet(&[arguments, &["--json"]].concat())?;
         ensure!(ended.code == Some(0), "{}", ended.all());
@@ -116,17 +150,25 @@ impl Desk {
     }
 
     pub fn secret(&self, name: &str) -> Result<SecretKey> {
-        Ok(SecretKey::from_pem(&fs::read_to_string(self.path(&format!("{name}.key")))?, PASSPHRASE)?)
+        Ok(SecretKey::from_pem(
+            &fs::read_to_string(self.path(&format!("{name}.key")))?,
+            PASSPHRASE,
+        )?)
     }
 
     pub fn public(&self, name: &str) -> Result<PublicKey> {
         Ok(PublicKey::from_pem(&fs::read_to_string(self.path(&format!("{name}.key.pub")))?)?)
     }
 
-    /// What the reviewer's key says of the bundle in an archive.
+    /// Returns the statement of the reviewer's key about the bundle in an archive.
     pub fn attestation(&self, archive: &str) -> Result<Statement> {
         let key = self.public("security")?;
-        let all: Vec<Statement> = self.read(archive)?.1.iter().filter_map(|signature| signature.statement(&key).ok()).collect();
+        let all: Vec<Statement> = self
+            .read(archive)?
+            .1
+            .iter()
+            .filter_map(|signature| signature.statement(&key).ok())
+            .collect();
         ensure!(all.len() == 1, "{} statements of the reviewer: {all:?}", all.len());
         all.into_iter().next().context("there is none")
     }

@@ -1,4 +1,4 @@
-//! Guests that are vetted, one for each thing that can speak for or against a plugin.
+//! Guests for vetting, one for each argument for or against a plugin.
 
 use crate::common::guests;
 use anyhow::{Result, anyhow, ensure};
@@ -19,7 +19,7 @@ const CAREFUL: &str = "let settings = Settings::read(prepared)?; \
     } \
     Ok(Assessment::nothing())";
 
-/// Never called but for its cases.
+/// A guest that only its cases call.
 const IDLE: &str = r#"
 use portcullis_plugin::audit_exporter::*;
 struct Guest;
@@ -54,10 +54,13 @@ fn said(action: &Action, word: &str) -> Result<Assessment, Error> {
 portcullis_plugin::export!(risk-calculator: [One, Other]);
 "#;
 
-/// The component of that name; all are built together, once.
+/// Returns the component of that name; all are built together, once.
 pub fn built(name: &str) -> Result<PathBuf> {
     static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))).as_ref().map_err(|error| anyhow!("{error}"))?;
+    let folder = BUILT
+        .get_or_init(|| build().map_err(|error| format!("{error:#}")))
+        .as_ref()
+        .map_err(|error| anyhow!("{error}"))?;
     let path = folder.join(format!("{name}.wasm"));
     ensure!(path.is_file(), "the build made no `{}`", path.display());
     Ok(path)
@@ -72,8 +75,7 @@ fn build() -> Result<PathBuf> {
     for (name, source) in [("idle", IDLE), ("pair", PAIR)] {
         lay(&scratch.path().join(name), name, source, &sdk)?;
     }
-    let workspace =
-        "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
+    let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), workspace)?;
     fs::copy(sdk.join("../examples/rust/Cargo.lock"), scratch.path().join("Cargo.lock"))?;
     guests::built(scratch.path(), "vet")

@@ -1,4 +1,4 @@
-//! Who believes a vetting: `bundle verify` by policies that ask for one.
+//! Tests of trust in a vetting: `bundle verify` with policies that require one.
 
 use crate::desk::Desk;
 use anyhow::{Context, Result, ensure};
@@ -8,16 +8,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// A vetting, and the rule that it is held against.
+/// A vetting, and the rule by which it is judged.
 struct Row {
     what: &'static str,
-    /// The key that signs the vetting; none for a bundle that nobody vetted.
+    /// The key that signs the vetting; `None` for a bundle that nobody vetted.
     by: Option<&'static str>,
-    /// When it was vetted, and when that ends, in milliseconds from now.
+    /// The times of the vetting and of its expiry, in milliseconds from now.
     at: i64,
     expires: Option<i64>,
     rule: &'static str,
-    /// Trusted, or what is missed.
+    /// Trusted, or the missed requirement.
     says: Result<(), &'static str>,
 }
 
@@ -25,25 +25,53 @@ const VETTED: &str = "vetters = [\"security\"]";
 const LATELY: &str = "vetters = [\"security\"]\nvetting_days = 180";
 
 const ROWS: &[Row] = &[
-    Row { what: "a reviewer's key", by: Some("security"), at: -DAY, expires: Some(DAY), rule: LATELY, says: Ok(()) },
-    Row { what: "nobody vetted it", by: None, at: 0, expires: None, rule: VETTED, says: Err("none of them did, of this very bundle") },
+    Row {
+        what: "a reviewer's key",
+        by: Some("security"),
+        at: -DAY,
+        expires: Some(DAY),
+        rule: LATELY,
+        says: Ok(()),
+    },
+    Row {
+        what: "nobody vetted it",
+        by: None,
+        at: 0,
+        expires: None,
+        rule: VETTED,
+        says: Err("none of them made a statement about this bundle"),
+    },
     Row {
         what: "the publisher vets it, under another name",
         by: Some("release"),
         at: -DAY,
         expires: None,
         rule: "vetters = [\"again\"]",
-        says: Err("only the key did that it is signed by"),
+        says: Err("vetted only with the signing key"),
     },
-    Row { what: "long ago", by: Some("security"), at: -181 * DAY, expires: None, rule: LATELY, says: Err("they did 181 days ago") },
-    Row { what: "long ago, and that is enough", by: Some("security"), at: -181 * DAY, expires: None, rule: VETTED, says: Ok(()) },
+    Row {
+        what: "long ago",
+        by: Some("security"),
+        at: -181 * DAY,
+        expires: None,
+        rule: LATELY,
+        says: Err("vetted 181 days ago"),
+    },
+    Row {
+        what: "long ago, and that is enough",
+        by: Some("security"),
+        at: -181 * DAY,
+        expires: None,
+        rule: VETTED,
+        says: Ok(()),
+    },
     Row {
         what: "it has ended",
         by: Some("security"),
         at: -2 * DAY,
         expires: Some(-DAY),
         rule: VETTED,
-        says: Err("what they said has expired"),
+        says: Err("the statement has expired"),
     },
     Row {
         what: "before its time",
@@ -51,7 +79,7 @@ const ROWS: &[Row] = &[
         at: DAY,
         expires: None,
         rule: VETTED,
-        says: Err("they did at a time that is still to come"),
+        says: Err("the statement is dated in the future"),
     },
 ];
 
@@ -63,18 +91,23 @@ pub fn judged() -> Result<()> {
         made(&desk, row).with_context(|| row.what)?;
         judge(&desk, row).with_context(|| row.what)?;
     }
-    // What `vet` signs is what a policy asks for.
+    // The signature of `vet` meets the policy's requirement.
     fs::copy(desk.path("signed.tar"), desk.path("checks.tar"))?;
     desk.vetted(&["--corpus", "corpus.jsonl"])?;
     judge(&desk, &ROWS[0])
 }
 
-/// Puts the row's vetting into `checks.tar`.
+/// Adds the row's vetting to `checks.tar`.
 fn made(desk: &Desk, row: &Row) -> Result<()> {
     let (bundle, mut signatures) = desk.read("signed.tar")?;
     if let Some(by) = row.by {
-        let vetting = Vetting { reviewer: "Ann".into(), at: moment(row.at)?, results: serde_json::json!({ "format": 1 }) };
-        let statement = Statement::about(bundle.index(), row.expires.map(moment).transpose()?, Some(vetting));
+        let vetting = Vetting {
+            reviewer: "Ann".into(),
+            at: moment(row.at)?,
+            results: serde_json::json!({ "format": 1 }),
+        };
+        let statement =
+            Statement::about(bundle.index(), row.expires.map(moment).transpose()?, Some(vetting));
         let key: SecretKey = desk.secret(by)?;
         signatures.push(Signature::of(&statement, &key)?);
     }
@@ -84,15 +117,28 @@ fn made(desk: &Desk, row: &Row) -> Result<()> {
 fn judge(desk: &Desk, row: &Row) -> Result<()> {
     let key = |name: &str, file: &str| {
         let pem = fs::read_to_string(desk.path(&format!("{file}.key.pub")))?;
-        Ok::<_, anyhow::Error>(format!("[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{pem}\"\"\"\n"))
+        Ok::<_, anyhow::Error>(format!(
+            "[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{pem}\"\"\"\n"
+        ))
     };
-    let keys = [key("release", "release")?, key("again", "release")?, key("security", "security")?].concat();
+    let keys = [key("release", "release")?, key("again", "release")?, key("security", "security")?]
+        .concat();
     let grants = "grants = [\"environment\", \"clocks\", \"random\", \"directories\"]";
-    desk.write("trust.toml", &format!("{keys}[[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n{}\n{grants}\n", row.rule))?;
+    desk.write(
+        "trust.toml",
+        &format!(
+            "{keys}[[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n{}\n{grants}\n",
+            row.rule
+        ),
+    )?;
     let ended = desk.site.run(&["bundle", "verify", "checks.tar", "--trust", "trust.toml"])?;
     match row.says {
         Ok(()) => ensure!(ended.code == Some(0), "{}", ended.all()),
-        Err(missed) => ensure!(ended.code == Some(1) && ended.text().contains(missed), "not {missed:?}: {}", ended.all()),
+        Err(missed) => ensure!(
+            ended.code == Some(1) && ended.text().contains(missed),
+            "not {missed:?}: {}",
+            ended.all()
+        ),
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! What is not signed, and what is not even tried.
+//! Tests of bundles that are not signed, or not even tried.
 
 use crate::common::process;
 use crate::common::site::LIMIT;
 use crate::desk::{CASES, Desk};
 use anyhow::{Context, Result, ensure};
-use portcullis_bundle::{About, Bundle, Part, write_archive};
+use portcullis_bundle::{About, Bundle, NewComponent, write_archive};
 use std::fs::{self, File};
 
-/// A bundle that something speaks against.
+/// A bundle with an objection.
 struct Row {
     guest: &'static str,
     arguments: &'static [&'static str],
@@ -18,7 +18,12 @@ const ROWS: &[Row] = &[
     Row {
         guest: "broken",
         arguments: &["--corpus", "corpus.jsonl"],
-        says: &["`broken` failed ", " times (trap ", "the first: it trapped", "the sky fell on Bash"],
+        says: &[
+            "`broken` failed ",
+            " times (trap ",
+            "the first: it trapped",
+            "the sky fell on Bash",
+        ],
     },
     Row {
         guest: "jumpy",
@@ -28,9 +33,13 @@ const ROWS: &[Row] = &[
     Row {
         guest: "careful",
         arguments: &["--cases", "careful=other.toml"],
-        says: &["1 of 2 cases of `careful` came out otherwise: `ls is frobbing`"],
+        says: &["1 of 2 cases of `careful` gave another result: `ls is frobbing`"],
     },
-    Row { guest: "idle", arguments: &["--corpus", "corpus.jsonl"], says: &["never called by this material: `idle`; a corpus asks"] },
+    Row {
+        guest: "idle",
+        arguments: &["--corpus", "corpus.jsonl"],
+        says: &["never called by this material: `idle`; a corpus asks"],
+    },
 ];
 
 pub fn refused() -> Result<()> {
@@ -44,34 +53,51 @@ pub fn refused() -> Result<()> {
 fn refusal(desk: &Desk, Row { guest, arguments, says }: &Row) -> Result<()> {
     desk.write(
         "other.toml",
-        &format!("{}\n[[case.step.expect]]\nrule = \"no_frobbing\"\n", CASES.replace("ls is nobody's business", "ls is frobbing")),
+        &format!(
+            "{}\n[[case.step.expect]]\nrule = \"no_frobbing\"\n",
+            CASES.replace("ls is nobody's business", "ls is frobbing")
+        ),
     )?;
     let archive = desk.bundle(&[(*guest, "")])?;
     let before = fs::read(&archive)?;
     let ended = desk.vet(arguments)?;
-    ensure!(ended.code == Some(1) && ended.stderr.starts_with("error: not signed: "), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.starts_with("error: not signed: "),
+        "{}",
+        ended.all()
+    );
     for part in says.iter().chain(&["give a reason, which is signed too: `--despite REASON`"]) {
         ensure!(ended.stderr.contains(part), "it does not say {part:?}: {}", ended.all());
     }
-    ensure!(ended.text().contains("against it:"), "{}", ended.all());
-    let dry = desk.site.run(&[&["bundle", "vet", "checks.tar", "--dry-run"], *arguments].concat())?;
-    ensure!(dry.code == Some(1) && dry.stderr.is_empty() && dry.text().contains("against it:"), "{}", dry.all());
+    ensure!(ended.text().contains("objection:"), "{}", ended.all());
+    let dry =
+        desk.site.run(&[&["bundle", "vet", "checks.tar", "--dry-run"], *arguments].concat())?;
+    ensure!(
+        dry.code == Some(1) && dry.stderr.is_empty() && dry.text().contains("objection:"),
+        "{}",
+        dry.all()
+    );
     ensure!(fs::read(&archive)? == before, "what was refused changed the archive");
     desk.vetted(&[*arguments, &["--despite", "it is for our tests"]].concat())?;
     let results = desk.attestation("checks.tar")?.vetting.context("it is no vetting")?.results;
     ensure!(results["despite"] == "it is for our tests", "{results}");
     let problems = results["problems"].to_string();
     ensure!(
-        results["problems"].as_array().is_some_and(|all| all.len() == 1) && problems.contains(&says[0].replace('"', "\\\"")),
+        results["problems"].as_array().is_some_and(|all| all.len() == 1)
+            && problems.contains(&says[0].replace('"', "\\\"")),
         "{problems}"
     );
     Ok(())
 }
 
-/// Arguments, the exit code, and what is said.
+/// Arguments, the exit code, and the message.
 const MISTAKES: &[(&[&str], i32, &str)] = &[
-    (&[], 1, "nothing is named to vet it on: give `--corpus`, `--session` or `--cases`"),
-    (&["--cases", "other=cases.toml"], 1, "`--cases other=...`: the bundle has no such plugin, it has `careful`"),
+    (&[], 1, "nothing to vet it on: give `--corpus`, `--session` or `--cases`"),
+    (
+        &["--cases", "other=cases.toml"],
+        1,
+        "`--cases other=...`: the bundle has no such plugin, it has `careful`",
+    ),
     (&["--cases", "careful"], 2, "name the plugin and its file: `--cases PLUGIN=FILE`"),
     (&["--cases", "careful=corpus.jsonl"], 1, "the cases cannot be played: corpus.jsonl:1"),
     (&["--corpus", "nowhere.jsonl"], 1, "cannot read the corpus `nowhere.jsonl`"),
@@ -86,7 +112,11 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     (&["--corpus", "corpus.jsonl", "--most-flagged", "101"], 2, "it takes a number from 0 to 100"),
     (&["--corpus", "corpus.jsonl", "--days", "0"], 2, "0 is not in 1..=3650"),
     (&["--corpus", "corpus.jsonl", "--despite", " "], 2, "it takes 1 to 400 bytes in one line"),
-    (&["--corpus", "corpus.jsonl", "--out", "cases.toml"], 1, "it is there already, and is not overwritten"),
+    (
+        &["--corpus", "corpus.jsonl", "--out", "cases.toml"],
+        1,
+        "it is there already, and is not overwritten",
+    ),
 ];
 
 pub fn mistakes() -> Result<()> {
@@ -96,36 +126,57 @@ pub fn mistakes() -> Result<()> {
     fs::create_dir(desk.path("empty"))?;
     for (arguments, code, says) in MISTAKES {
         let ended = desk.vet(arguments)?;
-        ensure!(ended.code == Some(*code) && ended.stderr.contains(says), "{arguments:?}: not {says:?}: {}", ended.all());
+        ensure!(
+            ended.code == Some(*code) && ended.stderr.contains(says),
+            "{arguments:?}: not {says:?}: {}",
+            ended.all()
+        );
         ensure!(ended.text().is_empty(), "{arguments:?}: {}", ended.all());
     }
     for (command, says) in [
         (&["checks.tar", "--reviewer", "Ann"][..], "--key <FILE>"),
         (&["checks.tar", "--key", "security.key"], "--reviewer <NAME>"),
-        (&["corpus.jsonl", "--dry-run"], "`corpus.jsonl` is no archive of a bundle"),
+        (&["corpus.jsonl", "--dry-run"], "`corpus.jsonl` is not an archive of a bundle"),
     ] {
-        let ended = desk.site.run(&[&["bundle", "vet", "--corpus", "corpus.jsonl"], command].concat())?;
-        ensure!(ended.code != Some(0) && ended.stderr.contains(says), "{command:?}: not {says:?}: {}", ended.all());
+        let ended =
+            desk.site.run(&[&["bundle", "vet", "--corpus", "corpus.jsonl"], command].concat())?;
+        ensure!(
+            ended.code != Some(0) && ended.stderr.contains(says),
+            "{command:?}: not {says:?}: {}",
+            ended.all()
+        );
     }
-    // Before any work: a passphrase that is not the key's.
+    // A wrong passphrase is reported before any work.
     desk.write("passphrase", "another passphrase")?;
     let ended = desk.vet(&["--corpus", "corpus.jsonl"])?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("the passphrase is not this key's"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("wrong passphrase for this key"),
+        "{}",
+        ended.all()
+    );
     ensure!(fs::read(&archive)? == before, "a mistake changed the archive");
     Ok(())
 }
 
-/// What an author makes of a bundle by other means than `bundle build`.
+/// A bundle that an author made by other means than `bundle build`.
 type Lie = (&'static str, fn(&mut About), &'static str);
 
 const LIES: &[Lie] = &[
     (
         "a grant that no import needs",
         |about| about.components[0].wants.grants.push("hosts = [\"https://HOST\"]".into()),
-        "what its bytes do not: grants",
+        "disagree: grants",
     ),
-    ("an import kept quiet", |about| drop(about.components[0].wants.imports.pop()), "what its bytes do not: imports"),
-    ("another plugin's name", |about| about.components[0].plugins[0].name = "harmless".into(), "what its bytes do not: plugins"),
+    (
+        "an import kept quiet",
+        |about| drop(about.components[0].wants.imports.pop()),
+        "disagree: imports",
+    ),
+    (
+        "another plugin's name",
+        |about| about.components[0].plugins[0].name = "harmless".into(),
+        "disagree: plugins",
+    ),
 ];
 
 pub fn lies() -> Result<()> {
@@ -136,11 +187,25 @@ pub fn lies() -> Result<()> {
         let mut about = bundle.about().clone();
         let bytes = bundle.component(&about.components[0]).context("it has no component")?;
         lie(&mut about);
-        let lying = Bundle::assemble(about, &[Part { bytes, exports: &["portcullis:plugin/assessor@0.1.0".to_owned()] }])?;
+        let lying = Bundle::assemble(
+            about,
+            &[NewComponent { bytes, exports: &["portcullis:plugin/assessor@0.1.0".to_owned()] }],
+        )?;
         write_archive(&lying, &[], File::create(desk.path("lying.tar"))?)?;
-        let command = desk.site.command(&["bundle", "vet", "lying.tar", "--dry-run", "--corpus", "corpus.jsonl"]);
+        let command = desk.site.command(&[
+            "bundle",
+            "vet",
+            "lying.tar",
+            "--dry-run",
+            "--corpus",
+            "corpus.jsonl",
+        ]);
         let ended = process::run(command, b"", LIMIT)?;
-        ensure!(ended.code == Some(1) && ended.stderr.contains(says), "{what}: not {says:?}: {}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.stderr.contains(says),
+            "{what}: not {says:?}: {}",
+            ended.all()
+        );
         ensure!(ended.stdout.is_empty(), "{what} was tried: {}", ended.all());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The release process as it is written, with keys that are thrown away.
+//! Tests of the documented release process, with temporary keys.
 
 use crate::common::documents::words;
 use crate::common::site::Site;
@@ -8,12 +8,17 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a release is vetted on, as the page names it.
-const MATERIAL: &[(&str, &str)] = &[("corpora/actions.jsonl", crate::desk::CORPUS), ("sessions/session.jsonl", crate::desk::SESSION)];
+/// The material for vetting a release, as the page names it.
+const MATERIAL: &[(&str, &str)] = &[
+    ("corpora/actions.jsonl", crate::desk::CORPUS),
+    ("sessions/session.jsonl", crate::desk::SESSION),
+];
 
-/// Follows the page up to a heading; the site that it left.
+/// Follows the page up to a heading; returns the resulting site.
 fn follow(name: &str, until: &str) -> Result<(Site, usize)> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"))?;
+    let page = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"),
+    )?;
     let (page, _) = page.split_once(until).with_context(|| format!("the page has no `{until}`"))?;
     let site = Site::new(name)?;
     lay(&site)?;
@@ -33,7 +38,7 @@ fn follow(name: &str, until: &str) -> Result<(Site, usize)> {
     Ok((site, commands.len()))
 }
 
-/// What lies in the folder before the first command.
+/// Creates the initial files of the folder.
 fn lay(site: &Site) -> Result<()> {
     let passphrase = site.project().join("passphrase");
     fs::write(&passphrase, PASSPHRASE)?;
@@ -46,9 +51,10 @@ fn lay(site: &Site) -> Result<()> {
     Ok(())
 }
 
-/// The policy that the page shows, with the keys that its commands made, once there are both.
+/// Writes the policy that the page shows, with the keys that its commands created, once both exist.
 fn publish(site: &Site, page: &str) -> Result<()> {
-    let keys: Vec<PathBuf> = ["release.key.pub", "vetting.key.pub"].map(|name| site.project().join(name)).into();
+    let keys: Vec<PathBuf> =
+        ["release.key.pub", "vetting.key.pub"].map(|name| site.project().join(name)).into();
     if keys.iter().any(|key| !key.exists()) || site.project().join("trust.toml").exists() {
         return Ok(());
     }
@@ -65,31 +71,48 @@ pub fn followed() -> Result<()> {
     let archive = format!("portcullis-builtin-{}.tar", env!("CARGO_PKG_VERSION"));
     let text = site.output(&["bundle", "verify", &archive, "--trust", "trust.toml"])?;
     ensure!(text.contains("portcullis/builtin"), "{text}");
-    // The policy asks for both keys: without one of them nothing is trusted.
+    // The policy requires both keys: without one of them nothing is trusted.
     site.output(&["bundle", "build", "--builtin", "--out", "bare.tar"])?;
-    site.output(&["bundle", "sign", "bare.tar", "--key", "release.key", "--passphrase-file", "passphrase"])?;
+    site.output(&[
+        "bundle",
+        "sign",
+        "bare.tar",
+        "--key",
+        "release.key",
+        "--passphrase-file",
+        "passphrase",
+    ])?;
     let ended = site.run(&["bundle", "verify", "bare.tar", "--trust", "trust.toml"])?;
     ensure!(ended.code == Some(1) && ended.text().contains("vetted by"), "{}", ended.all());
     Ok(())
 }
 
-/// What the page has people add to their policy after a leak takes the trust away.
+/// The page's addition to the policy after a leak withdraws the trust.
 pub fn revoked() -> Result<()> {
     let (site, _) = follow("releasing revoked", "## When a key leaks")?;
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"))?;
-    let (_, after) = page.split_once("## When a key leaks").context("the page has no such heading")?;
+    let page = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/releasing.md"),
+    )?;
+    let (_, after) =
+        page.split_once("## When a key leaks").context("the page has no such heading")?;
     let lines = blocks(after, "toml").join("\n");
     let policy = site.project().join("trust.toml");
     fs::write(&policy, format!("{}\n{lines}\n", fs::read_to_string(&policy)?))?;
     let archive = format!("portcullis-builtin-{}.tar", env!("CARGO_PKG_VERSION"));
     let ended = site.run(&["bundle", "verify", &archive, "--trust", "trust.toml"])?;
-    ensure!(ended.code == Some(1) && ended.text().contains("none of them did, of this very bundle"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1)
+            && ended.text().contains("none of them made a statement about this bundle"),
+        "{}",
+        ended.all()
+    );
     Ok(())
 }
 
-/// The lines of the blocks in a language; one that ends with a backslash goes on.
+/// Returns the lines of the blocks in a language; a trailing backslash continues a line.
 fn blocks(page: &str, language: &str) -> Vec<String> {
-    let (mut found, mut inside, mut open): (Vec<String>, Option<String>, String) = (Vec::new(), None, String::new());
+    let (mut found, mut inside, mut open): (Vec<String>, Option<String>, String) =
+        (Vec::new(), None, String::new());
     for line in page.lines() {
         match (&inside, line.strip_prefix("```")) {
             (None, Some(named)) => inside = Some(named.to_owned()),

@@ -1,4 +1,4 @@
-//! What is found, and that it is what is signed.
+//! Tests of the findings, and that they are what is signed.
 
 use crate::common::{guests, process};
 use crate::desk::{CASES, CORPUS, Desk, SESSION};
@@ -11,7 +11,8 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
 
-const ALL: &[&str] = &["--corpus", "corpus.jsonl", "--session", "session.jsonl", "--cases", "careful=cases.toml"];
+const ALL: &[&str] =
+    &["--corpus", "corpus.jsonl", "--session", "session.jsonl", "--cases", "careful=cases.toml"];
 
 pub fn signed() -> Result<()> {
     let desk = Desk::new("vet signed")?;
@@ -20,15 +21,30 @@ pub fn signed() -> Result<()> {
     let told = desk.vetted(&[ALL, &["--days", "30"]].concat())?;
     let statement = desk.attestation("checks.tar")?;
     let vetting = statement.vetting.context("it is no vetting")?;
-    ensure!((told["name"].as_str(), statement.name.as_str()) == (Some("acme/checks"), "acme/checks"), "{told}");
-    ensure!(told["digest"] == statement.digest.to_string() && told["signed"]["expires"] == json!(statement.expires), "{told}");
-    ensure!(statement.expires == Some(vetting.at + 30 * 24 * 60 * 60 * 1000) && vetting.reviewer == "Ann", "{vetting:?}");
+    ensure!(
+        (told["name"].as_str(), statement.name.as_str()) == (Some("acme/checks"), "acme/checks"),
+        "{told}"
+    );
+    ensure!(
+        told["digest"] == statement.digest.to_string()
+            && told["signed"]["expires"] == json!(statement.expires),
+        "{told}"
+    );
+    ensure!(
+        statement.expires == Some(vetting.at + 30 * 24 * 60 * 60 * 1000)
+            && vetting.reviewer == "Ann",
+        "{vetting:?}"
+    );
     let found = &vetting.results;
     ensure!(told["results"] == *found, "what is shown is not what is signed: {told}");
     let file = |kind: &str, name: &str, text: &str, holds: u64| json!({ "kind": kind, "name": name, "digest": Digest::of(text.as_bytes()).to_string(), "holds": holds });
     let mut cases = file("cases", "cases.toml", CASES, 2);
     cases["plugin"] = json!("careful");
-    let material = json!([file("corpus", "corpus.jsonl", CORPUS, 8), file("session", "session.jsonl", SESSION, 1), cases]);
+    let material = json!([
+        file("corpus", "corpus.jsonl", CORPUS, 8),
+        file("session", "session.jsonl", SESSION, 1),
+        cases
+    ]);
     let corpus = json!({
         "ask": { "actions": 1, "without": 0, "with": 1 },
         "benign": { "actions": 4, "without": 0, "with": 0, "unreadable": 1 },
@@ -64,26 +80,36 @@ pub fn signed() -> Result<()> {
     ] {
         ensure!(plugin[key] == wanted, "`{key}` of the plugin is {}, not {wanted}", plugin[key]);
     }
-    // Seven actions, of one of which a safer form is assessed too, two calls of a session with an outcome, two cases.
-    let [calls, median, most, memory] = [&plugin["calls"], &plugin["fuel"]["median"], &plugin["fuel"]["most"], &plugin["memory_most"]]
-        .map(|value| value.as_u64().unwrap_or(0));
+    // Seven actions, one of which is also assessed in a safer form, two calls of a session with an
+    // outcome, two cases.
+    let [calls, median, most, memory] = [
+        &plugin["calls"],
+        &plugin["fuel"]["median"],
+        &plugin["fuel"]["most"],
+        &plugin["memory_most"],
+    ]
+    .map(|value| value.as_u64().unwrap_or(0));
     ensure!(calls >= 11 && 0 < median && median <= most && memory > 0, "{plugin}");
     agreed(&desk)?;
-    // A second vetting stands beside the first, and the archive stays readable.
+    // A second vetting is added to the first, and the archive stays readable.
     desk.vetted(ALL)?;
     ensure!(desk.read("checks.tar")?.1.len() == 3, "the signatures of `{}`", archive.display());
     Ok(())
 }
 
-/// The same in a file of its own, checked by openssl over DSSE's encoding; with a changed byte it is refused.
+/// The same as a separate file, checked by openssl over DSSE's encoding; with a changed byte it is
+/// refused.
 fn agreed(desk: &Desk) -> Result<()> {
     let before = fs::read(desk.path("checks.tar"))?;
     desk.vetted(&[ALL, &["--out", "vetting.sigstore.json"]].concat())?;
     ensure!(fs::read(desk.path("checks.tar"))? == before, "with --out the archive was changed");
     let file: Value = serde_json::from_slice(&fs::read(desk.path("vetting.sigstore.json"))?)?;
     let envelope = &file["dsseEnvelope"];
-    let decoded = |value: &Value| BASE64.decode(value.as_str().unwrap_or_default().as_bytes()).context("no base64");
-    let (payload, signature) = (decoded(&envelope["payload"])?, decoded(&envelope["signatures"][0]["sig"])?);
+    let decoded = |value: &Value| {
+        BASE64.decode(value.as_str().unwrap_or_default().as_bytes()).context("no base64")
+    };
+    let (payload, signature) =
+        (decoded(&envelope["payload"])?, decoded(&envelope["signatures"][0]["sig"])?);
     let kind = envelope["payloadType"].as_str().unwrap_or_default();
     let mut encoded = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     encoded.extend(&payload);
@@ -94,7 +120,18 @@ fn agreed(desk: &Desk) -> Result<()> {
         }
         fs::write(desk.path("encoded"), &encoded)?;
         let mut openssl = Command::new("openssl");
-        openssl.args(["pkeyutl", "-verify", "-pubin", "-inkey", "security.key.pub", "-rawin", "-in", "encoded", "-sigfile", "signature"]);
+        openssl.args([
+            "pkeyutl",
+            "-verify",
+            "-pubin",
+            "-inkey",
+            "security.key.pub",
+            "-rawin",
+            "-in",
+            "encoded",
+            "-sigfile",
+            "signature",
+        ]);
         openssl.current_dir(desk.path(""));
         let ended = process::run(openssl, b"", Duration::from_secs(30))?;
         ensure!((ended.code == Some(0)) == accepted, "changed {changed}: {}", ended.all());
@@ -107,7 +144,8 @@ pub fn told() -> Result<()> {
     desk.bundle(&[("careful", "")])?;
     let before = fs::read(desk.path("checks.tar"))?;
     let material = [ALL, &["--dry-run"]].concat();
-    let text = desk.site.output(&[&["bundle", "vet", "checks.tar"], material.as_slice()].concat())?;
+    let text =
+        desk.site.output(&[&["bundle", "vet", "checks.tar"], material.as_slice()].concat())?;
     for part in [
         "acme/checks 1.0.0  sha256:",
         "corpus.jsonl: 8 actions  sha256:",
@@ -129,11 +167,19 @@ pub fn told() -> Result<()> {
     for part in ["signed that `Ann` vetted this digest", "until ", "in checks.tar"] {
         ensure!(ended.text().contains(part), "it does not say {part:?}: {}", ended.all());
     }
-    // Files of a folder, in the order of their names.
-    desk.write("material/b.jsonl", "{\"id\":\"1\",\"tool\":\"Bash\",\"input\":{\"command\":\"pwd\"},\"label\":\"benign\"}\n")?;
+    // The files of a folder, in the order of their names.
+    desk.write(
+        "material/b.jsonl",
+        "{\"id\":\"1\",\"tool\":\"Bash\",\"input\":{\"command\":\"pwd\"},\"label\":\"benign\"}\n",
+    )?;
     desk.write("material/a.jsonl", CORPUS)?;
     let told = desk.vetted(&["--corpus", "material"])?;
-    let names: Vec<&str> = told["results"]["material"].as_array().into_iter().flatten().filter_map(|file| file["name"].as_str()).collect();
+    let names: Vec<&str> = told["results"]["material"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|file| file["name"].as_str())
+        .collect();
     ensure!(names == ["a.jsonl", "b.jsonl"], "{told}");
     let left: Vec<_> = fs::read_dir(desk.site.state().join("cache"))?
         .flatten()
@@ -149,43 +195,66 @@ pub fn set() -> Result<()> {
     let told = desk.vetted(&["--corpus", "corpus.jsonl", "--most-flagged", "50"])?;
     let objected = |name: &str| {
         let plugins = told["results"]["plugins"].as_array().into_iter().flatten();
-        plugins.clone().find(|plugin| plugin["name"] == name).map(|plugin| plugin["objected"].clone())
+        plugins
+            .clone()
+            .find(|plugin| plugin["name"] == name)
+            .map(|plugin| plugin["objected"].clone())
     };
     for (name, wanted) in [
         ("careful", json!({ "benign": 2, "dangerous": 1 })),
         ("pair-frob", json!({ "ask": 1, "dangerous": 1 })),
         ("pair-push", json!({ "dangerous": 1 })),
     ] {
-        ensure!(objected(name) == Some(wanted.clone()), "`{name}` objected to {:?}, not {wanted}: {told}", objected(name));
+        ensure!(
+            objected(name) == Some(wanted.clone()),
+            "`{name}` objected to {:?}, not {wanted}: {told}",
+            objected(name)
+        );
     }
-    // What a case sets goes before what the bundle does, and a plugin of several is played by itself.
+    // A case's settings take precedence over the bundle's, and one plugin of several is played by
+    // itself.
     let ls = "[[case]]\nname = \"a case\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"git push\" }\n";
     let expect = |rule: &str| format!("[[case.step.expect]]\nrule = \"{rule}\"\n");
     desk.write("set.toml", &format!("{}{ls}", "[defaults]\nsettings = { word = \"nothing\" }\n"))?;
     desk.write("own.toml", &format!("{ls}{}", expect("no_frobbing")))?;
     desk.write("push.toml", &format!("{ls}{}", expect("said")))?;
     desk.write("frob.toml", ls)?;
-    let cases =
-        ["--cases", "careful=set.toml", "--cases", "careful=own.toml", "--cases", "pair-push=push.toml", "--cases", "pair-frob=frob.toml"];
+    let cases = [
+        "--cases",
+        "careful=set.toml",
+        "--cases",
+        "careful=own.toml",
+        "--cases",
+        "pair-push=push.toml",
+        "--cases",
+        "pair-frob=frob.toml",
+    ];
     let told = desk.vetted(&cases)?;
-    let played: Vec<u64> =
-        told["results"]["plugins"].as_array().into_iter().flatten().filter_map(|plugin| plugin["cases"]["played"].as_u64()).collect();
+    let played: Vec<u64> = told["results"]["plugins"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|plugin| plugin["cases"]["played"].as_u64())
+        .collect();
     ensure!(played == [2, 1, 1], "{told}");
     exported(&desk)
 }
 
-/// Cases ask an exporter too, which nothing else here does.
+/// Cases also call an exporter, which nothing else here does.
 fn exported(desk: &Desk) -> Result<()> {
     desk.bundle(&[("idle", "")])?;
     let head = "[[case]]\nname = \"records are counted\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"ls\" }\n";
     desk.write("idle.toml", &format!("{head}[[case.expect]]\ncontent_type = \"text/plain\"\n"))?;
     let told = desk.vetted(&["--cases", "idle=idle.toml"])?;
     let plugin = &told["results"]["plugins"][0];
-    ensure!((&plugin["cases"], &plugin["calls"]) == (&json!({ "played": 1, "failed": 0 }), &json!(1)), "{told}");
+    ensure!(
+        (&plugin["cases"], &plugin["calls"]) == (&json!({ "played": 1, "failed": 0 }), &json!(1)),
+        "{told}"
+    );
     Ok(())
 }
 
-/// A plugin that asks a host is loaded, and nothing is sent.
+/// A plugin that requests a host is loaded, and nothing is sent.
 pub fn granted_nothing() -> Result<()> {
     let desk = Desk::new("vet granted nothing")?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -197,7 +266,10 @@ pub fn granted_nothing() -> Result<()> {
     let told = desk.vetted(&["--corpus", "corpus.jsonl"])?;
     let (plugin, part) = (&told["results"]["plugins"][0], &told["results"]["components"][0]);
     ensure!(plugin["calls"].as_u64() >= Some(7) && plugin["faults"].is_null(), "{told}");
-    ensure!(part["asks"].to_string().contains("hosts = ") && told["results"]["granted"] == json!([]), "{told}");
+    ensure!(
+        part["asks"].to_string().contains("hosts = ") && told["results"]["granted"] == json!([]),
+        "{told}"
+    );
     listener.set_nonblocking(true)?;
     ensure!(listener.accept().is_err(), "a vetting sent a request");
     Ok(())

@@ -1,32 +1,33 @@
-//! What a bundle says of itself. Read from the index, so that the index's digest covers it.
+//! The description of a bundle. It is part of the index, so the index's digest covers it.
 
 use crate::digest::Digest;
 use crate::index::MOST_COMPONENTS;
-use crate::name::Name;
+use crate::name::BundleName;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Plugins of a bundle.
+/// The most plugins in a bundle.
 const MOST_PLUGINS: usize = 256;
-/// Bytes of a plugin's name.
+/// The most bytes of a plugin's name.
 const LONGEST_NAME: usize = 64;
 
-/// A bundle in its own words. What counts for loading is derived from the bytes again, and held against this.
+/// A bundle's own description. The facts that count for loading are derived from the bytes again,
+/// and compared with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// Its name.
-    pub name: Name,
-    /// Its version; a newer one never goes back without being told to.
+    pub name: BundleName,
+    /// Its version. A bundle is only downgraded on an explicit request.
     pub version: Version,
-    /// What it is for, in a sentence.
+    /// Its purpose, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Its licence, as SPDX has it.
+    /// Its licence, as an SPDX expression.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub licence: String,
-    /// Where its sources are.
+    /// The location of its sources.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// Its components.
@@ -37,26 +38,28 @@ pub struct About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
-    /// Of its bytes.
+    /// The digest of its bytes.
     pub digest: Digest,
-    /// How many bytes.
+    /// Its size, in bytes.
     pub size: u64,
-    /// The world that it is built for, with the version of the WIT package, for example `pattern@0.1.0`.
+    /// The world that it is built for, with the version of the WIT package, for example
+    /// `pattern@0.1.0`.
     pub world: String,
-    /// What it wants of the host.
-    pub wants: Wants,
+    /// Its requests to the host.
+    pub wants: ComponentRequests,
     /// The plugins in it: one, or several that share it.
     pub plugins: Vec<Plugin>,
 }
 
-/// What a component wants, as its imports tell.
+/// The requests of a component, as its imports show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wants {
+pub struct ComponentRequests {
     /// The interfaces that it imports, with versions, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imports: Vec<String>,
-    /// The lines of a table of grants that they ask for, sorted; none where an answer without effect is enough.
+    /// The grant lines that the imports require, sorted; empty if answers without effect are
+    /// enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
 }
@@ -65,52 +68,59 @@ pub struct Wants {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plugin {
-    /// The name that records and settings have it by.
+    /// The name used by records and settings.
     pub name: String,
     /// `risk-calculator`, `pattern`, `intervention` or `audit-exporter`.
     pub kind: String,
     /// Its own version.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// What it does.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Settings that the bundle gives it; the operator's go before them.
+    /// Settings that the bundle gives it; the operator's settings take precedence.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// The settings that it knows, in the SDK's schema.
+    /// The settings that it declares, in the SDK's schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schema: Vec<serde_json::Value>,
 }
 
 impl About {
-    /// Every plugin, with its component.
+    /// Returns every plugin, with its component.
     pub fn plugins(&self) -> impl Iterator<Item = (&Component, &Plugin)> {
-        self.components.iter().flat_map(|component| component.plugins.iter().map(move |plugin| (component, plugin)))
+        self.components
+            .iter()
+            .flat_map(|component| component.plugins.iter().map(move |plugin| (component, plugin)))
     }
 
-    /// What is wrong with it, in words.
+    /// Checks the description; the error says what is wrong, in words.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (components, plugins) = (self.components.len(), self.plugins().count());
         if components == 0 || components > MOST_COMPONENTS {
-            return Err(format!("a bundle has 1 to {MOST_COMPONENTS} components, this one has {components}"));
+            return Err(format!(
+                "a bundle has 1 to {MOST_COMPONENTS} components, this one has {components}"
+            ));
         }
         if plugins > MOST_PLUGINS {
-            return Err(format!("a bundle has at most {MOST_PLUGINS} plugins, this one has {plugins}"));
+            return Err(format!(
+                "a bundle has at most {MOST_PLUGINS} plugins, this one has {plugins}"
+            ));
         }
         if let Some(empty) = self.components.iter().find(|component| component.plugins.is_empty()) {
             return Err(format!("the component {} has no plugin", empty.digest));
         }
-        let digests: BTreeSet<Digest> = self.components.iter().map(|component| component.digest).collect();
+        let digests: BTreeSet<Digest> =
+            self.components.iter().map(|component| component.digest).collect();
         if digests.len() < components {
-            return Err("a component is there twice".to_owned());
+            return Err("a component is listed twice".to_owned());
         }
         let mut names = BTreeSet::new();
         for (_, plugin) in self.plugins() {
             if !is_usable(&plugin.name) {
                 let shown = plugin.name.chars().take(LONGEST_NAME).collect::<String>();
                 return Err(format!(
-                    "`{}` is no name of a plugin: it takes 1 to {LONGEST_NAME} letters, digits, `_` and `-`",
+                    "`{}` is not a name of a plugin: it takes 1 to {LONGEST_NAME} letters, digits, `_` and `-`",
                     shown.escape_debug()
                 ));
             }
@@ -123,5 +133,7 @@ impl About {
 }
 
 fn is_usable(name: &str) -> bool {
-    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

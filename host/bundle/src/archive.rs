@@ -1,14 +1,16 @@
 //! A bundle in one file: an OCI image layout as a tar, for machines that reach no registry.
 //!
-//! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in the archive is ever used
-//! as a path. The same layout as a folder, which other tools write, is read alike. Writing is the same for the same bundle: entries are sorted, and have no time, owner or rights of their own.
+//! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in
+//! the archive is ever used as a path. The same layout as a folder, as other tools write it, is
+//! read alike. The output is the same for the same bundle: entries are sorted, and have no time,
+//! owner or permissions of their own.
 
 use crate::artifact::described;
 use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
+use crate::display::display_line;
 use crate::envelope::{Signature, SignatureError};
 use crate::index::{Descriptor, INDEX, MANIFEST};
-use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,37 +19,37 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use tar::{Archive, Builder, EntryType, Header};
 
-/// Bytes of an archive that are read.
+/// The most bytes that are read of an archive.
 const MOST_BYTES: u64 = 288 << 20;
-/// Entries of an archive.
+/// The most entries in an archive.
 const MOST_ENTRIES: usize = 1024;
-/// Signatures and vettings of a bundle.
+/// The most signatures and vettings of a bundle.
 const MOST_SIGNATURES: usize = 64;
-/// The file that says what the archive is, and its text.
+/// The file that identifies the layout, and its text.
 const LAYOUT: (&str, &[u8]) = ("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#);
-/// The file that says what is in it.
+/// The file that lists the contents.
 const CONTENTS: &str = "index.json";
-/// Where all bytes lie, by digest.
+/// The folder of all blobs, named by digest.
 const BLOBS: &str = "blobs/sha256/";
 
-/// Why a file is no archive of a bundle.
+/// The reasons why an archive cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It cannot be read or written.
-    #[error("{}", shown(.0))]
+    #[error("{}", display_line(.0))]
     Io(std::io::Error),
-    /// It is something else, or more than one bundle, or made to do harm.
-    #[error("{}", shown(.0))]
+    /// It is something else, contains more than one bundle, or is malicious.
+    #[error("{}", display_line(.0))]
     Malformed(String),
-    /// The bundle in it.
+    /// The bundle in it is invalid.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A signature in it.
+    /// A signature in it is invalid.
     #[error(transparent)]
     Signature(#[from] SignatureError),
 }
 
-/// Not as the cause, whose words would be shown as they came.
+/// The error is not kept as the cause, whose text would be shown unescaped.
 impl From<std::io::Error> for ArchiveError {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)
@@ -62,22 +64,29 @@ struct Contents {
     manifests: Vec<Descriptor>,
 }
 
-/// Writes a bundle with what was signed of it.
+/// Writes a bundle with its signatures.
 ///
 /// # Errors
-/// The writer's own, or it has more signatures than are read.
-pub fn write(bundle: &Bundle, signatures: &[Signature], to: impl Write) -> Result<(), ArchiveError> {
+/// Fails if the writer fails, or if there are more signatures than can be read back.
+pub fn write(
+    bundle: &Bundle,
+    signatures: &[Signature],
+    to: impl Write,
+) -> Result<(), ArchiveError> {
     if signatures.len() > MOST_SIGNATURES {
         return Err(too_many(signatures.len()));
     }
     let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
-    let mut blobs: BTreeMap<Digest, Cow<'_, [u8]>> = bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
+    let mut blobs: BTreeMap<Digest, Cow<'_, [u8]>> =
+        bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
     blobs.insert(index.digest, bundle.index().bytes().into());
     let mut manifests = vec![index.clone()];
     for signature in signatures {
         let (manifest, parts) = signature.artifact(&index)?;
         manifests.push(described(MANIFEST, &manifest, BTreeMap::new()));
-        blobs.extend(parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes.into())));
+        blobs.extend(
+            parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes.into())),
+        );
     }
     if let Some(newest) = manifests.get_mut(1..) {
         newest.sort_by_key(|manifest| manifest.digest);
@@ -103,29 +112,37 @@ fn put(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::io::
     archive.append_data(&mut header, name, bytes)
 }
 
-/// Reads the bundle of an archive, with what was signed of it. That anything is signed rightly is not looked at here.
+/// Reads the bundle of an archive, with its signatures. The signatures are not verified here.
 ///
 /// # Errors
-/// It is no archive of one whole bundle, or has something in it that belongs to none.
+/// Fails if it is not an archive of exactly one complete bundle, or if it contains anything else.
 pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
     let (contents, blobs) = entries(from)?;
     whole(&contents, blobs)
 }
 
-/// Reads the bundle of an archive that is unpacked: the folder of an OCI image layout.
+/// Reads the bundle of an unpacked archive: the folder of an OCI image layout.
 ///
 /// # Errors
-/// As for [`read`]; links are not followed.
+/// Fails as [`read`] does; symbolic links are not followed.
 pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
     let mut left = MOST_BYTES;
     let mut have = |path: PathBuf| -> Result<Vec<u8>, ArchiveError> {
-        let shown = path.strip_prefix(folder).unwrap_or(&path).display().to_string().escape_debug().to_string();
+        let shown = path
+            .strip_prefix(folder)
+            .unwrap_or(&path)
+            .display()
+            .to_string()
+            .escape_debug()
+            .to_string();
         if !fs::symlink_metadata(&path)?.is_file() {
-            return Err(malformed(format!("its `{shown}` is no file")));
+            return Err(malformed(format!("its `{shown}` is not a file")));
         }
         let mut bytes = Vec::new();
         File::open(&path)?.take(left.saturating_add(1)).read_to_end(&mut bytes)?;
-        left = left.checked_sub(bytes.len() as u64).ok_or_else(|| malformed(format!("it has more than {MOST_BYTES} bytes")))?;
+        left = left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| malformed(format!("it has more than {MOST_BYTES} bytes")))?;
         Ok(bytes)
     };
     if !folder.join(LAYOUT.0).is_file() || !folder.join(CONTENTS).is_file() {
@@ -140,9 +157,12 @@ pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveErr
             return Err(malformed(format!("it has more than {MOST_ENTRIES} files")));
         }
         let name = entry.file_name().to_string_lossy().chars().take(120).collect::<String>();
-        let digest: Digest = format!("sha256:{name}")
-            .parse()
-            .map_err(|_| malformed(format!("its `{BLOBS}{}` belongs to no archive of a bundle", name.escape_debug())))?;
+        let digest: Digest = format!("sha256:{name}").parse().map_err(|_| {
+            malformed(format!(
+                "its `{BLOBS}{}` does not belong in an archive of a bundle",
+                name.escape_debug()
+            ))
+        })?;
         let bytes = have(entry.path())?;
         let found = Digest::of(&bytes);
         if found != digest {
@@ -153,11 +173,18 @@ pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveErr
     whole(&contents, blobs)
 }
 
-/// The one bundle of these bytes, with nothing over.
-fn whole(contents: &[u8], mut blobs: BTreeMap<Digest, Vec<u8>>) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
-    let contents: Contents = serde_json::from_slice(contents).map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
-    let (indexes, others): (Vec<_>, Vec<_>) = contents.manifests.into_iter().partition(|manifest| manifest.media_type == INDEX);
-    let [index] = indexes.as_slice() else { return Err(malformed(format!("it holds {} bundles, not one", indexes.len()))) };
+/// Assembles the one bundle of these blobs, with nothing left over.
+fn whole(
+    contents: &[u8],
+    mut blobs: BTreeMap<Digest, Vec<u8>>,
+) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
+    let contents: Contents = serde_json::from_slice(contents)
+        .map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
+    let (indexes, others): (Vec<_>, Vec<_>) =
+        contents.manifests.into_iter().partition(|manifest| manifest.media_type == INDEX);
+    let [index] = indexes.as_slice() else {
+        return Err(malformed(format!("it holds {} bundles, not one", indexes.len())));
+    };
     if others.len() > MOST_SIGNATURES {
         return Err(too_many(others.len()));
     }
@@ -173,14 +200,16 @@ fn whole(contents: &[u8], mut blobs: BTreeMap<Digest, Vec<u8>>) -> Result<(Bundl
     }
     used.iter().for_each(|digest| drop(blobs.remove(digest)));
     match blobs.first_key_value() {
-        Some((digest, _)) => Err(malformed(format!("it holds {digest}, which belongs to nothing in it"))),
+        Some((digest, _)) => {
+            Err(malformed(format!("it holds {digest}, which belongs to nothing in it")))
+        }
         None => Ok((bundle, signatures)),
     }
 }
 
 type Entries = (Vec<u8>, BTreeMap<Digest, Vec<u8>>);
 
-/// The contents' file, and all blobs, each under the digest that its bytes have.
+/// Returns the contents file, and all blobs, each under the digest of its bytes.
 fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
     let mut archive = Archive::new(from.take(MOST_BYTES));
     let (mut layout, mut contents, mut blobs) = (false, None, BTreeMap::new());
@@ -193,8 +222,16 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
         let shown = name.chars().take(120).collect::<String>().escape_debug().to_string();
         match entry.header().entry_type() {
             EntryType::Regular => {}
-            EntryType::Directory if matches!(name.trim_end_matches('/'), "blobs" | "blobs/sha256") => continue,
-            other => return Err(malformed(format!("its entry `{shown}` is a {other:?}; files alone are read"))),
+            EntryType::Directory
+                if matches!(name.trim_end_matches('/'), "blobs" | "blobs/sha256") =>
+            {
+                continue;
+            }
+            other => {
+                return Err(malformed(format!(
+                    "its entry `{shown}` is a {other:?}; only files are read"
+                )));
+            }
         }
         let mut bytes = Vec::new();
         let told = entry.size();
@@ -206,7 +243,9 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
             layout = true;
         } else if name == CONTENTS && contents.is_none() {
             contents = Some(bytes);
-        } else if let Some(digest) = name.strip_prefix(BLOBS).and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok()) {
+        } else if let Some(digest) =
+            name.strip_prefix(BLOBS).and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok())
+        {
             let found = Digest::of(&bytes);
             if found != digest {
                 return Err(BundleError::Swapped { wanted: digest, found }.into());
@@ -215,7 +254,9 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
                 return Err(malformed(format!("it has `{shown}` twice")));
             }
         } else {
-            return Err(malformed(format!("its entry `{shown}` belongs to no archive of a bundle, or is there twice")));
+            return Err(malformed(format!(
+                "its entry `{shown}` does not belong in an archive of a bundle, or is there twice"
+            )));
         }
     }
     match contents {
@@ -229,7 +270,10 @@ fn too_many(signatures: usize) -> ArchiveError {
 }
 
 fn not_whole() -> ArchiveError {
-    malformed(format!("it has no `{}` and `{CONTENTS}`: it is no OCI image layout, or was cut off", LAYOUT.0))
+    malformed(format!(
+        "it has no `{}` and `{CONTENTS}`: it is not an OCI image layout, or was cut off",
+        LAYOUT.0
+    ))
 }
 
 const fn malformed(what: String) -> ArchiveError {

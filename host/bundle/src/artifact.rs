@@ -1,18 +1,19 @@
-//! One component as an artifact of its own, in the CNCF's layout for wasm: a config and one layer.
+//! A component as an OCI artifact of its own, in the CNCF's layout for wasm: a config and one
+//! layer.
 
 use crate::digest::Digest;
+use crate::display::display_line;
 use crate::index::{Descriptor, MANIFEST};
-use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The config's media type.
 pub(crate) const CONFIG: &str = "application/vnd.wasm.config.v0+json";
-/// The layer's.
+/// The layer's media type.
 pub(crate) const LAYER: &str = "application/wasm";
-/// Bytes of a manifest or a config.
+/// The most bytes of a manifest or a config.
 const MOST_BYTES: usize = 1 << 20;
-/// The layout wants a time; the same one for all, so that the same inputs give the same digest.
+/// The required creation time; it is always the same, so that the same inputs give the same digest.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
 /// The documents that make a component an artifact.
@@ -22,21 +23,21 @@ pub struct Artifact {
     pub manifest: Vec<u8>,
     /// The config's bytes.
     pub config: Vec<u8>,
-    /// The layer: which bytes the component has.
+    /// The layer, which identifies the component's bytes.
     pub layer: Descriptor,
 }
 
-/// Why some documents are no artifact of one component.
+/// The reasons why documents are not an artifact of one component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
-    /// Too long to be one.
+    /// The document is too long.
     #[error("it has {0} bytes, at most {MOST_BYTES} are read")]
     TooLong(usize),
-    /// No JSON, or no manifest.
-    #[error("it is no manifest of OCI: {}", shown(.0))]
+    /// It is not JSON, or not a manifest.
+    #[error("it is not an OCI manifest: {}", display_line(.0))]
     Malformed(String),
-    /// Not one component.
-    #[error("{}", shown(.0))]
+    /// It does not describe exactly one component.
+    #[error("{}", display_line(.0))]
     NotOneComponent(String),
 }
 
@@ -68,13 +69,21 @@ struct Interfaces<'a> {
 }
 
 impl Artifact {
-    /// The artifact of a component with these exports and imports; `title` is the file's name for tools that save it.
+    /// Creates the artifact of a component with these exports and imports; `title` is the file name
+    /// for tools that save it.
     ///
     /// # Errors
-    /// Never in practice: writing JSON into memory failed.
-    pub fn new(component: &[u8], title: &str, exports: &[String], imports: &[String]) -> Result<Self, ArtifactError> {
+    /// Fails only if JSON cannot be written to memory, which does not happen in practice.
+    pub fn new(
+        component: &[u8],
+        title: &str,
+        exports: &[String],
+        imports: &[String],
+    ) -> Result<Self, ArtifactError> {
         let malformed = |error: serde_json::Error| ArtifactError::Malformed(error.to_string());
-        let named = |title: &str| BTreeMap::from([("org.opencontainers.image.title".to_owned(), title.to_owned())]);
+        let named = |title: &str| {
+            BTreeMap::from([("org.opencontainers.image.title".to_owned(), title.to_owned())])
+        };
         let layer = described(LAYER, component, named(title));
         let config = Config {
             created: CREATED,
@@ -94,35 +103,49 @@ impl Artifact {
         Ok(Self { manifest: serde_json::to_vec(&manifest).map_err(malformed)?, config, layer })
     }
 
-    /// Reads a manifest: where its config and its one layer are.
+    /// Reads a manifest and returns the descriptors of its config and its one layer.
     ///
     /// # Errors
-    /// It is none, or of more or something else than one component.
+    /// Fails if it is not a manifest, or does not describe exactly one component.
     pub fn read(manifest: &[u8]) -> Result<(Descriptor, Descriptor), ArtifactError> {
         if manifest.len() > MOST_BYTES {
             return Err(ArtifactError::TooLong(manifest.len()));
         }
-        let read: Manifest = serde_json::from_slice(manifest).map_err(|error| ArtifactError::Malformed(error.to_string()))?;
+        let read: Manifest = serde_json::from_slice(manifest)
+            .map_err(|error| ArtifactError::Malformed(error.to_string()))?;
         if read.schema_version != 2 || read.media_type != MANIFEST {
-            return Err(ArtifactError::Malformed(format!("its media type is `{}`", read.media_type.escape_debug())));
+            return Err(ArtifactError::Malformed(format!(
+                "its media type is `{}`",
+                read.media_type.escape_debug()
+            )));
         }
         let unfit = |what: String| Err(ArtifactError::NotOneComponent(what));
         if read.config.media_type != CONFIG {
-            return unfit(format!("its config is `{}`, a component's is `{CONFIG}`", read.config.media_type.escape_debug()));
+            return unfit(format!(
+                "its config is `{}`, a component's is `{CONFIG}`",
+                read.config.media_type.escape_debug()
+            ));
         }
         if usize::try_from(read.config.size).is_ok_and(|size| size > MOST_BYTES) {
             return unfit(format!("its config has {} bytes", read.config.size));
         }
         match <[Descriptor; 1]>::try_from(read.layers) {
             Ok([layer]) if layer.media_type == LAYER => Ok((read.config, layer)),
-            Ok([layer]) => unfit(format!("its layer is `{}`, a component's is `{LAYER}`", layer.media_type.escape_debug())),
+            Ok([layer]) => unfit(format!(
+                "its layer is `{}`, a component's is `{LAYER}`",
+                layer.media_type.escape_debug()
+            )),
             Err(layers) => unfit(format!("it has {} layers, a component has one", layers.len())),
         }
     }
 }
 
-/// Describes these bytes.
-pub(crate) fn described(media_type: &str, bytes: &[u8], annotations: BTreeMap<String, String>) -> Descriptor {
+/// Returns the descriptor of these bytes.
+pub(crate) fn described(
+    media_type: &str,
+    bytes: &[u8],
+    annotations: BTreeMap<String, String>,
+) -> Descriptor {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     Descriptor { media_type: media_type.to_owned(), digest: Digest::of(bytes), size, annotations }
 }

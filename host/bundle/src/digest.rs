@@ -10,19 +10,19 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// No digest that a bundle may name.
+/// The error for a digest that a bundle may not name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no digest: it takes `sha256:` and 64 hex digits in lower case")]
+#[error("`{0}` is not a digest: it takes `sha256:` and 64 hex digits in lower case")]
 pub struct DigestError(String);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Computes the digest of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Its 64 hex digits.
+    /// Returns its 64 hex digits.
     #[must_use]
     pub fn hex(&self) -> String {
         HEXLOWER.encode(&self.0)
@@ -33,9 +33,12 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let bytes = text.strip_prefix("sha256:").and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
+        let bytes =
+            text.strip_prefix("sha256:").and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
         let whole = bytes.and_then(|bytes| bytes.try_into().ok());
-        whole.map(Self).ok_or_else(|| DigestError(text.chars().take(100).collect::<String>().escape_debug().to_string()))
+        whole.map(Self).ok_or_else(|| {
+            DigestError(text.chars().take(100).collect::<String>().escape_debug().to_string())
+        })
     }
 }
 
@@ -70,13 +73,20 @@ mod tests {
 
     #[test]
     fn digests_are_read_in_one_form_alone() {
-        // Of no bytes, as FIPS 180-4's examples have it.
+        // The digest of no bytes, from the examples for FIPS 180-4.
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(empty.parse(), Ok(Digest::of(b"")));
-        for wrong in
-            ["", "sha256:", &empty[7..], &empty.to_uppercase(), &empty[..70], "sha512:00", &format!("{empty}0"), &format!(" {empty}")]
-        {
+        for wrong in [
+            "",
+            "sha256:",
+            &empty[7..],
+            &empty.to_uppercase(),
+            &empty[..70],
+            "sha512:00",
+            &format!("{empty}0"),
+            &format!(" {empty}"),
+        ] {
             assert!(wrong.parse::<Digest>().is_err(), "{wrong}");
         }
     }

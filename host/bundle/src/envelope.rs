@@ -1,25 +1,27 @@
-//! A signature as a file: a DSSE envelope in a Sigstore bundle, and that bundle as an artifact beside the index.
+//! A signature as a file: a DSSE envelope in a Sigstore bundle, and that bundle as an artifact that
+//! refers to the index.
 
 use crate::artifact::described;
 use crate::bundle::{BundleError, fetched};
+use crate::display::display_line;
 use crate::index::{Descriptor, MANIFEST};
 use crate::key::{PublicKey, SecretKey};
-use crate::shown::shown;
 use crate::statement::{Statement, StatementError};
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What Sigstore calls the file.
+/// The media type of a Sigstore bundle.
 pub const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// What in-toto calls its statements.
+/// The media type of in-toto statements.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
-/// What OCI calls a config that says nothing, and its bytes.
+/// The media type of an empty config, and its bytes.
 const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
-/// Bytes of a file.
+/// The most bytes of a file.
 const MOST_BYTES: usize = 2 << 20;
 
-/// A signed statement. Whose signature it is, and whether it is right, says [`Signature::statement`] alone.
+/// A signed statement. Only [`Signature::statement`] decides who signed it and whether the
+/// signature is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     file: Vec<u8>,
@@ -27,19 +29,19 @@ pub struct Signature {
     signature: Vec<u8>,
 }
 
-/// Why some bytes are no signature.
+/// The reasons why bytes are not a valid signature.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// No Sigstore bundle with one envelope, or a document around it that is none.
-    #[error("it is no signature of a bundle: {}", shown(.0))]
+    /// It is not a Sigstore bundle with one envelope, or a document around it is invalid.
+    #[error("it is not a signature of a bundle: {}", display_line(.0))]
     Malformed(String),
-    /// Of other bytes, or by another key.
+    /// The signature is of other bytes, or by another key.
     #[error("it is not this key's signature of these bytes")]
     Wrong,
-    /// What is signed says nothing about a bundle.
+    /// The signed content is not a statement about a bundle.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// Its bytes are others than were named.
+    /// Its bytes are not the ones that were named.
     #[error(transparent)]
     Bytes(#[from] Box<BundleError>),
 }
@@ -56,7 +58,7 @@ struct Sigstore {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Material {
     public_key: Hint,
-    /// Entries of a transparency log: what is signed with a key has none here.
+    /// Entries of a transparency log, which signatures with a key do not have here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tlog_entries: Vec<serde_json::Value>,
 }
@@ -72,12 +74,12 @@ struct Hint {
 struct Envelope {
     payload: String,
     payload_type: String,
-    signatures: Vec<Signed>,
+    signatures: Vec<SignedPayload>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Signed {
+struct SignedPayload {
     sig: String,
     #[serde(default)]
     keyid: String,
@@ -98,50 +100,75 @@ impl Signature {
     /// Signs a statement.
     ///
     /// # Errors
-    /// Never in practice: writing JSON into memory failed.
+    /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn of(statement: &Statement, key: &SecretKey) -> Result<Self, SignatureError> {
         let payload = statement.to_bytes()?;
         let signature = key.sign(&authenticated(&payload));
-        let id = key.public().id().map_err(|error| SignatureError::Malformed(error.to_string()))?.to_string();
+        let id = key
+            .public()
+            .id()
+            .map_err(|error| SignatureError::Malformed(error.to_string()))?
+            .to_string();
         let sigstore = Sigstore {
             media_type: SIGSTORE.to_owned(),
-            verification_material: Material { public_key: Hint { hint: id.clone() }, tlog_entries: Vec::new() },
+            verification_material: Material {
+                public_key: Hint { hint: id.clone() },
+                tlog_entries: Vec::new(),
+            },
             dsse_envelope: Envelope {
                 payload: BASE64.encode(&payload),
                 payload_type: IN_TOTO.to_owned(),
-                signatures: vec![Signed { sig: BASE64.encode(&signature), keyid: id }],
+                signatures: vec![SignedPayload { sig: BASE64.encode(&signature), keyid: id }],
             },
         };
-        let file = serde_json::to_vec(&sigstore).map_err(|error| SignatureError::Malformed(error.to_string()))?;
+        let file = serde_json::to_vec(&sigstore)
+            .map_err(|error| SignatureError::Malformed(error.to_string()))?;
         Ok(Self { file, payload, signature })
     }
 
-    /// Reads a file; nothing in it is believed yet.
+    /// Reads a file, without trusting anything in it yet.
     ///
     /// # Errors
-    /// It is none, or has more than one signature.
+    /// Fails if it is not a signature, or if it has more than one.
     pub fn read(file: &[u8]) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
         if file.len() > MOST_BYTES {
-            return Err(wrong(format!("it has {} bytes, at most {MOST_BYTES} are read", file.len())));
+            return Err(wrong(format!(
+                "it has {} bytes, at most {MOST_BYTES} are read",
+                file.len()
+            )));
         }
-        let read: Sigstore = serde_json::from_slice(file).map_err(|error| wrong(error.to_string()))?;
+        let read: Sigstore =
+            serde_json::from_slice(file).map_err(|error| wrong(error.to_string()))?;
         if read.media_type != SIGSTORE {
-            return Err(wrong(format!("its media type is `{}`, not `{SIGSTORE}`", read.media_type.escape_debug())));
+            return Err(wrong(format!(
+                "its media type is `{}`, not `{SIGSTORE}`",
+                read.media_type.escape_debug()
+            )));
         }
         let Envelope { payload, payload_type, signatures } = read.dsse_envelope;
         if payload_type != IN_TOTO {
-            return Err(wrong(format!("it signs `{}`, not `{IN_TOTO}`", payload_type.escape_debug())));
+            return Err(wrong(format!(
+                "it signs `{}`, not `{IN_TOTO}`",
+                payload_type.escape_debug()
+            )));
         }
-        let [signed] = <[Signed; 1]>::try_from(signatures).map_err(|all| wrong(format!("it has {} signatures, not one", all.len())))?;
-        let decoded = |text: &str| BASE64.decode(text.as_bytes()).map_err(|error| wrong(format!("its base64: {error}")));
-        Ok(Self { file: file.to_vec(), payload: decoded(&payload)?, signature: decoded(&signed.sig)? })
+        let [signed] = <[SignedPayload; 1]>::try_from(signatures)
+            .map_err(|all| wrong(format!("it has {} signatures, not one", all.len())))?;
+        let decoded = |text: &str| {
+            BASE64.decode(text.as_bytes()).map_err(|error| wrong(format!("its base64: {error}")))
+        };
+        Ok(Self {
+            file: file.to_vec(),
+            payload: decoded(&payload)?,
+            signature: decoded(&signed.sig)?,
+        })
     }
 
-    /// What it says, if this key signed it.
+    /// Returns the statement, if this key signed it.
     ///
     /// # Errors
-    /// It did not, or it says nothing about a bundle.
+    /// Fails if this key did not sign it, or if it is not a statement about a bundle.
     pub fn statement(&self, key: &PublicKey) -> Result<Statement, SignatureError> {
         if !key.signed(&authenticated(&self.payload), &self.signature) {
             return Err(SignatureError::Wrong);
@@ -149,31 +176,33 @@ impl Signature {
         Ok(Statement::read(&self.payload)?)
     }
 
-    /// What it says, whoever signed it: anybody can write that. To tell people what they hold; nothing may follow from it.
+    /// Returns the statement without verifying the signature, so anybody may have written it. It
+    /// may be shown to people, but nothing may be derived from it.
     ///
     /// # Errors
-    /// It says nothing about a bundle.
+    /// Fails if it is not a statement about a bundle.
     pub fn unproven(&self) -> Result<Statement, StatementError> {
         Statement::read(&self.payload)
     }
 
-    /// What the key calls itself, which is as unproven.
+    /// Returns the key's name for itself, which is just as unverified.
     #[must_use]
     pub fn hint(&self) -> String {
         let read = serde_json::from_slice::<Sigstore>(&self.file);
         read.map(|read| read.verification_material.public_key.hint).unwrap_or_default()
     }
 
-    /// The file's bytes.
+    /// Returns the file's bytes.
     #[must_use]
     pub fn file(&self) -> &[u8] {
         &self.file
     }
 
-    /// The signature as an artifact that refers to the index: its manifest, and the bytes that this names.
+    /// Returns the signature as an artifact that refers to the index: its manifest, and the blobs
+    /// that this names.
     ///
     /// # Errors
-    /// Never in practice: writing JSON into memory failed.
+    /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn artifact(&self, index: &Descriptor) -> Result<(Vec<u8>, Vec<Vec<u8>>), SignatureError> {
         let manifest = Referrer {
             schema_version: 2,
@@ -183,14 +212,15 @@ impl Signature {
             layers: vec![described(SIGSTORE, &self.file, BTreeMap::new())],
             subject: index.clone(),
         };
-        let manifest = serde_json::to_vec(&manifest).map_err(|error| SignatureError::Malformed(error.to_string()))?;
+        let manifest = serde_json::to_vec(&manifest)
+            .map_err(|error| SignatureError::Malformed(error.to_string()))?;
         Ok((manifest, vec![EMPTY.1.to_vec(), self.file.clone()]))
     }
 
-    /// Reads such an artifact; `have` gives the bytes of a descriptor.
+    /// Reads such an artifact; `have` returns the bytes of a descriptor.
     ///
     /// # Errors
-    /// It is none, refers to another index, or its bytes are others than it names.
+    /// Fails if it is not a signature, refers to another index, or names other bytes.
     pub fn of_artifact(
         manifest: &[u8],
         index: &Descriptor,
@@ -198,18 +228,30 @@ impl Signature {
     ) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
         if manifest.len() > MOST_BYTES {
-            return Err(wrong(format!("it has {} bytes, at most {MOST_BYTES} are read", manifest.len())));
+            return Err(wrong(format!(
+                "it has {} bytes, at most {MOST_BYTES} are read",
+                manifest.len()
+            )));
         }
-        let read: Referrer = serde_json::from_slice(manifest).map_err(|error| wrong(error.to_string()))?;
-        if read.artifact_type != SIGSTORE || read.schema_version != 2 || read.media_type != MANIFEST {
-            return Err(wrong(format!("its artifact type is `{}`", read.artifact_type.escape_debug())));
+        let read: Referrer =
+            serde_json::from_slice(manifest).map_err(|error| wrong(error.to_string()))?;
+        if read.artifact_type != SIGSTORE || read.schema_version != 2 || read.media_type != MANIFEST
+        {
+            return Err(wrong(format!(
+                "its artifact type is `{}`",
+                read.artifact_type.escape_debug()
+            )));
         }
         if read.subject.digest != index.digest {
             return Err(wrong(format!("it refers to {}, not to this bundle", read.subject.digest)));
         }
-        let [layer] = <[Descriptor; 1]>::try_from(read.layers).map_err(|all| wrong(format!("it has {} files, not one", all.len())))?;
+        let [layer] = <[Descriptor; 1]>::try_from(read.layers)
+            .map_err(|all| wrong(format!("it has {} files, not one", all.len())))?;
         if usize::try_from(layer.size).map_or(true, |size| size > MOST_BYTES) {
-            return Err(wrong(format!("its file has {} bytes, at most {MOST_BYTES} are read", layer.size)));
+            return Err(wrong(format!(
+                "its file has {} bytes, at most {MOST_BYTES} are read",
+                layer.size
+            )));
         }
         for part in [&read.config, &layer] {
             let bytes = fetched(part, &mut have).map_err(Box::new)?;
@@ -221,7 +263,8 @@ impl Signature {
     }
 }
 
-/// What is really signed: DSSE's encoding of type and payload before one another.
+/// Returns the bytes that are actually signed: DSSE's pre-authentication encoding of type and
+/// payload.
 fn authenticated(payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {IN_TOTO} {} ", IN_TOTO.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

@@ -1,40 +1,40 @@
-//! The index: the one document that a bundle's digest is the digest of.
+//! The index: the document whose digest is the bundle's digest.
 
 use crate::about::About;
 use crate::digest::Digest;
-use crate::shown::shown;
+use crate::display::display_line;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What OCI calls an index.
+/// The media type of an OCI index.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// What OCI calls an image's manifest.
+/// The media type of an OCI image manifest.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// Tells a bundle from other indexes.
+/// The artifact type that distinguishes a bundle from other indexes.
 pub(crate) const BUNDLE: &str = "application/vnd.portcullis.bundle.v1+json";
 /// The annotation that holds [`About`].
 const ABOUT: &str = "dev.portcullis.bundle";
-/// Bytes of an index; registries take 4 MiB.
+/// The most bytes of an index; registries accept 4 MiB.
 pub(crate) const MOST_BYTES: usize = 1 << 20;
-/// Components of a bundle: more than anybody vets at once.
+/// The most components in a bundle: more than anybody vets at once.
 pub(crate) const MOST_COMPONENTS: usize = 64;
 
-/// Another document or file: what it is, and which bytes.
+/// A reference to another document or file by media type, digest and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What its bytes are.
+    /// The media type.
     pub media_type: String,
-    /// Which bytes.
+    /// The digest of the bytes.
     pub digest: Digest,
-    /// How many.
+    /// The size, in bytes.
     pub size: u64,
-    /// What tools show of it; nothing here counts.
+    /// Information for display in tools; nothing here is relied upon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// An index as it was read or made, with the bytes that its digest is of.
+/// An index as it was read or created, with the bytes that its digest covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
     bytes: Vec<u8>,
@@ -42,20 +42,20 @@ pub struct Index {
     manifests: Vec<Descriptor>,
 }
 
-/// Why some bytes are no bundle's index.
+/// The reasons why bytes are not a bundle's index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// Too long to be one.
+    /// It is too long.
     #[error("it has {0} bytes; the index of a bundle has at most {MOST_BYTES}")]
     TooLong(usize),
-    /// No JSON, or no index.
-    #[error("it is no index of OCI: {}", shown(.0))]
+    /// It is not JSON, or not an index.
+    #[error("it is not an OCI index: {}", display_line(.0))]
     Malformed(String),
-    /// An index of something else.
-    #[error("it is an index, but of no bundle: {}", shown(.0))]
+    /// It is an index of something else.
+    #[error("it is an index, but of no bundle: {}", display_line(.0))]
     NoBundle(String),
-    /// What it says of itself does not fit what it lists.
-    #[error("{}", shown(.0))]
+    /// Its description does not match the manifests it lists.
+    #[error("{}", display_line(.0))]
     Inconsistent(String),
 }
 
@@ -70,10 +70,11 @@ struct Document {
 }
 
 impl Index {
-    /// The index of what `about` tells of; `manifests` are its components' artifacts, in its order.
+    /// Creates the index for the bundle that `about` describes; `manifests` are its components'
+    /// artifacts, in its order.
     ///
     /// # Errors
-    /// They do not fit each other, or are too many.
+    /// Fails if they do not match each other, or are too many.
     pub fn new(about: About, manifests: Vec<Descriptor>) -> Result<Self, IndexError> {
         let malformed = |error: serde_json::Error| IndexError::Malformed(error.to_string());
         let shown = [
@@ -88,7 +89,11 @@ impl Index {
             media_type: INDEX.to_owned(),
             artifact_type: BUNDLE.to_owned(),
             manifests,
-            annotations: shown.into_iter().map(|(name, value)| (name.to_owned(), value)).filter(|(_, value)| !value.is_empty()).collect(),
+            annotations: shown
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .filter(|(_, value)| !value.is_empty())
+                .collect(),
         };
         Self::read(&serde_json::to_vec(&document).map_err(malformed)?)
     }
@@ -96,14 +101,18 @@ impl Index {
     /// Reads an index; `bytes` are all of it.
     ///
     /// # Errors
-    /// It is no bundle's, or contradicts itself.
+    /// Fails if it is not a bundle's index, or contradicts itself.
     pub fn read(bytes: &[u8]) -> Result<Self, IndexError> {
         if bytes.len() > MOST_BYTES {
             return Err(IndexError::TooLong(bytes.len()));
         }
-        let document: Document = serde_json::from_slice(bytes).map_err(|error| IndexError::Malformed(error.to_string()))?;
+        let document: Document = serde_json::from_slice(bytes)
+            .map_err(|error| IndexError::Malformed(error.to_string()))?;
         if document.schema_version != 2 || document.media_type != INDEX {
-            return Err(IndexError::Malformed(format!("its media type is `{}`", document.media_type.escape_debug())));
+            return Err(IndexError::Malformed(format!(
+                "its media type is `{}`",
+                document.media_type.escape_debug()
+            )));
         }
         if document.artifact_type != BUNDLE {
             return Err(IndexError::NoBundle(format!(
@@ -111,9 +120,12 @@ impl Index {
                 document.artifact_type.escape_debug()
             )));
         }
-        let about = document.annotations.get(ABOUT).ok_or_else(|| IndexError::NoBundle(format!("it has no annotation `{ABOUT}`")))?;
-        let about: About =
-            serde_json::from_str(about).map_err(|error| IndexError::NoBundle(format!("its annotation `{ABOUT}`: {error}")))?;
+        let about = document
+            .annotations
+            .get(ABOUT)
+            .ok_or_else(|| IndexError::NoBundle(format!("it has no annotation `{ABOUT}`")))?;
+        let about: About = serde_json::from_str(about)
+            .map_err(|error| IndexError::NoBundle(format!("its annotation `{ABOUT}`: {error}")))?;
         about.check().map_err(IndexError::Inconsistent)?;
         let index = Self { bytes: bytes.to_vec(), about, manifests: document.manifests };
         index.check()?;
@@ -123,40 +135,44 @@ impl Index {
     fn check(&self) -> Result<(), IndexError> {
         let (listed, told) = (self.manifests.len(), self.about.components.len());
         if listed != told {
-            return Err(IndexError::Inconsistent(format!("it lists {listed} artifacts and tells of {told} components")));
-        }
-        if let Some(other) = self.manifests.iter().find(|manifest| manifest.media_type != MANIFEST) {
             return Err(IndexError::Inconsistent(format!(
-                "it lists `{}`, which is no artifact's manifest",
+                "it lists {listed} artifacts but declares {told} components"
+            )));
+        }
+        if let Some(other) = self.manifests.iter().find(|manifest| manifest.media_type != MANIFEST)
+        {
+            return Err(IndexError::Inconsistent(format!(
+                "it lists `{}`, which is not an artifact's manifest",
                 other.media_type.escape_debug()
             )));
         }
-        let digests: BTreeSet<Digest> = self.manifests.iter().map(|manifest| manifest.digest).collect();
+        let digests: BTreeSet<Digest> =
+            self.manifests.iter().map(|manifest| manifest.digest).collect();
         if digests.len() < listed {
             return Err(IndexError::Inconsistent("it lists an artifact twice".to_owned()));
         }
         Ok(())
     }
 
-    /// What a signature is about, and what a lock holds.
+    /// Returns the digest that signatures cover and locks contain.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::of(&self.bytes)
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What the bundle says of itself.
+    /// Returns the bundle's own description.
     #[must_use]
     pub const fn about(&self) -> &About {
         &self.about
     }
 
-    /// Its components' manifests, in the order of [`About::components`].
+    /// Returns its components' manifests, in the order of [`About::components`].
     #[must_use]
     pub fn manifests(&self) -> &[Descriptor] {
         &self.manifests

@@ -1,8 +1,8 @@
-//! Keys: who signs, and whose signature it is.
+//! Keys for signing and for verifying signatures.
 //!
-//! A secret key is a PKCS#8 file encrypted with a passphrase (scrypt, AES-256), a public one an SPKI file: the forms that
-//! openssl and Sigstore's tools read. Ed25519 is the usual kind; ECDSA on P-256 is for organisations whose tools know
-//! nothing else.
+//! A secret key is a PKCS#8 file encrypted with a passphrase (scrypt, AES-256), a public one an
+//! SPKI file: the formats that openssl and Sigstore's tools read. Ed25519 is the usual algorithm;
+//! ECDSA on P-256 is for organisations whose tools support nothing else.
 
 use crate::digest::Digest;
 use ed25519_dalek::pkcs8::{DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes};
@@ -13,10 +13,10 @@ use std::fmt;
 
 /// The label of an encrypted key's file.
 const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
-/// Bytes of a key's file.
+/// The most bytes of a key file.
 const MOST_BYTES: usize = 16 << 10;
 
-/// A key that signs. Its bytes are wiped when it goes, and no `Debug` shows them.
+/// A key that signs. Its bytes are wiped when it is dropped, and no `Debug` shows them.
 pub struct SecretKey(Secret);
 
 enum Secret {
@@ -24,7 +24,7 @@ enum Secret {
     P256(p256::ecdsa::SigningKey),
 }
 
-/// A key that signatures are checked with.
+/// A key that verifies signatures.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey(Public);
 
@@ -34,91 +34,108 @@ enum Public {
     P256(p256::ecdsa::VerifyingKey),
 }
 
-/// Which key: SHA-256 of its public form in DER.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+/// The id of a key: SHA-256 of its public form in DER.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct KeyId(Digest);
 
-/// Why a key cannot be used.
+/// The reasons why a key cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No key, or none of these kinds.
-    #[error("it is no {0}: Ed25519 and ECDSA on P-256 are read, in PEM")]
+    /// It is not a key, or not of a supported kind.
+    #[error("it is not a {0}: Ed25519 and ECDSA on P-256 are read, in PEM")]
     Malformed(&'static str),
-    /// A secret key that anybody can use who reads the file.
-    #[error("it is a secret key without a passphrase; give it one: `openssl pkcs8 -topk8 -v2 aes-256-cbc -in KEY -out NEW`")]
+    /// It is an unencrypted secret key, usable by anybody who reads the file.
+    #[error(
+        "it is a secret key without a passphrase; give it one: `openssl pkcs8 -topk8 -v2 aes-256-cbc -in KEY -out NEW`"
+    )]
     Unprotected,
-    /// Another passphrase, or a damaged file.
-    #[error("the passphrase is not this key's")]
+    /// The passphrase is wrong, or the file is damaged.
+    #[error("wrong passphrase for this key")]
     Passphrase,
-    /// Keys of few letters are found by trying.
+    /// The passphrase is short enough to be found by brute force.
     #[error("a passphrase has at least {LEAST} characters")]
     Short,
 }
 
-/// Characters of a passphrase.
+/// The least number of characters in a passphrase.
 const LEAST: usize = 12;
 
 impl SecretKey {
-    /// An Ed25519 key of these random bytes.
+    /// Creates an Ed25519 key from random bytes.
     #[must_use]
     pub fn of_seed(seed: &[u8; 32]) -> Self {
         Self(Secret::Ed25519(ed25519_dalek::SigningKey::from_bytes(seed)))
     }
 
-    /// An ECDSA key on P-256 of these random bytes; none for the few that stand for no key: take others.
+    /// Creates an ECDSA key on P-256 from random bytes; `None` for the few values that are not
+    /// valid keys, in which case the caller tries others.
     #[must_use]
     pub fn p256_of_seed(seed: &[u8; 32]) -> Option<Self> {
         p256::ecdsa::SigningKey::from_slice(seed).ok().map(|key| Self(Secret::P256(key)))
     }
 
-    /// Reads the file of an encrypted key.
+    /// Reads an encrypted key file.
     ///
     /// # Errors
-    /// It is none, is not encrypted, or has another passphrase.
+    /// Fails if it is not a key, is not encrypted, or has another passphrase.
     pub fn from_pem(pem: &str, passphrase: &str) -> Result<Self, KeyError> {
         let malformed = KeyError::Malformed("encrypted secret key");
         let document = sealed(pem)?;
-        let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).map_err(|_| malformed.clone())?;
+        let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
+            .map_err(|_| malformed.clone())?;
         let plain = info.decrypt(passphrase).map_err(|_| KeyError::Passphrase)?;
         use pkcs8::DecodePrivateKey;
         if let Ok(key) = ed25519_dalek::SigningKey::from_pkcs8_der(plain.as_bytes()) {
             return Ok(Self(Secret::Ed25519(key)));
         }
-        p256::ecdsa::SigningKey::from_pkcs8_der(plain.as_bytes()).map(|key| Self(Secret::P256(key))).map_err(|_| malformed)
+        p256::ecdsa::SigningKey::from_pkcs8_der(plain.as_bytes())
+            .map(|key| Self(Secret::P256(key)))
+            .map_err(|_| malformed)
     }
 
-    /// Whether it can be the file of an encrypted key, as far as that shows without its passphrase.
+    /// Checks, as far as possible without the passphrase, that this is an encrypted key file.
     ///
     /// # Errors
-    /// It is none, or is not encrypted.
+    /// Fails if it is not a key, or is not encrypted.
     pub fn check_pem(pem: &str) -> Result<(), KeyError> {
         sealed(pem).map(drop)
     }
 
-    /// The file of the key, encrypted; `salt` and `iv` are random.
+    /// Returns the encrypted key file; `salt` and `iv` are random.
     ///
     /// # Errors
-    /// The passphrase is short.
-    pub fn to_pem(&self, passphrase: &str, salt: &[u8; 16], iv: [u8; 16]) -> Result<String, KeyError> {
+    /// Fails if the passphrase is too short.
+    pub fn to_pem(
+        &self,
+        passphrase: &str,
+        salt: &[u8; 16],
+        iv: [u8; 16],
+    ) -> Result<String, KeyError> {
         if passphrase.chars().count() < LEAST {
             return Err(KeyError::Short);
         }
         let malformed = |_| KeyError::Malformed("secret key");
         let plain = match &self.0 {
-            // Without the public key beside it, which makes a form that openssl 3.0 does not read.
-            Secret::Ed25519(key) => KeypairBytes { secret_key: key.to_bytes(), public_key: None }.to_pkcs8_der().map_err(malformed)?,
+            // The public key is left out, since openssl 3.0 does not read the format that includes
+            // it.
+            Secret::Ed25519(key) => KeypairBytes { secret_key: key.to_bytes(), public_key: None }
+                .to_pkcs8_der()
+                .map_err(malformed)?,
             Secret::P256(key) => key.to_pkcs8_der().map_err(malformed)?,
         };
         let hard = || KeyError::Malformed("secret key");
-        // As openssl has it: with more memory it does not read the file.
+        // These are openssl's parameters: it does not read files that need more memory.
         let cost = pkcs8::pkcs5::scrypt::Params::new(14, 8, 1).map_err(|_| hard())?;
-        let parameters = pbes2::Parameters::generate_scrypt_aes256cbc(cost, salt, iv).map_err(|_| hard())?;
+        let parameters =
+            pbes2::Parameters::generate_scrypt_aes256cbc(cost, salt, iv).map_err(|_| hard())?;
         let info = pkcs8::PrivateKeyInfoRef::try_from(plain.as_bytes()).map_err(|_| hard())?;
         let sealed = info.encrypt_with_params(parameters, passphrase).map_err(|_| hard())?;
         sealed.to_pem(ENCRYPTED, LineEnding::LF).map(|pem| pem.to_string()).map_err(|_| hard())
     }
 
-    /// The key that checks what this one signs.
+    /// Returns the key that verifies this one's signatures.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(match &self.0 {
@@ -140,7 +157,7 @@ impl SecretKey {
     }
 }
 
-/// What stands in the file of an encrypted key.
+/// Parses the contents of an encrypted key file.
 fn sealed(pem: &str) -> Result<SecretDocument, KeyError> {
     let malformed = || KeyError::Malformed("encrypted secret key");
     if pem.len() > MOST_BYTES {
@@ -150,7 +167,8 @@ fn sealed(pem: &str) -> Result<SecretDocument, KeyError> {
         return Err(KeyError::Unprotected);
     }
     let (label, document) = SecretDocument::from_pem(pem).map_err(|_| malformed())?;
-    let known = label == ENCRYPTED && EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).is_ok();
+    let known =
+        label == ENCRYPTED && EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).is_ok();
     if known { Ok(document) } else { Err(malformed()) }
 }
 
@@ -161,10 +179,10 @@ impl fmt::Debug for SecretKey {
 }
 
 impl PublicKey {
-    /// Reads the file of a public key.
+    /// Reads a public key file.
     ///
     /// # Errors
-    /// It is none of a kind that is read, or a weak one.
+    /// Fails if it is not a key of a supported kind, or a weak one.
     pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
         let malformed = KeyError::Malformed("public key");
         if pem.len() > MOST_BYTES {
@@ -175,10 +193,12 @@ impl PublicKey {
             Ok(key) => return Ok(Self(Public::Ed25519(key))),
             Err(_) => {}
         }
-        p256::ecdsa::VerifyingKey::from_public_key_pem(pem).map(|key| Self(Public::P256(key))).map_err(|_| malformed)
+        p256::ecdsa::VerifyingKey::from_public_key_pem(pem)
+            .map(|key| Self(Public::P256(key)))
+            .map_err(|_| malformed)
     }
 
-    /// What it signs with, for people.
+    /// Returns the name of the algorithm, for people.
     #[must_use]
     pub const fn algorithm(&self) -> &'static str {
         match &self.0 {
@@ -187,10 +207,10 @@ impl PublicKey {
         }
     }
 
-    /// The key as a file.
+    /// Returns the key as a file.
     ///
     /// # Errors
-    /// Never in practice: encoding into memory failed.
+    /// Fails only if it cannot be encoded in memory, which does not happen in practice.
     pub fn to_pem(&self) -> Result<String, KeyError> {
         let malformed = |_| KeyError::Malformed("public key");
         match &self.0 {
@@ -199,10 +219,10 @@ impl PublicKey {
         }
     }
 
-    /// Which key it is.
+    /// Returns the key's id.
     ///
     /// # Errors
-    /// Never in practice: encoding into memory failed.
+    /// Fails only if it cannot be encoded in memory, which does not happen in practice.
     pub fn id(&self) -> Result<KeyId, KeyError> {
         let malformed = |_| KeyError::Malformed("public key");
         let der = match &self.0 {
@@ -212,17 +232,16 @@ impl PublicKey {
         Ok(KeyId(Digest::of(der.as_bytes())))
     }
 
-    /// Whether this key signed these bytes.
+    /// Returns true if this key signed these bytes.
     #[must_use]
     pub fn signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         match &self.0 {
-            // Strictly: a signature that another key of the same point would pass is none.
-            Public::Ed25519(key) => {
-                ed25519_dalek::Signature::from_slice(signature).is_ok_and(|signature| key.verify_strict(bytes, &signature).is_ok())
-            }
-            Public::P256(key) => {
-                p256::ecdsa::DerSignature::from_bytes(signature).is_ok_and(|signature| key.verify(bytes, &signature).is_ok())
-            }
+            // Verification is strict: it rejects signatures that would also verify for an
+            // equivalent encoding of the key.
+            Public::Ed25519(key) => ed25519_dalek::Signature::from_slice(signature)
+                .is_ok_and(|signature| key.verify_strict(bytes, &signature).is_ok()),
+            Public::P256(key) => p256::ecdsa::DerSignature::from_bytes(signature)
+                .is_ok_and(|signature| key.verify(bytes, &signature).is_ok()),
         }
     }
 }

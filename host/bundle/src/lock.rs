@@ -1,91 +1,93 @@
-//! `portcullis.lock`: which bundles a project runs, to the byte.
+//! `portcullis.lock`: the exact bundles that a project runs.
 //!
-//! A line of it never brings anything in: what it names has to be installed, and trusted, all the same. It says which of
-//! all that is so is meant, so that a thousand machines run one set; where it and what is installed differ, nothing is
-//! loaded in its place.
+//! A line in it never grants anything: the bundle that it names must still be installed and
+//! trusted. The lock selects among installed and trusted bundles, so that a thousand machines run
+//! one set. If the lock and the installed bundle differ, nothing is loaded instead.
 
 use crate::about::{About, Component};
 use crate::bundle::Bundle;
 use crate::digest::Digest;
+use crate::display::display_line;
 use crate::key::KeyId;
-use crate::name::Name;
-use crate::shown::shown;
-use crate::toml_text::{self, Wrong};
+use crate::name::BundleName;
+use crate::toml_text::{self, TomlError};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The form of the file that this version writes and reads.
+/// The format version that this program writes and reads.
 const FORMAT: u32 = 1;
-/// Bytes of a lock.
+/// The most bytes of a lock.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The file.
+/// A lock file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// The bundles, by name.
-    bundles: Vec<Locked>,
+    /// The bundles, sorted by name.
+    bundles: Vec<LockedBundle>,
 }
 
-/// One bundle.
+/// A locked bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Locked {
+pub struct LockedBundle {
     /// Its name.
-    pub name: Name,
+    pub name: BundleName,
     /// Its version.
     pub version: Version,
-    /// Of its index.
+    /// The digest of its index.
     pub digest: Digest,
-    /// Where it is from; none for an archive.
+    /// The registry and repository that it came from; `None` for an archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Who signed and vetted it, as it was trusted when it was locked.
+    /// The keys that had signed and vetted it, and were trusted, when it was locked.
     pub signers: Vec<KeyId>,
     /// Its components.
     #[serde(rename = "component")]
     pub components: Vec<LockedComponent>,
 }
 
-/// One component.
+/// A component of a locked bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedComponent {
-    /// Of its bytes.
+    /// The digest of its bytes.
     pub digest: Digest,
     /// The plugins in it.
     pub plugins: Vec<String>,
-    /// What it may ask for.
+    /// The grants that it may request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
 }
 
-/// Why a lock cannot be used, or does not hold.
+/// The reasons why a lock cannot be used, or does not match.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// No lock, or one with a field that nobody knows.
+    /// It is not a lock, or has an unknown field.
     #[error("line {line}: {what}")]
     Malformed {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The problem.
         what: String,
     },
-    /// Written by a later version.
+    /// It was written by a later version.
     #[error("it has form {0}, this version reads {FORMAT}: update portcullis, or lock again")]
     Later(u32),
-    /// It says something twice.
-    #[error("{}", shown(.0))]
+    /// It names something twice.
+    #[error("{}", display_line(.0))]
     Inconsistent(String),
-    /// The bundle is not the one that is locked.
-    #[error("`{name}` is locked as {locked}, and this is {found}: `portcullis bundle update` shows what would change")]
+    /// The bundle is not the locked one.
+    #[error(
+        "`{name}` is locked as {locked}, and this is {found}: `portcullis bundle update` shows what would change"
+    )]
     Other {
         /// Its name.
         name: String,
-        /// What the lock says.
+        /// The value in the lock.
         locked: String,
-        /// What it is.
+        /// The actual value.
         found: String,
     },
 }
@@ -95,35 +97,48 @@ pub enum LockError {
 struct Document {
     format: u32,
     #[serde(default)]
-    bundle: Vec<Locked>,
+    bundle: Vec<LockedBundle>,
 }
 
-/// The form alone, which is read first: of a later one nothing else is understood.
+/// The format version, which is read first: nothing else of a later format is understood.
 #[derive(Deserialize)]
 struct Form {
     format: Option<u32>,
 }
 
-impl Locked {
-    /// The line for a bundle.
+impl LockedBundle {
+    /// Creates the entry for a bundle.
     #[must_use]
     pub fn of(bundle: &Bundle, from: Option<String>, signers: Vec<KeyId>) -> Self {
         let About { name, version, components, .. } = bundle.about();
         let digest = bundle.index().digest();
-        Self { name: name.clone(), version: version.clone(), digest, from, signers, components: components.iter().map(locked).collect() }
+        Self {
+            name: name.clone(),
+            version: version.clone(),
+            digest,
+            from,
+            signers,
+            components: components.iter().map(locked).collect(),
+        }
     }
 
-    /// Whether this is the bundle that is meant, with all of its components and no wider wishes.
+    /// Checks that this is the locked bundle, with all of its components and no additional
+    /// requests.
     ///
     /// # Errors
-    /// What differs.
+    /// Fails if something differs; the error says what.
     pub fn holds(&self, bundle: &Bundle) -> Result<(), LockError> {
-        let other = |locked: String, found: String| Err(LockError::Other { name: self.name.to_string(), locked, found });
+        let other = |locked: String, found: String| {
+            Err(LockError::Other { name: self.name.to_string(), locked, found })
+        };
         let (about, digest) = (bundle.about(), bundle.index().digest());
         if digest != self.digest {
-            return other(format!("{} ({})", self.version, self.digest), format!("{} {} ({digest})", about.name, about.version));
+            return other(
+                format!("{} ({})", self.version, self.digest),
+                format!("{} {} ({digest})", about.name, about.version),
+            );
         }
-        // The digest decides; what else the line says is what people read, so it may not say something else.
+        // The digest decides. The other values are for people, so they must not contradict it.
         if (&about.name, &about.version) != (&self.name, &self.version) {
             return other(self.version.to_string(), format!("{} {}", about.name, about.version));
         }
@@ -131,7 +146,12 @@ impl Locked {
         match self.components.iter().zip(&found).find(|(locked, found)| locked != found) {
             Some((locked, found)) => other(locked.to_string(), found.to_string()),
             None if self.components.len() != found.len() => {
-                let count = |components: usize| format!("a bundle of {components} component{}", if components == 1 { "" } else { "s" });
+                let count = |components: usize| {
+                    format!(
+                        "a bundle of {components} component{}",
+                        if components == 1 { "" } else { "s" }
+                    )
+                };
                 other(count(self.components.len()), count(found.len()))
             }
             None => Ok(()),
@@ -141,8 +161,14 @@ impl Locked {
 
 impl fmt::Display for LockedComponent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let grants = if self.grants.is_empty() { "no grant".to_owned() } else { self.grants.join(", ") };
-        write!(f, "the component of {} ({}), which asks for {grants}", self.plugins.join(", "), self.digest)
+        let grants =
+            if self.grants.is_empty() { "no grant".to_owned() } else { self.grants.join(", ") };
+        write!(
+            f,
+            "the component of {} ({}), which asks for {grants}",
+            self.plugins.join(", "),
+            self.digest
+        )
     }
 }
 
@@ -158,11 +184,14 @@ impl Lock {
     /// Reads a lock.
     ///
     /// # Errors
-    /// It is none, or contradicts itself.
+    /// Fails if it is not a lock, or contradicts itself.
     pub fn read(text: &str) -> Result<Self, LockError> {
-        let malformed = |Wrong { line, what }| LockError::Malformed { line, what };
+        let malformed = |TomlError { line, what }| LockError::Malformed { line, what };
         if text.len() > MOST_BYTES {
-            return Err(LockError::Malformed { line: 1, what: format!("it has {} bytes, at most {MOST_BYTES} are read", text.len()) });
+            return Err(LockError::Malformed {
+                line: 1,
+                what: format!("it has {} bytes, at most {MOST_BYTES} are read", text.len()),
+            });
         }
         let form: Form = toml_text::read(text).map_err(malformed)?;
         if let Some(later) = form.format.filter(|format| *format > FORMAT) {
@@ -174,44 +203,54 @@ impl Lock {
             if !names.insert(&bundle.name) {
                 return Err(LockError::Inconsistent(format!("`{}` is locked twice", bundle.name)));
             }
-            if let Some(twice) = bundle.components.iter().flat_map(|component| &component.plugins).find(|plugin| !plugins.insert(*plugin)) {
-                return Err(LockError::Inconsistent(format!("the plugin `{twice}` is locked twice")));
+            if let Some(twice) = bundle
+                .components
+                .iter()
+                .flat_map(|component| &component.plugins)
+                .find(|plugin| !plugins.insert(*plugin))
+            {
+                return Err(LockError::Inconsistent(format!(
+                    "the plugin `{twice}` is locked twice"
+                )));
             }
         }
         Ok(Self { bundles: document.bundle })
     }
 
-    /// Its text: the same for the same bundles, whatever the order in which they came.
+    /// Returns its text, which is the same for the same bundles in any order.
     ///
     /// # Errors
-    /// Never in practice: writing TOML into memory failed.
+    /// Fails only if TOML cannot be written to memory, which does not happen in practice.
     pub fn to_text(&self) -> Result<String, LockError> {
         let document = Document { format: FORMAT, bundle: self.bundles.clone() };
-        let text = toml::to_string(&document).map_err(|error| LockError::Inconsistent(error.to_string()))?;
-        Ok(format!("# Written by `portcullis bundle`. Not for editing: what it says is held against what is installed.\n{text}"))
+        let text = toml::to_string(&document)
+            .map_err(|error| LockError::Inconsistent(error.to_string()))?;
+        Ok(format!(
+            "# Written by `portcullis bundle`. Do not edit: its content is checked against what is installed.\n{text}"
+        ))
     }
 
-    /// The bundles, by name.
+    /// Returns the bundles, sorted by name.
     #[must_use]
-    pub fn bundles(&self) -> &[Locked] {
+    pub fn bundles(&self) -> &[LockedBundle] {
         &self.bundles
     }
 
-    /// The line of that bundle.
+    /// Returns the entry of that bundle.
     #[must_use]
-    pub fn bundle(&self, name: &Name) -> Option<&Locked> {
+    pub fn bundle(&self, name: &BundleName) -> Option<&LockedBundle> {
         self.bundles.iter().find(|bundle| bundle.name == *name)
     }
 
-    /// Puts a bundle in, in place of one of its name.
-    pub fn put(&mut self, bundle: Locked) {
+    /// Adds a bundle, or replaces the one with its name.
+    pub fn put(&mut self, bundle: LockedBundle) {
         self.bundles.retain(|other| other.name != bundle.name);
         self.bundles.push(bundle);
         self.bundles.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
-    /// Takes a bundle out; whether it was in.
-    pub fn remove(&mut self, name: &Name) -> bool {
+    /// Removes a bundle; returns true if it was present.
+    pub fn remove(&mut self, name: &BundleName) -> bool {
         let before = self.bundles.len();
         self.bundles.retain(|bundle| bundle.name != *name);
         self.bundles.len() < before

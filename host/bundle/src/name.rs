@@ -1,38 +1,38 @@
-//! Names of bundles, and which names a key may speak for.
+//! Names of bundles, and scopes of names that a key may sign.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Bytes of a name.
+/// The most bytes of a name.
 const LONGEST: usize = 128;
 
-/// The name of a bundle: parts of lower-case letters, digits, `.`, `_` and `-` with `/` between, for example
-/// `acme/python-checks`. What OCI takes as a repository's name.
+/// The name of a bundle: parts of lower-case letters, digits, `.`, `_` and `-` with `/` between,
+/// for example `acme/python-checks`. OCI accepts these as repository names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Name(String);
+pub struct BundleName(String);
 
-/// The names that something holds for: one name, or all below a prefix that ends with `/`. So `acme/` never holds for
-/// `acme-evil/checks`.
+/// A scope of names: one name, or all names below a prefix that ends with `/`. So `acme/` never
+/// covers `acme-evil/checks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Scope {
-    /// This very name.
-    Exact(Name),
-    /// Every name that begins so.
-    Below(Name),
+    /// Exactly this name.
+    Exact(BundleName),
+    /// Every name below this one.
+    Below(BundleName),
 }
 
-/// No name of a bundle.
+/// The error for an invalid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no name of a bundle: it takes parts of lower-case letters, digits and single `.`, `_` or `-` between them, with `/` between parts, at most {LONGEST} bytes"
+    "`{0}` is not a name of a bundle: it takes parts of lower-case letters, digits and single `.`, `_` or `-` between them, with `/` between parts, at most {LONGEST} bytes"
 )]
 pub struct NameError(String);
 
-impl Name {
-    /// The name as text.
+impl BundleName {
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -40,17 +40,19 @@ impl Name {
 }
 
 impl Scope {
-    /// Whether it holds for that name.
+    /// Returns true if the scope covers that name.
     #[must_use]
-    pub fn holds_for(&self, name: &Name) -> bool {
+    pub fn holds_for(&self, name: &BundleName) -> bool {
         match self {
             Self::Exact(one) => one == name,
-            Self::Below(folder) => name.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/')),
+            Self::Below(folder) => {
+                name.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+            }
         }
     }
 }
 
-impl FromStr for Name {
+impl FromStr for BundleName {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
@@ -61,9 +63,12 @@ impl FromStr for Name {
     }
 }
 
-/// Letters and digits, with one separator at a time between them.
+/// Returns true if the text consists of letters and digits with single separators between them.
 fn is_part(part: &str) -> bool {
-    part.split(['.', '_', '-']).all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+    part.split(['.', '_', '-']).all(|word| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    })
 }
 
 impl FromStr for Scope {
@@ -77,7 +82,7 @@ impl FromStr for Scope {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for BundleName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
@@ -109,7 +114,7 @@ macro_rules! as_text {
         }
     )+ };
 }
-as_text!(Name, Scope);
+as_text!(BundleName, Scope);
 
 #[cfg(test)]
 mod tests {
@@ -118,11 +123,14 @@ mod tests {
     #[test]
     fn names_are_what_a_registry_takes() {
         for right in ["a", "acme/checks", "a.b_c-d/1/2"] {
-            assert!(right.parse::<Name>().is_ok(), "{right}");
+            assert!(right.parse::<BundleName>().is_ok(), "{right}");
         }
         let long = "a".repeat(LONGEST + 1);
-        for wrong in ["", "/", "a/", "/a", "a//b", "A", "a..b", "a/../b", "a-", "-a", "a b", "a:b", "a@b", "ä", &long] {
-            assert!(wrong.parse::<Name>().is_err(), "{wrong}");
+        for wrong in [
+            "", "/", "a/", "/a", "a//b", "A", "a..b", "a/../b", "a-", "-a", "a b", "a:b", "a@b",
+            "ä", &long,
+        ] {
+            assert!(wrong.parse::<BundleName>().is_err(), "{wrong}");
         }
     }
 
@@ -138,8 +146,16 @@ mod tests {
             ("acme/", "acme-evil/checks", false),
             ("acme/a/", "acme/ab", false),
         ] {
-            assert_eq!(scope.parse::<Scope>().unwrap().holds_for(&name.parse().unwrap()), holds, "{scope} {name}");
+            assert_eq!(
+                scope.parse::<Scope>().unwrap().holds_for(&name.parse().unwrap()),
+                holds,
+                "{scope} {name}"
+            );
         }
-        assert!("/".parse::<Scope>().is_err() && "".parse::<Scope>().is_err() && "*".parse::<Scope>().is_err());
+        assert!(
+            "/".parse::<Scope>().is_err()
+                && "".parse::<Scope>().is_err()
+                && "*".parse::<Scope>().is_err()
+        );
     }
 }

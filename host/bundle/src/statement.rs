@@ -1,48 +1,48 @@
-//! What is signed: an in-toto statement about one index.
+//! The signed content: an in-toto statement about one index.
 
 use crate::digest::Digest;
+use crate::display::display_line;
 use crate::index::Index;
-use crate::shown::shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What in-toto calls a statement.
+/// The type of an in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
-/// Says: this is ours.
+/// The predicate type of a release: the publisher claims the bundle.
 const RELEASE: &str = "urn:portcullis:bundle:release:v1";
-/// Says: we tried it, and this came out.
+/// The predicate type of a vetting: a reviewer reports the results of trying the bundle.
 const VETTING: &str = "urn:portcullis:bundle:vetting:v1";
-/// Bytes of a statement: the results of a vetting are a table, no log.
+/// The most bytes of a statement: the results of a vetting are a table, not a log.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What a key says of a bundle.
+/// A key's statement about a bundle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// The name that it has there.
+    /// The bundle's name in the statement.
     pub name: String,
-    /// The index that it is about.
+    /// The digest of the index that it is about.
     pub digest: Digest,
-    /// When it ends, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The end of its validity, in milliseconds since 1970-01-01T00:00:00Z.
     pub expires: Option<u64>,
-    /// The results, where it is a vetting; none where its publisher says that it is theirs.
+    /// The results of a vetting; `None` for the publisher's own statement.
     pub vetting: Option<Vetting>,
 }
 
-/// What came out when somebody tried a bundle.
+/// The results of somebody's trial of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vetting {
-    /// Who, in their own words.
+    /// The reviewer, in their own words.
     pub reviewer: String,
-    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time, in milliseconds since 1970-01-01T00:00:00Z.
     pub at: u64,
-    /// What came out: verdicts, imports, resources.
+    /// The results: verdicts, imports, resources.
     pub results: Value,
 }
 
-/// Why a text is no statement about a bundle.
+/// The error for a text that is not a statement about a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no statement about a bundle: {}", shown(.0))]
+#[error("it is not a statement about a bundle: {}", display_line(.0))]
 pub struct StatementError(String);
 
 #[derive(Serialize, Deserialize)]
@@ -79,36 +79,43 @@ struct Predicate {
 }
 
 impl Statement {
-    /// That this index is the publisher's, or what came of vetting it.
+    /// Creates the statement that this index is the publisher's, or the results of vetting it.
     #[must_use]
     pub fn about(index: &Index, expires: Option<u64>, vetting: Option<Vetting>) -> Self {
         Self { name: index.about().name.to_string(), digest: index.digest(), expires, vetting }
     }
 
-    /// Its text.
+    /// Returns its text.
     ///
     /// # Errors
-    /// Never in practice: writing JSON into memory failed.
+    /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StatementError> {
         let document = Document {
             of: STATEMENT.to_owned(),
-            subject: vec![Subject { name: self.name.clone(), digest: Sha256 { sha256: self.digest.hex() } }],
+            subject: vec![Subject {
+                name: self.name.clone(),
+                digest: Sha256 { sha256: self.digest.hex() },
+            }],
             says: if self.vetting.is_some() { VETTING } else { RELEASE }.to_owned(),
             predicate: Predicate { expires: self.expires, vetting: self.vetting.clone() },
         };
         serde_json::to_vec(&document).map_err(|error| StatementError(error.to_string()))
     }
 
-    /// Reads a text whose signature was checked.
+    /// Reads a text whose signature has been verified.
     ///
     /// # Errors
-    /// It says something else, or of more than one thing.
+    /// Fails if it is another kind of statement, or has more than one subject.
     pub fn read(bytes: &[u8]) -> Result<Self, StatementError> {
         let wrong = |what: String| StatementError(what);
         if bytes.len() > MOST_BYTES {
-            return Err(wrong(format!("it has {} bytes, at most {MOST_BYTES} are read", bytes.len())));
+            return Err(wrong(format!(
+                "it has {} bytes, at most {MOST_BYTES} are read",
+                bytes.len()
+            )));
         }
-        let document: Document = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let document: Document =
+            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         if document.of != STATEMENT {
             return Err(wrong(format!("its type is `{}`", document.of.escape_debug())));
         }
@@ -119,10 +126,13 @@ impl Statement {
         };
         let Predicate { expires, vetting } = document.predicate;
         if vets != vetting.is_some() {
-            return Err(wrong("what it says it says, and what it says, differ".to_owned()));
+            return Err(wrong("its declared type does not match its content".to_owned()));
         }
-        let [subject] = <[Subject; 1]>::try_from(document.subject).map_err(|all| wrong(format!("it is about {} things", all.len())))?;
-        let digest = format!("sha256:{}", subject.digest.sha256).parse().map_err(|error| wrong(format!("{error}")))?;
+        let [subject] = <[Subject; 1]>::try_from(document.subject)
+            .map_err(|all| wrong(format!("it is about {} things", all.len())))?;
+        let digest = format!("sha256:{}", subject.digest.sha256)
+            .parse()
+            .map_err(|error| wrong(format!("{error}")))?;
         Ok(Self { name: subject.name, digest, expires, vetting })
     }
 }

@@ -1,19 +1,19 @@
-//! TOML that names the line of what is wrong.
+//! TOML parsing with the line of an error.
 
-use crate::shown::shown;
+use crate::display::display_line;
 use serde::de::DeserializeOwned;
 
-/// What is wrong, and in which line, from 1.
-pub(crate) struct Wrong {
+/// A problem and its line, from 1.
+pub(crate) struct TomlError {
     pub(crate) line: usize,
     pub(crate) what: String,
 }
 
 /// Reads a document.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-        Wrong { line, what: shown(error.message()) }
+        TomlError { line, what: display_line(error.message()) }
     })
 }

@@ -1,5 +1,11 @@
-//! What checkpoints cost, as a table: `cargo bench -p portcullis-checkpoint --bench cost`.
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::cast_precision_loss, missing_docs, reason = "a bench prints and may stop")]
+//! The cost of checkpoints, as a table: `cargo bench -p portcullis-checkpoint --bench cost`.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    missing_docs,
+    reason = "a bench prints and may stop"
+)]
 
 use portcullis_checkpoint::{Bounds, Durability, Id, Policy, Request, Restore, Vault, What};
 use std::fs;
@@ -10,13 +16,15 @@ const SIZES: [usize; 3] = [100, 5_000, 50_000];
 /// Large enough that nothing is cut short.
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// Checkpoints that a vault has when a take is measured.
+/// The numbers of checkpoints in a vault for which a take is measured.
 const VAULTS: [usize; 3] = [10, 1_000, 5_000];
-/// Takes of which the median is told.
+/// The number of takes whose median is reported.
 const ROUNDS: usize = 101;
 
 fn main() {
-    println!("| files | durability | operation | time | files read or written | bytes read | bytes stored |");
+    println!(
+        "| files | durability | operation | time | files read or written | bytes read | bytes stored |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for files in SIZES {
         for durability in [Durability::Process, Durability::Power] {
@@ -26,12 +34,18 @@ fn main() {
     growth();
 }
 
-/// The median of a take and its settling in vaults of different size, in turn, each of a new content.
+/// Measures the median of a take and its settling in vaults of different size, alternately, each
+/// with a new content.
 fn growth() {
-    println!("\n| checkpoints and packs | take of one known file | settle | both, against {} |\n|---|---|---|---|", VAULTS[0]);
+    println!(
+        "\n| checkpoints and packs | take of one known file | settle | both, against {} |\n|---|---|---|---|",
+        VAULTS[0]
+    );
     let mut vaults = VAULTS.map(Grown::new);
     for round in 0..ROUNDS {
-        vaults.iter_mut().for_each(|vault| vault.round(&format!("before {round}"), &format!("after {round}"), true));
+        vaults.iter_mut().for_each(|vault| {
+            vault.round(&format!("before {round}"), &format!("after {round}"), true)
+        });
     }
     let medians = vaults.map(|vault| [vault.takes, vault.settles].map(median));
     for (checkpoints, [take, settle]) in VAULTS.into_iter().zip(medians) {
@@ -59,10 +73,15 @@ impl Grown {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let vault = Vault::open(folder.path().join("vault"), Bounds { durability: Durability::Process, ..Bounds::default() }).unwrap();
+        let vault = Vault::open(
+            folder.path().join("vault"),
+            Bounds { durability: Durability::Process, ..Bounds::default() },
+        )
+        .unwrap();
         let file = root.join("f");
         let bench = Bench { vault, root, label: String::new(), number: 0 };
-        let mut grown = Self { bench, file, takes: Vec::new(), settles: Vec::new(), _folder: folder };
+        let mut grown =
+            Self { bench, file, takes: Vec::new(), settles: Vec::new(), _folder: folder };
         for at in 0..checkpoints {
             let text = format!("content {at}");
             grown.round(&text, &text, false);
@@ -99,9 +118,12 @@ fn measure(files: usize, durability: Durability) {
     make(&root, files);
     // Files that changed just now would be read twice.
     std::thread::sleep(Duration::from_secs(4));
-    let vault = Vault::open(folder.path().join("vault"), Bounds { durability, ..Bounds::default() }).unwrap();
+    let vault =
+        Vault::open(folder.path().join("vault"), Bounds { durability, ..Bounds::default() })
+            .unwrap();
     let mut bench = Bench { vault, root, label: format!("| {files} | {durability:?} "), number: 0 };
-    let some: Vec<PathBuf> = (0..files.min(300)).map(|at| path(&bench.root, at * (files / files.min(300)))).collect();
+    let some: Vec<PathBuf> =
+        (0..files.min(300)).map(|at| path(&bench.root, at * (files / files.min(300)))).collect();
     bench.take("targets: 1 file", What::Targets(vec![path(&bench.root, 0)]));
     bench.take(&format!("targets: {} files", some.len()), What::Targets(some.clone()));
     let within = bench.take_within("tree, cold, within 2 s", Duration::from_secs(2));
@@ -110,7 +132,9 @@ fn measure(files: usize, durability: Durability) {
     }
     bench.take("targets: 1 file, full vault", What::Targets(vec![path(&bench.root, 0)]));
     let id = bench.take("tree, nothing changed", What::Tree);
-    some.iter().for_each(|path| fs::write(path, [b"changed ", path.as_os_str().as_encoded_bytes()].concat()).unwrap());
+    some.iter().for_each(|path| {
+        fs::write(path, [b"changed ", path.as_os_str().as_encoded_bytes()].concat()).unwrap()
+    });
     let start = Instant::now();
     let settled = bench.vault.settle(&id, bench.number, BUDGET).unwrap();
     bench.row(
@@ -121,9 +145,16 @@ fn measure(files: usize, durability: Durability) {
         settled.bytes_stored,
     );
     let start = Instant::now();
-    let how = Restore { undo: bench.id(), at: bench.number, force: false, only: Vec::new(), dry: false };
+    let how =
+        Restore { undo: bench.id(), at: bench.number, force: false, only: Vec::new(), dry: false };
     let restored = bench.vault.restore(&id, &how).unwrap();
-    bench.row(&format!("restore, {} files", restored.restored.len()), start, restored.restored.len() as u64, 0, 0);
+    bench.row(
+        &format!("restore, {} files", restored.restored.len()),
+        start,
+        restored.restored.len() as u64,
+        0,
+        0,
+    );
 }
 
 impl Bench {
@@ -134,7 +165,14 @@ impl Bench {
 
     fn request(&mut self, what: What, budget: Duration) -> Request {
         let id = self.id();
-        Request { id, at: self.number, roots: vec![self.root.clone()], what, policy: Policy::default(), budget }
+        Request {
+            id,
+            at: self.number,
+            roots: vec![self.root.clone()],
+            what,
+            policy: Policy::default(),
+            budget,
+        }
     }
 
     fn take(&mut self, name: &str, what: What) -> Id {
@@ -163,12 +201,22 @@ fn path(root: &Path, at: usize) -> PathBuf {
     root.join(format!("d{}/e{}/f{at}", at / 1000, at / 50 % 20))
 }
 
-/// Sizes of 1 to 8191 bytes, 4 KiB in the mean, no two files alike.
+/// Creates files of 1 to 8191 bytes, 4 KiB on average, no two alike.
 fn make(root: &Path, files: usize) {
     for at in 0..files {
         let path = path(root, at);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let size = (at * 2_654_435_761) % 8191 + 1;
-        fs::write(path, format!("{at} and so on; ").into_bytes().iter().copied().cycle().take(size).collect::<Vec<u8>>()).unwrap();
+        fs::write(
+            path,
+            format!("{at} and so on; ")
+                .into_bytes()
+                .iter()
+                .copied()
+                .cycle()
+                .take(size)
+                .collect::<Vec<u8>>(),
+        )
+        .unwrap();
     }
 }

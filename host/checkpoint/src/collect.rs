@@ -1,9 +1,9 @@
-//! Forgets old checkpoints, and gives back the space that nobody needs any more.
+//! Removes old checkpoints, and frees the space of contents that are no longer needed.
 
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::index;
-use crate::manifest::{Before, Manifest};
+use crate::manifest::{BeforeState, Manifest};
 use crate::node::Digest;
 use crate::pack::{Draft, Pack};
 use crate::packs::Packs;
@@ -18,102 +18,134 @@ use std::path::PathBuf;
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// So many packs may be small; more are joined.
+/// The number of packs that may be small; more are merged.
 const SMALL_PACKS: usize = 32;
 const SMALL: u64 = 1 << 20;
 
 impl Vault {
-    /// Forgets checkpoints older than the retention says (`now` in milliseconds since 1970), and if the rest is
-    /// too large, the oldest of it; then removes contents that nobody refers to. What an unfinished restore
-    /// needs stays. A damaged checkpoint stays where it is, and its contents go.
+    /// Removes checkpoints older than the retention allows (`now` in milliseconds since 1970), and
+    /// if the rest is too large, the oldest of it; then removes contents without a reference.
+    /// Contents that an unfinished restore needs stay. A damaged checkpoint stays, and its contents
+    /// are removed.
     ///
     /// # Errors
-    /// Another process uses the vault, a checkpoint is of another version, or the system refuses. What was
-    /// done until then is done; the vault is whole at every moment.
+    /// Fails if another process uses the vault, a checkpoint is of another version, or the system
+    /// refuses. The steps up to that point remain in effect; the vault is consistent at every
+    /// moment.
     pub fn collect(&self, retention: &Retention, now: u64) -> Result<Collected> {
-        let _lock = self.own()?;
+        let _lock = self.lock_exclusive()?;
         let (manifests, damaged) = self.manifests()?;
-        if let Some(error) = damaged.into_iter().find(|error| matches!(error, CheckpointError::OtherVersion { .. })) {
+        if let Some(error) =
+            damaged.into_iter().find(|error| matches!(error, CheckpointError::OtherVersion { .. }))
+        {
             return Err(error);
         }
-        let packs = Packs::load(&self.desk)?;
+        let packs = Packs::load(&self.dir)?;
         let intents = self.intents()?;
-        let oldest = now.saturating_sub(u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX));
-        let mut live = Live::new(self, &packs, retention.max_bytes);
-        let held: BTreeSet<&Id> = intents.iter().flat_map(|intent| [&intent.undo, &intent.of]).collect();
+        let oldest =
+            now.saturating_sub(u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX));
+        let mut live = LiveContents::new(self, &packs, retention.max_bytes);
+        let held: BTreeSet<&Id> =
+            intents.iter().flat_map(|intent| [&intent.undo, &intent.of]).collect();
         intents.iter().for_each(|intent| live.hold(intent));
         let mut collected = Collected { bytes_before: packs.size(), ..Collected::default() };
-        // Newest first: what does not fit any more is older than what does.
+        // Newest first: a checkpoint that no longer fits is older than those that do.
         for manifest in manifests.iter().rev() {
-            let kept = held.contains(&manifest.id) || (manifest.at >= oldest && live.fits(manifest)?);
+            let kept =
+                held.contains(&manifest.id) || (manifest.at >= oldest && live.fits(manifest)?);
             if kept {
                 live.add(manifest)?;
             } else {
-                self.desk.remove(&self.manifest_path(&manifest.id))?;
+                self.dir.remove(&self.manifest_path(&manifest.id))?;
                 collected.checkpoints += 1;
             }
         }
         self.collect_snapshots(oldest, &mut live)?;
-        for path in self.desk.list("drafts")? {
-            self.desk.remove(&path)?;
+        for path in self.dir.list("drafts")? {
+            self.dir.remove(&path)?;
         }
-        index::forget(&self.desk)?;
+        index::forget(&self.dir)?;
         self.collect_packs(packs, &live.contents)?;
-        collected.bytes_after = index::write(&self.desk, &Packs::load(&self.desk)?)?;
+        collected.bytes_after = index::write(&self.dir, &Packs::load(&self.dir)?)?;
         Ok(collected)
     }
 
     fn intents(&self) -> Result<Vec<Intent>> {
         let ids = self.unfinished()?;
-        Ok(ids.iter().map(|id| sealed::read(&self.intent_path(id))).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        Ok(ids
+            .iter()
+            .map(|id| sealed::read(&self.intent_path(id)))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
-    /// Removes snapshots that no checkpoint needs, but for the newest of a root in use, if its contents fit.
-    fn collect_snapshots(&self, oldest: u64, live: &mut Live<'_>) -> Result<()> {
-        for path in self.desk.list("roots")? {
-            let newest = sealed::read::<Newest>(&path).ok().flatten().filter(|newest| newest.at >= oldest);
-            let kept = newest.filter(|newest| live.fits_snapshot(&newest.snapshot).unwrap_or(false));
+    /// Removes snapshots that no checkpoint needs, except for the newest of a root in use, if its
+    /// contents fit.
+    fn collect_snapshots(&self, oldest: u64, live: &mut LiveContents<'_>) -> Result<()> {
+        for path in self.dir.list("roots")? {
+            let newest =
+                sealed::read::<Newest>(&path).ok().flatten().filter(|newest| newest.at >= oldest);
+            let kept =
+                newest.filter(|newest| live.fits_snapshot(&newest.snapshot).unwrap_or(false));
             match kept {
                 Some(newest) => live.add_snapshot(&newest.snapshot)?,
-                None => self.desk.remove(&path)?,
+                None => self.dir.remove(&path)?,
             }
         }
-        for path in self.desk.list("snapshots")? {
-            let needed = path.file_name().is_some_and(|name| live.snapshots.iter().any(|digest| name == &*digest.to_string()));
+        for path in self.dir.list("snapshots")? {
+            let needed = path.file_name().is_some_and(|name| {
+                live.snapshots.iter().any(|digest| name == &*digest.to_string())
+            });
             if !needed {
-                self.desk.remove(&path)?;
+                self.dir.remove(&path)?;
             }
         }
         Ok(())
     }
 
-    /// Removes packs without a live content, and writes one new pack in place of those that are mostly dead or
-    /// many and small.
+    /// Removes packs without a live content, and writes one new pack to replace those that are
+    /// mostly dead or numerous and small.
     fn collect_packs(&self, packs: Packs, live: &BTreeSet<Digest>) -> Result<()> {
         let small = packs.packs.iter().filter(|pack| pack.size < SMALL).count() > SMALL_PACKS;
         let is_dead = |pack: &Pack| !pack.entries().any(|(digest, _)| live.contains(&digest));
         let is_poor = |pack: &Pack| {
-            let used: u64 = pack.entries().filter(|(digest, _)| live.contains(digest)).map(|(_, extent)| extent.length).sum();
+            let used: u64 = pack
+                .entries()
+                .filter(|(digest, _)| live.contains(digest))
+                .map(|(_, extent)| extent.length)
+                .sum();
             used < pack.size / 2 || (small && pack.size < SMALL)
         };
         let (dead, rest): (Vec<Pack>, Vec<Pack>) = packs.packs.into_iter().partition(is_dead);
         let (poor, rich): (Vec<Pack>, Vec<Pack>) = rest.into_iter().partition(is_poor);
-        let wanted = |digest: &Digest| live.contains(digest) && !rich.iter().any(|pack| pack.find(digest).is_some());
+        let wanted = |digest: &Digest| {
+            live.contains(digest) && !rich.iter().any(|pack| pack.find(digest).is_some())
+        };
         let copied = if poor.is_empty() { Vec::new() } else { self.join(poor, wanted)? };
         for path in dead.into_iter().map(|pack| pack.path).chain(copied) {
-            self.desk.remove(&path)?;
+            self.dir.remove(&path)?;
         }
         Ok(())
     }
 
-    /// Writes the wanted contents of some packs into one, and says which of them are not needed any more.
+    /// Writes the wanted contents of some packs into one, and returns the packs that are no longer
+    /// needed.
     fn join(&self, packs: Vec<Pack>, wanted: impl Fn(&Digest) -> bool) -> Result<Vec<PathBuf>> {
-        let mut draft = Draft::begin(&self.desk)?;
-        let copied = packs.into_iter().map(|pack| Ok(copy(&mut draft, &pack, &wanted)?.then_some(pack.path))).collect::<Result<Vec<_>>>();
+        let mut draft = Draft::begin(&self.dir)?;
+        let copied = packs
+            .into_iter()
+            .map(|pack| Ok(copy(&mut draft, &pack, &wanted)?.then_some(pack.path)))
+            .collect::<Result<Vec<_>>>();
         match copied {
             Ok(copied) => {
-                let joined = draft.finish(&self.desk)?.map(|name| Pack::path(&self.desk, &name));
-                Ok(copied.into_iter().flatten().filter(|path| Some(path) != joined.as_ref()).collect())
+                let joined = draft.finish(&self.dir)?.map(|name| Pack::path(&self.dir, &name));
+                Ok(copied
+                    .into_iter()
+                    .flatten()
+                    .filter(|path| Some(path) != joined.as_ref())
+                    .collect())
             }
             Err(error) => {
                 draft.discard();
@@ -123,7 +155,8 @@ impl Vault {
     }
 }
 
-/// Whether all wanted contents of a pack are whole. A pack with a damaged one stays, for what can be saved.
+/// Copies the wanted contents of a pack; false if one is damaged. Such a pack stays, so that the
+/// rest can be salvaged.
 fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&Digest) -> bool) -> Result<bool> {
     let mut whole = true;
     for (digest, extent) in pack.entries().filter(|(digest, _)| wanted(digest)) {
@@ -142,8 +175,8 @@ fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&Digest) -> bool) -> Re
     Ok(whole)
 }
 
-/// What must stay.
-struct Live<'a> {
+/// The contents that must stay.
+struct LiveContents<'a> {
     vault: &'a Vault,
     sizes: BTreeMap<Digest, u64>,
     max_bytes: u64,
@@ -152,14 +185,29 @@ struct Live<'a> {
     snapshots: BTreeSet<Digest>,
 }
 
-impl<'a> Live<'a> {
+impl<'a> LiveContents<'a> {
     fn new(vault: &'a Vault, packs: &Packs, max_bytes: u64) -> Self {
-        let sizes = packs.packs.iter().flat_map(|pack| pack.entries().map(|(digest, extent)| (digest, extent.length))).collect();
-        Self { vault, sizes, max_bytes, bytes: 0, contents: BTreeSet::new(), snapshots: BTreeSet::new() }
+        let sizes = packs
+            .packs
+            .iter()
+            .flat_map(|pack| pack.entries().map(|(digest, extent)| (digest, extent.length)))
+            .collect();
+        Self {
+            vault,
+            sizes,
+            max_bytes,
+            bytes: 0,
+            contents: BTreeSet::new(),
+            snapshots: BTreeSet::new(),
+        }
     }
 
     fn hold(&mut self, intent: &Intent) {
-        let digests = intent.items.iter().flat_map(|item| [&item.wanted, &item.expected]).filter_map(|known| known.node.digest());
+        let digests = intent
+            .items
+            .iter()
+            .flat_map(|item| [&item.wanted, &item.expected])
+            .filter_map(|known| known.node.digest());
         self.insert(digests.collect());
     }
 
@@ -172,7 +220,8 @@ impl<'a> Live<'a> {
     }
 
     fn would_fit(&self, contents: &BTreeSet<Digest>) -> bool {
-        let more: u64 = contents.difference(&self.contents).filter_map(|digest| self.sizes.get(digest)).sum();
+        let more: u64 =
+            contents.difference(&self.contents).filter_map(|digest| self.sizes.get(digest)).sum();
         self.bytes.saturating_add(more) <= self.max_bytes
     }
 
@@ -207,9 +256,9 @@ impl<'a> Live<'a> {
         Ok(needs)
     }
 
-    /// The contents of a snapshot; none of one that is lost or damaged, which nobody can use.
+    /// Returns the contents of a snapshot; none if it is lost or damaged, since nobody can use it.
     fn of_snapshot(&self, digest: &Digest) -> Result<BTreeSet<Digest>> {
-        match self.vault.before(&Before::Stored(*digest)) {
+        match self.vault.before(&BeforeState::Stored(*digest)) {
             Ok(snapshot) => Ok(snapshot.values().filter_map(|known| known.node.digest()).collect()),
             Err(CheckpointError::Damaged { .. }) => Ok(BTreeSet::new()),
             Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! What can go wrong, each with the thing, the place and the mend in one line.
+//! The errors, each with the object, the place and the fix in one line.
 
 use crate::id::Id;
 use crate::node::Digest;
@@ -7,23 +7,23 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a checkpoint cannot be taken, read or put back.
+/// The reason why a checkpoint cannot be taken, read or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// An id that cannot name a checkpoint.
+    /// An id that is not valid for a checkpoint.
     #[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .id.escape_debug())]
     BadId {
         /// The id.
         id: String,
     },
-    /// There is a checkpoint of that id already.
+    /// A checkpoint of that id exists already.
     #[error("there is a checkpoint `{id}` already: each call has one")]
     Exists {
         /// The id.
         id: Id,
     },
-    /// There is no checkpoint of that id.
+    /// No checkpoint has that id.
     #[error("there is no checkpoint `{id}`: it was never taken or is older than what is kept")]
     Unknown {
         /// The id.
@@ -41,7 +41,7 @@ pub enum CheckpointError {
         /// The path.
         path: PathBuf,
     },
-    /// The vault's folder is open to others or somebody else's.
+    /// The vault's folder is open to other users or belongs to somebody else.
     #[error("the folder `{}` is not yours alone: choose another one, or make it yours and run `chmod 700` on it", Shown(.path))]
     NotPrivate {
         /// The folder.
@@ -53,7 +53,7 @@ pub enum CheckpointError {
         /// The file.
         path: PathBuf,
     },
-    /// Another process has the vault.
+    /// Another process holds the vault's lock.
     #[error("another process is busy with `{}`: try again when it has ended", Shown(.path))]
     Busy {
         /// The lock.
@@ -64,10 +64,10 @@ pub enum CheckpointError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The kind of damage.
         reason: &'static str,
     },
-    /// A content is no longer in the vault, or is damaged there.
+    /// A content is missing from the vault, or is damaged there.
     #[error("the content of `{}` is lost or damaged in the vault ({digest}): restore the other paths without it", Shown(.path))]
     Lost {
         /// The file that it belongs to.
@@ -75,40 +75,45 @@ pub enum CheckpointError {
         /// The content.
         digest: Digest,
     },
-    /// Some paths do not hold what the actions left; nothing was changed.
+    /// Some paths do not hold the state that the actions left; nothing was changed.
     #[error("{}: look at the difference, then restore the others by name, or force it", refusal(.paths))]
     Refused {
         /// The paths, all of them.
         paths: Vec<Difference>,
     },
-    /// A link or a file stands where a folder was.
-    #[error("`{}` is not a folder any more: move away what stands there", Shown(.path))]
+    /// A link or a file is now in the place of a folder.
+    #[error("`{}` is not a folder any more: move away what is there", Shown(.path))]
     NotAFolder {
         /// The path.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The system returned an error.
     #[error("cannot {action} `{}`: {source}", Shown(.path))]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A restore began and could not end.
-    #[error("the restore `{undo}` is half done: {source}; mend that, then restore again, which completes it")]
+    /// A restore began and could not be completed.
+    #[error(
+        "the restore `{undo}` is half done: {source}; fix that, then restore again, which completes it"
+    )]
     HalfDone {
         /// The id of the restore's own checkpoint.
         undo: Id,
-        /// What stopped it.
+        /// The error that stopped it.
         source: Box<CheckpointError>,
     },
 }
 
 impl CheckpointError {
-    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
@@ -118,12 +123,14 @@ fn refusal(paths: &[Difference]) -> String {
     let named = paths.first().map(|one| format!("`{}` is {}", Shown(&one.path), one.standing));
     match (named, paths.len()) {
         (Some(named), 0 | 1) => named,
-        (Some(named), count) => format!("{named}, and {} more paths are not as the action left them", count - 1),
+        (Some(named), count) => {
+            format!("{named}, and {} more paths are not as the action left them", count - 1)
+        }
         (None, _) => "nothing to restore".into(),
     }
 }
 
-/// A path on one line, whatever its name.
+/// Formats a path on one line, whatever its name.
 struct Shown<'a>(&'a Path);
 
 impl fmt::Display for Shown<'_> {

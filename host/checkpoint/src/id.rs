@@ -1,4 +1,4 @@
-//! What a checkpoint is called.
+//! The ids of checkpoints.
 
 use crate::error::CheckpointError;
 use serde::{Deserialize, Serialize};
@@ -13,20 +13,24 @@ const LONGEST: usize = 128;
 pub struct Id(String);
 
 impl Id {
-    /// Checks the name.
+    /// Checks the name and returns it as an id.
     ///
     /// # Errors
-    /// It is empty, too long, begins with a point or has another character.
+    /// Fails if it is empty, too long, begins with a point or has another character.
     pub fn new(name: impl Into<String>) -> Result<Self, CheckpointError> {
         let name = name.into();
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || name.len() > LONGEST || name.starts_with('.') || !name.bytes().all(fits) {
+        if name.is_empty()
+            || name.len() > LONGEST
+            || name.starts_with('.')
+            || !name.bytes().all(fits)
+        {
             return Err(CheckpointError::BadId { id: name });
         }
         Ok(Self(name))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,5 @@
-//! What a whole tree leaves out by choice: what git ignores, git's own folder, build output.
+//! The parts of a whole tree that are left out by choice: files that git ignores, git's own folder,
+//! build output.
 
 use crate::node::Why;
 use crate::request::{Ignored, Policy};
@@ -8,32 +9,43 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Larger lists of patterns are not read.
+/// The size in bytes above which lists of patterns are not read.
 const LARGEST: u64 = 1 << 20;
 const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
-const BUILD_OUTPUT: [&str; 10] =
-    ["node_modules", "__pycache__", ".venv", ".tox", ".nox", ".gradle", ".next", ".mypy_cache", ".pytest_cache", ".ruff_cache"];
+const BUILD_OUTPUT: [&str; 10] = [
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    ".tox",
+    ".nox",
+    ".gradle",
+    ".next",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+];
 
-/// When something is looked at.
+/// The time at which a path is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// In its turn.
-    Now,
-    /// After everything else: it may be large, and takes no time from what a person wrote.
+pub(crate) enum ScanOrder {
+    /// In the usual order.
+    CurrentState,
+    /// After everything else: it may be large, and must not take time from a person's files.
     Last,
     /// Not at all.
     Never(Why),
 }
 
-/// The rules of the folders on the way, the outermost first.
+/// The rules of the folders on the current path, the outermost first.
 #[derive(Debug, Default)]
 pub(crate) struct Rules(Vec<Gitignore>);
 
 impl Rules {
-    /// Adds the rules of a folder; the answer is how many to [leave](Rules::leave) with it.
+    /// Adds the rules of a folder; returns how many to [leave](Rules::leave) with it.
     pub(crate) fn enter(&mut self, folder: &Folder, path: &Path, names: &[OsString]) -> usize {
         let has = |name: &str| names.iter().any(|known| known == name);
-        let excluded = || folder.enter(OsStr::new(".git")).and_then(|git| git.enter(OsStr::new("info"))).ok();
+        let excluded =
+            || folder.enter(OsStr::new(".git")).and_then(|git| git.enter(OsStr::new("info"))).ok();
         let lists = [
             has(".git").then(excluded).flatten().and_then(|info| text(&info, "exclude")),
             has(".gitignore").then(|| text(folder, ".gitignore")).flatten(),
@@ -42,7 +54,7 @@ impl Rules {
         for text in lists.into_iter().flatten() {
             let mut builder = GitignoreBuilder::new(path);
             for line in text.lines() {
-                // A line that is no pattern ignores nothing.
+                // A line that is not a valid pattern ignores nothing.
                 let _ = builder.add_line(None, line);
             }
             self.0.extend(builder.build().ok());
@@ -54,28 +66,47 @@ impl Rules {
         self.0.truncate(self.0.len().saturating_sub(count));
     }
 
-    /// When something is looked at, by its name and by these rules.
-    pub(crate) fn turn(&self, policy: &Policy, path: impl FnOnce() -> PathBuf, name: &OsStr, is_folder: bool) -> Turn {
+    /// Returns the time at which a path is scanned, by its name and by these rules.
+    pub(crate) fn scan_order(
+        &self,
+        policy: &Policy,
+        path: impl FnOnce() -> PathBuf,
+        name: &OsStr,
+        is_folder: bool,
+    ) -> ScanOrder {
         if name == ".git" && !policy.git {
-            return Turn::Never(Why::Git);
+            return ScanOrder::Never(Why::Git);
         }
         if is_folder && BUILD_OUTPUT.iter().any(|known| name == *known) {
-            return if policy.build_output { Turn::Last } else { Turn::Never(Why::BuildOutput) };
+            return if policy.build_output {
+                ScanOrder::Last
+            } else {
+                ScanOrder::Never(Why::BuildOutput)
+            };
         }
         let asks = !self.0.is_empty() && (is_folder || policy.ignored == Ignored::Leave);
         if !asks || !self.ignores(&path(), is_folder) {
-            return Turn::Now;
+            return ScanOrder::CurrentState;
         }
-        if policy.ignored == Ignored::Keep { Turn::Last } else { Turn::Never(Why::Ignored) }
+        if policy.ignored == Ignored::Keep {
+            ScanOrder::Last
+        } else {
+            ScanOrder::Never(Why::Ignored)
+        }
     }
 
     fn ignores(&self, path: &Path, is_folder: bool) -> bool {
-        let verdict = self.0.iter().rev().map(|rules| rules.matched(path, is_folder)).find(|verdict| !verdict.is_none());
+        let verdict = self
+            .0
+            .iter()
+            .rev()
+            .map(|rules| rules.matched(path, is_folder))
+            .find(|verdict| !verdict.is_none());
         verdict.is_some_and(|verdict| verdict.is_ignore())
     }
 }
 
-/// Whether a folder says that it can be made again.
+/// Returns true if a folder is marked as reproducible.
 pub(crate) fn is_tagged(policy: &Policy, folder: &Folder, names: &[OsString]) -> bool {
     !policy.build_output
         && names.iter().any(|name| name == "CACHEDIR.TAG")

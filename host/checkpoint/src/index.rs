@@ -1,19 +1,20 @@
-//! Where a content lies, so that a take opens only the packs that it asks for, however many there are.
+//! The location of each content, so that a take opens only the packs that it needs, regardless of
+//! their number.
 //!
 //! ```text
 //! index/00 .. index/3f   digest of a content, name of its pack; by the first bits of the digest
 //! index/sizes            size of each pack and its complement; written last, so that without it nothing counts
 //! ```
 //!
-//! All of it is a guess. What a pack holds is told by the pack alone: a wrong entry costs a look, a missing one a
-//! content that is kept twice until the next collection, which writes all anew. So nothing here is ever flushed, and
-//! what is gone or torn is made again from the packs.
+//! The index is only a hint. The packs themselves are authoritative: a wrong entry costs a read, a
+//! missing one a content that is stored twice until the next collection, which rewrites the index.
+//! So nothing here is ever flushed, and a missing or torn file is rebuilt from the packs.
 
 use crate::error::CheckpointError;
 use crate::node::Digest;
 use crate::pack::{Draft, Pack};
 use crate::packs::Packs;
-use crate::sealed::Desk;
+use crate::sealed::VaultDir;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -24,43 +25,46 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 
 pub(crate) const FOLDER: &str = "index";
 const SIZES: &str = "sizes";
-/// Bits of a digest's first byte that do not tell which file is its own.
+/// The bits of a digest's first byte that do not select its file.
 const SHIFT: u32 = 2;
 const ENTRY: usize = 64;
 const SIZE: usize = 16;
 
-/// The contents of a vault, as far as they were asked for.
+/// The contents of a vault, as far as they were looked up.
 #[derive(Debug)]
 pub(crate) struct Index<'a> {
-    desk: &'a Desk,
+    dir: &'a VaultDir,
     /// Bytes of all packs.
     pub(crate) size: u64,
-    parts: HashMap<u8, Vec<Entry>>,
+    parts: HashMap<u8, Vec<IndexEntry>>,
     packs: HashMap<Digest, Option<Pack>>,
 }
 
-/// A content, and the pack that should have it.
-type Entry = (Digest, Digest);
+/// A content, and the pack that should contain it.
+type IndexEntry = (Digest, Digest);
 
 impl<'a> Index<'a> {
-    pub(crate) fn open(desk: &'a Desk) -> Result<Self> {
-        let size = match sum(&read(&part(desk, SIZES))?) {
+    pub(crate) fn open(dir: &'a VaultDir) -> Result<Self> {
+        let size = match sum(&read(&part(dir, SIZES))?) {
             Some(size) => size,
-            None => write(desk, &Packs::load(desk)?)?,
+            None => write(dir, &Packs::load(dir)?)?,
         };
-        Ok(Self { desk, size, parts: HashMap::new(), packs: HashMap::new() })
+        Ok(Self { dir, size, parts: HashMap::new(), packs: HashMap::new() })
     }
 
-    /// Whether a content is there. Its bytes are not looked at.
+    /// Returns true if a content is indexed. Its bytes are not read.
     pub(crate) fn has(&mut self, digest: &Digest) -> Result<bool> {
         let key = key(digest);
         let entries = match self.parts.entry(key) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(new) => new.insert(entries(self.desk, key)?),
+            std::collections::hash_map::Entry::Vacant(new) => new.insert(entries(self.dir, key)?),
         };
         let first = entries.partition_point(|(known, _)| known < digest);
         for (_, name) in entries.iter().skip(first).take_while(|(known, _)| known == digest) {
-            let pack = self.packs.entry(*name).or_insert_with(|| Pack::open(&Pack::path(self.desk, name)).ok());
+            let pack = self
+                .packs
+                .entry(*name)
+                .or_insert_with(|| Pack::open(&Pack::path(self.dir, name)).ok());
             if pack.as_ref().is_some_and(|pack| pack.find(digest).is_some()) {
                 return Ok(true);
             }
@@ -68,35 +72,41 @@ impl<'a> Index<'a> {
         Ok(false)
     }
 
-    /// Makes a draft a pack of the vault.
+    /// Turns a draft into a pack of the vault.
     pub(crate) fn add(&self, draft: Draft) -> Result<()> {
         let digests: Vec<Digest> = draft.index.keys().copied().collect();
-        // First: of a process that dies in between, too much is counted and not too little.
-        append(self.desk, SIZES, &weight(draft.size()))?;
-        let Some(name) = draft.finish(self.desk)? else { return Ok(()) };
+        // The size is written first: if the process dies in between, the total is too high and not
+        // too low.
+        append(self.dir, SIZES, &weight(draft.size()))?;
+        let Some(name) = draft.finish(self.dir)? else { return Ok(()) };
         let entries = digests.into_iter().map(|digest| (digest, name));
-        by_part(entries).iter().try_for_each(|(key, bytes)| append(self.desk, &file_name(*key), bytes))
+        by_part(entries)
+            .iter()
+            .try_for_each(|(key, bytes)| append(self.dir, &file_name(*key), bytes))
     }
 }
 
-/// Nothing counts any more until all is written anew.
-pub(crate) fn forget(desk: &Desk) -> Result<()> {
-    desk.remove(&part(desk, SIZES))
+/// Invalidates the index until it is rewritten.
+pub(crate) fn forget(dir: &VaultDir) -> Result<()> {
+    dir.remove(&part(dir, SIZES))
 }
 
-/// Writes all of it anew and says how many bytes the packs have.
-pub(crate) fn write(desk: &Desk, packs: &Packs) -> Result<u64> {
-    let entries = packs.packs.iter().flat_map(|pack| pack.entries().map(|(digest, _)| (digest, pack.name)));
+/// Rewrites the index and returns the total bytes of the packs.
+pub(crate) fn write(dir: &VaultDir, packs: &Packs) -> Result<u64> {
+    let entries =
+        packs.packs.iter().flat_map(|pack| pack.entries().map(|(digest, _)| (digest, pack.name)));
     let parts = by_part(entries);
     for key in 0..=key(&Digest([u8::MAX; 32])) {
         match parts.get(&key) {
-            Some(bytes) => replace(desk, &file_name(key), bytes)?,
-            None if part(desk, &file_name(key)).exists() => desk.remove(&part(desk, &file_name(key)))?,
+            Some(bytes) => replace(dir, &file_name(key), bytes)?,
+            None if part(dir, &file_name(key)).exists() => {
+                dir.remove(&part(dir, &file_name(key)))?
+            }
             None => {}
         }
     }
     let sizes: Vec<u8> = packs.packs.iter().flat_map(|pack| weight(pack.size)).collect();
-    replace(desk, SIZES, &sizes)?;
+    replace(dir, SIZES, &sizes)?;
     Ok(packs.size())
 }
 
@@ -108,11 +118,11 @@ fn file_name(key: u8) -> String {
     format!("{key:02x}")
 }
 
-fn part(desk: &Desk, name: &str) -> PathBuf {
-    desk.folder.join(FOLDER).join(name)
+fn part(dir: &VaultDir, name: &str) -> PathBuf {
+    dir.folder.join(FOLDER).join(name)
 }
 
-fn by_part(entries: impl Iterator<Item = Entry>) -> BTreeMap<u8, Vec<u8>> {
+fn by_part(entries: impl Iterator<Item = IndexEntry>) -> BTreeMap<u8, Vec<u8>> {
     let mut parts: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
     for (digest, pack) in entries {
         let bytes = parts.entry(key(&digest)).or_default();
@@ -122,22 +132,23 @@ fn by_part(entries: impl Iterator<Item = Entry>) -> BTreeMap<u8, Vec<u8>> {
     parts
 }
 
-/// What one file says, in order. One that was torn says nothing that could be relied on, so all is made anew.
-fn entries(desk: &Desk, key: u8) -> Result<Vec<Entry>> {
-    let path = part(desk, &file_name(key));
+/// Returns the entries of one file, in order. A torn file is not reliable, so the index is rebuilt.
+fn entries(dir: &VaultDir, key: u8) -> Result<Vec<IndexEntry>> {
+    let path = part(dir, &file_name(key));
     let mut bytes = read(&path)?.unwrap_or_default();
     if !bytes.len().is_multiple_of(ENTRY) {
-        write(desk, &Packs::load(desk)?)?;
+        write(dir, &Packs::load(dir)?)?;
         bytes = read(&path)?.unwrap_or_default();
     }
     let (digests, _) = bytes.as_chunks::<32>();
     let (pairs, _) = digests.as_chunks::<2>();
-    let mut entries: Vec<Entry> = pairs.iter().map(|[digest, pack]| (Digest(*digest), Digest(*pack))).collect();
+    let mut entries: Vec<IndexEntry> =
+        pairs.iter().map(|[digest, pack]| (Digest(*digest), Digest(*pack))).collect();
     entries.sort_unstable();
     Ok(entries)
 }
 
-/// None if there is nothing or it was torn.
+/// Returns the total size; none if the file is missing or torn.
 fn sum(bytes: &Option<Vec<u8>>) -> Option<u64> {
     let (numbers, rest) = bytes.as_ref()?.as_chunks::<8>();
     let (pairs, odd) = numbers.as_chunks::<2>();
@@ -164,20 +175,26 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// With one write, which no other process's comes between.
-fn append(desk: &Desk, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = part(desk, name);
-    desk.step("index", &path)?;
-    let write = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?.write_all(bytes);
+/// Appends in a single write, which other processes cannot interleave.
+fn append(dir: &VaultDir, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = part(dir, name);
+    dir.step("index", &path)?;
+    let write =
+        || OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?.write_all(bytes);
     write().map_err(CheckpointError::io("write", &path))
 }
 
-fn replace(desk: &Desk, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = part(desk, name);
-    let (draft, mut file) = desk.draft()?;
-    let written = file.write_all(bytes).map_err(CheckpointError::io("write", &path)).and_then(|()| desk.step("index", &path));
-    if let Err(error) = written.and_then(|()| fs::rename(&draft, &path).map_err(CheckpointError::io("write", &path))) {
-        // Left over by a crash, it goes with the next collection.
+fn replace(dir: &VaultDir, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = part(dir, name);
+    let (draft, mut file) = dir.draft()?;
+    let written = file
+        .write_all(bytes)
+        .map_err(CheckpointError::io("write", &path))
+        .and_then(|()| dir.step("index", &path));
+    if let Err(error) = written
+        .and_then(|()| fs::rename(&draft, &path).map_err(CheckpointError::io("write", &path)))
+    {
+        // If it is left over after a crash, the next collection removes it.
         let _ = fs::remove_file(&draft);
         return Err(error);
     }

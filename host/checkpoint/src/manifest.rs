@@ -1,10 +1,10 @@
-//! Manifests: one file a checkpoint, with everything but the contents.
+//! Manifests: one file per checkpoint, with everything except the contents.
 
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::node::Digest;
 use crate::path::{Rel, root};
-use crate::report::{self, Cause, LeftOuts, Listed};
+use crate::report::{self, Cause, CheckpointSummary, LeftOuts};
 use crate::request::Policy;
 use crate::sealed;
 use crate::snapshot::{Change, Snapshot};
@@ -22,36 +22,36 @@ pub(crate) struct Manifest {
     pub(crate) cause: Cause,
     pub(crate) tree: bool,
     pub(crate) policy: Policy,
-    pub(crate) areas: Vec<Area>,
+    pub(crate) areas: Vec<RootRecord>,
     pub(crate) left_out: LeftOuts,
     pub(crate) settled: Option<Settling>,
 }
 
-/// What one root has of a checkpoint.
+/// One root's part of a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Area {
+pub(crate) struct RootRecord {
     #[serde(with = "root")]
     pub(crate) root: PathBuf,
     pub(crate) scopes: Vec<Scope>,
-    pub(crate) before: Before,
-    /// What the action changed, once settled.
+    pub(crate) before: BeforeState,
+    /// The changes of the action, once settled.
     pub(crate) changes: Vec<Change>,
 }
 
-/// A path that was looked at: alone, or with all that it holds.
+/// A path that was scanned: alone, or with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Scope {
     pub(crate) path: Rel,
     pub(crate) deep: bool,
 }
 
-/// Where the look before the action is.
+/// The location of the scan before the action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Before {
+pub(crate) enum BeforeState {
     Here(Snapshot),
     /// In a file of its own, shared by all checkpoints of an unchanged tree.
     Stored(Digest),
-    /// Not needed any more: the changes say it.
+    /// No longer needed: the changes contain it.
     Settled,
 }
 
@@ -62,8 +62,8 @@ pub(crate) struct Settling {
 }
 
 impl Manifest {
-    pub(crate) fn listed(&self) -> Listed {
-        Listed {
+    pub(crate) fn listed(&self) -> CheckpointSummary {
+        CheckpointSummary {
             id: self.id.clone(),
             at: self.at,
             cause: self.cause.clone(),
@@ -76,27 +76,35 @@ impl Manifest {
     }
 
     pub(crate) fn changes(&self) -> Vec<report::Change> {
-        let public = |area: &Area, change: &Change| report::Change {
+        let public = |area: &RootRecord, change: &Change| report::Change {
             path: area.root.join(change.path.as_path()),
             before: change.before.node.clone(),
             after: change.after.node.clone(),
         };
-        self.areas.iter().flat_map(|area| area.changes.iter().map(move |change| public(area, change))).collect()
+        self.areas
+            .iter()
+            .flat_map(|area| area.changes.iter().map(move |change| public(area, change)))
+            .collect()
     }
 
-    /// The snapshots that it still needs.
+    /// Returns the snapshots that it still needs.
     pub(crate) fn stored(&self) -> impl Iterator<Item = Digest> {
         self.areas.iter().filter_map(|area| match area.before {
-            Before::Stored(digest) => Some(digest),
+            BeforeState::Stored(digest) => Some(digest),
             _ => None,
         })
     }
 
-    /// The contents that its changes and its own snapshots need.
+    /// Adds the contents that its changes and its own snapshots need.
     pub(crate) fn contents(&self, into: &mut BTreeSet<Digest>) {
         for area in &self.areas {
-            into.extend(area.changes.iter().flat_map(|change| [&change.before, &change.after]).filter_map(|known| known.node.digest()));
-            if let Before::Here(snapshot) = &area.before {
+            into.extend(
+                area.changes
+                    .iter()
+                    .flat_map(|change| [&change.before, &change.after])
+                    .filter_map(|known| known.node.digest()),
+            );
+            if let BeforeState::Here(snapshot) = &area.before {
                 into.extend(snapshot.values().filter_map(|known| known.node.digest()));
             }
         }
@@ -105,17 +113,18 @@ impl Manifest {
 
 impl Vault {
     pub(crate) fn manifest_path(&self, id: &Id) -> PathBuf {
-        self.desk.folder.join("checkpoints").join(id.as_str())
+        self.dir.folder.join("checkpoints").join(id.as_str())
     }
 
     pub(crate) fn manifest(&self, id: &Id) -> Result<Manifest> {
-        sealed::read(&self.manifest_path(id))?.ok_or_else(|| CheckpointError::Unknown { id: id.clone() })
+        sealed::read(&self.manifest_path(id))?
+            .ok_or_else(|| CheckpointError::Unknown { id: id.clone() })
     }
 
-    /// All that can be read, oldest first, and an error for each other one.
+    /// Returns all manifests that can be read, oldest first, and an error for each of the others.
     pub(crate) fn manifests(&self) -> Result<(Vec<Manifest>, Vec<CheckpointError>)> {
         let (mut good, mut damaged) = (Vec::new(), Vec::new());
-        for path in self.desk.list("checkpoints")? {
+        for path in self.dir.list("checkpoints")? {
             match sealed::read::<Manifest>(&path) {
                 Ok(manifest) => good.extend(manifest),
                 Err(error) => damaged.push(error),
@@ -125,19 +134,19 @@ impl Vault {
         Ok((good, damaged))
     }
 
-    /// What a root held before the action.
-    pub(crate) fn before(&self, before: &Before) -> Result<Snapshot> {
+    /// Returns the state of a root before the action.
+    pub(crate) fn before(&self, before: &BeforeState) -> Result<Snapshot> {
         match before {
-            Before::Here(snapshot) => Ok(snapshot.clone()),
-            Before::Stored(digest) => {
+            BeforeState::Here(snapshot) => Ok(snapshot.clone()),
+            BeforeState::Stored(digest) => {
                 let path = self.snapshot_path(digest);
                 sealed::read(&path)?.ok_or(CheckpointError::Damaged { path, reason: "it is gone" })
             }
-            Before::Settled => Ok(Snapshot::default()),
+            BeforeState::Settled => Ok(Snapshot::default()),
         }
     }
 
     pub(crate) fn snapshot_path(&self, digest: &Digest) -> PathBuf {
-        self.desk.folder.join("snapshots").join(digest.to_string())
+        self.dir.folder.join("snapshots").join(digest.to_string())
     }
 }

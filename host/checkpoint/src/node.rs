@@ -1,4 +1,4 @@
-//! What stands at a path.
+//! The file system object at a path.
 
 use crate::path::text;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The digest of bytes in memory.
+    /// Returns the digest of bytes in memory.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
@@ -28,7 +28,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A moment as the file system counts: seconds since 1970 and nanoseconds.
+/// A time stamp of the file system: seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Time {
     /// Whole seconds since 1970, negative before.
@@ -37,8 +37,8 @@ pub struct Time {
     pub nanoseconds: u32,
 }
 
-/// What the file system says of a file without its bytes. An equal stamp means equal bytes, unless the file
-/// changed in the same tick of the file system's clock.
+/// A file's metadata without its bytes. An equal stamp means equal bytes, unless the file changed
+/// in the same tick of the file system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// The file system.
@@ -47,13 +47,13 @@ pub struct Stamp {
     pub inode: u64,
     /// Bytes.
     pub size: u64,
-    /// Last change of the bytes, as anyone may set it.
+    /// Last change of the bytes; any program can set it.
     pub modified: Time,
-    /// Last change of anything, as only the system sets it.
+    /// Last change of anything; only the system sets it.
     pub changed: Time,
 }
 
-/// Why something was left out.
+/// The reason why something was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Why {
@@ -67,7 +67,7 @@ pub enum Why {
     TooLarge,
     /// The policy's total of this checkpoint is reached.
     TotalReached,
-    /// The vault is as large as it may be.
+    /// The vault has reached its maximum size.
     VaultFull,
     /// The budget was over.
     Budget,
@@ -77,7 +77,7 @@ pub enum Why {
     Changing,
     /// A pipe, a socket or a device.
     Special,
-    /// It lies on another file system than its root.
+    /// It is on another file system than its root.
     OtherFileSystem,
     /// More than 256 folders deep.
     TooDeep,
@@ -86,8 +86,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// Whether it is left out on purpose, since it can be made again or is not a tree's content. Such things
-    /// do not make a checkpoint incomplete.
+    /// Returns true if it is left out on purpose, since it can be reproduced or is not a tree's
+    /// content. Such omissions do not make a checkpoint incomplete.
     #[must_use]
     pub fn by_choice(self) -> bool {
         matches!(self, Self::Ignored | Self::BuildOutput | Self::Git | Self::Special)
@@ -119,11 +119,11 @@ impl fmt::Display for Why {
 pub enum Content {
     /// In the vault under this digest.
     Kept(Digest),
-    /// Not in the vault; the stamp still tells whether it is the same file.
+    /// Not in the vault; the stamp still identifies the file.
     LeftOut(Why, Stamp),
 }
 
-/// What stands at a path.
+/// The object at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Node {
@@ -133,26 +133,26 @@ pub enum Node {
     File {
         /// Its bytes.
         content: Content,
-        /// How many they are.
+        /// The number of its bytes.
         size: u64,
         /// Permission bits, `0o7777` at most.
         mode: u32,
         /// Last change of the bytes.
         modified: Time,
-        /// Whether it has holes.
+        /// True if it has holes.
         sparse: bool,
     },
     /// A symbolic link.
     Link {
-        /// Its text as it stands, wherever that leads.
+        /// Its text, unchanged, wherever that leads.
         #[serde(with = "text")]
         text: Vec<u8>,
     },
-    /// A folder; what it holds stands at paths of its own.
+    /// A folder; its entries have paths of their own.
     Folder {
         /// Permission bits, `0o7777` at most.
         mode: u32,
-        /// Why its content was not looked at; none if it was.
+        /// The reason why its entries were not scanned; none if they were.
         closed: Option<Why>,
     },
     /// A pipe, a socket or a device.
@@ -160,30 +160,34 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether two nodes are the same to a person: kind, bytes, permission bits, text of the link. Times do not
-    /// count. Files left out are the same if their stamps are.
+    /// Returns true if two nodes are the same to a person: kind, bytes, permission bits, text of
+    /// the link. Times do not count. Files that were left out are the same if their stamps are.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::File { content, mode, .. }, Self::File { content: other_content, mode: other_mode, .. }) => {
-                mode == other_mode && content.same(other_content)
+            (
+                Self::File { content, mode, .. },
+                Self::File { content: other_content, mode: other_mode, .. },
+            ) => mode == other_mode && content.same(other_content),
+            (Self::Folder { mode, .. }, Self::Folder { mode: other_mode, .. }) => {
+                mode == other_mode
             }
-            (Self::Folder { mode, .. }, Self::Folder { mode: other_mode, .. }) => mode == other_mode,
             _ => self == other,
         }
     }
 
-    /// Why it could not be put back; none if it could.
+    /// Returns the reason why it could not be restored; none if it could.
     #[must_use]
     pub fn left_out(&self) -> Option<Why> {
         match self {
-            Self::File { content: Content::LeftOut(why, _), .. } | Self::Folder { closed: Some(why), .. } => Some(*why),
+            Self::File { content: Content::LeftOut(why, _), .. }
+            | Self::Folder { closed: Some(why), .. } => Some(*why),
             Self::Special => Some(Why::Special),
             _ => None,
         }
     }
 
-    /// The digest of a file in the vault.
+    /// Returns the digest of a file in the vault.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         match self {

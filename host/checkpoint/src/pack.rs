@@ -1,4 +1,4 @@
-//! Packs: files of contents, one a checkpoint, written once and then only read.
+//! Packs: files of contents, one per checkpoint, written once and then only read.
 //!
 //! ```text
 //! mark | contents, one after the other | digest, offset, length of each, by digest | count | checksum | mark
@@ -6,7 +6,7 @@
 
 use crate::error::CheckpointError;
 use crate::node::Digest;
-use crate::sealed::Desk;
+use crate::sealed::VaultDir;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,18 +18,19 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 const MARK: &[u8; 8] = b"pcpack\0\x01";
 const ENTRY: usize = 48;
 const FOOT: usize = 8 + 32 + 8;
-/// Contents up to this size pass through memory.
+/// The size up to which contents pass through memory.
 pub(crate) const SMALL: usize = 1 << 20;
 const BUFFER: usize = 1 << 20;
 
-/// Where a content lies in a pack.
+/// The location of a content in a pack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) length: u64,
 }
 
-/// A finished pack. It is not held open: there may be more of them than a process may have files.
+/// A finished pack. It is not held open: there may be more of them than a process may have open
+/// files.
 #[derive(Debug)]
 pub(crate) struct Pack {
     pub(crate) path: PathBuf,
@@ -40,8 +41,8 @@ pub(crate) struct Pack {
 }
 
 impl Pack {
-    pub(crate) fn path(desk: &Desk, name: &Digest) -> PathBuf {
-        desk.folder.join("packs").join(format!("{name}.pack"))
+    pub(crate) fn path(dir: &VaultDir, name: &Digest) -> PathBuf {
+        dir.folder.join("packs").join(format!("{name}.pack"))
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -60,9 +61,12 @@ impl Pack {
         if mark != MARK {
             return Err(damaged("it is cut off or of another version"));
         }
-        let length =
-            number(count).checked_mul(ENTRY as u64).filter(|length| *length <= foot_at).ok_or_else(|| damaged("its index is wrong"))?;
-        let mut index = vec![0; usize::try_from(length).map_err(|_| damaged("its index is wrong"))?];
+        let length = number(count)
+            .checked_mul(ENTRY as u64)
+            .filter(|length| *length <= foot_at)
+            .ok_or_else(|| damaged("its index is wrong"))?;
+        let mut index =
+            vec![0; usize::try_from(length).map_err(|_| damaged("its index is wrong"))?];
         file.read_exact_at(&mut index, foot_at - length).map_err(unreadable)?;
         let name = Digest::of(&index);
         if name.0 != sum {
@@ -89,8 +93,13 @@ impl Pack {
         None
     }
 
-    /// Copies a content and says whether it is still the one of that digest.
-    pub(crate) fn copy(&self, digest: &Digest, extent: Extent, to: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
+    /// Copies a content and returns true if it still has that digest.
+    pub(crate) fn copy(
+        &self,
+        digest: &Digest,
+        extent: Extent,
+        to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; BUFFER.min(usize::try_from(extent.length).unwrap_or(BUFFER))];
@@ -137,12 +146,12 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn begin(desk: &Desk) -> Result<Self> {
-        let (path, file) = desk.draft()?;
+    pub(crate) fn begin(dir: &VaultDir) -> Result<Self> {
+        let (path, file) = dir.draft()?;
         Ok(Self { path, file, buffer: MARK.to_vec(), written: 0, index: BTreeMap::new() })
     }
 
-    /// Where the next content begins.
+    /// Returns the start of the next content.
     pub(crate) fn position(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
@@ -152,12 +161,12 @@ impl Draft {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// What was appended since `start` is a content.
+    /// Registers the bytes appended since `start` as a content.
     pub(crate) fn add(&mut self, digest: Digest, start: u64) {
         self.index.insert(digest, Extent { offset: start, length: self.position() - start });
     }
 
-    /// Forgets what was appended since `start`.
+    /// Discards the bytes appended since `start`.
     pub(crate) fn take_back(&mut self, start: u64) -> io::Result<()> {
         match start.checked_sub(self.written) {
             Some(kept) => self.buffer.truncate(usize::try_from(kept).unwrap_or(usize::MAX)),
@@ -178,13 +187,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Bytes of the pack that it would be by now.
+    /// Returns the size in bytes of the pack if it were finished now.
     pub(crate) fn size(&self) -> u64 {
         self.position() + (self.index.len() * ENTRY + FOOT) as u64
     }
 
-    /// Makes it a pack, named by its index, and says how. Without contents nothing is made.
-    pub(crate) fn finish(mut self, desk: &Desk) -> Result<Option<Digest>> {
+    /// Turns it into a pack, named by its index, and returns the name. Without contents no pack is
+    /// created.
+    pub(crate) fn finish(mut self, dir: &VaultDir) -> Result<Option<Digest>> {
         if self.index.is_empty() {
             self.discard();
             return Ok(None);
@@ -197,23 +207,24 @@ impl Draft {
         }
         let name = Digest::of(&index);
         let foot = [&(self.index.len() as u64).to_le_bytes()[..], &name.0, MARK].concat();
-        let write = self.append(&index).and_then(|()| self.append(&foot)).and_then(|()| self.flush());
+        let write =
+            self.append(&index).and_then(|()| self.append(&foot)).and_then(|()| self.flush());
         if let Err(error) = write {
             let path = self.path.clone();
             self.discard();
             return Err(CheckpointError::io("write", path)(error));
         }
         // A pack of that name has the same contents.
-        desk.publish(&self.path, &self.file, &Pack::path(desk, &name), true).map(|_| Some(name))
+        dir.publish(&self.path, &self.file, &Pack::path(dir, &name), true).map(|_| Some(name))
     }
 
     pub(crate) fn discard(self) {
-        // Left over by a crash, it goes with the next collection.
+        // If it is left over after a crash, the next collection removes it.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Reads until the buffer's end or the file's.
+/// Reads until the buffer is full or the file ends.
 pub(crate) fn fill(file: &mut File, buffer: &mut Vec<u8>, limit: usize) -> io::Result<()> {
     buffer.clear();
     file.take(limit as u64).read_to_end(buffer).map(|_| ())

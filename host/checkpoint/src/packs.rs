@@ -3,7 +3,7 @@
 use crate::error::CheckpointError;
 use crate::node::Digest;
 use crate::pack::{Extent, Pack};
-use crate::sealed::Desk;
+use crate::sealed::VaultDir;
 use std::io;
 use std::path::Path;
 
@@ -17,9 +17,9 @@ pub(crate) struct Packs {
 }
 
 impl Packs {
-    pub(crate) fn load(desk: &Desk) -> Result<Self> {
+    pub(crate) fn load(dir: &VaultDir) -> Result<Self> {
         let mut all = Self::default();
-        for path in desk.list("packs")? {
+        for path in dir.list("packs")? {
             match Pack::open(&path) {
                 Ok(pack) => all.packs.push(pack),
                 Err(error @ CheckpointError::Damaged { .. }) => all.damaged.push(error),
@@ -29,7 +29,7 @@ impl Packs {
         Ok(all)
     }
 
-    /// Bytes of all packs.
+    /// Returns the bytes of all packs.
     pub(crate) fn size(&self) -> u64 {
         self.packs.iter().map(|pack| pack.size).sum()
     }
@@ -38,11 +38,20 @@ impl Packs {
         self.packs.iter().find_map(|pack| Some((pack, pack.find(digest)?)))
     }
 
-    /// Copies a content. `of` is the file that it belongs to, for the error. What was copied counts only if the
-    /// answer is no error.
-    pub(crate) fn copy(&self, digest: &Digest, of: &Path, to: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+    /// Copies a content. `of` is the file that it belongs to, for the error. The copied bytes are
+    /// valid only if no error is returned.
+    pub(crate) fn copy(
+        &self,
+        digest: &Digest,
+        of: &Path,
+        to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<()> {
         let lost = || CheckpointError::Lost { path: of.to_owned(), digest: *digest };
         let (pack, extent) = self.find(digest).ok_or_else(lost)?;
-        if pack.copy(digest, extent, to).map_err(CheckpointError::io("put back", of))? { Ok(()) } else { Err(lost()) }
+        if pack.copy(digest, extent, to).map_err(CheckpointError::io("put back", of))? {
+            Ok(())
+        } else {
+            Err(lost())
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Paths as bytes: a place below a root, which cannot lead out of it, and roots in manifests.
+//! Paths as bytes: a path below a root, which cannot lead out of it, and roots in manifests.
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -12,10 +12,11 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) struct Rel(Vec<u8>);
 
 impl Rel {
-    /// None for a path that could lead elsewhere.
+    /// Returns the path; none for one that could lead elsewhere.
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
         let fits = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !name.contains(&0);
-        (bytes.is_empty() || bytes.split(|byte| *byte == b'/').all(fits)).then(|| Self(bytes.to_vec()))
+        (bytes.is_empty() || bytes.split(|byte| *byte == b'/').all(fits))
+            .then(|| Self(bytes.to_vec()))
     }
 
     pub(crate) fn join(&self, name: &OsStr) -> Self {
@@ -40,7 +41,7 @@ impl Rel {
         self.0.is_empty()
     }
 
-    /// The folder that holds it, and its name there; none for the root.
+    /// Returns the folder that holds it, and its name there; none for the root.
     pub(crate) fn split(&self) -> Option<(Self, &OsStr)> {
         if self.0.is_empty() {
             return None;
@@ -53,9 +54,11 @@ impl Rel {
         Some((Self(parent.to_vec()), OsStr::from_bytes(name)))
     }
 
-    /// The folders above it, nearest first, the root last.
+    /// Returns the folders above it, nearest first, the root last.
     pub(crate) fn ancestors(&self) -> impl Iterator<Item = Self> {
-        std::iter::successors(self.split().map(|(parent, _)| parent), |path| path.split().map(|(parent, _)| parent))
+        std::iter::successors(self.split().map(|(parent, _)| parent), |path| {
+            path.split().map(|(parent, _)| parent)
+        })
     }
 }
 
@@ -78,7 +81,7 @@ impl<'de> Deserialize<'de> for Rel {
     }
 }
 
-/// An absolute path as bytes: of names alone, so that it says where it leads.
+/// An absolute path as bytes: of plain names only, so that it is unambiguous.
 pub(crate) mod root {
     use super::*;
 
@@ -86,16 +89,24 @@ pub(crate) mod root {
         serializer.serialize_bytes(path.as_os_str().as_bytes())
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PathBuf, D::Error> {
         let bytes = deserializer.deserialize_bytes(Bytes)?;
         let path = PathBuf::from(OsStr::from_bytes(&bytes));
-        if is_plain(&path) { Ok(path) } else { Err(de::Error::custom("a root is not an absolute path")) }
+        if is_plain(&path) {
+            Ok(path)
+        } else {
+            Err(de::Error::custom("a root is not an absolute path"))
+        }
     }
 }
 
-/// Whether a path is absolute and has no `..`.
+/// Returns true if a path is absolute and has no `..`.
 pub(crate) fn is_plain(path: &Path) -> bool {
-    path.is_absolute() && !path.components().any(|part| matches!(part, Component::ParentDir)) && !path.as_os_str().as_bytes().contains(&0)
+    path.is_absolute()
+        && !path.components().any(|part| matches!(part, Component::ParentDir))
+        && !path.as_os_str().as_bytes().contains(&0)
 }
 
 /// Bytes of any length, such as the text of a link.
@@ -106,7 +117,9 @@ pub(crate) mod text {
         serializer.serialize_bytes(bytes)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
         deserializer.deserialize_bytes(Bytes)
     }
 }

@@ -1,4 +1,4 @@
-//! What callers are told.
+//! The results for callers.
 
 use crate::error::CheckpointError;
 use crate::id::Id;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a take went.
+/// The result of a take.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// Nothing was left out but what the policy leaves out by choice ([`Why::by_choice`]).
+    /// Nothing was left out except what the policy leaves out by choice ([`Why::by_choice`]).
     pub complete: bool,
-    /// What was left out.
+    /// The paths that were left out.
     pub left_out: LeftOuts,
     /// Files whose content the checkpoint has.
     pub files: u64,
@@ -23,16 +23,16 @@ pub struct Taken {
     pub bytes_read: u64,
     /// Bytes added to the vault's contents.
     pub bytes_stored: u64,
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
 }
 
-/// What was left out: a bounded list, and how many there are.
+/// The paths that were left out: a bounded list, and their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOuts {
-    /// The first 100, a folder standing for all it holds.
+    /// The first 100; a folder stands for everything in it.
     pub first: Vec<LeftOut>,
-    /// How many there are, by reason.
+    /// The number of paths, by reason.
     pub counts: Vec<(Why, u64)>,
 }
 
@@ -42,7 +42,7 @@ pub struct LeftOut {
     /// Absolute.
     #[serde(with = "root")]
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
@@ -59,33 +59,33 @@ impl LeftOuts {
         }
     }
 
-    /// Whether all of it was left out by choice.
+    /// Returns true if all of it was left out by choice.
     #[must_use]
     pub fn by_choice(&self) -> bool {
         self.counts.iter().all(|(why, _)| why.by_choice())
     }
 
-    /// How many paths in all.
+    /// Returns the total number of paths.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// What an action did, as far as it was seen.
+/// The changes of an action, as far as they were seen.
 #[derive(Clone, Debug)]
 pub struct Settled {
     /// Each path that differs, by path.
     pub changes: Vec<Change>,
-    /// The look after the action left out nothing but by choice.
+    /// The scan after the action left out nothing except by choice.
     pub complete: bool,
-    /// What it left out.
+    /// The paths that it left out.
     pub left_out: LeftOuts,
     /// Bytes read from the tree.
     pub bytes_read: u64,
     /// Bytes added to the vault's contents.
     pub bytes_stored: u64,
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
 }
 
@@ -94,18 +94,18 @@ pub struct Settled {
 pub struct Change {
     /// Absolute.
     pub path: PathBuf,
-    /// What stood there before.
+    /// The state before.
     pub before: Node,
-    /// What the action left.
+    /// The state that the action left.
     pub after: Node,
 }
 
-/// How a path changed. A move is a deletion and a making.
+/// The kind of a change. A move is a deletion and a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// There was nothing before.
+    /// Nothing existed before.
     Made,
-    /// There is nothing now.
+    /// Nothing exists now.
     Deleted,
     /// Other bytes, or another text of a link.
     Changed,
@@ -116,21 +116,27 @@ pub enum ChangeKind {
 }
 
 impl Change {
-    /// How it changed.
+    /// Returns the kind of the change.
     #[must_use]
     pub fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {
             (Node::Missing, _) => ChangeKind::Made,
             (_, Node::Missing) => ChangeKind::Deleted,
-            (Node::File { content: one, .. }, Node::File { content: other, .. }) if one == other => ChangeKind::Mode,
+            (Node::File { content: one, .. }, Node::File { content: other, .. })
+                if one == other =>
+            {
+                ChangeKind::Mode
+            }
             (Node::Folder { .. }, Node::Folder { .. }) => ChangeKind::Mode,
-            (Node::File { .. }, Node::File { .. }) | (Node::Link { .. }, Node::Link { .. }) => ChangeKind::Changed,
+            (Node::File { .. }, Node::File { .. }) | (Node::Link { .. }, Node::Link { .. }) => {
+                ChangeKind::Changed
+            }
             _ => ChangeKind::Kind,
         }
     }
 }
 
-/// What a checkpoint belongs to.
+/// The operation that a checkpoint belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// An action.
@@ -141,133 +147,138 @@ pub enum Cause {
 
 /// A checkpoint in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct CheckpointSummary {
     /// The call.
     pub id: Id,
-    /// When it was taken, in milliseconds since 1970.
+    /// The time at which it was taken, in milliseconds since 1970.
     pub at: u64,
-    /// What for.
+    /// The operation that it was taken for.
     pub cause: Cause,
     /// The folders, resolved.
     pub roots: Vec<PathBuf>,
-    /// Whether it has the whole roots, or targets alone.
+    /// True if it covers the whole roots, false for targets alone.
     pub tree: bool,
-    /// The take left out nothing but by choice.
+    /// The take left out nothing except by choice.
     pub complete: bool,
-    /// When it was settled; none if never.
+    /// The time at which it was settled; none if never.
     pub settled_at: Option<u64>,
-    /// How many paths the action changed; 0 while it is not settled.
+    /// The number of paths that the action changed; 0 as long as it is not settled.
     pub changes: usize,
 }
 
-/// All checkpoints, oldest first, and what cannot be read.
+/// All checkpoints, oldest first, and those that cannot be read.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Those that can be used.
-    pub checkpoints: Vec<Listed>,
+    pub checkpoints: Vec<CheckpointSummary>,
     /// One error for each damaged one, and for each damaged file of contents.
     pub damaged: Vec<CheckpointError>,
-    /// Restores that began and did not end: [`Vault::resume`](crate::Vault::resume) completes them.
+    /// Restores that began and did not finish: [`Vault::resume`](crate::Vault::resume) completes
+    /// them.
     pub unfinished: Vec<Id>,
 }
 
 /// One checkpoint in full.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct CheckpointDetail {
     /// As in the list.
-    pub summary: Listed,
-    /// What the take left out.
+    pub summary: CheckpointSummary,
+    /// The paths that the take left out.
     pub left_out: LeftOuts,
-    /// What the action changed, by path; empty while it is not settled.
+    /// The changes of the action, by path; empty as long as it is not settled.
     pub changes: Vec<Change>,
 }
 
-/// One path that a restore is about.
+/// One path of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Absolute.
     pub path: PathBuf,
-    /// What would be put back.
+    /// The state that would be restored.
     pub wanted: Node,
-    /// What the newest action left there; none if it was never settled.
+    /// The state that the newest action left; none if it was never settled.
     pub left: Option<Node>,
-    /// What stands there now.
+    /// The current state.
     pub now: Node,
-    /// What that means.
-    pub standing: Standing,
+    /// The meaning of the difference.
+    pub standing: PathStatus,
 }
 
-/// What stands at a path now, against what the actions left.
+/// The current state of a path compared with the state that the actions left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Standing {
-    /// As the action left it: a restore puts the old state back.
+pub enum PathStatus {
+    /// As the action left it: a restore brings the old state back.
     AsLeft,
     /// As it was before the action: nothing to do.
     AlreadyBack,
     /// Changed since, or between two of the actions: refused without force.
     ChangedSince,
-    /// Its action was never settled, so nobody knows who changed it: refused without force. Settling it late
-    /// counts what stands there now as the action's.
+    /// Its action was never settled, so it is unknown who changed it: refused without force.
+    /// Settling it late attributes the current state to the action.
     NeverSettled,
-    /// A folder that the action made, where others have put things since: it stays, they too.
+    /// A folder that the action created and that now contains files of others: it stays, with those
+    /// files.
     Stays,
-    /// The old state was not kept: it cannot be put back.
+    /// The old state was not stored: it cannot be restored.
     NotKept(Why),
-    /// A link or a file stands where a folder above it was: refused even with force.
+    /// A link or a file is in the place of a folder above it: refused even with force.
     Barred,
 }
 
-impl Standing {
-    /// Whether a restore without force refuses because of it.
+impl PathStatus {
+    /// Returns true if a restore without force refuses because of it.
     #[must_use]
     pub fn refused(self) -> bool {
         matches!(self, Self::ChangedSince | Self::NeverSettled | Self::Barred)
     }
 }
 
-impl std::fmt::Display for Standing {
+impl std::fmt::Display for PathStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::AsLeft => f.write_str("as the action left it"),
             Self::AlreadyBack => f.write_str("already back"),
             Self::ChangedSince => f.write_str("changed since"),
-            Self::NeverSettled => f.write_str("changed, and nobody knows by whom: its action was never settled"),
+            Self::NeverSettled => {
+                f.write_str("changed, unknown by what: its action was never completed")
+            }
             Self::Stays => f.write_str("holds what others put there, so it stays"),
             Self::NotKept(why) => write!(f, "not kept ({why})"),
-            Self::Barred => f.write_str("a link or a file stands in its way"),
+            Self::Barred => f.write_str("a link or a file is in its way"),
         }
     }
 }
 
-/// How a restore went, or would go.
+/// The result of a restore, or of a dry run.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// Put back, by path.
+    /// Restored paths, in order.
     pub restored: Vec<PathBuf>,
     /// Already as wanted.
     pub already: Vec<PathBuf>,
-    /// Folders that the action made and that stay, since they hold what others put there.
+    /// Folders that the action created and that stay, since they contain files of others.
     pub stays: Vec<PathBuf>,
-    /// What was not kept, and why.
+    /// Paths whose old state was not stored, with the reason.
     pub not_kept: Vec<LeftOut>,
-    /// Of a restore that was completed later: paths that a person changed between its crash and its end, and
-    /// that were left as they are.
+    /// For a restore that was completed later: paths that a person changed between its crash and
+    /// its end, and that were left as they are.
     pub left_alone: Vec<PathBuf>,
     /// The checkpoint that undoes this restore; none if there was nothing to do.
     pub undo: Option<(Id, Taken)>,
-    /// What the restore was planned by: each path with what stood there then. Empty for one that was completed later.
+    /// The plan of the restore: each path with its state at that time. Empty for one that was
+    /// completed later.
     pub planned: Vec<Difference>,
 }
 
-/// What a collection removed.
+/// The result of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Checkpoints forgotten.
+    /// Checkpoints removed.
     pub checkpoints: u64,
     /// Bytes of contents before.
     pub bytes_before: u64,
-    /// And after.
+    /// Bytes of contents after.
     pub bytes_after: u64,
 }
 

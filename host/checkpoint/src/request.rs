@@ -1,19 +1,20 @@
-//! What callers ask for.
+//! The requests of callers.
 
 use crate::id::Id;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a vault may cost.
+/// The limits of a vault.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of all contents together. A take beyond it leaves files out ([`Why::VaultFull`](crate::Why)); it
-    /// never removes what older checkpoints need. Default 4 GiB.
+    /// Bytes of all contents together. A take beyond it leaves files out
+    /// ([`Why::VaultFull`](crate::Why)); it never removes contents that older checkpoints need.
+    /// Default 4 GiB.
     pub max_bytes: u64,
-    /// What a checkpoint survives. Default [`Durability::Power`].
+    /// The failures that a checkpoint survives. Default [`Durability::Power`].
     pub durability: Durability,
-    /// How long to wait for another process that collects. Default 2 s.
+    /// The timeout for another process that collects. Default 2 s.
     pub patience: Duration,
 }
 
@@ -23,109 +24,119 @@ impl Default for Bounds {
     }
 }
 
-/// What a checkpoint survives once `take` or `settle` returned. A restore always survives both.
+/// The failures that a checkpoint survives once `take` or `settle` returned. A restore always
+/// survives both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the process. After a loss of power a checkpoint may be damaged, which is noticed.
+    /// The death of the process. After a power failure a checkpoint may be damaged, which is
+    /// detected.
     Process,
-    /// The loss of power too: files are flushed before they count.
+    /// A power failure too: files are flushed before they count.
     Power,
 }
 
 /// A checkpoint to take.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The call it belongs to; one that has no checkpoint yet.
+    /// The call it belongs to, which has no checkpoint yet.
     pub id: Id,
-    /// When, in milliseconds since 1970. Checkpoints are ordered by it, then by id.
+    /// The time, in milliseconds since 1970. Checkpoints are ordered by it, then by id.
     pub at: u64,
-    /// The folders that hold everything the action may touch. Absolute; links above them are resolved. One
-    /// below another counts as part of it.
+    /// The folders that contain everything the action may touch. Absolute; links above them are
+    /// resolved. A root below another counts as part of it.
     pub roots: Vec<PathBuf>,
-    /// Which part of them.
+    /// The part of them to keep.
     pub what: What,
-    /// What to leave out.
+    /// The exclusions.
     pub policy: Policy,
-    /// When to stop looking and reading. A file that is being read is finished first, however long the disk makes
-    /// that wait.
+    /// The time limit for scanning and reading. A file that is being read is finished first,
+    /// however long the disk takes.
     pub budget: Duration,
 }
 
-/// Which part of the roots a checkpoint keeps.
+/// The part of the roots that a checkpoint keeps.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// These paths: a file, a folder with all it holds, or nothing where there is nothing, together with the
-    /// folders above it that do not exist yet. Absolute. Of a link, what it leads to as well, if that lies
-    /// below a root. Ignored files, build output and git's folder are taken if they are targets or below one.
+    /// These paths: a file, a folder with everything in it, or a path that does not exist, together
+    /// with the folders above it that do not exist yet. Absolute. For a link, its destination as
+    /// well, if that is below a root. Ignored files, build output and git's folder are taken if
+    /// they are targets or below one.
     Targets(Vec<PathBuf>),
-    /// All of them: the action does not say what it will change.
+    /// All of them: the action does not reveal which files it will change.
     Tree,
 }
 
-/// What to leave out.
+/// The exclusions from a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Largest file in bytes, holes included. Default 64 MiB.
     pub max_file: u64,
     /// Bytes that one checkpoint adds to the vault. Default 1 GiB.
     pub max_total: u64,
-    /// What git ignores, in a whole tree.
+    /// The treatment of files that git ignores, in a whole tree.
     pub ignored: Ignored,
-    /// Whether a whole tree has the folders that build tools and package managers fill: those with a valid
-    /// `CACHEDIR.TAG`, `node_modules`, `__pycache__`, `.venv`, `.tox`, `.gradle`, `.next`, and caches of
-    /// Python's tools. Default false.
+    /// True if a whole tree includes the folders that build tools and package managers fill: those
+    /// with a valid `CACHEDIR.TAG`, `node_modules`, `__pycache__`, `.venv`, `.tox`, `.gradle`,
+    /// `.next`, and caches of Python's tools. Default false.
     pub build_output: bool,
-    /// Whether a whole tree has git's own folders. Default false.
+    /// True if a whole tree includes git's own folders. Default false.
     pub git: bool,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_file: 64 << 20, max_total: 1 << 30, ignored: Ignored::LeaveFolders, build_output: false, git: false }
+        Self {
+            max_file: 64 << 20,
+            max_total: 1 << 30,
+            ignored: Ignored::LeaveFolders,
+            build_output: false,
+            git: false,
+        }
     }
 }
 
 impl Policy {
-    /// Keeps everything that a whole tree holds, within the limits of size.
+    /// Returns the policy that keeps everything in a whole tree, within the limits of size.
     #[must_use]
     pub fn everything() -> Self {
         Self { ignored: Ignored::Keep, build_output: true, git: true, ..Self::default() }
     }
 }
 
-/// What git ignores by `.gitignore` files at or below the root and by `.git/info/exclude`.
+/// The treatment of files that git ignores by `.gitignore` files at or below the root and by
+/// `.git/info/exclude`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ignored {
-    /// It is kept. Ignored folders, and those of build tools, are looked at after everything else: what the
-    /// budget or a limit leaves out is theirs.
+    /// They are kept. Ignored folders, and those of build tools, are scanned after everything else,
+    /// so that the budget and the limits affect them first.
     Keep,
-    /// An ignored folder is left out as a whole; an ignored file elsewhere is kept, since such a file (`.env`,
-    /// a local database) is often nobody's output and git cannot bring it back.
+    /// An ignored folder is left out as a whole; an ignored file elsewhere is kept, since such a
+    /// file (`.env`, a local database) is often not generated and git cannot bring it back.
     LeaveFolders,
-    /// All of it is left out.
+    /// All of them are left out.
     Leave,
 }
 
-/// How to put something back.
+/// The options of a restore.
 #[derive(Clone, Debug)]
 pub struct Restore {
-    /// The id of the checkpoint that keeps what this restore overwrites.
+    /// The id of the checkpoint that stores the state that this restore overwrites.
     pub undo: Id,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: u64,
-    /// Also put back paths that were changed since, overwriting (and keeping) what stands there.
+    /// Also restores paths that were changed since, overwriting (and storing) their current state.
     pub force: bool,
     /// Only these paths and what is below them; all if empty. Absolute, resolved as targets are.
     pub only: Vec<PathBuf>,
-    /// Only say what would happen.
+    /// Only report the result, without changing anything.
     pub dry: bool,
 }
 
-/// What to forget.
+/// The limits beyond which checkpoints are removed.
 #[derive(Clone, Copy, Debug)]
 pub struct Retention {
-    /// Checkpoints older than this go.
+    /// Checkpoints older than this are removed.
     pub keep: Duration,
-    /// If all contents together are larger than this, the oldest checkpoints go too.
+    /// If all contents together are larger than this, the oldest checkpoints are removed too.
     pub max_bytes: u64,
 }

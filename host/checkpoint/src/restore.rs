@@ -1,14 +1,14 @@
-//! Puts back what stood there before, or completes what an earlier restore began.
+//! Restores an earlier state, or completes an earlier restore.
 
-use crate::carry::Carrier;
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::manifest::{Manifest, Scope};
 use crate::node::Node;
 use crate::path::{Rel, root};
 use crate::plan::{Item, differences, items};
-use crate::report::{Cause, Difference, LeftOut, LeftOuts, Restored, Standing, Taken};
+use crate::report::{Cause, Difference, LeftOut, LeftOuts, PathStatus, Restored, Taken};
 use crate::request::{Policy, Restore};
+use crate::restore_executor::RestoreExecutor;
 use crate::sealed;
 use crate::targets;
 use crate::vault::Vault;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// What a restore set out to do: written before its first step, removed after its last.
+/// The intent of a restore: written before its first step, removed after its last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Intent {
     pub(crate) undo: Id,
@@ -40,19 +40,21 @@ pub(crate) struct Loosened {
 }
 
 impl Vault {
-    /// Undoes the action of a checkpoint and all later ones below the same roots: each path gets its oldest
-    /// state since the checkpoint back. All or nothing: one path that does not hold what the newest action left
-    /// refuses the whole, unless it is forced or not among [`Restore::only`]. What was not kept is left as it
-    /// is and named; so is a folder that holds what others put there. A restore that began earlier and did
-    /// not end is completed first.
+    /// Undoes the action of a checkpoint and all later ones below the same roots: each path gets
+    /// its oldest state since the checkpoint back. All or nothing: one path that does not hold the
+    /// state that the newest action left refuses the whole restore, unless it is forced or not
+    /// among [`Restore::only`]. Paths whose state was not stored are left as they are and reported;
+    /// so is a folder that contains files of others. An earlier restore that did not finish is
+    /// completed first.
     ///
     /// # Errors
-    /// Nothing is changed if paths are refused, a content is lost or damaged, a root is no folder any more, or
-    /// the system refuses before the first path is put back. After that [`CheckpointError::HalfDone`] says
-    /// what stopped it, and the next restore, or [`Vault::resume`], completes it.
+    /// Nothing is changed if paths are refused, a content is lost or damaged, a root is no longer a
+    /// folder, or the system refuses before the first path is restored. After that,
+    /// [`CheckpointError::HalfDone`] gives the cause, and the next restore, or [`Vault::resume`],
+    /// completes the work.
     pub fn restore(&self, id: &Id, how: &Restore) -> Result<Restored> {
-        let _lock = self.share()?;
-        let _restores = self.own_restores()?;
+        let _lock = self.lock_shared()?;
+        let _restores = self.lock_restores()?;
         if !how.dry {
             for (undo, restored) in self.resume_shared()? {
                 if undo == how.undo {
@@ -63,11 +65,14 @@ impl Vault {
                 return Err(CheckpointError::Exists { id: how.undo.clone() });
             }
         }
-        let only = how.only.iter().map(|path| targets::resolve(path)).collect::<Result<Vec<_>>>()?;
-        let (trails, mut policy) = self.trails(id)?;
-        let examined = self.examine(trails, &policy, &only, how.force)?;
+        let only =
+            how.only.iter().map(|path| targets::resolve(path)).collect::<Result<Vec<_>>>()?;
+        let (histories, mut policy) = self.histories(id)?;
+        let examined = self.examine(histories, &policy, &only, how.force)?;
         let found = differences(&examined);
-        let bars = |one: &&Difference| if how.force { one.standing == Standing::Barred } else { one.standing.refused() };
+        let bars = |one: &&Difference| {
+            if how.force { one.standing == PathStatus::Barred } else { one.standing.refused() }
+        };
         let refused: Vec<Difference> = found.iter().filter(bars).cloned().collect();
         if !refused.is_empty() {
             return Err(CheckpointError::Refused { paths: refused });
@@ -77,23 +82,30 @@ impl Vault {
         if how.dry || items.is_empty() {
             return Ok(restored);
         }
-        // What a person changed is kept, however large.
-        let forced = found.iter().filter(|one| one.standing.refused()).map(|one| size(&one.now)).max();
-        policy = Policy { max_file: policy.max_file.max(forced.unwrap_or(0)), max_total: u64::MAX, ..policy };
-        let loosened = Carrier::loosened(&items)?;
-        let intent = Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
-        self.desk.write(&self.intent_path(&intent.undo), &intent, false)?;
+        // A person's changes are stored regardless of their size.
+        let forced =
+            found.iter().filter(|one| one.standing.refused()).map(|one| size(&one.now)).max();
+        policy = Policy {
+            max_file: policy.max_file.max(forced.unwrap_or(0)),
+            max_total: u64::MAX,
+            ..policy
+        };
+        let loosened = RestoreExecutor::loosened(&items)?;
+        let intent =
+            Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
+        self.dir.write(&self.intent_path(&intent.undo), &intent, false)?;
         self.carry_out(&intent, true, restored)
     }
 
-    /// Completes restores that began and did not end, and says how each went, by the id of its own checkpoint.
-    /// A path that somebody changed between the crash and now is left as it is and named.
+    /// Completes restores that did not finish, and returns the result of each, by the id of its own
+    /// checkpoint. A path that somebody changed between the crash and now is left as it is and
+    /// reported.
     ///
     /// # Errors
-    /// As for [`Vault::restore`].
+    /// Fails as [`Vault::restore`] does.
     pub fn resume(&self) -> Result<Vec<(Id, Restored)>> {
-        let _lock = self.share()?;
-        let _restores = self.own_restores()?;
+        let _lock = self.lock_shared()?;
+        let _restores = self.lock_restores()?;
         self.resume_shared()
     }
 
@@ -108,31 +120,38 @@ impl Vault {
         Ok(ended)
     }
 
-    /// A fresh intent that fails before the first path is put back is abandoned; nothing was changed then.
+    /// Executes an intent. A fresh one that fails before the first path is restored is abandoned;
+    /// nothing was changed then.
     fn carry_out(&self, intent: &Intent, fresh: bool, mut restored: Restored) -> Result<Restored> {
-        let half_done = |error| CheckpointError::HalfDone { undo: intent.undo.clone(), source: Box::new(error) };
-        let carrier = Carrier { vault: self, intent };
-        let taken = match self.keep_overwritten(intent).and_then(|taken| carrier.stage().map(|()| taken)) {
-            Ok(taken) => taken,
-            Err(error) if fresh => {
-                carrier.abandon()?;
-                self.desk.remove(&self.manifest_path(&intent.undo))?;
-                self.desk.remove(&self.intent_path(&intent.undo))?;
-                return Err(error);
-            }
-            Err(error) => return Err(half_done(error)),
+        let half_done = |error| CheckpointError::HalfDone {
+            undo: intent.undo.clone(),
+            source: Box::new(error),
         };
+        let carrier = RestoreExecutor { vault: self, intent };
+        let taken =
+            match self.keep_overwritten(intent).and_then(|taken| carrier.stage().map(|()| taken)) {
+                Ok(taken) => taken,
+                Err(error) if fresh => {
+                    carrier.abandon()?;
+                    self.dir.remove(&self.manifest_path(&intent.undo))?;
+                    self.dir.remove(&self.intent_path(&intent.undo))?;
+                    return Err(error);
+                }
+                Err(error) => return Err(half_done(error)),
+            };
         let outcome = carrier.put_back().map_err(half_done)?;
         self.settle_shared(&intent.undo, intent.at, None).map_err(half_done)?;
-        self.desk.remove(&self.intent_path(&intent.undo)).map_err(half_done)?;
-        restored.restored.retain(|path| !outcome.left_alone.contains(path) && !outcome.stays.contains(path));
+        self.dir.remove(&self.intent_path(&intent.undo)).map_err(half_done)?;
+        restored
+            .restored
+            .retain(|path| !outcome.left_alone.contains(path) && !outcome.stays.contains(path));
         restored.stays.extend(outcome.stays);
         restored.left_alone = outcome.left_alone;
         restored.undo = taken.map(|taken| (intent.undo.clone(), taken));
         Ok(restored)
     }
 
-    /// Takes the restore's own checkpoint, unless an earlier run did.
+    /// Takes the restore's own checkpoint, unless an earlier run did so.
     fn keep_overwritten(&self, intent: &Intent) -> Result<Option<Taken>> {
         if self.manifest_path(&intent.undo).exists() {
             return Ok(None);
@@ -141,7 +160,10 @@ impl Vault {
         for item in &intent.items {
             let scopes = areas.entry(item.root.clone()).or_default();
             scopes.insert(Scope { path: item.path.clone(), deep: false });
-            let missing = item.path.ancestors().take_while(|above| targets::is_missing(&item.root.join(above.as_path())));
+            let missing = item
+                .path
+                .ancestors()
+                .take_while(|above| targets::is_missing(&item.root.join(above.as_path())));
             scopes.extend(missing.map(|path| Scope { path, deep: false }));
         }
         let manifest = Manifest {
@@ -156,12 +178,13 @@ impl Vault {
         };
         let mut roomy = self.clone();
         roomy.bounds.max_bytes = u64::MAX;
-        let areas = areas.into_iter().map(|(root, scopes)| (root, scopes.into_iter().collect())).collect();
+        let areas =
+            areas.into_iter().map(|(root, scopes)| (root, scopes.into_iter().collect())).collect();
         roomy.take_areas(manifest, areas, None, Instant::now()).map(Some)
     }
 
     pub(crate) fn intent_path(&self, undo: &Id) -> PathBuf {
-        self.desk.folder.join("restores").join(undo.as_str())
+        self.dir.folder.join("restores").join(undo.as_str())
     }
 }
 
@@ -173,15 +196,17 @@ fn size(node: &Node) -> u64 {
 }
 
 fn report(found: &[Difference], items: &[Item]) -> Restored {
-    let standing = |wanted: Standing| found.iter().filter(move |one| one.standing == wanted).map(|one| one.path.clone()).collect();
+    let standing = |wanted: PathStatus| {
+        found.iter().filter(move |one| one.standing == wanted).map(|one| one.path.clone()).collect()
+    };
     let not_kept = |one: &Difference| match one.standing {
-        Standing::NotKept(why) => Some(LeftOut { path: one.path.clone(), why }),
+        PathStatus::NotKept(why) => Some(LeftOut { path: one.path.clone(), why }),
         _ => None,
     };
     Restored {
         restored: items.iter().map(Item::full).collect(),
-        already: standing(Standing::AlreadyBack),
-        stays: standing(Standing::Stays),
+        already: standing(PathStatus::AlreadyBack),
+        stays: standing(PathStatus::Stays),
         not_kept: found.iter().filter_map(not_kept).collect(),
         left_alone: Vec::new(),
         undo: None,

@@ -1,9 +1,9 @@
-//! After the action: what differs is its doing.
+//! After the action: attributes the differences to it.
 
+use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
 use crate::id::Id;
-use crate::keep::Keeper;
-use crate::manifest::{Before, Manifest, Settling};
+use crate::manifest::{BeforeState, Manifest, Settling};
 use crate::report::{LeftOuts, Settled};
 use crate::vault::Vault;
 use std::time::{Duration, Instant};
@@ -11,21 +11,27 @@ use std::time::{Duration, Instant};
 type Result<T> = std::result::Result<T, CheckpointError>;
 
 impl Vault {
-    /// Looks again after the action and writes down what differs. `at` is when, in milliseconds since 1970.
-    /// What was settled already is told again as it was.
+    /// Scans again after the action and records the differences. `at` is the time, in milliseconds
+    /// since
+    /// 1970. For a checkpoint that was settled already, the recorded result is returned again.
     ///
     /// # Errors
-    /// There is no such checkpoint or it is damaged, a root is no folder any more, or the system refuses. Then
-    /// the checkpoint is as it was before.
+    /// Fails if the checkpoint does not exist or is damaged, a root is no longer a folder, or the
+    /// system refuses. Then the checkpoint is unchanged.
     pub fn settle(&self, id: &Id, at: u64, budget: Duration) -> Result<Settled> {
-        let _lock = self.share()?;
+        let _lock = self.lock_shared()?;
         self.settle_shared(id, at, Some(budget))
     }
 
-    pub(crate) fn settle_shared(&self, id: &Id, at: u64, budget: Option<Duration>) -> Result<Settled> {
+    pub(crate) fn settle_shared(
+        &self,
+        id: &Id,
+        at: u64,
+        budget: Option<Duration>,
+    ) -> Result<Settled> {
         let start = Instant::now();
         let mut manifest = self.manifest(id)?;
-        let mut keeper = Keeper::new(&self.desk, &manifest.policy, self.bounds.max_bytes)?;
+        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, self.bounds.max_bytes)?;
         if manifest.settled.is_none() {
             let settled = self.write_down(&mut manifest, at, (budget, start), &mut keeper);
             if settled.is_err() {
@@ -33,7 +39,8 @@ impl Vault {
             }
             settled?;
         }
-        let left_out = manifest.settled.as_ref().map(|settling| settling.left_out.clone()).unwrap_or_default();
+        let left_out =
+            manifest.settled.as_ref().map(|settling| settling.left_out.clone()).unwrap_or_default();
         Ok(Settled {
             changes: manifest.changes(),
             complete: left_out.by_choice(),
@@ -44,15 +51,28 @@ impl Vault {
         })
     }
 
-    fn write_down(&self, manifest: &mut Manifest, at: u64, time: (Option<Duration>, Instant), keeper: &mut Keeper<'_>) -> Result<()> {
+    fn write_down(
+        &self,
+        manifest: &mut Manifest,
+        at: u64,
+        time: (Option<Duration>, Instant),
+        keeper: &mut ContentWriter<'_>,
+    ) -> Result<()> {
         let mut left_out = LeftOuts::default();
         let mut areas = std::mem::take(&mut manifest.areas);
         let mut news = Vec::new();
         for area in &mut areas {
             let before = self.before(&area.before)?;
-            let seen = self.look((&area.root, &area.scopes), manifest, (&before, true), time, keeper, &mut left_out)?;
+            let seen = self.look(
+                (&area.root, &area.scopes),
+                manifest,
+                (&before, true),
+                time,
+                keeper,
+                &mut left_out,
+            )?;
             area.changes = before.changes(&seen.snapshot);
-            area.before = Before::Settled;
+            area.before = BeforeState::Settled;
             news.extend((manifest.tree && seen.news).then(|| (area.root.clone(), seen.snapshot)));
         }
         keeper.finish()?;
@@ -61,6 +81,6 @@ impl Vault {
         for (root, snapshot) in news {
             self.remember(&root, &snapshot, at)?;
         }
-        self.desk.write(&self.manifest_path(&manifest.id), manifest, true).map(|_| ())
+        self.dir.write(&self.manifest_path(&manifest.id), manifest, true).map(|_| ())
     }
 }

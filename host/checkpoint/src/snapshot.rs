@@ -1,26 +1,31 @@
-//! What a tree held at one moment: every path with its node and its stamp.
+//! The state of a tree at one moment: every path with its node and its stamp.
 
 use crate::node::{Content, Node, Stamp};
 use crate::path::Rel;
 use serde::{Deserialize, Serialize};
 
-/// What stood at a path, and how to tell without reading whether it still does.
+/// The object at a path, and the means to detect a change without reading it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct KnownNode {
     pub(crate) node: Node,
-    /// None where nothing stood.
+    /// None if nothing existed.
     pub(crate) stamp: Option<Stamp>,
-    /// The file's last change lies so far before its reading that an equal stamp proves equal bytes.
+    /// The file's last change was so long before its reading that an equal stamp proves equal
+    /// bytes.
     pub(crate) sure: bool,
 }
 
-impl Known {
+impl KnownNode {
     pub(crate) const MISSING: Self = Self { node: Node::Missing, stamp: None, sure: false };
 
-    /// As [`Node::same`]; a file left out on one side and kept on the other is told by its stamp.
+    /// Compares like [`Node::same`]; a file left out on one side and stored on the other is
+    /// compared by its stamp.
     pub(crate) fn same(&self, other: &Self) -> bool {
         match (&self.node, &other.node) {
-            (Node::File { content: one, mode, .. }, Node::File { content: two, mode: other_mode, .. }) => match (one, two) {
+            (
+                Node::File { content: one, mode, .. },
+                Node::File { content: two, mode: other_mode, .. },
+            ) => match (one, two) {
                 (Content::Kept(_), Content::Kept(_)) => self.node.same(&other.node),
                 _ => mode == other_mode && self.stamp == other.stamp,
             },
@@ -29,24 +34,25 @@ impl Known {
     }
 }
 
-/// Paths below a root, in order. A path that is not in it stood empty, unless it lies below a closed folder: then
-/// nobody looked.
+/// Paths below a root, in order. A path that is not in it did not exist, unless it is below a
+/// closed folder: then it was not scanned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<(Rel, Known)>")]
-pub(crate) struct Snapshot(Vec<(Rel, Known)>);
+#[serde(try_from = "Vec<(Rel, KnownNode)>")]
+pub(crate) struct Snapshot(Vec<(Rel, KnownNode)>);
 
-impl TryFrom<Vec<(Rel, Known)>> for Snapshot {
+impl TryFrom<Vec<(Rel, KnownNode)>> for Snapshot {
     type Error = &'static str;
 
-    fn try_from(entries: Vec<(Rel, Known)>) -> Result<Self, Self::Error> {
+    fn try_from(entries: Vec<(Rel, KnownNode)>) -> Result<Self, Self::Error> {
         let ordered = entries.is_sorted_by(|(one, _), (next, _)| one < next);
         if ordered { Ok(Self(entries)) } else { Err("the paths of a snapshot are not in order") }
     }
 }
 
 impl Snapshot {
-    /// Of paths in any order. Of one that was seen twice the later look counts.
-    pub(crate) fn of(mut entries: Vec<(Rel, Known)>) -> Self {
+    /// Returns a snapshot of paths in any order. For a path that was scanned twice, the later scan
+    /// counts.
+    pub(crate) fn of(mut entries: Vec<(Rel, KnownNode)>) -> Self {
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         entries.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -62,16 +68,17 @@ impl Snapshot {
         self.0.len()
     }
 
-    pub(crate) fn values(&self) -> impl Iterator<Item = &Known> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = &KnownNode> {
         self.0.iter().map(|(_, known)| known)
     }
 
-    pub(crate) fn get(&self, path: &Rel) -> Option<&Known> {
+    pub(crate) fn get(&self, path: &Rel) -> Option<&KnownNode> {
         self.get_from(path, &mut 0)
     }
 
-    /// For paths that are asked for nearly in order: `next` is where the one after the last one is.
-    pub(crate) fn get_from(&self, path: &Rel, next: &mut usize) -> Option<&Known> {
+    /// Returns the object at a path, for paths that are looked up nearly in order: `next` is the
+    /// position after the last result.
+    pub(crate) fn get_from(&self, path: &Rel, next: &mut usize) -> Option<&KnownNode> {
         if self.0.get(*next).is_none_or(|(known, _)| known != path) {
             *next = self.0.binary_search_by(|(known, _)| known.cmp(path)).ok()?;
         }
@@ -80,27 +87,41 @@ impl Snapshot {
         found
     }
 
-    /// What stood at a path that is not in it; none if nobody looked.
-    fn absent(&self, path: &Rel) -> Option<&Known> {
-        if self.is_closed_above(path) { None } else { Some(&Known::MISSING) }
+    /// Returns the state of a path that is not in it; none if it was not scanned.
+    fn absent(&self, path: &Rel) -> Option<&KnownNode> {
+        if self.is_closed_above(path) { None } else { Some(&KnownNode::MISSING) }
     }
 
     fn is_closed_above(&self, path: &Rel) -> bool {
-        path.ancestors().filter_map(|above| self.get(&above)).any(|known| matches!(known.node, Node::Folder { closed: Some(_), .. }))
+        path.ancestors()
+            .filter_map(|above| self.get(&above))
+            .any(|known| matches!(known.node, Node::Folder { closed: Some(_), .. }))
     }
 
-    /// Each path that differs from a later look, where both looked.
+    /// Returns each path that differs from a later scan, if both scanned it.
     pub(crate) fn changes(&self, later: &Self) -> Vec<Change> {
         let (mut ours, mut theirs) = (self.0.iter().peekable(), later.0.iter().peekable());
         let mut differing = Vec::new();
-        // Both are in order, so no path has to be looked for that both have.
-        while let Some(path) = ours.peek().into_iter().chain(theirs.peek()).map(|(path, _)| path).min() {
-            let before = ours.next_if(|(other, _)| other == path).map(|(_, known)| known).or_else(|| self.absent(path));
-            let after = theirs.next_if(|(other, _)| other == path).map(|(_, known)| known).or_else(|| later.absent(path));
+        // Both are in order, so paths in both need no search.
+        while let Some(path) =
+            ours.peek().into_iter().chain(theirs.peek()).map(|(path, _)| path).min()
+        {
+            let before = ours
+                .next_if(|(other, _)| other == path)
+                .map(|(_, known)| known)
+                .or_else(|| self.absent(path));
+            let after = theirs
+                .next_if(|(other, _)| other == path)
+                .map(|(_, known)| known)
+                .or_else(|| later.absent(path));
             if let (Some(before), Some(after)) = (before, after)
                 && !before.same(after)
             {
-                differing.push(Change { path: path.clone(), before: before.clone(), after: after.clone() });
+                differing.push(Change {
+                    path: path.clone(),
+                    before: before.clone(),
+                    after: after.clone(),
+                });
             }
         }
         differing
@@ -111,6 +132,6 @@ impl Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) path: Rel,
-    pub(crate) before: Known,
-    pub(crate) after: Known,
+    pub(crate) before: KnownNode,
+    pub(crate) after: KnownNode,
 }

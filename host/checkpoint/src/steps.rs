@@ -1,24 +1,24 @@
-//! A place to make things fail.
+//! A hook for injecting failures.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Is told of every step that outlives the process, before it is taken. For tests of crashes and full disks:
-/// an error counts as the step's own.
-pub trait Steps: fmt::Debug + Send + Sync {
-    /// About to do `act` to `path`.
+/// Called for every step that outlives the process, before it is taken. For tests of crashes and
+/// full disks: a returned error counts as the step's own.
+pub trait StepHook: fmt::Debug + Send + Sync {
+    /// Runs before `act` is done to `path`.
     ///
     /// # Errors
-    /// The step is to fail with this error.
+    /// Fails if the step is to fail with this error.
     fn before(&self, act: &'static str, path: &Path) -> io::Result<()>;
 }
 
-/// Lets every step be taken.
+/// Lets every step proceed.
 #[derive(Debug)]
-pub(crate) struct Unhindered;
+pub(crate) struct NoHook;
 
-impl Steps for Unhindered {
+impl StepHook for NoHook {
     fn before(&self, _: &'static str, _: &Path) -> io::Result<()> {
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! Before the action: what stands there, and the contents that are not in the vault yet.
+//! Before the action: records the state, and stores the contents that are not in the vault yet.
 
+use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
-use crate::keep::Keeper;
-use crate::manifest::{Area, Before, Manifest, Scope};
+use crate::manifest::{BeforeState, Manifest, RootRecord, Scope};
 use crate::node::Digest;
 use crate::path::root;
 use crate::report::{Cause, LeftOuts, Taken};
 use crate::request::{Request, What};
-use crate::scan::{Scan, Seen};
+use crate::scan::{Scan, ScanResult};
 use crate::sealed;
 use crate::snapshot::Snapshot;
 use crate::targets;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// Which snapshot of a root is the newest: the one whose stamps spare reading.
+/// The newest snapshot of a root, whose stamps save reading.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Newest {
     #[serde(with = "root")]
@@ -28,14 +28,15 @@ pub(crate) struct Newest {
 }
 
 impl Vault {
-    /// Keeps what stands there, to be put back after the action.
+    /// Stores the current state, so that it can be restored after the action.
     ///
     /// # Errors
-    /// A root or target cannot be one, the call has a checkpoint already, another process is busy collecting, or
-    /// the system refuses (a full disk among that). Then there is no checkpoint: the action cannot be undone.
+    /// Fails if a root or target is not valid, the call has a checkpoint already, another process
+    /// is collecting, or the system refuses (for example because the disk is full). Then no
+    /// checkpoint exists: the action cannot be undone.
     pub fn take(&self, request: &Request) -> Result<Taken> {
         let start = Instant::now();
-        let _lock = self.share()?;
+        let _lock = self.lock_shared()?;
         if self.manifest_path(&request.id).exists() {
             return Err(CheckpointError::Exists { id: request.id.clone() });
         }
@@ -58,7 +59,7 @@ impl Vault {
         self.take_areas(manifest, areas, Some(request.budget), start)
     }
 
-    /// Looks at the areas and completes the manifest with them. Collections must be kept away.
+    /// Scans the areas and completes the manifest with them. The caller must keep collections away.
     pub(crate) fn take_areas(
         &self,
         mut manifest: Manifest,
@@ -66,7 +67,7 @@ impl Vault {
         budget: Option<Duration>,
         start: Instant,
     ) -> Result<Taken> {
-        let mut keeper = Keeper::new(&self.desk, &manifest.policy, self.bounds.max_bytes)?;
+        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, self.bounds.max_bytes)?;
         let taken = self.fill(&mut manifest, areas, (budget, start), &mut keeper);
         if taken.is_err() {
             keeper.discard();
@@ -88,7 +89,7 @@ impl Vault {
         manifest: &mut Manifest,
         areas: Vec<(PathBuf, Vec<Scope>)>,
         time: (Option<Duration>, Instant),
-        keeper: &mut Keeper<'_>,
+        keeper: &mut ContentWriter<'_>,
     ) -> Result<(u64, u64)> {
         let (mut files, mut hard_links) = (0, 0);
         let mut left_out = std::mem::take(&mut manifest.left_out);
@@ -97,74 +98,82 @@ impl Vault {
             let base = if manifest.tree { self.newest(&root)? } else { None };
             let (digest, base) = base.unzip();
             let base = base.unwrap_or_default();
-            let seen = self.look((&root, &scopes), manifest, (&base, false), time, keeper, &mut left_out)?;
-            files += seen.snapshot.values().filter(|known| known.node.digest().is_some()).count() as u64;
+            let seen =
+                self.look((&root, &scopes), manifest, (&base, false), time, keeper, &mut left_out)?;
+            files +=
+                seen.snapshot.values().filter(|known| known.node.digest().is_some()).count() as u64;
             hard_links += seen.hard_links;
             snapshots.push((root, scopes, seen, digest));
         }
         manifest.left_out = left_out;
-        // Contents first: what is named by a manifest must be there.
+        // Contents come first: a manifest must refer only to existing ones.
         keeper.finish()?;
         for (root, scopes, seen, digest) in snapshots {
             let before = match digest {
-                _ if !manifest.tree => Before::Here(seen.snapshot),
-                Some(digest) if !seen.news => Before::Stored(digest),
-                _ => Before::Stored(self.remember(&root, &seen.snapshot, manifest.at)?),
+                _ if !manifest.tree => BeforeState::Here(seen.snapshot),
+                Some(digest) if !seen.news => BeforeState::Stored(digest),
+                _ => BeforeState::Stored(self.remember(&root, &seen.snapshot, manifest.at)?),
             };
-            manifest.areas.push(Area { root, scopes, before, changes: Vec::new() });
+            manifest.areas.push(RootRecord { root, scopes, before, changes: Vec::new() });
         }
-        if self.desk.write(&self.manifest_path(&manifest.id), manifest, false)? {
+        if self.dir.write(&self.manifest_path(&manifest.id), manifest, false)? {
             return Ok((files, hard_links));
         }
         Err(CheckpointError::Exists { id: manifest.id.clone() })
     }
 
-    /// Looks at the scopes of a root.
+    /// Scans the scopes of a root.
     pub(crate) fn look(
         &self,
         (root, scopes): (&Path, &[Scope]),
         manifest: &Manifest,
-        (base, faithful): (&Snapshot, bool),
+        (base, rescans_base): (&Snapshot, bool),
         (budget, start): (Option<Duration>, Instant),
-        keeper: &mut Keeper<'_>,
+        keeper: &mut ContentWriter<'_>,
         left_out: &mut LeftOuts,
-    ) -> Result<Seen> {
+    ) -> Result<ScanResult> {
         let scan = Scan {
             root,
             scopes,
             policy: manifest.policy,
-            choosy: manifest.tree,
+            applies_policy: manifest.tree,
             base,
-            faithful,
-            passed_over: &self.passed_over()?,
-            vault: self.place()?,
-            // Looking leaves time for reading, so that each take of a large tree gets further.
-            deadlines: (budget.map(|budget| start + budget * 3 / 4), budget.map(|budget| start + budget)),
+            rescans_base,
+            restore_folders: &self.restore_folders()?,
+            vault: self.device_and_inode()?,
+            // The scan leaves time for reading, so that each take of a large tree gets further.
+            deadlines: (
+                budget.map(|budget| start + budget * 3 / 4),
+                budget.map(|budget| start + budget),
+            ),
             now: self.clock()?,
         };
         scan.run(keeper, left_out)
     }
 
-    /// The newest snapshot of a root. One that cannot be read is as good as none.
+    /// Returns the newest snapshot of a root. One that cannot be read is treated as missing.
     pub(crate) fn newest(&self, root: &Path) -> Result<Option<(Digest, Snapshot)>> {
-        let Ok(Some(newest)) = sealed::read::<Newest>(&self.newest_path(root)) else { return Ok(None) };
+        let Ok(Some(newest)) = sealed::read::<Newest>(&self.newest_path(root)) else {
+            return Ok(None);
+        };
         let snapshot = sealed::read(&self.snapshot_path(&newest.snapshot)).ok().flatten();
         Ok(snapshot.map(|snapshot| (newest.snapshot, snapshot)))
     }
 
-    /// Keeps a snapshot of a root as its newest.
+    /// Stores a snapshot of a root as its newest.
     pub(crate) fn remember(&self, root: &Path, snapshot: &Snapshot, at: u64) -> Result<Digest> {
-        let bytes = postcard::to_allocvec(snapshot)
-            .map_err(|error| CheckpointError::io("write", root)(std::io::Error::other(error.to_string())))?;
+        let bytes = postcard::to_allocvec(snapshot).map_err(|error| {
+            CheckpointError::io("write", root)(std::io::Error::other(error.to_string()))
+        })?;
         let digest = Digest::of(&bytes);
-        self.desk.write(&self.snapshot_path(&digest), snapshot, true)?;
+        self.dir.write(&self.snapshot_path(&digest), snapshot, true)?;
         let newest = Newest { root: root.to_owned(), snapshot: digest, at };
-        self.desk.write(&self.newest_path(root), &newest, true)?;
+        self.dir.write(&self.newest_path(root), &newest, true)?;
         Ok(digest)
     }
 
     fn newest_path(&self, root: &Path) -> PathBuf {
         let name = Digest::of(root.as_os_str().as_encoded_bytes());
-        self.desk.folder.join("roots").join(name.to_string())
+        self.dir.folder.join("roots").join(name.to_string())
     }
 }

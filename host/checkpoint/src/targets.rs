@@ -1,4 +1,4 @@
-//! Which roots and which paths below them a request is about.
+//! Resolves the roots of a request, and the paths below them.
 
 use crate::error::CheckpointError;
 use crate::manifest::Scope;
@@ -13,46 +13,69 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// A link to a link is followed so far.
-const LINKS: usize = 16;
+/// The longest chain of links that is followed.
+const MAX_LINKS: usize = 16;
 
-/// The roots, resolved, without those that lie below another.
+/// Returns the roots, resolved, without those that are below another.
 pub(crate) fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut roots = BTreeSet::new();
     for path in given {
         let bad = || CheckpointError::BadRoot { path: path.clone() };
-        let root =
-            if path.is_absolute() { fs::canonicalize(path).map_err(CheckpointError::io("look at", path))? } else { return Err(bad()) };
+        let root = if path.is_absolute() {
+            fs::canonicalize(path).map_err(CheckpointError::io("look at", path))?
+        } else {
+            return Err(bad());
+        };
         if !root.is_dir() {
             return Err(bad());
         }
         roots.insert(root);
     }
-    let outer: Vec<PathBuf> =
-        roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other))).cloned().collect();
-    if outer.is_empty() { Err(CheckpointError::BadRoot { path: PathBuf::new() }) } else { Ok(outer) }
+    let outer: Vec<PathBuf> = roots
+        .iter()
+        .filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)))
+        .cloned()
+        .collect();
+    if outer.is_empty() {
+        Err(CheckpointError::BadRoot { path: PathBuf::new() })
+    } else {
+        Ok(outer)
+    }
 }
 
-/// The whole of each root.
+/// Returns the whole of each root.
 pub(crate) fn whole(roots: Vec<PathBuf>) -> Vec<(PathBuf, Vec<Scope>)> {
     roots.into_iter().map(|root| (root, vec![Scope { path: Rel::default(), deep: true }])).collect()
 }
 
-/// The targets, and the folders above them that do not exist yet.
-pub(crate) fn chosen(roots: Vec<PathBuf>, targets: &[PathBuf], left_out: &mut LeftOuts) -> Result<Vec<(PathBuf, Vec<Scope>)>> {
-    let mut areas: Vec<(PathBuf, BTreeSet<Scope>)> = roots.into_iter().map(|root| (root, BTreeSet::new())).collect();
+/// Returns the targets, and the folders above them that do not exist yet.
+pub(crate) fn chosen(
+    roots: Vec<PathBuf>,
+    targets: &[PathBuf],
+    left_out: &mut LeftOuts,
+) -> Result<Vec<(PathBuf, Vec<Scope>)>> {
+    let mut areas: Vec<(PathBuf, BTreeSet<Scope>)> =
+        roots.into_iter().map(|root| (root, BTreeSet::new())).collect();
     for target in targets {
         let mut next = Some(target.clone());
-        for _ in 0..LINKS {
+        for _ in 0..MAX_LINKS {
             let Some(target) = next.take() else { break };
             let path = resolve(&target)?;
-            let Some((root, scopes)) = areas.iter_mut().find(|(root, _)| path.starts_with(root)).map(|(root, scopes)| (&*root, scopes))
+            let Some((root, scopes)) = areas
+                .iter_mut()
+                .find(|(root, _)| path.starts_with(root))
+                .map(|(root, scopes)| (&*root, scopes))
             else {
                 left_out.add(|| path, Why::OutsideRoots);
                 break;
             };
-            if let Some(below) = path.strip_prefix(root).ok().and_then(|below| Rel::new(below.as_os_str().as_bytes())) {
-                let missing = below.ancestors().take_while(|above| is_missing(&root.join(above.as_path())));
+            if let Some(below) = path
+                .strip_prefix(root)
+                .ok()
+                .and_then(|below| Rel::new(below.as_os_str().as_bytes()))
+            {
+                let missing =
+                    below.ancestors().take_while(|above| is_missing(&root.join(above.as_path())));
                 scopes.extend(missing.map(|path| Scope { path, deep: false }));
                 scopes.insert(Scope { path: below, deep: true });
             }
@@ -63,23 +86,28 @@ pub(crate) fn chosen(roots: Vec<PathBuf>, targets: &[PathBuf], left_out: &mut Le
     Ok(areas.into_iter().map(|(root, scopes)| (root, scopes.into_iter().collect())).collect())
 }
 
-/// The path with the links of the folders above it resolved, as far as these exist.
+/// Resolves the links of the folders above a path, as far as these exist.
 ///
 /// # Errors
-/// It is not absolute, or has `..` below what exists.
+/// Fails if the path is not absolute, or has `..` below the part that exists.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     let bad = || CheckpointError::BadTarget { path: path.to_owned() };
     if !path.is_absolute() || path.as_os_str().as_bytes().contains(&0) {
         return Err(bad());
     }
-    let (Some(mut above), Some(name)) = (path.parent().map(Path::to_owned), path.file_name()) else {
+    let (Some(mut above), Some(name)) = (path.parent().map(Path::to_owned), path.file_name())
+    else {
         return if path.parent().is_none() { Ok(path.to_owned()) } else { Err(bad()) };
     };
     let mut below = vec![name.to_owned()];
     let mut resolved = loop {
         match fs::canonicalize(&above) {
             Ok(resolved) => break resolved,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) => {}
             Err(error) => return Err(CheckpointError::io("look at", above)(error)),
         }
         below.push(above.file_name().ok_or_else(bad)?.to_owned());

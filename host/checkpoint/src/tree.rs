@@ -1,5 +1,5 @@
-//! The user's files by handles: each folder is opened from the one above, one name at a time, never through a
-//! link. So nothing here can be led elsewhere by what is swapped in between.
+//! Access to the user's files by handles: each folder is opened from the one above, one name at a
+//! time, never through a link. So swapping a path in between cannot redirect anything here.
 
 use crate::node::{Stamp, Time};
 use crate::path::Rel;
@@ -15,9 +15,9 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
-/// What stands at a name.
+/// The metadata of an entry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct EntryInfo {
     pub(crate) kind: FileType,
     pub(crate) mode: u32,
     pub(crate) stamp: Stamp,
@@ -25,22 +25,23 @@ pub(crate) struct Found {
     pub(crate) sparse: bool,
 }
 
-/// A handle that only leads on: it needs no permission to read the folder, where the system has such handles.
+/// The flags of a handle for traversal only: it needs no permission to read the folder, on systems
+/// that have such handles.
 #[cfg(target_os = "linux")]
-const PASS: OFlags = OFlags::PATH;
+const TRAVERSE_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-const PASS: OFlags = OFlags::RDONLY;
+const TRAVERSE_ONLY: OFlags = OFlags::RDONLY;
 
-/// Bytes of names that are asked for at once.
+/// The bytes of names that are read at once.
 #[cfg(target_os = "linux")]
 const NAMES: usize = 32 << 10;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Folder {
-    /// Goes from `/` to an absolute path.
+    /// Opens an absolute path, starting from `/`.
     pub(crate) fn absolute(path: &Path) -> io::Result<Self> {
-        let top = Self(rustix::fs::open("/", PASS | FOLDER, Mode::empty())?);
+        let top = Self(rustix::fs::open("/", TRAVERSE_ONLY | FOLDER, Mode::empty())?);
         let names = path.components().filter_map(|part| match part {
             std::path::Component::Normal(name) => Some(name),
             _ => None,
@@ -49,15 +50,15 @@ impl Folder {
     }
 
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
-        Ok(Self(rustix::fs::openat(&self.0, name, PASS | FOLDER, Mode::empty())?))
+        Ok(Self(rustix::fs::openat(&self.0, name, TRAVERSE_ONLY | FOLDER, Mode::empty())?))
     }
 
-    /// Opens a folder in it whose names are to be read.
+    /// Opens a folder in it in order to read its names.
     pub(crate) fn enter_to_list(&self, name: &OsStr) -> io::Result<Self> {
         Ok(Self(rustix::fs::openat(&self.0, name, OFlags::RDONLY | FOLDER, Mode::empty())?))
     }
 
-    /// The names in a folder that was opened to be listed, which goes once.
+    /// Returns the names in a folder that was opened for listing; works once.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         let mut add = |name: &[u8]| {
@@ -67,7 +68,7 @@ impl Folder {
         };
         #[cfg(target_os = "linux")]
         {
-            // By this very handle: the portable way opens each folder once more.
+            // Use this very handle: the portable function opens each folder once more.
             let mut buffer = Vec::with_capacity(NAMES);
             let mut entries = rustix::fs::RawDir::new(&self.0, buffer.spare_capacity_mut());
             while let Some(entry) = entries.next() {
@@ -82,23 +83,24 @@ impl Folder {
         Ok(names)
     }
 
-    /// What stands at a name; none if nothing does.
-    pub(crate) fn find(&self, name: &OsStr) -> io::Result<Option<Found>> {
+    /// Returns the metadata of a name; none if it does not exist.
+    pub(crate) fn find(&self, name: &OsStr) -> io::Result<Option<EntryInfo>> {
         match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Found::of(&stat))),
+            Ok(stat) => Ok(Some(EntryInfo::of(&stat))),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens a regular file to read; anything else put in its place since does not make it wait.
+    /// Opens a regular file for reading; does not block if something else has replaced it.
     pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
     pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?))
     }
 
@@ -122,19 +124,25 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Moves a name into another folder, over a file that stands there.
+    /// Moves a name into another folder, replacing an existing file.
     pub(crate) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, name, &to.0, new)?)
     }
 
-    /// Sets the permission bits of a file or folder, never those of what a link leads to.
+    /// Sets the permission bits of a file or folder, never those of a link's destination.
     pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(as_mode(mode));
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
-            // The link in /proc leads to the very file that was opened, which no other call can say here.
-            let there = rustix::fs::openat(&self.0, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+            // The link in /proc leads to the very file that was opened; no other call can refer to
+            // it here.
+            let there = rustix::fs::openat(
+                &self.0,
+                name,
+                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
             if FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode) == FileType::Symlink {
                 return Err(io::ErrorKind::NotADirectory.into());
             }
@@ -144,7 +152,7 @@ impl Folder {
         Ok(rustix::fs::chmodat(&self.0, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Flushes what happened in it. Of a folder that may not be read nobody can ask that.
+    /// Flushes its entries. This is impossible for a folder without read permission.
     pub(crate) fn flush(&self) -> io::Result<()> {
         match rustix::fs::openat(&self.0, ".", OFlags::RDONLY | FOLDER, Mode::empty()) {
             Err(rustix::io::Errno::ACCESS) => Ok(()),
@@ -158,9 +166,17 @@ fn as_mode(mode: u32) -> rustix::fs::RawMode {
     (mode & 0o7777) as rustix::fs::RawMode
 }
 
-impl Found {
-    #[allow(clippy::allow_attributes, clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
-    #[allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, reason = "sizes are not negative, nanoseconds are small")]
+impl EntryInfo {
+    #[allow(
+        clippy::allow_attributes,
+        clippy::unnecessary_cast,
+        reason = "the fields' types differ between systems"
+    )]
+    #[allow(
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap,
+        reason = "sizes are not negative, nanoseconds are small"
+    )]
     fn of(stat: &Stat) -> Self {
         let time = |seconds, nanoseconds| Time { seconds, nanoseconds };
         Self {
@@ -183,29 +199,34 @@ impl Found {
     }
 }
 
-/// Sets bits and time of a file that is written.
+/// Sets permission bits and time of a written file.
 pub(crate) fn finish_file(file: &File, mode: u32, modified: Time) -> io::Result<()> {
-    let when = rustix::fs::Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanoseconds.into() };
+    let when =
+        rustix::fs::Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanoseconds.into() };
     let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
     rustix::fs::fchmod(file, Mode::from_raw_mode(as_mode(mode)))?;
-    Ok(rustix::fs::futimens(file, &rustix::fs::Timestamps { last_access: now, last_modification: when })?)
+    Ok(rustix::fs::futimens(
+        file,
+        &rustix::fs::Timestamps { last_access: now, last_modification: when },
+    )?)
 }
 
-/// A root, and the ways into it.
+/// A root, and a cache for reaching paths in it.
 #[derive(Debug)]
 pub(crate) struct Root<'a> {
     path: &'a Path,
-    /// The folder that was opened last, for many paths of one folder; none stands for the one above the root.
+    /// The folder that was opened last, for many paths of one folder; none stands for the root's
+    /// parent.
     last: Option<(Option<Rel>, Folder)>,
 }
 
-/// What is on the way to a path below a root.
-pub(crate) enum Way<'a> {
-    /// The folder that holds it is there; the name in it.
+/// The way to a path below a root.
+pub(crate) enum PathAccess<'a> {
+    /// The folder that holds it exists; the name in it.
     Open(&'a Folder, OsString),
     /// A folder above it is missing.
     Missing,
-    /// Something else stands where a folder above it was.
+    /// Something that is not a folder is in the place of a folder above it.
     Barred,
 }
 
@@ -214,7 +235,7 @@ impl<'a> Root<'a> {
         Self { path, last: None }
     }
 
-    pub(crate) fn way(&mut self, to: &Rel) -> io::Result<Way<'_>> {
+    pub(crate) fn way(&mut self, to: &Rel) -> io::Result<PathAccess<'_>> {
         let (holder, name) = match to.split() {
             Some((holder, name)) => (Some(holder), name.to_owned()),
             None => (None, self.path.file_name().unwrap_or(OsStr::new(".")).to_owned()),
@@ -222,23 +243,33 @@ impl<'a> Root<'a> {
         if self.last.as_ref().is_none_or(|(known, _)| *known != holder) {
             self.last = match self.open(holder.as_ref()) {
                 Ok(folder) => Some((holder, folder)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Way::Missing),
-                Err(error) if is_barred(&error) => return Ok(Way::Barred),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(PathAccess::Missing);
+                }
+                Err(error) if is_barred(&error) => return Ok(PathAccess::Barred),
                 Err(error) => return Err(error),
             };
         }
-        Ok(self.last.as_ref().map_or(Way::Missing, |(_, folder)| Way::Open(folder, name)))
+        Ok(self
+            .last
+            .as_ref()
+            .map_or(PathAccess::Missing, |(_, folder)| PathAccess::Open(folder, name)))
     }
 
     fn open(&self, holder: Option<&Rel>) -> io::Result<Folder> {
         match holder {
             None => Folder::absolute(self.path.parent().unwrap_or(self.path)),
-            Some(holder) => holder.names().try_fold(Folder::absolute(self.path)?, |folder, name| folder.enter(name)),
+            Some(holder) => holder
+                .names()
+                .try_fold(Folder::absolute(self.path)?, |folder, name| folder.enter(name)),
         }
     }
 }
 
-/// Whether a folder could not be entered since it is a link or no folder.
+/// Returns true if a folder could not be entered because it is a link or not a folder.
 fn is_barred(error: &io::Error) -> bool {
-    matches!(rustix::io::Errno::from_io_error(error), Some(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP))
+    matches!(
+        rustix::io::Errno::from_io_error(error),
+        Some(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP)
+    )
 }

@@ -1,15 +1,15 @@
-//! The vault's folder: who may use it, who uses it now, and what time it is there.
+//! The vault's folder: its access rights, its locks, and its clock.
 
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::index;
 use crate::node::{Digest, Time};
 use crate::packs::Packs;
-use crate::report::{Listing, Shown};
+use crate::report::{CheckpointDetail, Listing};
 use crate::request::Bounds;
-use crate::sealed::{Desk, private_folder};
-use crate::steps::{Steps, Unhindered};
-use crate::tree::Found;
+use crate::sealed::{VaultDir, private_folder};
+use crate::steps::{NoHook, StepHook};
+use crate::tree::EntryInfo;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,20 +21,22 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const FOLDERS: [&str; 7] = ["packs", "checkpoints", "snapshots", "roots", "restores", index::FOLDER, "drafts"];
+const FOLDERS: [&str; 7] =
+    ["packs", "checkpoints", "snapshots", "roots", "restores", index::FOLDER, "drafts"];
 
 /// All checkpoints of a user, in one folder. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct Vault {
-    pub(crate) desk: Desk,
+    pub(crate) dir: VaultDir,
     pub(crate) bounds: Bounds,
 }
 
 impl Vault {
-    /// Opens a vault, making the folder (0700) where there is none.
+    /// Opens a vault, and creates the folder (0700) if it does not exist.
     ///
     /// # Errors
-    /// The folder belongs to another user or others may enter it, or the system refuses.
+    /// Fails if the folder belongs to another user or others may enter it, or if the system
+    /// refuses.
     pub fn open(folder: impl Into<PathBuf>, bounds: Bounds) -> Result<Self> {
         let folder = folder.into();
         for name in FOLDERS {
@@ -47,116 +49,140 @@ impl Vault {
         if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o077 != 0 {
             return Err(CheckpointError::NotPrivate { path: folder });
         }
-        Ok(Self { desk: Desk { folder, steps: Arc::new(Unhindered), durability: bounds.durability }, bounds })
+        Ok(Self {
+            dir: VaultDir { folder, steps: Arc::new(NoHook), durability: bounds.durability },
+            bounds,
+        })
     }
 
-    /// Tells `steps` of every step that outlives the process, before it is taken.
+    /// Calls `steps` for every step that outlives the process, before it is taken.
     #[must_use]
-    pub fn with_steps(mut self, steps: Arc<dyn Steps>) -> Self {
-        self.desk.steps = steps;
+    pub fn with_step_hook(mut self, steps: Arc<dyn StepHook>) -> Self {
+        self.dir.steps = steps;
         self
     }
 
-    /// All checkpoints, oldest first.
+    /// Returns all checkpoints, oldest first.
     ///
     /// # Errors
-    /// The vault cannot be read. A damaged checkpoint is in the answer instead.
+    /// Fails if the vault cannot be read. A damaged checkpoint is part of the result instead.
     pub fn list(&self) -> Result<Listing> {
-        let _lock = self.share()?;
+        let _lock = self.lock_shared()?;
         let (manifests, mut damaged) = self.manifests()?;
-        damaged.extend(Packs::load(&self.desk)?.damaged);
+        damaged.extend(Packs::load(&self.dir)?.damaged);
         let unfinished = self.unfinished()?;
-        Ok(Listing { checkpoints: manifests.iter().map(crate::manifest::Manifest::listed).collect(), damaged, unfinished })
+        Ok(Listing {
+            checkpoints: manifests.iter().map(crate::manifest::Manifest::listed).collect(),
+            damaged,
+            unfinished,
+        })
     }
 
-    /// One checkpoint and what its action changed.
+    /// Returns one checkpoint and the changes of its action.
     ///
     /// # Errors
-    /// There is none of that id, or it is damaged.
-    pub fn show(&self, id: &Id) -> Result<Shown> {
-        let _lock = self.share()?;
+    /// Fails if no checkpoint has that id, or if it is damaged.
+    pub fn show(&self, id: &Id) -> Result<CheckpointDetail> {
+        let _lock = self.lock_shared()?;
         let manifest = self.manifest(id)?;
-        Ok(Shown { summary: manifest.listed(), left_out: manifest.left_out.clone(), changes: manifest.changes() })
+        Ok(CheckpointDetail {
+            summary: manifest.listed(),
+            left_out: manifest.left_out.clone(),
+            changes: manifest.changes(),
+        })
     }
 
-    /// The bytes of a content, for a text difference. All in memory: at most the policy's largest file.
+    /// Returns the bytes of a content, for a text difference. All in memory: at most the policy's
+    /// largest file.
     ///
     /// # Errors
-    /// The content is not in the vault or damaged.
+    /// Fails if the content is not in the vault or is damaged.
     pub fn content(&self, digest: &Digest) -> Result<Vec<u8>> {
-        let _lock = self.share()?;
+        let _lock = self.lock_shared()?;
         let mut bytes = Vec::new();
-        Packs::load(&self.desk)?.copy(digest, &self.desk.folder, &mut |part| {
+        Packs::load(&self.dir)?.copy(digest, &self.dir.folder, &mut |part| {
             bytes.extend_from_slice(part);
             Ok(())
         })?;
         Ok(bytes)
     }
 
-    /// Keeps collections away until the answer is dropped.
-    pub(crate) fn share(&self) -> Result<File> {
+    /// Takes a shared lock, which keeps collections away until it is dropped.
+    pub(crate) fn lock_shared(&self) -> Result<File> {
         self.lock("lock", File::try_lock_shared)
     }
 
-    /// Keeps everybody away.
-    pub(crate) fn own(&self) -> Result<File> {
+    /// Takes the exclusive lock, which keeps all other processes away.
+    pub(crate) fn lock_exclusive(&self) -> Result<File> {
         self.lock("lock", File::try_lock)
     }
 
-    /// Keeps other restores away.
-    pub(crate) fn own_restores(&self) -> Result<File> {
+    /// Takes the lock that keeps other restores away.
+    pub(crate) fn lock_restores(&self) -> Result<File> {
         self.lock("restore.lock", File::try_lock)
     }
 
-    fn lock(&self, name: &str, lock: impl Fn(&File) -> std::result::Result<(), TryLockError>) -> Result<File> {
-        let path = self.desk.folder.join(name);
+    fn lock(
+        &self,
+        name: &str,
+        lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+    ) -> Result<File> {
+        let path = self.dir.folder.join(name);
         let file = private_file(&path).map_err(CheckpointError::io("lock", &path))?;
         let start = Instant::now();
         loop {
             match lock(&file) {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if start.elapsed() < self.bounds.patience => std::thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::WouldBlock) if start.elapsed() < self.bounds.patience => {
+                    std::thread::sleep(Duration::from_millis(5))
+                }
                 Err(TryLockError::WouldBlock) => return Err(CheckpointError::Busy { path }),
-                Err(TryLockError::Error(error)) => return Err(CheckpointError::io("lock", path)(error)),
+                Err(TryLockError::Error(error)) => {
+                    return Err(CheckpointError::io("lock", path)(error));
+                }
             }
         }
     }
 
-    /// What the file system's clock says, which no caller can set: the time of a file that is written now.
+    /// Returns the time of the file system's clock, which no caller can set: that of a file that is
+    /// written now.
     pub(crate) fn clock(&self) -> Result<Time> {
-        let path = self.desk.folder.join("clock");
+        let path = self.dir.folder.join("clock");
         let read = || -> io::Result<Time> {
             let mut file = private_file(&path)?;
             file.write_all(b"t")?;
-            Ok(Found::of_file(&file)?.stamp.modified)
+            Ok(EntryInfo::of_file(&file)?.stamp.modified)
         };
         read().map_err(CheckpointError::io("write", &path))
     }
 
-    /// Its device and inode.
-    pub(crate) fn place(&self) -> Result<(u64, u64)> {
-        let found = fs::metadata(&self.desk.folder).map_err(CheckpointError::io("look at", &self.desk.folder))?;
+    /// Returns its device and inode.
+    pub(crate) fn device_and_inode(&self) -> Result<(u64, u64)> {
+        let found = fs::metadata(&self.dir.folder)
+            .map_err(CheckpointError::io("look at", &self.dir.folder))?;
         Ok((found.dev(), found.ino()))
     }
 
-    /// Restores that began and did not end.
+    /// Returns the restores that did not finish.
     pub(crate) fn unfinished(&self) -> Result<Vec<Id>> {
-        let names = self.desk.list("restores")?;
+        let names = self.dir.list("restores")?;
         Ok(names.iter().filter_map(|path| Id::new(path.file_name()?.to_str()?).ok()).collect())
     }
 
-    /// The folders that unfinished restores work in: no content of a tree.
-    pub(crate) fn passed_over(&self) -> Result<BTreeSet<OsString>> {
-        Ok(self.unfinished()?.iter().map(workplace).collect())
+    /// Returns the names of the folders that unfinished restores work in, which are not part of a
+    /// tree's content.
+    pub(crate) fn restore_folders(&self) -> Result<BTreeSet<OsString>> {
+        Ok(self.unfinished()?.iter().map(staging_name).collect())
     }
 }
 
-/// The folder in a root where a restore writes files before it puts them in place.
-pub(crate) fn workplace(undo: &Id) -> OsString {
+/// Returns the name of the folder in a root for staged files.
+pub(crate) fn staging_name(undo: &Id) -> OsString {
     format!(".portcullis-restore-{undo}").into()
 }
 
 fn private_file(path: &Path) -> io::Result<File> {
-    // For reading too: a pipe of that name would keep a mere writer waiting for its reader.
+    // Read access is needed too: opening a pipe of that name for writing only would block until it
+    // is read.
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

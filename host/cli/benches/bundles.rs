@@ -1,12 +1,18 @@
-//! What it costs a hook that a plugin is of a locked bundle, and not a file in the plugins folder: whole processes, in turn,
-//! in one run.
+//! Measures the cost to a hook of loading a plugin from a locked bundle instead of from a file in
+//! the plugins folder. Whole processes run in turn, in one run.
 //!
-//! `cargo bench --workspace --bench bundles` prints, for `portcullis hook claude` before a shell command (release, warm cache,
-//! all builtin plugins, one third-party plugin, record written), the median with the plugin as a file, as a locked bundle
-//! whose receipt holds, as one that is verified anew each time, and without it; and the difference to the file. Quote the
-//! differences of one run: the times are the machine's.
+//! `cargo bench --workspace --bench bundles` prints, for `portcullis hook claude` before a shell
+//! command (release, warm cache, all builtin plugins, one third-party plugin, record written), the
+//! median with the plugin as a file, as a locked bundle with a valid receipt, as one that is
+//! verified again each time, and without it; and the difference to the file. Quote the differences
+//! of one run: the times depend on the machine.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing, reason = "a measurement for people")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a measurement for people"
+)]
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -14,27 +20,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Rounds of each; `PORTCULLIS_BENCH_ROUNDS` overrides it.
+/// The number of rounds of each way; `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 400;
-/// A plugin that is asked of each action.
-const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/released/0.1.0/risk-calculator.wasm");
+/// A plugin that is called for each action.
+const PLUGIN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/released/0.1.0/risk-calculator.wasm");
 
-/// One way to have the plugin.
+/// One way to install the plugin.
 struct Way {
     name: &'static str,
-    /// Removed before each round.
+    /// A file that is removed before each round.
     forgets: Option<&'static str>,
     folder: PathBuf,
     times: Vec<Duration>,
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
-    let root = std::env::temp_dir().join(format!("portcullis-bench-bundles-{}", std::process::id()));
+    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(ROUNDS);
+    let root =
+        std::env::temp_dir().join(format!("portcullis-bench-bundles-{}", std::process::id()));
     fs::create_dir_all(&root).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_portcullis"), root.join("portcullis")).unwrap();
     let archive = published(&root);
-    let mut ways = ["a file", "a locked bundle, by its receipt", "a locked bundle, verified anew", "no such plugin"].map(|name| {
+    let mut ways = [
+        "a file",
+        "a locked bundle, by its receipt",
+        "a locked bundle, verified anew",
+        "no such plugin",
+    ]
+    .map(|name| {
         let folder = root.join(name.replace([' ', ','], "-"));
         fs::create_dir_all(folder.join("project/.git")).unwrap();
         fs::create_dir_all(folder.join("home/plugins")).unwrap();
@@ -68,27 +85,39 @@ fn main() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// A signed bundle of the plugin, and the policy that trusts it.
+/// Publishes a signed bundle of the plugin and the policy that trusts it.
 fn published(root: &Path) -> String {
     let path = |name: &str| root.join(name).display().to_string();
     let (key, archive, passphrase) = (path("key"), path("bundle.tar"), path("passphrase"));
     fs::write(&passphrase, "for a bench alone\n").unwrap();
     fs::set_permissions(&passphrase, Permissions::from_mode(0o600)).unwrap();
-    let way = Way { name: "the publisher", forgets: None, folder: root.join("publisher"), times: Vec::new() };
+    let way = Way {
+        name: "the publisher",
+        forgets: None,
+        folder: root.join("publisher"),
+        times: Vec::new(),
+    };
     fs::create_dir_all(way.folder.join("project")).unwrap();
-    let manifest = format!("name = \"bench/checks\"\nversion = \"1.0.0\"\n\n[[plugin]]\nfile = \"{PLUGIN}\"\n");
+    let manifest = format!(
+        "name = \"bench/checks\"\nversion = \"1.0.0\"\n\n[[plugin]]\nfile = \"{PLUGIN}\"\n"
+    );
     fs::write(root.join("bundle.toml"), manifest).unwrap();
     ours(root, &way, &["bundle", "key", "new", "--out", &key, "--passphrase-file", &passphrase]);
     ours(root, &way, &["bundle", "build", &path("bundle.toml"), "--out", &archive]);
-    ours(root, &way, &["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase]);
+    ours(
+        root,
+        &way,
+        &["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase],
+    );
     let public = fs::read_to_string(path("key.pub")).unwrap();
-    let policy =
-        format!("[[key]]\nname = \"bench\"\npublic = \"\"\"\n{public}\"\"\"\n\n[[rule]]\nnames = [\"bench/\"]\npublishers = [\"bench\"]\n");
+    let policy = format!(
+        "[[key]]\nname = \"bench\"\npublic = \"\"\"\n{public}\"\"\"\n\n[[rule]]\nnames = [\"bench/\"]\npublishers = [\"bench\"]\n"
+    );
     fs::write(root.join("trust.toml"), policy).unwrap();
     archive
 }
 
-/// One of our commands, which has to end well.
+/// Runs one of our own commands, which must succeed.
 fn ours(root: &Path, way: &Way, arguments: &[&str]) {
     let output = command(root, way).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -96,12 +125,16 @@ fn ours(root: &Path, way: &Way, arguments: &[&str]) {
 
 fn command(root: &Path, way: &Way) -> Command {
     let mut command = Command::new(root.join("portcullis"));
-    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", root).env("PORTCULLIS_HOME", way.folder.join("home"));
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", root)
+        .env("PORTCULLIS_HOME", way.folder.join("home"));
     command.current_dir(way.folder.join("project"));
     command
 }
 
-/// Each round is another call of one session, of which nothing is to be said.
+/// Runs one hook. Each round is another call of the same session, with nothing to report.
 fn hook(root: &Path, way: &Way, round: usize) -> Duration {
     let project = way.folder.join("project").display().to_string();
     let event = format!(

@@ -1,11 +1,18 @@
-//! What checkpoints add to a hook: whole processes, without and with them in turn, in one run.
+//! Measures what checkpoints add to a hook: whole processes, without and with them in turn, in one
+//! run.
 //!
-//! `cargo bench --workspace --bench checkpoints` prints, for the hook before and the hook after a call, the median
-//! without checkpoints, with them, and what one adds, and the processor time of both hooks together in the mean.
-//! The calls are made in a git repository of 5,000 files. What they would do is not done, but for one file that is
-//! rewritten between the two hooks of a call that changes something.
+//! `cargo bench --workspace --bench checkpoints` prints, for the hook before and the hook after a
+//! call, the median without checkpoints, with them, and the difference, as well as the mean
+//! processor time of both hooks together. The calls are made in a git repository of 5,000 files.
+//! Their effects do not take place, except that one file is rewritten between the two hooks of a
+//! call that changes something.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a measurement for people")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a measurement for people"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -13,26 +20,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Turns of every call, each of so many calls without checkpoints and so many with them;
-/// `PORTCULLIS_BENCH_ROUNDS` overrides it.
+/// The number of turns of every call; each turn has this many calls without checkpoints and as many
+/// with them. `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 20;
 const CALLS: usize = 10;
 const FILES: usize = 5_000;
-/// The files of the folder that is deleted.
+/// The number of files in the folder that is deleted.
 const FOLDER: usize = 100;
-/// The system counts processor time in these units.
+/// The unit in which the system counts processor time, in milliseconds.
 const TICK_MS: f64 = 10.0;
 
-/// A tool and its parameters, and whether it changes a file.
+/// The calls: a tool, its parameters, and whether it changes a file.
 const CALLED: [(&str, &str, &str, bool); 5] = [
     ("Read of a file", "Read", r#"{"file_path":"@project@/d1/f50"}"#, false),
     ("`cat` of a file", "Bash", r#"{"command":"cat d1/f50"}"#, false),
-    ("Edit of a file", "Edit", r#"{"file_path":"@project@/d1/f50","old_string":"a","new_string":"b"}"#, true),
+    (
+        "Edit of a file",
+        "Edit",
+        r#"{"file_path":"@project@/d1/f50","old_string":"a","new_string":"b"}"#,
+        true,
+    ),
     ("`rm -r` of 100 files", "Bash", r#"{"command":"rm -r d0"}"#, false),
     ("`make`, of 5,000 files", "Bash", r#"{"command":"make"}"#, true),
 ];
 
-/// What one side of a call took.
+/// The times of one side of a call.
 #[derive(Default)]
 struct Times {
     before: Vec<Duration>,
@@ -41,12 +53,15 @@ struct Times {
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(ROUNDS);
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("project");
     make(&project);
     let homes = [false, true].map(|enabled| home(folder.path(), enabled));
-    // Files that changed just now are read once more.
+    // Files that changed a moment ago are read once more, so wait until they are older.
     std::thread::sleep(Duration::from_secs(4));
     let mut measured: Vec<[Times; 2]> = CALLED.iter().map(|_| Default::default()).collect();
     for round in 0..=rounds {
@@ -56,7 +71,7 @@ fn main() {
                 sides.reverse();
             }
             for (home, times) in sides {
-                // The first one fills caches.
+                // The first call fills caches.
                 let mut unmeasured = Times::default();
                 turn(call, round, home, &project, if round == 0 { &mut unmeasured } else { times });
             }
@@ -72,7 +87,7 @@ fn home(folder: &Path, enabled: bool) -> PathBuf {
     home
 }
 
-/// A repository in which everything is committed.
+/// Creates a repository in which everything is committed.
 fn make(project: &Path) {
     for at in 0..FILES {
         let path = project.join(format!("d{}/f{at}", at / FOLDER));
@@ -80,10 +95,19 @@ fn make(project: &Path) {
         fs::write(path, format!("{at} and so on; ").repeat(at % 500 + 1)).unwrap();
     }
     let git = "git init -q . && git add . && git -c user.name=a -c user.email=a@example.com commit -qm all";
-    assert!(Command::new("sh").args(["-c", git]).current_dir(project).status().unwrap().success(), "no repository");
+    assert!(
+        Command::new("sh").args(["-c", git]).current_dir(project).status().unwrap().success(),
+        "no repository"
+    );
 }
 
-fn turn(call: &(&str, &str, &str, bool), round: usize, home: &Path, project: &Path, times: &mut Times) {
+fn turn(
+    call: &(&str, &str, &str, bool),
+    round: usize,
+    home: &Path,
+    project: &Path,
+    times: &mut Times,
+) {
     let (name, tool, parameters, changes) = call;
     let event = |event: &str, at: usize, more: &str| {
         let text = format!(
@@ -98,15 +122,23 @@ fn turn(call: &(&str, &str, &str, bool), round: usize, home: &Path, project: &Pa
         if *changes {
             fs::write(project.join("d1/f50"), format!("{round} {at} {}", home.display())).unwrap();
         }
-        times.after.push(hook(home, &event("PostToolUse", at, r#","tool_response":{"stdout":"","stderr":""}"#)));
+        times.after.push(hook(
+            home,
+            &event("PostToolUse", at, r#","tool_response":{"stdout":"","stderr":""}"#),
+        ));
     }
     times.processor_ms += (processor_ticks() - begun) * TICK_MS;
 }
 
 fn hook(home: &Path, event: &str) -> Duration {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
-    command.args(["hook", "claude"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Cargo sets it, and a program that looks for its libraries in cargo's folders first takes longer.
+    command
+        .args(["hook", "claude"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // Cargo sets it, and a program that searches cargo's folders for its libraries first starts
+    // more slowly.
     command.env("PORTCULLIS_HOME", home).env_remove("LD_LIBRARY_PATH");
     let begun = Instant::now();
     let mut child = command.spawn().unwrap();
@@ -115,22 +147,33 @@ fn hook(home: &Path, event: &str) -> Duration {
     begun.elapsed()
 }
 
-/// Of all processes that ended; 0 where the system does not say.
+/// Returns the processor time of all finished child processes, in ticks; 0 if the system does not
+/// report it.
 fn processor_ticks() -> f64 {
     let line = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = line.rsplit(')').next().unwrap_or_default();
-    after_name.split_whitespace().skip(13).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum()
+    after_name
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum()
 }
 
 fn report(measured: Vec<[Times; 2]>, rounds: usize) {
     println!("{rounds} rounds of {CALLS} calls; milliseconds, without and with checkpoints");
-    println!("| call | before | with | adds | after | with | adds | processor, both | with | adds |");
+    println!(
+        "| call | before | with | adds | after | with | adds | processor, both | with | adds |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for ((name, ..), [off, on]) in CALLED.iter().zip(measured) {
         let hooks = (rounds * CALLS) as f64;
         let processor = [off.processor_ms / hooks, on.processor_ms / hooks];
-        let pairs = [[off.before, on.before].map(median), [off.after, on.after].map(median), processor];
-        let cells = pairs.map(|[off, on]| format!("{off:.2} | {on:.2} | {:+.2} ({:+.0} %)", on - off, (on / off - 1.0) * 100.0));
+        let pairs =
+            [[off.before, on.before].map(median), [off.after, on.after].map(median), processor];
+        let cells = pairs.map(|[off, on]| {
+            format!("{off:.2} | {on:.2} | {:+.2} ({:+.0} %)", on - off, (on / off - 1.0) * 100.0)
+        });
         println!("| {name} | {} |", cells.join(" | "));
     }
 }

@@ -1,27 +1,34 @@
-//! What one hook costs: whole processes, in turn, in one run.
+//! Measures the cost of one hook: whole processes, in turn, in one run.
 //!
-//! `cargo bench --workspace --bench hook` prints, for `portcullis hook claude` (release, warm cache, all
-//! builtin plugins, record written) and for what everybody knows the price of, the median and the ratio
-//! to `sh -c true`. Quote the ratios: the times are the machine's.
+//! `cargo bench --workspace --bench hook` prints the median and the ratio to `sh -c true`, for
+//! `portcullis hook claude` (release, warm cache, all builtin plugins, record written) and for
+//! programs whose cost is well known. Quote the ratios: the times depend on the machine.
 //!
-//! The program is copied first, as an installation does: what a linker wrote lies in the page cache in small pieces
-//! until it is read from the disk again, which makes every start of it a fifth dearer.
+//! The program is copied first, as an installation does. The output of a linker is in the page
+//! cache in small pieces until it is read from the disk again, which makes every start of it a
+//! fifth slower.
 //!
-//! Two sessions are measured. In the ordinary one the agent goes from file to file: nothing is wrong with it, and
-//! that nothing was said of it is checked. In the other one it does the same over and over: patterns are
-//! detected, interventions are made and recorded, and limits are in force.
+//! Two sessions are measured. In the ordinary one the agent goes from file to file without any
+//! finding, which the benchmark checks. In the other one it repeats itself: patterns are detected,
+//! interventions are made and recorded, and limits are in force.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a measurement for people")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a measurement for people"
+)]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
+/// The number of rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 200;
 
-/// The person asks for something every so many rounds: limits count what happened since.
+/// The number of rounds between two prompts of the person: limits count what happened since the
+/// last one.
 const TURN: usize = 20;
 
 struct Case {
@@ -29,13 +36,16 @@ struct Case {
     program: PathBuf,
     arguments: Vec<String>,
     input: Option<PathBuf>,
-    /// Nothing is to be said of it.
+    /// True if nothing may be reported about the session.
     ordinary: bool,
     times: Vec<Duration>,
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(ROUNDS);
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_portcullis"), program(&folder)).unwrap();
@@ -61,16 +71,38 @@ fn cases(folder: &Path) -> Vec<Case> {
     let call = &["hook", "claude"];
     let mut cases = vec![
         case("sh -c true", "/bin/sh".into(), &["-c", "true"], None),
-        case("hook: ordinary, before a shell command", hook.clone(), call, event("before.json", BEFORE)),
+        case(
+            "hook: ordinary, before a shell command",
+            hook.clone(),
+            call,
+            event("before.json", BEFORE),
+        ),
         case("hook: ordinary, after it", hook.clone(), call, event("after.json", AFTER)),
         case("hook: ordinary, before an edit", hook.clone(), call, event("edit.json", EDIT)),
         case("hook: ordinary, after it", hook.clone(), call, event("edited.json", EDITED)),
-        case("hook: going wrong, before a command", hook.clone(), call, event("again.json", &again(BEFORE))),
-        case("hook: going wrong, after it", hook.clone(), call, event("again-after.json", &again(AFTER))),
-        case("hook: going wrong, before an edit", hook.clone(), call, event("again-edit.json", &again(EDIT))),
+        case(
+            "hook: going wrong, before a command",
+            hook.clone(),
+            call,
+            event("again.json", &again(BEFORE)),
+        ),
+        case(
+            "hook: going wrong, after it",
+            hook.clone(),
+            call,
+            event("again-after.json", &again(AFTER)),
+        ),
+        case(
+            "hook: going wrong, before an edit",
+            hook.clone(),
+            call,
+            event("again-edit.json", &again(EDIT)),
+        ),
         case("hook: an event that nobody needs", hook, call, event("other.json", OTHER)),
     ];
-    for (name, program, arguments) in [("python3 -c pass", "python3", ["-c", "pass"]), ("node -e 0", "node", ["-e", "0"])] {
+    for (name, program, arguments) in
+        [("python3 -c pass", "python3", ["-c", "pass"]), ("node -e 0", "node", ["-e", "0"])]
+    {
         match found(program) {
             Some(path) => cases.push(case(name, path, &arguments, None)),
             None => println!("{name}: not on this machine"),
@@ -81,7 +113,14 @@ fn cases(folder: &Path) -> Vec<Case> {
 
 fn case(name: &'static str, program: PathBuf, arguments: &[&str], input: Option<PathBuf>) -> Case {
     let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    Case { name, program, arguments, input, ordinary: name.starts_with("hook: ordinary"), times: Vec::new() }
+    Case {
+        name,
+        program,
+        arguments,
+        input,
+        ordinary: name.starts_with("hook: ordinary"),
+        times: Vec::new(),
+    }
 }
 
 fn program(folder: &Path) -> PathBuf {
@@ -89,38 +128,55 @@ fn program(folder: &Path) -> PathBuf {
 }
 
 fn prompt(folder: &Path) -> Case {
-    case("the person's prompt", program(folder), &["hook", "claude"], Some(event(folder, "prompt.json", PROMPT)))
+    case(
+        "the person's prompt",
+        program(folder),
+        &["hook", "claude"],
+        Some(event(folder, "prompt.json", PROMPT)),
+    )
 }
 
 fn event(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
-    fs::write(&path, text.replace("@project@", &folder.join("project").display().to_string())).unwrap();
+    fs::write(&path, text.replace("@project@", &folder.join("project").display().to_string()))
+        .unwrap();
     path
 }
 
-/// The real program, not a shim that looks for it at each start.
+/// Returns the real program, not a shim that searches for it at each start.
 fn found(program: &str) -> Option<PathBuf> {
     let ask = match program {
-        "python3" => Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output(),
+        "python3" => {
+            Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()
+        }
         _ => Command::new("node").args(["-p", "process.execPath"]).output(),
     };
     let path = PathBuf::from(String::from_utf8(ask.ok()?.stdout).ok()?.trim());
     path.is_absolute().then_some(path)
 }
 
-/// Each round is another call, as in a session; what the case before it left is what it finds.
+/// Runs one round, which is another call of the session; it continues from the state that the case
+/// before it left.
 fn once(case: &Case, folder: &Path, round: usize) -> Duration {
     let input = case.input.as_ref().map_or_else(Stdio::null, |path| {
-        let text = fs::read_to_string(path).unwrap().replace("@round@", &round.to_string()).replace("@part@", &round.to_string());
+        let text = fs::read_to_string(path)
+            .unwrap()
+            .replace("@round@", &round.to_string())
+            .replace("@part@", &round.to_string());
         let current = folder.join("input.json");
         fs::write(&current, text).unwrap();
         Stdio::from(File::open(current).unwrap())
     });
     let said = folder.join("said.json");
     let mut command = Command::new(&case.program);
-    command.args(&case.arguments).stdin(input).stdout(File::create(&said).unwrap()).stderr(Stdio::null());
+    command
+        .args(&case.arguments)
+        .stdin(input)
+        .stdout(File::create(&said).unwrap())
+        .stderr(Stdio::null());
     command.env("PORTCULLIS_HOME", folder.join("home"));
-    // Cargo sets it, and a shell that looks for its libraries in cargo's folders first takes a third longer.
+    // Cargo sets it, and a shell that searches cargo's folders for its libraries first takes a
+    // third longer.
     command.env_remove("LD_LIBRARY_PATH");
     let begun = Instant::now();
     let status = command.status().unwrap();
@@ -131,7 +187,7 @@ fn once(case: &Case, folder: &Path, round: usize) -> Duration {
     time
 }
 
-/// The same in another session, where each round is like the first.
+/// Returns the same event in another session, where each round is like the first.
 fn again(event: &str) -> String {
     event.replace(r#""session_id":"bench""#, r#""session_id":"again""#).replace("@part@", "1")
 }
@@ -140,12 +196,24 @@ fn report(cases: &mut [Case], rounds: usize) {
     for case in cases.iter_mut() {
         case.times.sort_unstable();
     }
-    let median = |case: &Case| case.times.get(case.times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0;
-    let least = |case: &Case| case.times.first().copied().unwrap_or_default().as_secs_f64() * 1000.0;
+    let median = |case: &Case| {
+        case.times.get(case.times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1000.0
+    };
+    let least =
+        |case: &Case| case.times.first().copied().unwrap_or_default().as_secs_f64() * 1000.0;
     let shell = cases.first().map(median).unwrap_or_default();
-    println!("{:<40} {:>9} {:>9} {:>14}   ({rounds} rounds)", "whole process", "least ms", "median ms", "x `sh -c true`");
+    println!(
+        "{:<40} {:>9} {:>9} {:>14}   ({rounds} rounds)",
+        "whole process", "least ms", "median ms", "x `sh -c true`"
+    );
     for case in cases.iter() {
-        println!("{:<40} {:>9.2} {:>9.2} {:>14.2}", case.name, least(case), median(case), median(case) / shell);
+        println!(
+            "{:<40} {:>9.2} {:>9.2} {:>14.2}",
+            case.name,
+            least(case),
+            median(case),
+            median(case) / shell
+        );
     }
 }
 
@@ -154,4 +222,5 @@ const AFTER: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode"
 const EDIT: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_use_id":"edit_call_@round@"}"#;
 const EDITED: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_response":{"filePath":"@project@/part@part@/src/lib.rs"},"tool_use_id":"edit_call_@round@"}"#;
 const PROMPT: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"UserPromptSubmit","prompt":"Let `b` stand for `a` in the next parts, and run the tests of each."}"#;
-const OTHER: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"Notification","message":"x"}"#;
+const OTHER: &str =
+    r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"Notification","message":"x"}"#;

@@ -1,4 +1,4 @@
-//! Two texts and what differs, as `diff -u` shows it.
+//! The differences of two texts in the format of `diff -u`.
 
 use crate::paint;
 use portcullis_core::text::one_line;
@@ -7,15 +7,20 @@ use std::fmt::Write;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
-/// The most bytes of a line that a person sees.
+/// The most bytes of a line that are shown to a person.
 const MOST_LINE: usize = 400;
 
-/// For a program: nothing is escaped or cut.
+/// Formats the differences for a program: nothing is escaped or cut.
 pub fn plain(before: &str, after: &str, old: &str, new: &str) -> String {
-    TextDiff::from_lines(before, after).unified_diff().context_radius(CONTEXT).header(old, new).to_string()
+    TextDiff::from_lines(before, after)
+        .unified_diff()
+        .context_radius(CONTEXT)
+        .header(old, new)
+        .to_string()
 }
 
-/// For a person: in colour, each line made harmless. The names of the two must be harmless already.
+/// Formats the differences for a person: in colour, each line escaped. The two names must be
+/// escaped already.
 pub fn painted(before: &str, after: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = format!("--- {old}\n+++ {new}\n");
@@ -26,7 +31,7 @@ pub fn painted(before: &str, after: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// For a person: all lines of both, without names.
+/// Formats all lines of both for a person, without names.
 pub fn inline(before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).iter_all_changes().map(line).collect()
 }

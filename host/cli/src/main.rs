@@ -1,139 +1,136 @@
-//! The command line of Portcullis. The only place that reads arguments, environment and standard input.
+//! The command line of Portcullis: the only place that reads arguments, environment and standard
+//! input.
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
-mod amount;
-mod breakers;
 mod bundles;
-mod checkpoints;
-mod client;
 mod commands;
-mod completeness;
-mod config;
 mod differ;
-mod duration;
-mod guarded;
-mod health;
-mod hidden;
-mod human;
-mod incidents;
-mod kept;
-mod moves;
-mod names;
-mod notifications;
+mod interactive;
 mod page;
 mod paint;
-mod past;
-mod pause;
-mod places;
-mod project;
-mod quarantine;
-mod recording;
-mod restorable;
-mod rules;
-mod runtime;
+mod password_prompt;
 mod show;
-#[cfg(target_os = "linux")]
-mod sizes;
-mod timeline;
-mod toml_text;
-mod trial;
-mod workshop;
-mod workspace;
+mod verdict_matrix;
+mod what_if_clean;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use portcullis_config::paths::PathOverrides;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after it runs.
+/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after
+/// it runs.
 ///
 /// Begin with `portcullis demo`. To put it in front of Claude Code, see the README.
 ///
-/// State and configuration lie in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
+/// State and configuration are in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
 #[derive(Parser)]
 #[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(flatten)]
-    pins: places::Pins,
+    folders: Folders,
     #[command(subcommand)]
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 it could not be done; 2 wrong arguments, and for `hook` the action is refused; \
-3 `audit verify` found the journal changed; 4 `review` came to modify, ask or block; 5 `doctor` found a problem. `run`: 10 the agent failed, \
-11 it used up a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 failure; 2 wrong arguments, or for `hook` a refused action; \
+3 `audit verify` found the journal changed; 4 `review` returned modify, ask or block; 5 `doctor` found a problem. `run`: 10 the agent failed, \
+11 it reached a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.";
+
+/// The folders of an installation, for every command.
+#[derive(clap::Args)]
+struct Folders {
+    /// Use this folder for your configuration
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    config: Option<PathBuf>,
+    /// Use this folder for the journal, the key and compiled plugins
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    state: Option<PathBuf>,
+    /// Use this file as the organisation's configuration
+    #[arg(
+        id = "managed_config",
+        long = "managed-config",
+        global = true,
+        value_name = "FILE",
+        help_heading = "Folders"
+    )]
+    managed: Option<PathBuf>,
+}
 
 #[derive(Subcommand)]
 enum Command {
     /// Replay a short recorded session through the real plugins and show each decision and why
     Demo(commands::demo::Arguments),
-    /// Answer one event of an agent's client: its JSON on standard input, the answer on standard output
+    /// Answer one event of an agent's client, as JSON on standard input and output
     Hook {
         /// The agent
-        #[arg(value_parser = clap::builder::PossibleValuesParser::new(commands::hook::AGENTS))]
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(agent_names()))]
         agent: String,
     },
-    /// Put the hooks into the settings of an agent's client
+    /// Install the hooks into the settings of an agent's client
     Install(commands::install::Arguments),
-    /// Take the hooks out of the settings of an agent's client. For a person at a terminal
+    /// Remove the hooks from the settings of an agent's client (interactive)
     Uninstall(commands::uninstall::Arguments),
     /// Review one action without recording it
     Review(commands::review::Arguments),
-    /// Review recorded sessions again: hook payloads, journals, Claude Code transcripts, trajectories
+    /// Replay recorded sessions: hook payloads, journals, Claude Code transcripts, trajectories
     Replay(commands::replay::Arguments),
-    /// Judge labelled actions and say how often the verdict is right
+    /// Evaluate labelled actions and show how often the verdict is right
     Eval(commands::eval::Arguments),
-    /// Show why a review came out as it did
+    /// Show the reasons for a review's verdict
     Explain(commands::explain::Arguments),
-    /// Say whether a review was right. For a person
+    /// Record whether a review was right (not for agents)
     Feedback(commands::feedback::Arguments),
-    /// Count reviews, their time and what people thought of them: Prometheus text, or JSON
+    /// Show counts of reviews, their duration and people's feedback, as Prometheus text or JSON
     Metrics(commands::metrics::Arguments),
-    /// Look at the journal
+    /// Show, verify and export the journal
     #[command(subcommand)]
     Audit(commands::audit::Command),
-    /// Make, build and look at plugins
+    /// Create, build, test and inspect plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
-    /// Make, sign, vet, move and lock bundles: sets of plugins that somebody vouches for
+    /// Create, sign, vet, transfer and lock bundles: sets of plugins that somebody vouches for
     #[command(subcommand)]
     Bundle(commands::bundle::Command),
-    /// Let one exact action run that its review objects to. For a person at a terminal
+    /// Allow one exact action that its review objects to (interactive)
     Allow(commands::allow::Arguments),
-    /// Begin a new journal where the old one is damaged. For a person at a terminal
+    /// Start a new journal if the old one is damaged (interactive)
     Recover(commands::recover::Arguments),
-    /// Look at what was kept of files before actions, and put it back
+    /// Show and restore the files saved before actions
     #[command(subcommand)]
     Checkpoint(commands::checkpoint::Command),
-    /// Look at stops of sessions, and let a stopped session go on or end it
+    /// Show stopped sessions, and resume or abort them
     #[command(subcommand)]
     Incident(commands::incident::Command),
-    /// Look at what was moved away in place of being deleted, and put it back
+    /// Show and restore files that were quarantined instead of deleted
     #[command(subcommand)]
     Quarantine(commands::quarantine::Command),
-    /// Look at rules: all of them, what is wrong with those in files, what their conditions can see
+    /// Check and list rules, and list the fields that their conditions can use
     #[command(subcommand)]
     Rules(commands::rules::Command),
-    /// Start an agent with the hooks for this run alone, follow it, and stop it with all that it started where it must be
+    /// Run an agent with hooks for this run only, watch it, and stop it with all its processes if
+    /// necessary
     #[cfg(target_os = "linux")]
     Run(commands::run::Arguments),
-    /// Look at the configuration: what holds and why, what is wrong, the schema for editors
+    /// Show and check the configuration, and print its schema
     #[command(subcommand)]
     Config(commands::config::Command),
-    /// Look at notifications: channels, what waits, and trying them
+    /// List, test and retry notifications
     #[command(subcommand)]
     Notifications(commands::notifications::Command),
-    /// Let a project's configuration do more than tighten. For a person at a terminal
+    /// Trust a project's configuration to do more than tighten the rules (interactive)
     Trust(commands::trust::Arguments),
-    /// Let the guard only observe for a while. For a person at a terminal
+    /// Pause enforcement for a while; actions are only observed (interactive)
     Pause(commands::pause::Arguments),
     /// End a pause
     Resume,
-    /// Check that the guard is whole, and say what to do where it is not
+    /// Check that protection is complete, and say how to fix it if it is not
     Doctor(commands::doctor::Arguments),
-    /// Print one line for a status line: how the guard stands, and a session's counts
+    /// Print one line for a status line: the state of the guard and a session's counts
     Status(commands::status::Arguments),
-    /// Do the work that waits: notifications, retention, the journal's log and kept heads, the cache. Started by itself
+    /// Run pending maintenance: notifications, retention, the journal's log and kept heads, the
+    /// cache. Starts automatically
     Maintain(commands::maintain::Arguments),
     /// Print a completion script for a shell
     Completions {
@@ -143,25 +140,37 @@ enum Command {
 }
 
 impl Command {
-    /// Its `--config` is one to try, beside that of the environment: it pins nothing.
+    /// Returns true if the command's `--config` is one to try, next to that of the environment, so
+    /// that it pins nothing.
     const fn tries_configurations(&self) -> bool {
         matches!(self, Self::Replay(_) | Self::Eval(_))
     }
 }
 
+/// Returns the names of all agents, for the argument parser.
+pub fn agent_names() -> impl Iterator<Item = &'static str> {
+    portcullis_agents::ALL.iter().map(|agent| agent.name())
+}
+
+/// Returns the agent of that name, which the argument parser has checked.
+pub fn agent_of(name: &str) -> anyhow::Result<&'static dyn portcullis_agents::Agent> {
+    portcullis_agents::find(name).ok_or_else(|| anyhow::anyhow!("unsupported agent `{name}`"))
+}
+
 fn main() -> ExitCode {
-    // The hook runs before every action of an agent: it does not wait for the argument parser.
+    // The hook runs before every action of an agent, so it skips the argument parser.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == "hook")
-        && arguments.next().is_some_and(|agent| agent == "claude")
-        && let Some(pins) = places::Pins::read(arguments)
+        && let Some(agent) =
+            arguments.next().and_then(|name| portcullis_agents::find(name.to_str()?))
+        && let Some(pins) = PathOverrides::read(arguments)
     {
         pins.hold();
-        return ExitCode::from(commands::hook::run());
+        return ExitCode::from(commands::hook::run(agent));
     }
-    // Started by ourselves, for a stranger's bytes: nothing is read before it has limited itself.
+    // Started by this program for untrusted bytes: it limits itself before anything is read.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == workshop::COMMAND) {
+    if arguments.next().is_some_and(|first| first == portcullis_review::compiler::COMMAND) {
         return ExitCode::from(commands::compile::run(arguments));
     }
     #[cfg(target_os = "linux")]
@@ -169,8 +178,9 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments = Arguments::parse();
-    let pins = places::Pins { config: arguments.pins.config.filter(|_| !arguments.command.tries_configurations()), ..arguments.pins };
-    pins.hold();
+    let Folders { config, state, managed } = arguments.folders;
+    let config = config.filter(|_| !arguments.command.tries_configurations());
+    PathOverrides { config, state, managed }.hold();
     let result = run(arguments.command);
     let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
     match lost.map_or(result, Err) {
@@ -185,7 +195,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
-        Command::Hook { .. } => Ok(commands::hook::run()),
+        Command::Hook { agent } => Ok(commands::hook::run(agent_of(&agent)?)),
         Command::Install(arguments) => commands::install::run(&arguments),
         Command::Uninstall(arguments) => commands::uninstall::run(&arguments),
         Command::Review(arguments) => commands::review::run(&arguments),
@@ -222,15 +232,20 @@ fn run(command: Command) -> anyhow::Result<u8> {
     }
 }
 
-/// A file of `path`, or standard input for none or `-`.
+/// Reads the file at `path`, or standard input for `None` or `-`.
 fn read_file_or_stdin(path: Option<&PathBuf>) -> anyhow::Result<Vec<u8>> {
     use anyhow::Context;
     use std::io::Read;
     match path.filter(|path| path.as_os_str() != "-") {
-        Some(path) => std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display())),
+        Some(path) => {
+            std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
+        }
         None => {
             let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+            std::io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .context("cannot read standard input")?;
             Ok(bytes)
         }
     }

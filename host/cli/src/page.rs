@@ -1,7 +1,7 @@
-//! A page of HTML in the look of this program.
+//! An HTML page in the style of this program.
 //!
-//! It is one file that loads nothing: no script, no font, no picture, and its policy allows none, so that somebody
-//! else's text cannot do anything in it. What stands in it is for whoever makes it to say.
+//! It is one file that loads nothing: no script, no font, no picture. Its content security policy
+//! allows none, so that untrusted text cannot do anything in it. The caller supplies the contents.
 
 mod html;
 
@@ -10,18 +10,27 @@ use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// The whole of a page. It begins with `beginning`, by which a file shows whose page it is.
+/// Formats a whole page. It begins with `beginning`, which identifies the kind of page in a file.
 pub fn whole(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> String {
-    let policy = format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        digest(STYLE)
+    );
     let mut page = Html::of("<html lang=\"en\"><head><meta charset=\"utf-8\">", &[]);
     page.put("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", &[&policy]);
     page.put(
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">",
         &[],
     );
-    page.put("<meta name=\"referrer\" content=\"no-referrer\"><title>{} - Portcullis</title><style>", &[&title]);
+    page.put(
+        "<meta name=\"referrer\" content=\"no-referrer\"><title>{} - Portcullis</title><style>",
+        &[&title],
+    );
     page.add(&style());
-    page.put("</style></head><body><header><p class=\"brand\">Portcullis</p><h1>{}</h1>", &[&title]);
+    page.put(
+        "</style></head><body><header><p class=\"brand\">Portcullis</p><h1>{}</h1>",
+        &[&title],
+    );
     page.add(lead);
     page.put("</header><main>", &[]);
     page.add(main);
@@ -32,12 +41,12 @@ pub fn whole(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> 
     format!("{beginning}{}", page.as_str())
 }
 
-/// The style is ours, and a literal.
+/// Returns the style, which is a literal of this program.
 fn style() -> Html {
     Html::of(STYLE, &[])
 }
 
-/// What the page's policy knows the style by.
+/// Returns the hash by which the page's policy allows the style.
 fn digest(style: &str) -> String {
     data_encoding::BASE64.encode(&Sha256::digest(style))
 }

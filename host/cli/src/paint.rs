@@ -1,5 +1,5 @@
-//! Colour and layout for people. Everything that comes from agents, plugins or files is escaped before
-//! it gets here.
+//! Colour and layout for people. All text from agents, plugins or files is escaped before it gets
+//! here.
 
 use anstyle::{AnsiColor, Effects, Style};
 use portcullis_core::score::Verdict;
@@ -15,32 +15,32 @@ fn painted(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Something went wrong.
+/// Formats a failure.
 pub fn bad(text: impl Display) -> String {
     painted(style(AnsiColor::Red).effects(Effects::BOLD), text)
 }
 
-/// Something is well.
+/// Formats a success.
 pub fn good(text: impl Display) -> String {
     painted(style(AnsiColor::Green), text)
 }
 
-/// Something to look at.
+/// Formats a warning.
 pub fn warn(text: impl Display) -> String {
     painted(style(AnsiColor::Yellow), text)
 }
 
-/// A heading.
+/// Formats a heading.
 pub fn bold(text: impl Display) -> String {
     painted(Style::new().effects(Effects::BOLD), text)
 }
 
-/// What can be skipped.
+/// Formats unimportant text.
 pub fn dim(text: impl Display) -> String {
     painted(Style::new().effects(Effects::DIMMED), text)
 }
 
-/// A verdict, padded to `width` before it is coloured.
+/// Formats a verdict, padded to `width` before it is coloured.
 pub fn verdict(verdict: Verdict, width: usize) -> String {
     let text = format!("{:width$}", verdict.as_str());
     match verdict {
@@ -52,8 +52,8 @@ pub fn verdict(verdict: Verdict, width: usize) -> String {
     }
 }
 
-/// Prints to standard output, with colour where that is a terminal. Where it cannot be written the rest
-/// is dropped, so that a command still cleans up and ends with its own exit code; see `lost`.
+/// Prints to standard output, with colour on a terminal. If writing fails, the rest is dropped, so
+/// that a command still cleans up and ends with its own exit code; see `lost`.
 pub fn print(text: &str) {
     if closed() {
         return;
@@ -66,27 +66,25 @@ pub fn print(text: &str) {
 
 static BROKEN: OnceLock<io::Error> = OnceLock::new();
 
-/// Nobody gets what is printed from now on: long work can end.
+/// Returns true if nobody reads the output any more, so that long work can end.
 pub fn closed() -> bool {
     BROKEN.get().is_some()
 }
 
-/// Why output was lost; none when its reader had seen enough.
+/// Returns why output was lost; `None` if its reader closed it.
 pub fn lost() -> Option<&'static io::Error> {
     BROKEN.get().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
-/// Columns of the terminal, within what is pleasant to read; where there is none, what most have.
+/// Returns the columns of the terminal, within a readable range; the usual number without a
+/// terminal.
 pub fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
-    let found = || terminal_size::terminal_size_of(io::stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(80, 120));
+    let found = || {
+        terminal_size::terminal_size_of(io::stdout())
+            .map_or(100, |(width, _)| usize::from(width.0).clamp(80, 120))
+    };
     *WIDTH.get_or_init(found)
 }
 
-/// Milliseconds since 1970 as a time in UTC.
-pub fn time(ms: u64) -> String {
-    i64::try_from(ms)
-        .ok()
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-        .map_or_else(|| ms.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
-}
+pub use portcullis_config::clock::format_utc as time;

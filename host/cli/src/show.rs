@@ -1,4 +1,4 @@
-//! Records as people read them: a line for a list, a page for one review.
+//! Records in readable form: a line for a list, a page for one review.
 
 mod action;
 mod decision;
@@ -7,13 +7,16 @@ pub mod layout;
 pub use decision::explanation;
 
 use crate::paint;
-use crate::restorable::Restorable;
-use layout::{Page, list};
-use portcullis_core::record::{Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow};
+use crate::what_if_clean::WhatIfClean;
+use layout::{TextPage, list};
+use portcullis_core::record::{
+    Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
+};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words::counted;
 
-/// One line: what it was and what became of it.
+/// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
     let what = one_line(&record.summary, 96);
     match record.kind {
@@ -24,28 +27,48 @@ pub fn line(record: &Record) -> String {
             format!("{} {}  {what}", paint::verdict(verdict, 6), paint::dim(format!("{risk:>4}")))
         }
         RecordKind::Outcome => {
-            let failed = record.outcome.as_ref().is_some_and(|outcome| outcome.status == portcullis_core::action::Status::Failed);
+            let failed = record
+                .outcome
+                .as_ref()
+                .is_some_and(|outcome| outcome.status == portcullis_core::action::Status::Failed);
             let mark = if failed { paint::warn("failed") } else { paint::dim("ok    ") };
             format!("{mark}       {}", paint::dim(what))
         }
         RecordKind::Unreviewed => format!("{}   {what}", paint::bad("unreviewed")),
-        RecordKind::Intervention => format!("{} {}: {what}", paint::warn("intervention"), one_line(&record.subject, 40)),
+        RecordKind::Intervention => {
+            format!("{} {}: {what}", paint::warn("intervention"), one_line(&record.subject, 40))
+        }
         RecordKind::Fault => format!("{}        {what}", paint::bad("fault")),
         RecordKind::Exception => format!("{}    {what}", paint::warn("exception")),
         RecordKind::Feedback => format!("{}     {what}", paint::warn("feedback")),
-        RecordKind::Session | RecordKind::Configuration => format!("{}             {}", paint::dim(" "), paint::dim(what)),
+        RecordKind::Session | RecordKind::Configuration => {
+            format!("{}             {}", paint::dim(" "), paint::dim(what))
+        }
     }
 }
 
-/// Everything about a record that a person may want to know, the weightiest first. `recorded`: it stands in
-/// the journal, so that a person can refer to it. `restorable`: what git could change.
-pub fn page(record: &Record, recorded: bool, restorable: Option<&Restorable>) -> String {
-    let mut page = Page::new();
-    page.line(&format!("{}  {}  {}", paint::bold(record.kind), record.id, paint::dim(format!("{} UTC", paint::time(record.at)))));
-    let agent = record.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
+/// Formats everything about a record that a person may want to know, the most important first.
+/// `recorded`: it is in the journal, so that a person can refer to it. `restorable`: what git could
+/// change.
+pub fn page(record: &Record, recorded: bool, restorable: Option<&WhatIfClean>) -> String {
+    let mut page = TextPage::new();
+    page.line(&format!(
+        "{}  {}  {}",
+        paint::bold(record.kind),
+        record.id,
+        paint::dim(format!("{} UTC", paint::time(record.at)))
+    ));
+    let agent = record
+        .agent
+        .as_deref()
+        .map(|agent| format!(", subagent {}", one_line(agent, 64)))
+        .unwrap_or_default();
     let step = record.step.map(|step| format!(", step {step}")).unwrap_or_default();
     let session = one_line(&record.session, 80);
-    page.text(&format!("session {session}{agent}{step}, {} of {}, mode {}", record.event, record.client, record.mode));
+    page.text(&format!(
+        "session {session}{agent}{step}, {} of {}, mode {}",
+        record.event, record.client, record.mode
+    ));
     page.line("");
     page.indented(&one_line(&record.summary, 400));
     page.line("");
@@ -59,7 +82,7 @@ pub fn page(record: &Record, recorded: bool, restorable: Option<&Restorable>) ->
     page.into_text()
 }
 
-fn rest(page: &mut Page, record: &Record) {
+fn rest(page: &mut TextPage, record: &Record) {
     let detections = record.detections.iter().map(|named| {
         format!(
             "{} ({}, confidence {}, impact {}, since step {}): {}",
@@ -78,7 +101,10 @@ fn rest(page: &mut Page, record: &Record) {
             "answers {} at level {}, score {}: {:?}",
             intervention.issue, intervention.level, intervention.score, intervention.outcome
         ));
-        page.indented(&one_line(&serde_json::to_string(&intervention.response).unwrap_or_default(), 2000));
+        page.indented(&one_line(
+            &serde_json::to_string(&intervention.response).unwrap_or_default(),
+            2000,
+        ));
         if let Some(restored) = &intervention.restored {
             page.text(&put_back(restored));
         }
@@ -93,10 +119,15 @@ fn rest(page: &mut Page, record: &Record) {
     }
     list(page, "checkpoint", record.checkpoint.iter().flat_map(checkpoint));
     list(page, "faults", record.faults.iter().map(ToString::to_string));
-    let asked = record.plugins.iter().map(|plugin| format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel));
+    let asked = record.plugins.iter().map(|plugin| {
+        format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel)
+    });
     list(page, "plugins asked", asked);
     list(page, "looking on", record.shadow.iter().map(looking_on));
-    let logs = record.plugins.iter().flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name)));
+    let logs = record
+        .plugins
+        .iter()
+        .flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name)));
     list(page, "plugin logs", logs);
     list(page, "masked", record.masked.iter().cloned());
     let details = record.details.iter().map(|(name, value)| match value {
@@ -106,34 +137,46 @@ fn rest(page: &mut Page, record: &Record) {
     list(page, "details", details);
 }
 
-/// What was kept before the action, or what it changed of it.
+/// Describes the checkpoint of the action: its completeness, the changed paths, problems and
+/// omissions.
 fn checkpoint(kept: &RecordedCheckpoint) -> Vec<String> {
     let whole = if kept.complete { "complete" } else { "not complete" };
-    let files = kept.files.map(|files| format!(", {files} files")).unwrap_or_default();
-    let changed = kept.changed.map(|changed| format!(", {changed} paths changed")).unwrap_or_default();
-    let id = kept.id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("{}, {whole}{files}{changed}", one_line(id, 128)));
+    let files = kept.files.map(|files| format!(", {}", counted(files, "file"))).unwrap_or_default();
+    let changed = kept
+        .changed
+        .map(|changed| format!(", {} changed", counted(changed, "path")))
+        .unwrap_or_default();
+    let id = kept.id.as_deref().map_or_else(
+        || "none".to_owned(),
+        |id| format!("{}, {whole}{files}{changed}", one_line(id, 128)),
+    );
     let problem = kept.problem.iter().map(|problem| format!("problem: {problem}"));
     let lost = kept.irreversible.iter().map(|what| format!("cannot be undone: {what}"));
-    let counts = kept.left_out_counts.iter().map(|(why, count)| format!("left out, {why}: {count}"));
+    let counts =
+        kept.left_out_counts.iter().map(|(why, count)| format!("left out, {why}: {count}"));
     let named = kept.left_out.iter().map(|one| format!("left out: {} ({})", one.path, one.why));
     std::iter::once(id).chain(lost).chain(problem).chain(counts).chain(named).collect()
 }
 
-/// What an intervention put back by itself.
+/// Describes what an intervention restored automatically.
 fn put_back(restored: &RecordedRestore) -> String {
     match (&restored.problem, &restored.undo) {
         (Some(problem), _) => format!("nothing was put back: {problem}"),
         (None, None) => "nothing had to be put back".to_owned(),
-        (None, Some(undo)) => format!("put back {} paths; undone by `portcullis checkpoint restore {undo}`", restored.paths),
+        (None, Some(undo)) => format!(
+            "put back {}; undone by `portcullis checkpoint restore {undo}`",
+            counted(restored.paths, "path")
+        ),
     }
 }
 
-/// What a plugin that did not count would have done.
+/// Describes what a plugin in shadow mode would have done.
 fn looking_on(shadow: &RecordedShadow) -> String {
     let plugin = &shadow.plugin;
     let would = shadow.would.map(|would| format!(" would have it {would}")).unwrap_or_default();
     let why = shadow.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let detected: Vec<String> = shadow.detections.iter().map(|pattern| format!("; detected {pattern}")).collect();
+    let detected: Vec<String> =
+        shadow.detections.iter().map(|pattern| format!("; detected {pattern}")).collect();
     let faults: Vec<String> = shadow.faults.iter().map(|fault| format!("; {fault}")).collect();
     format!(
         "{} {} ({}) fuel {}{would}{why}{}{}",

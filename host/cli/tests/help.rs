@@ -1,17 +1,33 @@
-//! What the command line says of itself. As an integration test it also makes cargo build the program
-//! that the workspace's other tests drive.
+//! Tests the command line's help. As an integration test it also makes cargo build the program that
+//! the workspace's other tests drive.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_portcullis")).args(arguments).env("PORTCULLIS_HOME", "/nonexistent/portcullis").output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_portcullis"))
+        .args(arguments)
+        .env("PORTCULLIS_HOME", "/nonexistent/portcullis")
+        .output()
+        .unwrap()
 }
 
 #[test]
 fn every_command_explains_itself() {
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
-    for command in ["demo", "hook", "review", "replay", "explain", "audit", "plugin", "doctor", "status", "maintain", "completions"] {
+    for command in [
+        "demo",
+        "hook",
+        "review",
+        "replay",
+        "explain",
+        "audit",
+        "plugin",
+        "doctor",
+        "status",
+        "maintain",
+        "completions",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "`{command}` is missing in:\n{help}");
         let output = run(&[command, "--help"]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{command}");

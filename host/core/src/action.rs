@@ -1,7 +1,7 @@
-//! One action of an agent, typed, with what the host found out about it.
+//! One action of an agent, typed, with the facts that the host found out about it.
 //!
-//! These are the shapes of `wit/plugin/types.wit` on the host's side; field documentation stands
-//! there once, since that is what plugin authors read. Nothing here decides anything.
+//! These are the shapes of `wit/plugin/types.wit` on the host's side. The fields are documented
+//! only there, since that is the file that plugin authors read. Nothing here decides anything.
 #![allow(missing_docs, reason = "each item is documented in wit/plugin/types.wit")]
 
 use crate::score::{Score, Verdict, named};
@@ -179,10 +179,14 @@ pub struct Facts {
     pub identity: u64,
     pub coverage: Coverage,
     pub gaps: Vec<String>,
+    /// Host limits that were exceeded, so part of the action was not examined. Plugins see them
+    /// among the gaps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 impl Facts {
-    /// Of an action that is understood and does nothing.
+    /// Returns the facts of an action that is understood and does nothing.
     #[must_use]
     pub const fn nothing() -> Self {
         Self {
@@ -195,6 +199,7 @@ impl Facts {
             identity: 0,
             coverage: Coverage::Full,
             gaps: Vec::new(),
+            limits: Vec::new(),
         }
     }
 }
@@ -242,7 +247,7 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    /// The name used in records and messages.
+    /// Returns the name used in records and messages.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -269,7 +274,7 @@ impl EffectKind {
         }
     }
 
-    /// It writes, makes or removes a file, or takes a change of it back.
+    /// Returns true if it writes, creates or removes a file, or reverts a change to one.
     #[must_use]
     pub const fn changes_files(&self) -> bool {
         matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete | Self::Discard)
@@ -326,7 +331,7 @@ pub struct Form {
     pub command: Option<u32>,
 }
 
-/// What the shell reader says of a command line (`wit/shell/shell.wit`).
+/// The shell reader's result for a command line (`wit/shell/shell.wit`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub commands: Vec<Command>,
@@ -411,7 +416,7 @@ pub struct Step {
     pub error: u64,
     pub output: u64,
     pub risk: Score,
-    /// Absent when it was not scored.
+    /// The goal alignment; absent when it was not scored.
     #[serde(with = "scored")]
     pub alignment: Option<Score>,
     pub effects: u16,
@@ -423,32 +428,39 @@ pub struct Step {
     pub duration_ms: u32,
 }
 
-/// A score that may be absent as one number, which is what earlier states hold.
+/// Encodes a score that may be absent as one number, the form that earlier states hold.
 pub(crate) mod scored {
     use crate::score::Score;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Stands where nothing was scored.
+    /// Represents an absent score.
     const ABSENT: u16 = 1001;
 
-    /// The score's number.
+    /// Returns the score's number.
     pub(crate) fn number(score: Option<Score>) -> u16 {
         score.map_or(ABSENT, Score::get)
     }
 
-    /// The score of a number; none where it is no score and does not stand for an absent one.
+    /// Returns the score for a number: `Some(None)` for an absent score, `None` if the number is
+    /// neither a score nor the mark of an absent one.
     pub(crate) fn score(number: u16) -> Option<Option<Score>> {
         if number == ABSENT { Some(None) } else { Score::checked(number).map(Some) }
     }
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(score: &Option<Score>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        score: &Option<Score>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(number(*score))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Score>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Score>, D::Error> {
         let number = u16::deserialize(deserializer)?;
-        score(number).ok_or_else(|| serde::de::Error::custom(format_args!("{number} is no score")))
+        score(number)
+            .ok_or_else(|| serde::de::Error::custom(format_args!("{number} is not a valid score")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an agent's client told us, independent of the client.
+//! A message from an agent's client, independent of the client.
 //!
 //! `wire` makes an [`Event`] from bytes; everything after it works on this type alone.
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// One message of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The client: `claude`, or a recording's format.
+    /// The client's name: `claude`, or a recording's format.
     pub client: String,
     /// The client's session id.
     pub session: String,
@@ -15,40 +15,40 @@ pub struct Event {
     pub agent: Option<String>,
     /// The folder that the agent works in, absolute.
     pub cwd: String,
-    /// For example `bypassPermissions`.
+    /// The permission mode, for example `bypassPermissions`.
     pub permission_mode: Option<String>,
     /// The event's name as the client spells it.
     pub name: String,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// The agent is about to call a tool.
     BeforeTool(Call),
     /// The call ended.
     AfterTool(Call, CallResult),
-    /// A message's calls have all ended; calls that no other event told of are seen only here.
+    /// All calls of a message have ended; calls without an event of their own are seen only here.
     AfterBatch(Vec<(Call, CallResult)>),
-    /// The person asked for something.
+    /// The person sent a prompt.
     Prompt(String),
-    /// A session began or was taken up again.
+    /// A session began or was resumed.
     SessionStart {
         /// `startup`, `resume`, `clear`, ...
         source: String,
     },
     /// A session ended.
     SessionEnd {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The agent finished its turn.
     Stop,
     /// A subagent began.
     SubagentStart {
-        /// Its type.
+        /// The subagent's type.
         agent_type: String,
     },
     /// A subagent finished.
@@ -57,10 +57,10 @@ pub enum EventKind {
     ConfigChange {
         /// `project_settings`, `user_settings`, `local_settings`, `policy_settings`, ...
         source: String,
-        /// The file, where it is told.
+        /// The file, if the client names it.
         file: Option<String>,
     },
-    /// Anything else: answered neutrally.
+    /// Anything else, which gets a neutral answer.
     Other,
 }
 
@@ -75,48 +75,49 @@ pub struct Call {
     pub input: Map<String, Value>,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallResult {
-    /// It failed.
+    /// True if the call failed.
     pub failed: bool,
     /// The error's text, empty when it did not fail.
     pub error: String,
     /// The result as text.
     pub output: String,
-    /// How long it ran, in milliseconds.
+    /// The call's duration in milliseconds.
     pub duration_ms: Option<u32>,
-    /// Tokens, where the client says.
+    /// Tokens, if the client reports them.
     pub tokens: Option<u32>,
-    /// The result as the client gave it, where another one can be shown to the agent in its place; null elsewhere.
+    /// The result as the client gave it, if the agent can be shown another one in its place;
+    /// otherwise null.
     pub shown: Value,
 }
 
-/// What goes back to the client, independent of the client.
+/// The answer to the client, independent of the client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// What happens to the call.
-    pub ruling: Ruling,
+    /// The ruling on the call.
+    pub ruling: Disposition,
     /// Text for the agent.
     pub agent: Vec<String>,
     /// Text for the person.
     pub person: Vec<String>,
-    /// What the agent sees in place of the call's result, in the same shape.
+    /// The result that the agent sees in place of the call's own, in the same shape.
     pub result: Option<Value>,
 }
 
-/// What happens to the call that an event announced.
+/// The ruling on the call that an event announced.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Ruling {
-    /// No objection. Never a consent on the person's behalf.
+pub enum Disposition {
+    /// No objection. It never gives consent on the person's behalf.
     #[default]
     None,
     /// It runs with these parameters instead.
     Rewrite(Map<String, Value>),
-    /// A person decides; why.
+    /// A person decides. Holds the reason.
     Ask(String),
-    /// It does not run, or (a change of settings) does not take effect; why.
+    /// It does not run or, for a change of settings, does not take effect. Holds the reason.
     Refuse(String),
-    /// It does not run and the session ends; why.
+    /// It does not run and the session ends. Holds the reason.
     Stop(String),
 }

@@ -1,56 +1,58 @@
-//! Faults: what went wrong inside us, named, and what follows from it.
+//! Faults: named failures inside Portcullis, and their consequences.
 //!
-//! A fault is never "nothing found". It makes a verdict stricter by its source's policy.
+//! A fault is never treated as "nothing found". It makes a verdict stricter, by its source's
+//! policy.
 
 use crate::score::{Verdict, named};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 named! {
-    /// Every way in which a part of the review can fail. The name is stable: it stands in records,
-    /// metrics and messages.
+    /// Every way in which a part of the review can fail. The name is stable: records, metrics and
+    /// messages use it.
     FaultKind {
-        /// The guest trapped (a panic, mostly).
+        /// The guest trapped (usually a panic).
         Trap => "trap",
         /// It used up its fuel.
         OutOfFuel => "out-of-fuel",
-        /// The wall-clock backstop ended it.
+        /// The wall-clock deadline ended it.
         Timeout => "timeout",
-        /// It wanted more memory, tables, instances or handles than it may have.
+        /// It requested more memory, tables, instances or handles than its limit.
         OutOfMemory => "out-of-memory",
         /// It recursed too deep.
         StackOverflow => "stack-overflow",
-        /// It answered more than it may.
+        /// Its answer was larger than its limit.
         OutputTooLarge => "output-too-large",
-        /// It answered something that cannot be.
+        /// Its answer contained an invalid value.
         BadValue => "bad-value",
-        /// It wanted what the operator did not grant.
+        /// It used something that the operator did not grant.
         MissingGrant => "missing-grant",
-        /// It said itself that it could not answer.
+        /// It reported itself that it could not answer.
         Declined => "declined",
         /// Its settings cannot be used.
         BadSettings => "bad-settings",
-        /// The file is no component of a kind and version that we load, or cannot be read.
+        /// The file is not a component of a supported kind and version, or cannot be read.
         LoadFailed => "load-failed",
-        /// Compiling it passed a limit, or ended the process that compiled it.
+        /// Compiling it exceeded a limit, or ended the process that compiled it.
         CompileLimit => "compile-limit",
-        /// It was not run, because the review's time was up.
+        /// It was not run, because the review's time had run out.
         NotRun => "not-run",
         /// It failed too often, so it was not run.
         Held => "held",
-        /// What the agent's client sent cannot be read.
+        /// The input from the agent's client cannot be read.
         BadInput => "bad-input",
         /// The journal or the session's state cannot be read or written.
         Store => "store",
         /// The configuration cannot be used.
         Configuration => "configuration",
-        /// A defect of ours.
+        /// A defect in Portcullis itself.
         Internal => "internal",
     }
 }
 
 impl FaultKind {
-    /// The mildest that it may mean, whatever its source's policy: a plugin that is held must not be out of the way.
+    /// Returns the mildest consequence, regardless of its source's policy: holding a plugin must
+    /// not let actions bypass it.
     #[must_use]
     pub const fn least(self) -> OnFault {
         match self {
@@ -60,21 +62,22 @@ impl FaultKind {
     }
 }
 
-/// Something that went wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The plugin's name, or `host`.
     pub source: String,
-    /// What kind of thing.
+    /// Its kind.
     pub kind: FaultKind,
-    /// In words: the thing, the place and the mend. At most 1 KiB, control characters escaped.
+    /// A description: the subject, the place and the fix. At most 1 KiB, control characters
+    /// escaped.
     pub detail: String,
-    /// What follows from it.
+    /// Its consequence.
     pub policy: OnFault,
 }
 
 impl Fault {
-    /// A fault of the host's own: it blocks.
+    /// Creates a fault of the host itself, which blocks.
     #[must_use]
     pub fn host(kind: FaultKind, detail: impl Into<String>) -> Self {
         Self { source: "host".into(), kind, detail: detail.into(), policy: OnFault::Block }
@@ -88,9 +91,9 @@ impl fmt::Display for Fault {
 }
 
 named! {
-    /// What a plugin's fault means for the action. There is no "allow".
+    /// The consequence of a plugin's fault for the action. There is no "allow".
     OnFault {
-        /// The action runs; agent and person are told.
+        /// The action runs; agent and person are warned.
         Warn => "warn",
         /// A person decides. The default for third-party plugins.
         Ask => "ask",
@@ -100,7 +103,7 @@ named! {
 }
 
 impl OnFault {
-    /// The least strict verdict that the fault leaves.
+    /// Returns the least strict verdict that the fault allows.
     #[must_use]
     pub const fn verdict(self) -> Verdict {
         match self {

@@ -1,7 +1,8 @@
-//! What plugins answer: assessments, detections, responses.
+//! Answers of plugins: assessments, detections, responses.
 //!
-//! The shapes of `wit/plugin/{risk-calculator,pattern,intervention,audit-exporter}.wit` on the
-//! host's side, documented there. They hold whatever a plugin said; `review` checks it.
+//! These are the shapes of `wit/plugin/{risk-calculator,pattern,intervention,audit-exporter}.wit`
+//! on the host's side, documented there. They hold any value that a plugin returned; `review`
+//! checks them.
 #![allow(missing_docs, reason = "each item is documented in wit/plugin")]
 
 use crate::action::{Attributes, Limit, Timestamp, Totals};
@@ -61,10 +62,14 @@ pub struct Rationality {
 }
 
 impl Rationality {
-    /// The mean of the components that are present.
+    /// Returns the mean of the components that are present.
     #[must_use]
     pub fn score(&self) -> Option<Score> {
-        let present: Vec<Score> = [self.alignment, self.progression, self.efficiency, self.completeness].into_iter().flatten().collect();
+        let present: Vec<Score> =
+            [self.alignment, self.progression, self.efficiency, self.completeness]
+                .into_iter()
+                .flatten()
+                .collect();
         Score::mean(&present)
     }
 }
@@ -259,7 +264,7 @@ pub struct AuditFault {
     pub detail: String,
 }
 
-/// What an exporter made of some records.
+/// An exporter's output for some records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     pub bytes: Vec<u8>,

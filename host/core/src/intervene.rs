@@ -1,69 +1,75 @@
-//! Whether and how a session is answered: from issues to the intervention that is due.
+//! Decides if and how to intervene in a session: from issues to the intervention that is due.
 //!
-//! The controller scores an issue, looks up the answer in the ladder of its pattern, and keeps the
-//! delays. Wording and shaping are the intervention plugins' work; carrying it out is `recover`'s.
+//! The controller scores an issue, looks up the answer in the ladder of its pattern, and applies
+//! the delays. The intervention plugins word and shape the answer; `recover` carries it out.
 
-use crate::decide::Decision;
 use crate::finding::{Detection, Issue, PastIntervention, Response};
 use crate::policy::{InterventionPolicy, Strategy};
-use crate::review::{Findings, Named, RULE};
+use crate::review::{Attributed, Findings, RULE};
 use crate::score::{Score, Severity};
 use crate::session::{IssueState, Session};
 use crate::text::cut;
+use crate::verdict::Decision;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
 
 crate::score::named! {
-    /// The interventions, from mildest to sternest.
-    Kind {
+    /// The interventions, from mildest to strictest.
+    InterventionKind {
         /// Guidance.
         SoftCorrection => "soft_correction",
-        /// The request, its constraints and boundaries once more.
+        /// A reminder of the request, its constraints and boundaries.
         ContextReinforcement => "context_reinforcement",
         /// New limits.
         ResourceThrottling => "resource_throttling",
-        /// The files as they were.
+        /// A return of the files to an earlier state.
         CheckpointRollback => "checkpoint_rollback",
         /// The end of the session.
         EmergencyStop => "emergency_stop",
     }
 }
 
-impl Kind {
-    /// The builtin plugin that does it: the same name with hyphens.
+impl InterventionKind {
+    /// Returns the name of the builtin plugin for it: the same name with hyphens.
     #[must_use]
     pub fn plugin(self) -> String {
         self.as_str().replace('_', "-")
     }
 
-    /// What a response amounts to, whoever gave it.
+    /// Returns the kind that a response amounts to, regardless of its author.
     #[must_use]
     pub const fn of(response: &Response) -> Self {
         match response {
             Response::Guide(guidance) if !guidance.limits.is_empty() => Self::ResourceThrottling,
-            Response::Guide(guidance) if !guidance.background.is_empty() => Self::ContextReinforcement,
+            Response::Guide(guidance) if !guidance.background.is_empty() => {
+                Self::ContextReinforcement
+            }
             Response::Guide(_) => Self::SoftCorrection,
             Response::Rollback { .. } | Response::RecoveryNeeded { .. } => Self::CheckpointRollback,
             Response::Stop { .. } => Self::EmergencyStop,
         }
     }
 
-    /// It is words alone, which the cooldown and the number of interventions silence.
+    /// Returns true if it consists of text only, which the cooldown and the number of interventions
+    /// silence.
     #[must_use]
     pub fn is_guidance(self) -> bool {
         self < Self::ResourceThrottling
     }
 
-    /// This kind and all milder ones, sternest first.
+    /// Returns this kind and all milder ones, strictest first.
     pub fn and_milder(self) -> impl Iterator<Item = Self> {
         Self::ALL.iter().rev().copied().filter(move |kind| *kind <= self)
     }
 }
 
-/// The answers to a pattern by column: low, medium, high, critical.
-fn ladder(issue: &str) -> [Kind; 4] {
-    use Kind::{CheckpointRollback as R, ContextReinforcement as C, EmergencyStop as E, ResourceThrottling as T, SoftCorrection as S};
+/// Returns the answers to a pattern by column: low, medium, high, critical.
+fn ladder(issue: &str) -> [InterventionKind; 4] {
+    use InterventionKind::{
+        CheckpointRollback as R, ContextReinforcement as C, EmergencyStop as E,
+        ResourceThrottling as T, SoftCorrection as S,
+    };
     match issue {
         "scope_creep" | "blocked_then_bypassed" => [C, T, E, E],
         "resource_spiral" => [T, R, E, E],
@@ -75,28 +81,29 @@ fn ladder(issue: &str) -> [Kind; 4] {
 
 /// An intervention that is due.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Due {
-    /// What it answers.
+pub struct DueIntervention {
+    /// The issue that it answers.
     pub issue: Issue,
-    /// The sternest kind that it may be.
-    pub kind: Kind,
-    /// How far the host has escalated.
+    /// The strictest kind that it may be.
+    pub kind: InterventionKind,
+    /// The host's escalation level.
     pub level: u8,
     /// The score, in thousandths.
     pub score: u32,
-    /// The cooldown or the session's number of interventions silences guidance.
+    /// True if the cooldown or the session's number of interventions silences guidance.
     pub quiet: bool,
 }
 
-impl Due {
-    /// A rule was violated, and nobody decides otherwise than the host.
+impl DueIntervention {
+    /// Returns true if a rule was violated, which only the host decides on.
     #[must_use]
     pub fn is_of_a_rule(&self) -> bool {
         self.issue.name.starts_with(RULE)
     }
 }
 
-/// What came up: detections, those of one pattern as one issue, and a rule whose violation is critical.
+/// Returns the issues: detections, with those of one pattern joined into one, and a rule whose
+/// violation is critical.
 #[must_use]
 pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Vec<Issue> {
     let mut issues: Vec<Issue> = Vec::new();
@@ -107,8 +114,12 @@ pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Ve
         }
     }
     let stop = decision.and_then(|decision| decision.stops.as_ref());
-    let objection = stop
-        .and_then(|rule| findings.objections.iter().find(|objection| &objection.rule == rule && objection.severity == Severity::Critical));
+    let objection = stop.and_then(|rule| {
+        findings
+            .objections
+            .iter()
+            .find(|objection| &objection.rule == rule && objection.severity == Severity::Critical)
+    });
     if let Some(objection) = objection {
         issues.push(Issue {
             name: format!("{RULE}{}", cut(&objection.rule, 128)),
@@ -124,7 +135,7 @@ pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Ve
     issues
 }
 
-fn from_detection(named: &Named<Detection>) -> Issue {
+fn from_detection(named: &Attributed<Detection>) -> Issue {
     let detection = &named.finding;
     Issue {
         name: detection.pattern.clone(),
@@ -138,18 +149,21 @@ fn from_detection(named: &Named<Detection>) -> Issue {
     }
 }
 
-/// One issue of two: as bad and as sure as either, in the words of the worse.
+/// Joins two issues into one with the higher severity and confidence, in the words of the worse
+/// one.
 fn join(known: &mut Issue, other: Issue) {
     let severity = known.severity.max(other.severity);
-    let (confidence, impact) = (known.confidence.max(other.confidence), known.impact.max(other.impact));
+    let (confidence, impact) =
+        (known.confidence.max(other.confidence), known.impact.max(other.impact));
     let first_step = known.first_step.min(other.first_step);
     if (other.severity, other.confidence) > (known.severity, known.confidence) {
         *known = other;
     }
-    (known.severity, known.confidence, known.impact, known.first_step) = (severity, confidence, impact, first_step);
+    (known.severity, known.confidence, known.impact, known.first_step) =
+        (severity, confidence, impact, first_step);
 }
 
-/// base x confidence x (1 + impact) + .3 x level, in thousandths; may exceed 1000.
+/// Returns base x confidence x (1 + impact) + .3 x level, in thousandths; may exceed 1000.
 #[must_use]
 pub fn score(severity: Severity, confidence: Score, impact: Score, level: u8) -> u32 {
     let base: u32 = match severity {
@@ -158,44 +172,65 @@ pub fn score(severity: Severity, confidence: Score, impact: Score, level: u8) ->
         Severity::High => 800,
         Severity::Critical => 1000,
     };
-    base * u32::from(confidence.get()) / 1000 * (1000 + u32::from(impact.get())) / 1000 + 300 * u32::from(level)
+    base * u32::from(confidence.get()) / 1000 * (1000 + u32::from(impact.get())) / 1000
+        + 300 * u32::from(level)
 }
 
-/// The sternest kind that a score allows.
+/// Returns the strictest kind that a score allows.
 #[must_use]
-pub const fn allowed(score: u32) -> Kind {
+pub const fn allowed(score: u32) -> InterventionKind {
     match score {
-        ..300 => Kind::SoftCorrection,
-        300..500 => Kind::ContextReinforcement,
-        500..700 => Kind::ResourceThrottling,
-        700..900 => Kind::CheckpointRollback,
-        900.. => Kind::EmergencyStop,
+        ..300 => InterventionKind::SoftCorrection,
+        300..500 => InterventionKind::ContextReinforcement,
+        500..700 => InterventionKind::ResourceThrottling,
+        700..900 => InterventionKind::CheckpointRollback,
+        900.. => InterventionKind::EmergencyStop,
     }
 }
 
-/// What followed from taking note of what came up.
+/// The result of updating the session with new issues.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Noted {
-    /// What is due, the sternest first.
-    pub due: Vec<Due>,
-    /// Earlier interventions whose effectiveness is known from now on.
+pub struct IssueUpdate {
+    /// Interventions that are due, the strictest first.
+    pub due: Vec<DueIntervention>,
+    /// Earlier interventions whose effectiveness is now known.
     pub judged: Vec<PastIntervention>,
 }
 
-/// Takes note of what came up at one time, and of what did not; nothing is due for an issue while its escalation
-/// delay runs. `step` counts the steps of all the session's agents, since they share its issues.
-pub fn note(mut issues: Vec<Issue>, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Noted {
-    let open: Vec<bool> = session.interventions.iter().map(|past| past.effectiveness.is_none()).collect();
-    settle(session, step);
-    // Those that are known first, so that none is forgotten for a new one before it is answered.
+/// Updates the session with the issues of one step, including issues that did not recur. Nothing is
+/// due for an issue while its escalation delay runs. `step` counts the steps of all the session's
+/// agents, since they share its issues.
+pub fn note_issues(
+    mut issues: Vec<Issue>,
+    session: &mut Session,
+    step: u64,
+    now: u64,
+    policy: &InterventionPolicy,
+) -> IssueUpdate {
+    let open: Vec<bool> =
+        session.interventions.iter().map(|past| past.effectiveness.is_none()).collect();
+    mark_effective(session, step);
+    // Known issues come first, so that none is forgotten in favour of a new one before it is
+    // answered.
     issues.sort_by_key(|issue| !session.issues.contains_key(&issue.name));
-    let mut due: Vec<Due> = issues.into_iter().filter_map(|issue| due(issue, session, step, now, policy)).collect();
+    let mut due: Vec<DueIntervention> =
+        issues.into_iter().filter_map(|issue| due(issue, session, step, now, policy)).collect();
     due.sort_by_key(|due| Reverse((due.kind, due.score)));
-    let judged = session.interventions.iter().zip(open).filter(|(past, open)| *open && past.effectiveness.is_some());
-    Noted { due, judged: judged.map(|(past, _)| past.clone()).collect() }
+    let judged = session
+        .interventions
+        .iter()
+        .zip(open)
+        .filter(|(past, open)| *open && past.effectiveness.is_some());
+    IssueUpdate { due, judged: judged.map(|(past, _)| past.clone()).collect() }
 }
 
-fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<Due> {
+fn due(
+    mut issue: Issue,
+    session: &mut Session,
+    step: u64,
+    now: u64,
+    policy: &InterventionPolicy,
+) -> Option<DueIntervention> {
     let known = session.issues.get(&issue.name).cloned();
     let state = match known {
         None => IssueState { recurrences: 0, level: 0, step, at: now },
@@ -206,59 +241,85 @@ fn due(mut issue: Issue, session: &mut Session, step: u64, now: u64, policy: &In
     session.note_issue(&issue.name, state);
     let score = score(issue.severity, issue.confidence, issue.impact, level);
     let kind = choose(&issue, score, policy.strategy);
-    let cooling = session.interventions.back().is_some_and(|past| now.saturating_sub(past.at) < policy.cooldown_ms);
+    let cooling = session
+        .interventions
+        .back()
+        .is_some_and(|past| now.saturating_sub(past.at) < policy.cooldown_ms);
     let quiet = cooling || session.totals.interventions >= policy.most;
-    Some(Due { issue, kind, level, score, quiet })
+    Some(DueIntervention { issue, kind, level, score, quiet })
 }
 
-/// The issue came back: one level up, or down where the last answer worked for a while. What comes back before
-/// the delay has passed is not answered, but it tells that the last answer did not work.
-fn again(state: &IssueState, issue: &Issue, session: &mut Session, step: u64, now: u64, policy: &InterventionPolicy) -> Option<IssueState> {
+/// Escalates an issue that came back by one level, or lowers it if the last answer worked for a
+/// while. An issue that recurs before the delay has passed is not answered, but shows that the last
+/// answer did not work.
+fn again(
+    state: &IssueState,
+    issue: &Issue,
+    session: &mut Session,
+    step: u64,
+    now: u64,
+    policy: &InterventionPolicy,
+) -> Option<IssueState> {
     let free = effectiveness(step.saturating_sub(state.step).saturating_sub(1));
-    let answer = session.interventions.iter_mut().rev().find(|past| past.issue == issue.name && past.at == state.at);
+    let answer = session
+        .interventions
+        .iter_mut()
+        .rev()
+        .find(|past| past.issue == issue.name && past.at == state.at);
     let effectiveness = match answer {
-        // Seen once more at the same step.
+        // Seen again at the same step.
         Some(_) if step <= state.step => free,
         Some(past) => *past.effectiveness.get_or_insert(free),
         None => free,
     };
-    let waited =
-        step.saturating_sub(state.step) >= policy.escalation_delay_steps || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
+    let waited = step.saturating_sub(state.step) >= policy.escalation_delay_steps
+        || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
     if !waited && issue.severity != Severity::Critical {
         return None;
     }
-    let level = if effectiveness >= Score::new(600) { state.level.saturating_sub(1) } else { state.level.saturating_add(1).min(4) };
+    let level = if effectiveness >= Score::new(600) {
+        state.level.saturating_sub(1)
+    } else {
+        state.level.saturating_add(1).min(4)
+    };
     Some(IssueState { recurrences: state.recurrences.saturating_add(1), level, step, at: now })
 }
 
-/// The steps that count for it.
+/// The number of steps over which effectiveness is measured.
 const JUDGED_BY: u64 = 5;
 
-/// How well an answer worked after which so many steps were free of the issue.
+/// Returns the effectiveness of an answer after which so many steps were free of the issue.
 fn effectiveness(free: u64) -> Score {
     Score::new(u16::try_from(free.min(JUDGED_BY) * 1000 / JUDGED_BY).unwrap_or(1000))
 }
 
-/// The answers that have worked by now: their issue did not come back in time.
-fn settle(session: &mut Session, step: u64) {
+/// Settles the answers that have worked by now: their issue did not recur in time.
+fn mark_effective(session: &mut Session, step: u64) {
     let Session { interventions, issues, .. } = session;
     for past in interventions.iter_mut().filter(|past| past.effectiveness.is_none()) {
-        let since = issues.get(&past.issue).filter(|state| state.at == past.at).map(|state| step.saturating_sub(state.step));
+        let since = issues
+            .get(&past.issue)
+            .filter(|state| state.at == past.at)
+            .map(|state| step.saturating_sub(state.step));
         if since.is_some_and(|since| since > JUDGED_BY) {
             past.effectiveness = Some(Score::MAX);
         }
     }
 }
 
-fn choose(issue: &Issue, score: u32, strategy: Strategy) -> Kind {
+fn choose(issue: &Issue, score: u32, strategy: Strategy) -> InterventionKind {
     let ladder = ladder(&issue.name);
-    let column = |index: usize| ladder.get(index.min(3)).copied().unwrap_or(Kind::SoftCorrection);
+    let column = |index: usize| {
+        ladder.get(index.min(3)).copied().unwrap_or(InterventionKind::SoftCorrection)
+    };
     if issue.name.starts_with(RULE) {
-        return Kind::EmergencyStop;
+        return InterventionKind::EmergencyStop;
     }
     match strategy {
         Strategy::PatternSpecific => column(issue.severity as usize),
-        Strategy::Progressive | Strategy::Custom if issue.severity == Severity::Critical => column(3),
+        Strategy::Progressive | Strategy::Custom if issue.severity == Severity::Critical => {
+            column(3)
+        }
         Strategy::Progressive | Strategy::Custom => {
             let wanted = column(issue.recurrences as usize);
             wanted.min(allowed(score)).max(column(0))
@@ -266,17 +327,30 @@ fn choose(issue: &Issue, score: u32, strategy: Strategy) -> Kind {
     }
 }
 
-/// Whether an issue was answered so often by starting over that a person has to look.
+/// Returns true if an issue was already answered so often by restarting that a person has to look.
 #[must_use]
 pub fn is_beyond_retries(issue: &Issue, session: &Session, policy: &InterventionPolicy) -> bool {
-    let again = [Kind::ContextReinforcement, Kind::CheckpointRollback];
-    let retried = |past: &&PastIntervention| past.issue == issue.name && again.iter().any(|kind| past.kind == kind.as_str());
+    let again = [InterventionKind::ContextReinforcement, InterventionKind::CheckpointRollback];
+    let retried = |past: &&PastIntervention| {
+        past.issue == issue.name && again.iter().any(|kind| past.kind == kind.as_str())
+    };
     let times = session.interventions.iter().filter(retried).count();
     u32::try_from(times).unwrap_or(u32::MAX) >= policy.most_retries
 }
 
-/// Remembers what was done.
+/// Creates the record of an intervention that was carried out.
 #[must_use]
-pub fn past(due: &Due, kind: Kind, step: u64, now: u64) -> PastIntervention {
-    PastIntervention { kind: kind.as_str().into(), issue: due.issue.name.clone(), step, at: now, effectiveness: None }
+pub fn remember_intervention(
+    due: &DueIntervention,
+    kind: InterventionKind,
+    step: u64,
+    now: u64,
+) -> PastIntervention {
+    PastIntervention {
+        kind: kind.as_str().into(),
+        issue: due.issue.name.clone(),
+        step,
+        at: now,
+        effectiveness: None,
+    }
 }

@@ -1,15 +1,15 @@
 //! Masking: secrets and named kinds of personal data become stable keyed placeholders, once, right
-//! after the facts. Plugins, journal, exporters and replay see only those.
+//! after the facts. Plugins, journal, exporters and replay see only the placeholders.
 //!
-//! A secret is known by its form (a token's prefix, a private key's frame) or by its place (the value
-//! of something called `password`). What is found in the parameters is then replaced wherever it
-//! occurs in the action, so that a word of a parsed command cannot show what its text hides. It does
-//! not find secrets that look like ordinary words in ordinary places.
+//! A secret is recognised by its form (a token's prefix, a private key's frame) or by its place
+//! (the value of something called `password`). A value found in the parameters is then replaced
+//! everywhere in the action, so that a word of a parsed command cannot reveal what its text hides.
+//! Secrets that look like ordinary words in ordinary places are not found.
 
 mod detect;
 mod triggers;
 
-pub use detect::{Kind, Secret};
+pub use detect::{Secret, SecretKind};
 
 use crate::action::{Action, Operation};
 use crate::text::floor;
@@ -17,23 +17,24 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Begins every placeholder.
+/// The prefix of every placeholder.
 pub const PLACEHOLDER: &str = "<secret:";
 
-/// Finds secrets and makes their placeholders. One for each process: its key is the installation's.
+/// Finds secrets and makes their placeholders. There is one per process; its key is the
+/// installation's.
 pub struct Masker {
     key: [u8; 32],
     detector: detect::Detector,
 }
 
 impl Masker {
-    /// A masker with an installation's key, for secrets and these kinds of personal data.
+    /// Creates a masker with an installation's key, for secrets and these kinds of personal data.
     #[must_use]
-    pub fn new(key: [u8; 32], personal: &[Kind]) -> Self {
+    pub fn new(key: [u8; 32], personal: &[SecretKind]) -> Self {
         Self { key, detector: detect::Detector::new(personal) }
     }
 
-    /// The secrets in `text`, in order, without overlaps.
+    /// Returns the secrets in `text`, in order, without overlaps.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Secret> {
         self.detector.find(text)
@@ -46,28 +47,30 @@ impl Masker {
         for text in texts {
             for secret in self.find(text) {
                 if let Some(value) = text.get(secret.range.clone()) {
-                    values.entry(value.to_owned()).or_insert_with(|| self.placeholder(secret.kind, value));
+                    values
+                        .entry(value.to_owned())
+                        .or_insert_with(|| self.placeholder(secret.kind, value));
                 }
             }
         }
         Mask::new(values)
     }
 
-    /// `text` with its own secrets masked.
+    /// Returns `text` with its own secrets masked.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         self.mask(&[text]).apply(text)
     }
 
-    /// `<secret:kind:8 hex digits>`: the same for the same value under the same key.
-    fn placeholder(&self, kind: Kind, value: &str) -> String {
+    /// Returns `<secret:kind:8 hex digits>`: the same for the same value under the same key.
+    fn placeholder(&self, kind: SecretKind, value: &str) -> String {
         let hash = blake3::keyed_hash(&self.key, format!("mask\0{kind}\0{value}").as_bytes());
         let digits = hash.to_hex();
         format!("{PLACEHOLDER}{kind}:{}>", digits.get(..8).unwrap_or_default())
     }
 }
 
-/// The secrets of one action and what stands for them.
+/// The secrets of one action and their placeholders.
 pub struct Mask {
     values: BTreeMap<String, String>,
     finder: Option<AhoCorasick>,
@@ -76,22 +79,26 @@ pub struct Mask {
 
 impl Mask {
     fn new(values: BTreeMap<String, String>) -> Self {
-        // The smallest automaton: a private key is a long pattern, and a larger automaton of it takes
-        // longer to build than the text takes to search.
-        let builder =
-            || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::NoncontiguousNFA)).clone();
+        // The smallest automaton: a private key is a long pattern, and building a larger automaton
+        // for it takes longer than searching the text.
+        let builder = || {
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+                .clone()
+        };
         let finder = if values.is_empty() { None } else { builder().build(values.keys()).ok() };
         let placeholders = values.values().cloned().collect();
         Self { values, finder, placeholders }
     }
 
-    /// Nothing was found.
+    /// Returns true if nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The placeholders in use, for the record: the first 256, and how many more there are.
+    /// Returns the placeholders in use, for the record: the first 256, and how many more there are.
     #[must_use]
     pub fn placeholders(&self) -> Vec<String> {
         let more = self.placeholders.len().saturating_sub(MOST_LISTED);
@@ -99,14 +106,14 @@ impl Mask {
         self.placeholders.iter().take(MOST_LISTED).cloned().chain(more).collect()
     }
 
-    /// `text` with every secret replaced.
+    /// Returns `text` with every secret replaced.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
         self.trace(text).text
     }
 
-    /// At most about `limit` bytes of `text`, with every secret replaced: one that lies across the cut
-    /// is replaced whole.
+    /// Returns at most about `limit` bytes of `text`, with every secret replaced; one that crosses
+    /// the cut is replaced whole.
     #[must_use]
     pub fn cut(&self, text: &str, limit: usize) -> String {
         if text.len() <= limit {
@@ -117,8 +124,8 @@ impl Mask {
         masked
     }
 
-    /// `text` with every secret replaced, and where. The beginning of one at the end of a text that was
-    /// cut (it ends in `…`) is replaced too.
+    /// Returns `text` with every secret replaced, and the places of the placeholders. If the text
+    /// was cut (it ends in `…`), the beginning of a secret at its end is replaced too.
     #[must_use]
     pub fn trace(&self, text: &str) -> Masked {
         let (body, end) = text.strip_suffix('…').map_or((text, ""), |body| (body, "…"));
@@ -130,41 +137,54 @@ impl Mask {
         traced
     }
 
-    /// Replaces what the end of a cut text shows of a secret, `length` being the original's.
+    /// Replaces the part of a secret that is visible at the end of a cut text; `length` is the
+    /// original's length.
     fn replace_tail(&self, traced: &mut Masked, length: usize) {
         let plain = traced.places.last().map_or(0, |place| place.masked.end);
         let Some(tail) = traced.text.get(plain..) else { return };
-        let parts = self.values.iter().filter_map(|(value, placeholder)| Some((begun(tail, value)?, placeholder)));
+        let parts = self
+            .values
+            .iter()
+            .filter_map(|(value, placeholder)| Some((begun(tail, value)?, placeholder)));
         let Some((shown, placeholder)) = parts.max_by_key(|(shown, _)| *shown) else { return };
         let start = traced.text.len() - shown;
         traced.text.truncate(start);
         traced.text.push_str(placeholder);
-        traced.places.push(Place { masked: start..traced.text.len(), original: length - shown..length });
+        traced.places.push(Placeholder {
+            masked: start..traced.text.len(),
+            original: length - shown..length,
+        });
     }
 
     fn trace_whole(&self, text: &str) -> Masked {
-        let Some(finder) = &self.finder else { return Masked { text: text.to_owned(), places: Vec::new() } };
+        let Some(finder) = &self.finder else {
+            return Masked { text: text.to_owned(), places: Vec::new() };
+        };
         let mut masked = String::with_capacity(text.len());
         let mut places = Vec::new();
         let mut last = 0;
         for found in finder.find_iter(text) {
             masked.push_str(text.get(last..found.start()).unwrap_or_default());
             let start = masked.len();
-            masked.push_str(self.placeholders.get(found.pattern().as_usize()).map_or(PLACEHOLDER, String::as_str));
-            places.push(Place { masked: start..masked.len(), original: found.range() });
+            masked.push_str(
+                self.placeholders
+                    .get(found.pattern().as_usize())
+                    .map_or(PLACEHOLDER, String::as_str),
+            );
+            places.push(Placeholder { masked: start..masked.len(), original: found.range() });
             last = found.end();
         }
         masked.push_str(text.get(last..).unwrap_or_default());
         Masked { text: masked, places }
     }
 
-    /// Whether `text` shows none of these secrets.
+    /// Returns true if `text` shows none of these secrets.
     #[must_use]
     pub fn hides_all(&self, text: &str) -> bool {
         self.trace(text).places.is_empty()
     }
 
-    /// Masks every text of an action in place and moves the commands' spans along.
+    /// Masks every text of an action in place and adjusts the commands' spans.
     pub fn action(&self, action: &mut Action) {
         if self.is_empty() {
             return;
@@ -195,7 +215,13 @@ impl Mask {
         }
         let facts = &mut action.facts;
         facts.effects.iter_mut().for_each(|effect| replace(&mut effect.target));
-        facts.gaps.iter_mut().chain(facts.hosts.iter_mut()).chain(facts.programs.iter_mut()).for_each(replace);
+        facts
+            .gaps
+            .iter_mut()
+            .chain(&mut facts.limits)
+            .chain(facts.hosts.iter_mut())
+            .chain(facts.programs.iter_mut())
+            .for_each(replace);
         facts.forms.iter_mut().for_each(|form| replace(&mut form.label));
         for path in &mut facts.paths {
             replace(&mut path.text);
@@ -212,7 +238,9 @@ impl Mask {
             command.words.iter_mut().for_each(|word| word.text = self.apply(&word.text));
             command.assignments.iter_mut().for_each(|(_, value)| *value = self.apply(value));
             command.wrappers.iter_mut().for_each(|wrapper| *wrapper = self.apply(wrapper));
-            command.redirections.iter_mut().for_each(|redirection| redirection.target.text = self.apply(&redirection.target.text));
+            command.redirections.iter_mut().for_each(|redirection| {
+                redirection.target.text = self.apply(&redirection.target.text)
+            });
         }
         shell.text = traced.text;
     }
@@ -220,48 +248,57 @@ impl Mask {
 
 /// The most placeholders that a record lists.
 const MOST_LISTED: usize = 256;
-/// The fewest bytes of a secret that are worth hiding.
+/// The shortest part of a secret that is worth hiding, in bytes.
 const LEAST_SHOWN: usize = 4;
-/// So many first bytes of a longer secret are looked for at once.
+/// The number of leading bytes of a longer secret that are searched for at once.
 const HEAD: usize = 64;
 
-/// How many bytes at the end of `tail` are the beginning of `value`, if they are enough to tell something.
+/// Returns the number of bytes at the end of `tail` that are the beginning of `value`, if they are
+/// enough to reveal something.
 fn begun(tail: &str, value: &str) -> Option<usize> {
     let (tail, value) = (tail.as_bytes(), value.as_bytes());
     let most = tail.len().min(value.len().saturating_sub(1));
     let fits = |length: &usize| tail.ends_with(value.get(..*length).unwrap_or(tail));
     let long = (most > HEAD).then(|| {
         let end = tail.get(tail.len() - most..)?;
-        let starts = end.windows(HEAD).enumerate().filter(|(_, window)| value.starts_with(window)).map(|(start, _)| most - start);
+        let starts = end
+            .windows(HEAD)
+            .enumerate()
+            .filter(|(_, window)| value.starts_with(window))
+            .map(|(start, _)| most - start);
         starts.take(HEAD).find(fits)
     });
     long.flatten().or_else(|| (LEAST_SHOWN..=most.min(HEAD)).rev().find(fits))
 }
 
-/// A masked text and where its placeholders stand.
+/// A masked text and the places of its placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Masked {
     /// The text with placeholders.
     pub text: String,
-    /// In order.
-    pub places: Vec<Place>,
+    /// The placeholders' places, in order.
+    pub places: Vec<Placeholder>,
 }
 
 /// One placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placeholder {
     /// Its bytes in the masked text.
     pub masked: Range<usize>,
-    /// The bytes of the original that it stands for.
+    /// The bytes of the original that it replaces.
     pub original: Range<usize>,
 }
 
 impl Masked {
-    /// Where a range of the masked text lies in the original; none when it cuts a placeholder or holds one.
+    /// Maps a range of the masked text to the original; none if the range cuts or contains a
+    /// placeholder.
     #[must_use]
     pub fn to_original(&self, range: Range<usize>) -> Option<Range<usize>> {
-        let touches = |place: &Place| place.masked.start < range.end && range.start < place.masked.end;
-        let inside = |place: &Place| place.masked.start < range.start && range.start < place.masked.end;
+        let touches =
+            |place: &Placeholder| place.masked.start < range.end && range.start < place.masked.end;
+        let inside = |place: &Placeholder| {
+            place.masked.start < range.start && range.start < place.masked.end
+        };
         if self.places.iter().any(|place| touches(place) || inside(place)) {
             return None;
         }
@@ -272,10 +309,12 @@ impl Masked {
         Some(shift(range.start)..shift(range.end))
     }
 
-    /// The masked text of the original's first `index` bytes; a secret that they cut is there whole.
+    /// Returns the masked text of the original's first `index` bytes; a secret that crosses the end
+    /// is included whole.
     fn up_to(mut self, index: usize) -> String {
         let before = self.places.iter().take_while(|place| place.original.start < index).last();
-        let end = before.map_or(index, |place| place.masked.end + index.saturating_sub(place.original.end));
+        let end = before
+            .map_or(index, |place| place.masked.end + index.saturating_sub(place.original.end));
         self.text.truncate(floor(&self.text, end));
         self.text
     }

@@ -1,78 +1,132 @@
-//! The one look at the workspace: which paths exist, where links lead, what git could give back.
+//! The single look at the workspace: which paths exist, where links lead, what git could restore.
 //!
-//! This module says what to look for and takes the answers over; the command line does the looking.
-//! The answers stand in the record, so a replay needs no disk.
+//! This module lists what to look for and applies the answers; the command line does the looking.
+//! The record keeps the answers, so a replay needs no disk.
 
-use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Scope};
-use crate::facts::{Place, scope};
+mod climbs;
+
+use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Path, Scope};
+use crate::facts::{CallLocation, as_glob, scope};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A path to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Absolute; may hold a glob. Normalised, unless it leads through `..` after what may be a link.
+    /// Absolute. Normalised, unless it leads through `..` after what may be a link.
     pub path: String,
-    /// It is to be removed: whether it could be had back matters too.
+    /// True if it is a shell pattern.
+    pub glob: bool,
+    /// True if it is to be removed, so it also matters if it could be restored.
     pub removes: bool,
-    /// Everything below it is to be removed.
+    /// True if everything below it is to be removed.
     pub recursive: bool,
-    /// It is to be changed otherwise.
+    /// True if it is to be changed in another way.
     pub changes: bool,
 }
 
-/// What is there.
+impl Query {
+    const fn of(path: String, glob: bool) -> Self {
+        Self { path, glob, removes: false, recursive: false, changes: false }
+    }
+
+    /// Returns the key of its answer: a pattern and a file with the same text are different.
+    #[must_use]
+    pub fn key(&self) -> String {
+        key(&self.path, self.glob)
+    }
+}
+
+pub(crate) fn key(path: &str, glob: bool) -> String {
+    if glob { path.to_owned() } else { as_glob(path) }
+}
+
+/// The observed state of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// What stands at the path.
+    /// The kind of entry at the path.
     pub entry: Entry,
-    /// The real path, where a link is on the way.
+    /// The real path, if a link is on the way.
     pub real: Option<String>,
     /// Its state in git.
     pub git: GitState,
-    /// All of it could be had back.
+    /// True if all of it could be restored.
     pub restorable: bool,
+    /// The place that `..` in the path leads to; none if the path has no `..`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leads: Option<ClimbTarget>,
 }
 
-/// What was seen, by path. Paths that were not looked at are absent.
+/// The place that a path leads to if each `..` is followed as the system does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClimbTarget {
+    /// An existing path.
+    To(String),
+    /// Nowhere yet: this folder, from which a `..` goes up, does not exist.
+    Missing(String),
+    /// Not known.
+    Unknown,
+}
+
+/// Observed states by path. Paths that were not examined are absent.
 pub type Observations = BTreeMap<String, Observed>;
 
-/// Looks at the workspace. Bounded in time and in how much it looks at; what it could not tell is `unknown`.
+/// Looks at the workspace, with a bound on its time and its work; anything that it could not
+/// determine is `unknown`.
 pub type Observer<'a> = dyn FnMut(&[Query]) -> Observations + 'a;
 
-/// What to look at for an action that runs in `cwd`.
+/// Returns the queries for an action that runs in `cwd`.
 #[must_use]
 pub fn queries(action: &Action, cwd: &str) -> Vec<Query> {
-    let mut queries: Vec<Query> = action
-        .facts
-        .paths
-        .iter()
-        .filter(|path| path.text.starts_with('/') && path.scope != Scope::Unknown && !path.text.contains(crate::mask::PLACEHOLDER))
-        .map(|path| Query { path: path.text.clone(), removes: false, recursive: false, changes: false })
-        .collect();
+    let mut all: Vec<Query> =
+        action.facts.paths.iter().map(|path| Query::of(path.text.clone(), path.glob)).collect();
     for effect in &action.facts.effects {
-        let Some(query) = queries.iter_mut().find(|query| query.path == effect.target) else { continue };
-        query.changes |= effect.kind.changes_files() && !matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard);
+        let Some(query) = effect.path.and_then(|index| all.get_mut(index as usize)) else {
+            continue;
+        };
+        query.changes |= effect.kind.changes_files()
+            && !matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard);
         if matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard) {
             query.removes = true;
             query.recursive |= effect.recursive;
         }
     }
+    let can_be_looked_at = |path: &Path| {
+        path.text.starts_with('/')
+            && path.scope != Scope::Unknown
+            && !path.text.contains(crate::mask::PLACEHOLDER)
+    };
+    let mut queries: Vec<Query> = all
+        .into_iter()
+        .zip(&action.facts.paths)
+        .filter(|(_, path)| can_be_looked_at(path))
+        .map(|(query, _)| query)
+        .collect();
     if let Operation::Shell(shell) = &action.operation {
-        let dotted = shell.commands.iter().flat_map(|command| dotted(command, cwd)).take(MOST_DOTTED);
-        queries.extend(dotted.map(|path| Query { path, removes: false, recursive: false, changes: false }));
+        let dotted: Vec<String> = shell
+            .commands
+            .iter()
+            .flat_map(|command| dotted(command, cwd))
+            .take(MOST_DOTTED)
+            .collect();
+        for path in dotted {
+            if !queries.iter().any(|query| query.path == path && !query.glob) {
+                queries.push(Query::of(path, false));
+            }
+        }
     }
     queries
 }
 
-/// The most paths with `..` in them that are looked at as they are written.
+/// The most paths containing `..` that are queried as they are written.
 const MOST_DOTTED: usize = 16;
 
-/// Takes the answers over: fills the paths in, judges links by where they lead, and tells making a
-/// file from changing one.
-pub fn apply(action: &mut Action, observations: &Observations, place: &Place) {
+/// Applies the answers: fills in the paths, judges links by their targets, and distinguishes
+/// creating a file from changing one.
+pub fn apply(action: &mut Action, observations: &Observations, place: &CallLocation) {
     for path in &mut action.facts.paths {
-        let Some(observed) = observations.get(&path.text) else { continue };
+        let Some(observed) = observations.get(&key(&path.text, path.glob)) else { continue };
         path.entry = observed.entry;
         path.git = observed.git;
         path.restorable = observed.restorable;
@@ -81,15 +135,20 @@ pub fn apply(action: &mut Action, observations: &Observations, place: &Place) {
             path.link_target = Some(real.clone());
         }
     }
+    climbs::resolve_climbs(action, observations, place);
     for effect in &mut action.facts.effects {
-        let entry = effect.path.and_then(|index| action.facts.paths.get(index as usize)).map_or(Entry::Unknown, |path| path.entry);
+        let entry = effect
+            .path
+            .and_then(|index| action.facts.paths.get(index as usize))
+            .map_or(Entry::Unknown, |path| path.entry);
         effect.kind = match (&effect.kind, entry) {
             (EffectKind::FileModify, Entry::Absent) => EffectKind::FileCreate,
             (EffectKind::FileCreate, Entry::File | Entry::Link) => EffectKind::FileModify,
             (kind, _) => (*kind).clone(),
         };
     }
-    let writes = matches!(&action.operation, Operation::File(_)) && action.intent == Intent::FileCreation;
+    let writes =
+        matches!(&action.operation, Operation::File(_)) && action.intent == Intent::FileCreation;
     if writes && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::FileModify) {
         action.intent = Intent::FileModification;
     }
@@ -98,16 +157,25 @@ pub fn apply(action: &mut Action, observations: &Observations, place: &Place) {
 /// The most words with `..` of one command that are looked up.
 const MOST_DOTTED_OF_ONE: usize = 4;
 
-/// The words of a command that lead through `..` after a name, absolute and otherwise as written: the
-/// system follows a link there before it goes up, and no text tells where that leads.
+/// Returns the words of a command with a `..` after a name, absolute but otherwise as written: the
+/// system follows a link there before it goes up, and the text alone does not show where that
+/// leads.
 pub(crate) fn dotted<'c>(command: &'c Command, cwd: &'c str) -> impl Iterator<Item = String> + 'c {
-    let words = command.words.iter().chain(command.redirections.iter().map(|redirection| &redirection.target));
+    let words = command
+        .words
+        .iter()
+        .chain(command.redirections.iter().map(|redirection| &redirection.target));
     let through = |text: &str| {
         let named = text.find(|c| c != '.' && c != '/').and_then(|at| text.get(at..)).unwrap_or("");
         named.contains("/../") && text.len() < 1024 && !text.contains(['\n', '*', '?', '['])
     };
-    words
-        .filter(move |word| word.known && through(&word.text))
-        .take(MOST_DOTTED_OF_ONE)
-        .map(move |word| if word.text.starts_with('/') { word.text.clone() } else { format!("{cwd}/{}", word.text) })
+    words.filter(move |word| word.known && through(&word.text)).take(MOST_DOTTED_OF_ONE).map(
+        move |word| {
+            if word.text.starts_with('/') {
+                word.text.clone()
+            } else {
+                format!("{cwd}/{}", word.text)
+            }
+        },
+    )
 }

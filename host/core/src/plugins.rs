@@ -1,7 +1,7 @@
-//! The door between the pipeline and the plugins, as the pipeline sees it.
+//! The interface between the pipeline and the plugins, as the pipeline sees it.
 //!
 //! The engine implements it with sandboxed components; tests implement it with closures. The
-//! pipeline never learns which. Every answer is still unchecked: `review` does that.
+//! pipeline cannot tell them apart. Every answer is still unchecked: `review` checks them.
 
 use crate::action::{Action, Context, History, Reading, StepDetail};
 use crate::fault::{Fault, FaultKind, OnFault};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Which plugin answered.
+/// The plugin that answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its name, unique among the plugins that are loaded.
@@ -20,33 +20,39 @@ pub struct Identity {
     pub version: String,
     /// BLAKE3 of the component's bytes, 64 hex digits.
     pub digest: String,
-    /// What its faults mean.
+    /// The consequence of its faults.
     pub on_fault: OnFault,
-    /// Someone else wrote it: it does not speak for the host, so what it says is quoted.
+    /// True if a third party wrote it: it does not speak for the host, so its words are quoted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// It looks on: its answers are recorded and do not count.
+    /// True if it runs in shadow mode: its answers are recorded and do not count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
-    /// It looks at the session as a whole: its state is that of all agents of the session.
+    /// True if it observes the session as a whole: its state is shared by all agents of the
+    /// session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub session: bool,
 }
 
 impl Identity {
-    /// A fault of this plugin.
+    /// Creates a fault of this plugin.
     #[must_use]
     pub fn fault(&self, kind: FaultKind, detail: impl Into<String>) -> Fault {
-        Fault { source: self.name.clone(), kind, detail: detail.into(), policy: self.on_fault.max(kind.least()) }
+        Fault {
+            source: self.name.clone(),
+            kind,
+            detail: detail.into(),
+            policy: self.on_fault.max(kind.least()),
+        }
     }
 }
 
 named! {
-    /// What an operator can grant a plugin.
+    /// The permissions that an operator can grant a plugin.
     Grant {
         /// The machine's clocks.
         Clocks => "clocks",
-        /// Random bytes other than those of its digest.
+        /// Random bytes other than those derived from its digest.
         Random => "random",
         /// Variables of the environment, by name.
         Environment => "environment",
@@ -57,19 +63,19 @@ named! {
     }
 }
 
-/// What a plugin did with a grant, or was refused.
+/// A use of a grant by a plugin, or a refusal of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Use {
-    /// Which grant.
+pub struct GrantUse {
+    /// The grant.
     pub grant: Grant,
-    /// The variable, the file, the clock, the method and the host.
+    /// The object of the use: the variable, the file, the clock, the method and the host.
     pub what: String,
-    /// How often.
+    /// The number of uses.
     pub count: u64,
-    /// How many bytes came of it.
+    /// The bytes that were returned.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
-    /// Why not, where it was refused.
+    /// The reason, if it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -79,22 +85,22 @@ const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// One plugin's answer, or the fault that stands for it.
+/// One plugin's answer, or the fault in its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer<T> {
-    /// Who.
+pub struct PluginResponse<T> {
+    /// The plugin.
     pub plugin: Identity,
-    /// What.
+    /// The answer.
     pub result: Result<T, Fault>,
     /// Its log lines, already escaped and within their budget.
     pub log: Vec<String>,
-    /// Fuel that the call used; the same for the same input.
+    /// Fuel that the call used. It is the same for the same input.
     pub fuel: u64,
-    /// What it did with what it is granted; empty for all that are granted nothing.
-    pub uses: Vec<Use>,
+    /// The uses of its grants; empty for plugins without grants.
+    pub uses: Vec<GrantUse>,
 }
 
-/// Gives a past step in full, or none.
+/// Returns a past step in full, if it is known.
 pub type Details<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
 
 /// The plugins of one review.
@@ -102,11 +108,17 @@ pub trait Plugins {
     /// Reads a shell command line in the sandbox.
     ///
     /// # Errors
-    /// The reader's fault; the caller judges the text as not understood.
+    /// Fails with the reader's fault; the caller then treats the text as not understood.
     fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault>;
 
-    /// Asks every risk-calculator: ours first, then files, each in the order of their names.
-    fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>>;
+    /// Asks every risk-calculator: builtin ones first, then files, each group in the order of its
+    /// names.
+    fn assess(
+        &mut self,
+        action: &Action,
+        context: &Context,
+        details: &Details<'_>,
+    ) -> Vec<PluginResponse<Assessment>>;
 
     /// Asks every pattern, in the same order. `states` holds each plugin's own state by name.
     fn detect(
@@ -116,8 +128,14 @@ pub trait Plugins {
         action: &Action,
         context: &Context,
         details: &Details<'_>,
-    ) -> Vec<Answer<Report>>;
+    ) -> Vec<PluginResponse<Report>>;
 
-    /// Asks the intervention of that name; none when there is no such plugin.
-    fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>>;
+    /// Asks the intervention of that name; returns none if no such plugin exists.
+    fn intervene(
+        &mut self,
+        name: &str,
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Option<PluginResponse<Response>>;
 }

@@ -1,9 +1,10 @@
-//! The operator's policy, as data: what the command line read from its configuration.
+//! The operator's policy, as data that the command line read from its configuration.
 //!
-//! No defaults hide elsewhere: every number of the pipeline that can be configured stands here.
+//! No defaults are hidden elsewhere: every number of the pipeline that can be configured is in this
+//! module.
 
 use crate::action::Quantity;
-use crate::mask::Kind;
+use crate::mask::SecretKind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
 use serde::{Deserialize, Serialize};
@@ -11,41 +12,42 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 named! {
-    /// What a decision does.
+    /// The effect of a decision.
     Mode {
-        /// It holds.
+        /// The decision is enforced.
         Blocking => "blocking",
-        /// It holds, but for small risks: those run first, and what the review objects comes after.
+        /// The decision is enforced, except for small risks: those actions run first, and the agent
+        /// gets the review's objections afterwards.
         Async => "async",
-        /// It is recorded and changes nothing: no refusal, guidance, limit or stop.
+        /// The decision is recorded and changes nothing: no refusal, guidance, limit or stop.
         Observe => "observe",
-        /// There is none: what the agent does is recorded, and nobody judges it.
+        /// No decision is made: the agent's actions are recorded without a review.
         Off => "off",
     }
 }
 
 named! {
-    /// How an intervention is chosen.
+    /// The way in which an intervention is chosen.
     Strategy {
         /// From the pattern's mildest answer, one step for each recurrence.
         Progressive => "progressive",
         /// Straight to the answer for the severity.
         PatternSpecific => "pattern_specific",
-        /// As a plugin decides; where it fails, as with `progressive`.
+        /// As a plugin decides; if it fails, as with `progressive`.
         Custom => "custom",
     }
 }
 
 named! {
-    /// How much a record holds. It never decides whether there is one.
+    /// The amount that a record holds. It never decides if there is a record.
     Detail {
-        /// Everything, plugins' debug lines too.
+        /// Everything, including plugins' debug lines.
         Debug => "debug",
-        /// Everything but those.
+        /// Everything except debug lines.
         Info => "info",
-        /// Of what was allowed, no findings and no plugins.
+        /// As `info`, but without findings and plugins for allowed actions.
         Warn => "warn",
-        /// Of what was warned about, neither.
+        /// As `warn`, and also without them for actions with a warning.
         Error => "error",
     }
 }
@@ -53,30 +55,30 @@ named! {
 /// Everything that a review depends on besides its input, the session and the plugins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// Whether decisions hold.
+    /// The effect of decisions.
     pub mode: Mode,
-    /// Where the levels begin, and what softens a decision.
+    /// The level thresholds, and the settings that soften a decision.
     pub decision: DecisionPolicy,
-    /// What lies in the expected scope besides the project.
+    /// The paths in the expected scope besides the project.
     pub scope: ScopePolicy,
     /// Limits at the start of a session.
     pub limits: LimitPolicy,
-    /// When and how a session is answered.
+    /// The settings of interventions.
     pub interventions: InterventionPolicy,
-    /// What follows where an action destroys what could not be kept before it.
+    /// The consequence if an action destroys something that could not be saved before it.
     pub on_failure: OnFailure,
-    /// In the mode `async`, what has a risk below it runs first.
+    /// In the mode `async`, the risk below which an action runs before its review is done.
     pub async_threshold: Score,
-    /// How much a record holds.
+    /// The amount that a record holds.
     pub detail: Detail,
     /// Kinds of personal data that are masked.
-    pub personal_data: Vec<Kind>,
-    /// The agent sees the placeholders too, where the client lets a result be replaced.
+    pub personal_data: Vec<SecretKind>,
+    /// True if the agent sees the placeholders too, if the client allows a result to be replaced.
     pub mask_results: bool,
-    /// A change of the client's own settings during a session does not take effect in it.
+    /// True if a change of the client's own settings during a session does not take effect in it.
     pub hold_settings: bool,
-    /// What the guard itself consists of.
-    pub guarded: Vec<Guarded>,
+    /// The files and folders of the guard itself.
+    pub guarded: Vec<GuardedPath>,
 }
 
 impl Default for Policy {
@@ -90,7 +92,7 @@ impl Default for Policy {
             on_failure: OnFailure::Warn,
             async_threshold: Score::new(300),
             detail: Detail::Info,
-            personal_data: vec![Kind::Email, Kind::PaymentCard],
+            personal_data: vec![SecretKind::Email, SecretKind::PaymentCard],
             mask_results: false,
             hold_settings: true,
             guarded: Vec::new(),
@@ -98,38 +100,42 @@ impl Default for Policy {
     }
 }
 
-/// Where the levels begin, and what softens a decision. Thresholds that are out of order are read from the
-/// highest down: a lower one of a higher level only makes it stricter.
+/// The level thresholds, and the settings that soften a decision. Thresholds that are out of order
+/// are read from the highest down: a lower threshold for a higher level only makes it stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DecisionPolicy {
-    /// Of risk.
+    /// The thresholds of risk.
     pub risk: RiskThresholds,
-    /// Of rationality.
+    /// The thresholds of rationality.
     pub rationality: RationalityThresholds,
-    /// The warning about the first action of its kind becomes a note.
+    /// True if the warning about the first action of its kind becomes a note.
     pub first_time: bool,
 }
 
 impl Default for DecisionPolicy {
     fn default() -> Self {
-        Self { risk: RiskThresholds::default(), rationality: RationalityThresholds::default(), first_time: true }
+        Self {
+            risk: RiskThresholds::default(),
+            rationality: RationalityThresholds::default(),
+            first_time: true,
+        }
     }
 }
 
-/// Where the levels of risk begin.
+/// The thresholds of the risk levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RiskThresholds {
-    /// Below it, allowed unless a rule, pattern or fault objects.
+    /// Below it, an action is allowed unless a rule, pattern or fault objects.
     pub negligible: Score,
-    /// From here medium.
+    /// The start of medium.
     pub medium: Score,
-    /// From here high.
+    /// The start of high.
     pub high: Score,
-    /// From here critical.
+    /// The start of critical.
     pub critical: Score,
-    /// Above it the risk is named among the reasons.
+    /// Above it, the risk is named among the reasons.
     pub named: Score,
 }
 
@@ -141,27 +147,31 @@ impl Default for RiskThresholds {
 }
 
 impl RiskThresholds {
-    /// The level of a score.
+    /// Returns the level of a score.
     #[must_use]
     pub fn level(&self, score: Score) -> RiskLevel {
-        let begins = [(self.critical, RiskLevel::Critical), (self.high, RiskLevel::High), (self.medium, RiskLevel::Medium)];
+        let begins = [
+            (self.critical, RiskLevel::Critical),
+            (self.high, RiskLevel::High),
+            (self.medium, RiskLevel::Medium),
+        ];
         begins.iter().find(|(from, _)| score >= *from).map_or(RiskLevel::Low, |(_, level)| *level)
     }
 
-    /// Whether a score is too small to matter by itself.
+    /// Returns true if a score is too small to matter by itself.
     #[must_use]
     pub fn is_negligible(&self, score: Score) -> bool {
         score < self.negligible && self.level(score) == RiskLevel::Low
     }
 }
 
-/// Where the levels of rationality begin.
+/// The thresholds of the rationality levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RationalityThresholds {
-    /// From here high.
+    /// The start of high.
     pub high: Score,
-    /// From here medium; below it the issues are among the reasons.
+    /// The start of medium; below it the issues are among the reasons.
     pub medium: Score,
     /// Below it the reasons name the score too.
     pub low: Score,
@@ -175,7 +185,7 @@ impl Default for RationalityThresholds {
 }
 
 impl RationalityThresholds {
-    /// The level of a score; what could not be scored is not held against the action.
+    /// Returns the level of a score. A missing score is not held against the action.
     #[must_use]
     pub fn level(&self, score: Option<Score>) -> RationalityLevel {
         match score {
@@ -186,39 +196,51 @@ impl RationalityThresholds {
     }
 }
 
-/// A file or a folder that the guard consists of: who changes it can switch the guard off, or falsify
-/// what it keeps.
+/// A file or folder of the guard. Changing it can switch the guard off, or falsify the data that it
+/// keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guarded {
-    /// Absolute and normalised, a folder with all that is in it; or the end of a path wherever it lies,
-    /// after `**/`.
+pub struct GuardedPath {
+    /// An absolute, normalised path, which for a folder includes everything in it; or, after `**/`,
+    /// the end of a path in any location.
     pub path: String,
-    /// What it is, for a sentence: `the settings of the client`.
+    /// Its description within a sentence: `the settings of the client`.
     pub what: String,
-    /// It must not be read either.
+    /// True if it must not be read either.
     pub secret: bool,
-    /// It exists, so that what removes or changes only what is there can meet it.
+    /// True if it exists, so that an action that removes or changes only existing files can affect
+    /// it.
     pub present: bool,
-    /// The highest folder above it whose removal counts; empty for every one, its own path for none.
+    /// The highest folder above it whose removal counts; empty for every one, its own path for
+    /// none.
     pub top: String,
-    /// It is our own program: what stands beside it is no part of the guard.
+    /// True if it is the portcullis program itself: its neighbouring files are not part of the
+    /// guard.
     pub program: bool,
 }
 
-impl Guarded {
-    /// A path that exists, may be read, and is guarded with every folder above it.
+impl GuardedPath {
+    /// Creates a guarded path that exists, may be read, and is guarded together with every folder
+    /// above it.
     #[must_use]
     pub fn new(path: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { path: path.into(), what: what.into(), secret: false, present: true, top: String::new(), program: false }
+        Self {
+            path: path.into(),
+            what: what.into(),
+            secret: false,
+            present: true,
+            top: String::new(),
+            program: false,
+        }
     }
 }
 
-/// What lies in the expected scope besides the project's folders.
+/// The paths in the expected scope besides the project's folders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScopePolicy {
-    /// Folders, absolute: everything below them is inside.
+    /// Absolute folders; everything below them is in scope.
     pub folders: Vec<String>,
-    /// Globs of what is inside, in place of the project and the folders; relative ones begin at the project.
+    /// Globs of what is in scope, instead of the project and the folders; relative ones start at
+    /// the project.
     pub paths: Vec<String>,
     /// Temporary folders and build caches, absolute or below the home folder (`~/`).
     pub scratch: Vec<String>,
@@ -263,7 +285,7 @@ impl Default for ScopePolicy {
             "~/.ccache",
             "~/go/pkg",
             "~/Library/Caches",
-            // Paths of Windows, as the reader of command lines writes them.
+            // Windows paths, in the notation of the command-line reader.
             "/C:/Temp",
             "/C:/tmp",
             "~/AppData/Local/Temp",
@@ -287,12 +309,18 @@ pub struct LimitPolicy {
 
 impl Default for LimitPolicy {
     fn default() -> Self {
-        Self { file_operations: 100, memory_mb: 512, execution_time_seconds: 300, token_usage: 100_000 }
+        Self {
+            file_operations: 100,
+            memory_mb: 512,
+            execution_time_seconds: 300,
+            token_usage: 100_000,
+        }
     }
 }
 
 impl LimitPolicy {
-    /// The most of a quantity that a session begins with, in the quantity's unit; none for what is not configured.
+    /// Returns the limit for a quantity at the start of a session, in the quantity's unit; none if
+    /// it is not configured.
     #[must_use]
     pub const fn of(&self, quantity: &Quantity) -> Option<u64> {
         match quantity {
@@ -305,31 +333,32 @@ impl LimitPolicy {
     }
 }
 
-/// When and how a session is answered.
+/// The settings of interventions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterventionPolicy {
-    /// How an intervention is chosen.
+    /// The way in which an intervention is chosen.
     pub strategy: Strategy,
     /// Names of interventions that are switched off.
     pub disabled: Vec<String>,
-    /// How many a session gets; past it guidance falls silent, stops do not.
+    /// The most interventions in a session; beyond it guidance is silenced, stops are not.
     pub most: u32,
     /// Milliseconds between two pieces of guidance.
     pub cooldown_ms: u64,
-    /// Milliseconds before an issue that came back escalates...
+    /// Milliseconds before a recurring issue escalates...
     pub escalation_delay_ms: u64,
     /// ...or this many steps, whichever comes first.
     pub escalation_delay_steps: u64,
     /// Message templates: an issue's name, then text.
     pub templates: BTreeMap<String, String>,
-    /// Plugins that take the place of the builtin ones: an intervention's name, then the plugin's.
+    /// Plugins that replace the builtin ones: an intervention's name, then the plugin's.
     pub plugins: BTreeMap<String, String>,
-    /// The plugin that decides, with the strategy `custom`.
+    /// The plugin that decides under the strategy `custom`.
     pub decider: Option<String>,
-    /// How often an issue is answered by building the context up anew or going back to a checkpoint; after that the
-    /// session is held for a person.
+    /// The number of times that an issue is answered by rebuilding the context or returning to a
+    /// checkpoint; after that the session is held for a person.
     pub most_retries: u32,
-    /// Files go back at once, where an intervention goes back to a checkpoint after an action.
+    /// True if files are restored at once when an intervention returns to a checkpoint after an
+    /// action.
     pub auto_rollback: bool,
 }
 

@@ -1,30 +1,30 @@
-//! Records: what the journal holds of every review, outcome, intervention, fault and session event.
+//! Records: the journal's entry for every review, outcome, intervention, fault and session event.
 //!
-//! A record is data that anyone can read again later: masked, without anything that a second run on
-//! the same input would not give again. The store adds its place in the chain.
+//! A record is data that anyone can read again later. It is masked and holds nothing that a second
+//! run on the same input would not reproduce. The store adds its place in the chain.
 
 use crate::action::{Facts, Intent, Operation, Outcome, Timestamp};
-use crate::decide::Decision;
 use crate::fault::Fault;
 use crate::finding::{Detection, PastIntervention, Rationality, Response, Risk, SideEffect};
 use crate::observe::Observations;
-use crate::plugins::Use;
+use crate::plugins::GrantUse;
 use crate::policy::{Detail, Mode};
-use crate::review::{Named, Objection};
+use crate::review::{Attributed, Objection};
 use crate::score::{Verdict, named};
 use crate::text::one_line;
+use crate::verdict::Decision;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 named! {
-    /// What a record tells of.
+    /// The subject of a record.
     RecordKind {
         /// A review before an action.
         Review => "review",
-        /// How an action ended.
+        /// The end of an action.
         Outcome => "outcome",
-        /// An action that ended and was never reviewed.
+        /// An action that ended without a review.
         Unreviewed => "unreviewed",
         /// An intervention.
         Intervention => "intervention",
@@ -32,11 +32,11 @@ named! {
         Session => "session",
         /// A change of settings.
         Configuration => "configuration",
-        /// Something that went wrong outside any review.
+        /// A failure outside any review.
         Fault => "fault",
-        /// What a person allowed: an action, or a pause.
+        /// A person's permission: an action, or a pause.
         Exception => "exception",
-        /// What a person thinks of a review.
+        /// A person's opinion of a review.
         Feedback => "feedback",
     }
 }
@@ -48,9 +48,9 @@ pub struct Record {
     pub version: u8,
     /// Unique in the journal.
     pub id: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What it tells of.
+    /// The subject.
     pub kind: RecordKind,
     /// The client.
     pub client: String,
@@ -69,50 +69,50 @@ pub struct Record {
     pub call: Option<String>,
     /// The tool, or the event.
     pub subject: String,
-    /// In one line.
+    /// A summary in one line.
     pub summary: String,
-    /// The mode it was decided in.
+    /// The mode in which it was decided.
     pub mode: Mode,
     /// The action as received.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub action: Option<RecordedAction>,
-    /// What was decided.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decision: Option<Decision>,
-    /// What it was decided on.
+    /// The findings that the decision is based on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub findings: Option<RecordedFindings>,
     /// Patterns that were detected.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub detections: Vec<Named<Detection>>,
-    /// How the action ended.
+    pub detections: Vec<Attributed<Detection>>,
+    /// The end of the action.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outcome: Option<Outcome>,
     /// The intervention.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub intervention: Option<RecordedIntervention>,
-    /// Earlier interventions whose effectiveness is known since then.
+    /// Earlier interventions whose effectiveness became known.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub judged: Vec<PastIntervention>,
-    /// What went wrong.
+    /// The faults.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub faults: Vec<Fault>,
-    /// The plugins that were asked, with what each cost.
+    /// The plugins that were asked, with the cost of each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub plugins: Vec<RecordedPlugin>,
-    /// The plugins that look on, with what each would have made of it.
+    /// The plugins in shadow mode, with the result that each would have led to.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shadow: Vec<RecordedShadow>,
-    /// What was kept of files before the action, or what it changed of them. A replay keeps nothing.
+    /// The files saved before the action, or its changes to them. A replay saves nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint: Option<RecordedCheckpoint>,
-    /// What the action's safer form moves into a quarantine in place of deleting it.
+    /// The paths that the action's safer form moves into a quarantine instead of deleting them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub quarantined: Vec<Moved>,
-    /// Placeholders of what was masked.
+    pub quarantined: Vec<MovedEntry>,
+    /// Placeholders of masked values.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub masked: Vec<String>,
-    /// Named values for what has no field.
+    /// Named values without a field of their own.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty", default)]
     pub details: serde_json::Map<String, serde_json::Value>,
 }
@@ -124,32 +124,32 @@ pub struct RecordedAction {
     pub intent: Intent,
     /// The parameters as received, as JSON text.
     pub parameters: String,
-    /// The parameters as run, where they were changed.
+    /// The parameters as run, if they were changed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run_as: Option<String>,
     /// The parameters, typed.
     pub operation: Operation,
-    /// What was found about it.
+    /// The facts about it.
     pub facts: Facts,
     /// The folder it runs in.
     pub cwd: String,
-    /// The person's home folder; empty in records that do not say.
+    /// The person's home folder; empty in older records that lack it.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub home: String,
-    /// What the workspace looked like.
+    /// The observed state of the workspace.
     #[serde(skip_serializing_if = "Observations::is_empty", default)]
     pub observed: Observations,
 }
 
-/// What a decision was made on.
+/// The findings that a decision was based on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedFindings {
     /// Each plugin's risk.
-    pub risks: Vec<Named<Risk>>,
+    pub risks: Vec<Attributed<Risk>>,
     /// Each plugin's rationality.
-    pub rationalities: Vec<Named<Rationality>>,
+    pub rationalities: Vec<Attributed<Rationality>>,
     /// All side effects.
-    pub side_effects: Vec<Named<SideEffect>>,
+    pub side_effects: Vec<Attributed<SideEffect>>,
     /// All objections.
     pub objections: Vec<Objection>,
 }
@@ -159,98 +159,102 @@ pub struct RecordedFindings {
 pub struct RecordedIntervention {
     /// Its kind.
     pub kind: String,
-    /// What it answers.
+    /// The issue that it answers.
     pub issue: String,
-    /// How far the host had escalated.
+    /// The host's escalation level.
     pub level: u8,
     /// The score, in thousandths.
     pub score: u32,
-    /// How the session goes on.
-    pub outcome: crate::recover::Outcome,
-    /// What the plugin answered.
+    /// The way in which the session continues.
+    pub outcome: crate::recover::RecoveryOutcome,
+    /// The plugin's answer.
     pub response: Response,
-    /// What was put back at once; none where a person is left to do it.
+    /// The files that were restored at once; none if that is left to a person.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub restored: Option<RecordedRestore>,
 }
 
-/// What was put back of files.
+/// The result of restoring files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedRestore {
-    /// The checkpoint that undoes it; none where nothing was changed.
+    /// The checkpoint that undoes it; none if nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub undo: Option<String>,
-    /// How many paths are as they were.
+    /// The number of paths that are restored.
     pub paths: u64,
-    /// The first of them, masked.
+    /// The first of those paths, masked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub first: Vec<String>,
-    /// Why nothing was put back.
+    /// The reason, if nothing was restored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
 }
 
 impl RecordedRestore {
-    /// Hides secrets in what names files.
+    /// Masks secrets in the fields that name files.
     pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
         self.first.iter_mut().chain(&mut self.problem).for_each(|text| *text = mask(text));
     }
 }
 
-/// What was kept of files before an action, so that it can be undone.
+/// The files that were saved before an action, so that it can be undone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedCheckpoint {
-    /// Its id; none where nothing could be kept.
+    /// Its id; none if nothing could be saved.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub id: Option<String>,
-    /// Nothing is missing but what is left out on purpose, such as build output.
+    /// True if nothing is missing except files left out on purpose, such as build output.
     pub complete: bool,
-    /// Files whose content it has; none when the action ended.
+    /// The number of files whose content it has; none in the record of the action's end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub files: Option<u64>,
-    /// Bytes that were stored for it.
+    /// The bytes that were stored for it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bytes: Option<u64>,
-    /// Paths that the action changed; none before it ended.
+    /// The number of paths that the action changed; none before it ended.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub changed: Option<u64>,
     /// The first paths that were left out.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub left_out: Vec<RecordedLeftOut>,
-    /// How many were left out, by reason.
+    /// The number of paths left out, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub left_out_counts: BTreeMap<String, u64>,
-    /// What the action destroys or overwrites that could not be kept, and what helps: it cannot be undone.
+    /// Data that the action destroys or overwrites and that could not be saved, and a remedy: the
+    /// action cannot be undone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub irreversible: Option<String>,
-    /// Why nothing could be kept, or nothing told of what the action changed.
+    /// The reason that nothing could be saved, or that the action's changes are not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
 }
 
 impl RecordedCheckpoint {
-    /// Hides secrets in what names files.
+    /// Masks secrets in the fields that name files.
     pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
         let paths = self.left_out.iter_mut().map(|left_out| &mut left_out.path);
-        paths.chain(&mut self.problem).chain(&mut self.irreversible).for_each(|text| *text = mask(text));
+        paths
+            .chain(&mut self.problem)
+            .chain(&mut self.irreversible)
+            .for_each(|text| *text = mask(text));
     }
 }
 
-/// Something that is moved and can be moved back.
+/// A path that is moved and can be moved back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Moved {
-    /// Where it stood, absolute.
+pub struct MovedEntry {
+    /// Its original path, absolute.
     pub from: String,
-    /// Where it stands then, absolute.
+    /// Its new path, absolute.
     pub to: String,
 }
 
-/// A path that a checkpoint does not have.
+/// A path that is missing from a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedLeftOut {
     /// Absolute, masked.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -265,41 +269,47 @@ pub struct RecordedPlugin {
     pub digest: String,
     /// Fuel that it used.
     pub fuel: u64,
-    /// What it logged.
+    /// Its log lines.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub log: Vec<String>,
-    /// What it did with what it is granted.
+    /// The uses of its grants.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub uses: Vec<Use>,
+    pub uses: Vec<GrantUse>,
 }
 
-/// What a plugin that looks on would have made of an event. It did not count.
+/// The result that a plugin in shadow mode would have led to. It did not count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedShadow {
-    /// Which.
+    /// The plugin.
     pub plugin: RecordedPlugin,
-    /// The verdict that was decided without it, before any exception or rewrite; none where nothing was decided.
+    /// The verdict without it, before any exception or rewrite; none if nothing was decided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub actual: Option<Verdict>,
-    /// The verdict that would have been decided with it: never looser.
+    /// The verdict with it, which is never looser.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub would: Option<Verdict>,
-    /// Why that is stricter, if it is.
+    /// The reason, if that is stricter.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The patterns that it detected.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub detections: Vec<String>,
-    /// What went wrong with it.
+    /// Its faults.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub faults: Vec<Fault>,
 }
 
 impl Record {
-    /// A record of something outside any client's event. `seed` makes its id unique among those of the
-    /// same time.
+    /// Creates a record of something outside any client's event. `seed` makes its id unique among
+    /// those of the same time.
     #[must_use]
-    pub fn apart(kind: RecordKind, subject: &str, summary: &str, at: Timestamp, seed: &str) -> Self {
+    pub fn apart(
+        kind: RecordKind,
+        subject: &str,
+        summary: &str,
+        at: Timestamp,
+        seed: &str,
+    ) -> Self {
         let id = blake3::hash(format!("apart\0{kind}\0{seed}\0{at}\0{subject}").as_bytes());
         Self {
             version: 1,
@@ -332,12 +342,15 @@ impl Record {
         }
     }
 
-    /// Leaves out what its reader did not ask for. What is left says all the same what was done, what was
-    /// decided and why, and can be replayed.
+    /// Leaves out the parts that the detail level excludes. The rest still shows what was done,
+    /// what was decided and why, and can be replayed.
     pub fn reduce(&mut self, detail: Detail) {
         if detail > Detail::Debug {
             let looking_on = self.shadow.iter_mut().map(|shadow| &mut shadow.plugin);
-            self.plugins.iter_mut().chain(looking_on).for_each(|plugin| plugin.log.retain(|line| !line.starts_with("debug: ")));
+            self.plugins
+                .iter_mut()
+                .chain(looking_on)
+                .for_each(|plugin| plugin.log.retain(|line| !line.starts_with("debug: ")));
         }
         let spoken = self.verdict().unwrap_or(Verdict::Allow);
         let least = match detail {
@@ -351,14 +364,14 @@ impl Record {
         }
     }
 
-    /// The document that the chain covers.
+    /// Returns the document that the chain covers.
     #[must_use]
     pub fn document(&self) -> String {
-        // Only map keys that are no strings could fail here, and there are none.
+        // Only map keys that are not strings could fail here, and all keys are strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The verdict, for records that have one.
+    /// Returns the verdict, for records that have one.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.decision.as_ref().map(|decision| decision.verdict)

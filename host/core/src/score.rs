@@ -1,4 +1,4 @@
-//! The scales that everything is judged on: scores, severities, verdicts, levels.
+//! The scales of every judgement: scores, severities, verdicts, levels.
 //!
 //! Scores are whole thousandths so that .7 + .1 is .8. No floating point enters a decision.
 
@@ -6,35 +6,38 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Thousandths, 0 to 1000; shown with two decimals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Score(u16);
 
 impl Score {
-    /// Nothing.
+    /// The lowest score.
     pub const ZERO: Self = Self(0);
-    /// The most there is.
+    /// The highest score.
     pub const MAX: Self = Self(1000);
 
-    /// `thousandths` cut to 0..=1000.
+    /// Creates a score from `thousandths`, clamped to 0..=1000.
     #[must_use]
     pub const fn new(thousandths: u16) -> Self {
         if thousandths > 1000 { Self(1000) } else { Self(thousandths) }
     }
 
-    /// `thousandths` if it is 0..=1000: what a plugin sends is refused rather than cut.
+    /// Creates a score from `thousandths` if it is in 0..=1000: an invalid value from a plugin is
+    /// refused rather than clamped.
     #[must_use]
     pub const fn checked(thousandths: u16) -> Option<Self> {
         if thousandths > 1000 { None } else { Some(Self(thousandths)) }
     }
 
-    /// The whole number of thousandths.
+    /// Returns the whole number of thousandths.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
     }
 
-    /// The mean, rounded down; none of nothing.
+    /// Returns the mean, rounded down; none for an empty slice.
     #[must_use]
     pub fn mean(scores: &[Self]) -> Option<Self> {
         let sum: u64 = scores.iter().map(|score| u64::from(score.0)).sum();
@@ -61,7 +64,7 @@ macro_rules! named {
             /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The name used in records, settings and messages.
+            /// Returns the name used in records, settings and messages.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
@@ -78,13 +81,13 @@ macro_rules! named {
 pub(crate) use named;
 
 named! {
-    /// How bad, from least to worst.
+    /// The severity, from least to worst.
     Severity {
         /// A nuisance.
         Low => "low",
         /// Costs work.
         Medium => "medium",
-        /// Costs a lot of work, or something that cannot be had back.
+        /// Costs a lot of work, or something that cannot be restored.
         High => "high",
         /// Irreversible, system-wide, on credentials, or remote.
         Critical => "critical",
@@ -92,13 +95,13 @@ named! {
 }
 
 named! {
-    /// What may happen to an action, from most to least permissive.
+    /// The verdict on an action, from most to least permissive.
     Verdict {
         /// No objection. It is never passed on as the person's consent.
         Allow => "allow",
-        /// No objection, but agent and person are told.
+        /// No objection, but agent and person are warned.
         Warn => "warn",
-        /// It runs changed.
+        /// It runs in a changed form.
         Modify => "modify",
         /// A person decides; a block where no person can.
         Ask => "ask",
@@ -108,7 +111,7 @@ named! {
 }
 
 named! {
-    /// A risk score's level; where each begins is the policy's.
+    /// A risk score's level; the policy sets the thresholds.
     RiskLevel {
         /// By default below .6.
         Low => "low",
@@ -122,13 +125,13 @@ named! {
 }
 
 named! {
-    /// A rationality score's level; where each begins is the policy's.
+    /// A rationality score's level; the policy sets the thresholds.
     RationalityLevel {
         /// By default below .5.
         Low => "low",
         /// By default from .5.
         Medium => "medium",
-        /// By default from .8, or nothing to score.
+        /// By default from .8, or not scored.
         High => "high",
     }
 }

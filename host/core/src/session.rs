@@ -1,17 +1,20 @@
 //! A session's state: goals, limits and history, carried from hook to hook as data.
 //!
-//! Two parts: what the whole session shares, and what each agent in it has for itself, so that a
-//! subagent's loops are its own while limits and stops are everyone's. Both are bounded: whatever
-//! the session's length, they encode to a few tens of kilobytes.
+//! The state has two parts: one shared by the whole session, and one for each agent in it, so that
+//! a subagent's loops are its own while limits and stops apply to everyone. Both are bounded:
+//! regardless of the session's length, they encode to a few tens of kilobytes.
 
 mod bytes;
 mod rows;
 mod stop;
 
 pub use bytes::StateError;
-pub use stop::{Stop, Terms};
+pub use stop::{ResumeConditions, Stop};
 
-use crate::action::{Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp, Totals};
+use crate::action::{
+    Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp,
+    Totals,
+};
 use crate::finding::PastIntervention;
 use crate::policy::LimitPolicy;
 use crate::score::{Score, Verdict};
@@ -23,8 +26,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub const HISTORY: usize = 200;
 /// Goals that are kept.
 pub const GOALS: usize = 16;
-/// Calls without an outcome that are kept, refused ones included; older ones are forgotten and count
-/// as never ended.
+/// Calls without an outcome that are kept, including refused ones; older ones are forgotten and
+/// count as never ended.
 const PENDING: usize = 64;
 /// Ids of reviewed calls that are kept, to notice calls that were never reviewed.
 const CALLS: usize = 512;
@@ -39,55 +42,56 @@ const INTERVENTIONS: usize = 32;
 /// One-line descriptions of the newest actions.
 const RECENT: usize = 50;
 
-/// What a session's agents share.
+/// The state that a session's agents share.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// Events of the session so far; ids are derived from it.
     pub events: u64,
-    /// When it was first seen.
+    /// The time when it was first seen.
     pub started: Timestamp,
-    /// The project's folders: where the session began.
+    /// The project's folders: those in which the session began.
     pub roots: Vec<String>,
-    /// What the person asked for, oldest first.
+    /// The person's requests, oldest first.
     pub goals: Vec<(String, Timestamp)>,
     /// Prompts so far.
     pub prompts: u32,
-    /// Limits in force and what is used of them.
+    /// Limits in force and their usage.
     pub limits: Vec<Limit>,
     /// Sums over all agents.
     pub totals: Totals,
-    /// Why the session was stopped, if it was.
+    /// The reason that the session was stopped, if it was.
     pub stopped: Option<String>,
     /// Issues that came up, by name.
     pub issues: BTreeMap<String, IssueState>,
     /// Interventions, newest last.
     pub interventions: VecDeque<PastIntervention>,
-    /// Why the agent has to wait for a person's next prompt before it changes anything, if it has to.
+    /// The reason that the agent must wait for a person's next prompt before it changes anything,
+    /// if it must.
     pub held: Option<String>,
-    /// States of the plugins that look at the session as a whole, by name.
+    /// States of the plugins that observe the session as a whole, by name.
     pub plugins: BTreeMap<String, Vec<u8>>,
-    /// The next step's position, whichever agent makes it.
+    /// The next step's position, regardless of the agent that makes it.
     pub next_step: u64,
-    /// The newest stop, and what a person made of it.
+    /// The newest stop, and a person's decision about it.
     pub stop: Option<Stop>,
 }
 
-/// Where the answer to one issue stands.
+/// The state of the answer to one issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueState {
-    /// How often it came back.
+    /// The number of recurrences.
     pub recurrences: u32,
-    /// How far the host has escalated, 0 to 4.
+    /// The host's escalation level, 0 to 4.
     pub level: u8,
-    /// How many steps all agents had made when it was last answered.
+    /// The number of steps of all agents when it was last answered.
     pub step: u64,
-    /// When.
+    /// The time of that answer.
     pub at: Timestamp,
 }
 
-/// What one agent of a session has for itself.
+/// The state of one agent of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Agent {
+pub struct AgentState {
     /// The next step's position. No two agents of a session have a step of the same position, so one agent's
     /// positions have gaps.
     pub next_step: u64,
@@ -96,72 +100,72 @@ pub struct Agent {
     pub steps: VecDeque<Step>,
     /// Sums.
     pub totals: Totals,
-    /// Reviewed calls whose end is not known.
+    /// Reviewed calls without a known end.
     pub pending: VecDeque<Pending>,
     /// Fingerprints of the newest reviewed calls' ids.
     calls: VecDeque<u64>,
     /// Repetition by shape, most recently used last.
     shapes: VecDeque<(u64, Repetition)>,
-    /// Exact actions that ended well, newest last, with how often.
+    /// Exact actions that succeeded, newest last, with their counts.
     successes: VecDeque<(u64, u32)>,
-    /// The plugins' own states, by name, but for those that look at the session as a whole.
+    /// The plugins' own states, by name, except for those that observe the session as a whole.
     pub plugins: BTreeMap<String, Vec<u8>>,
-    /// The newest actions in a line each.
+    /// The newest actions, in one line each.
     pub recent: VecDeque<String>,
 }
 
-/// A reviewed call whose end is not known.
+/// A reviewed call without a known end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Fingerprint of its id, or of its identity where the client gives none.
+    /// Fingerprint of its id, or of its identity if the client gives no id.
     pub key: u64,
     /// Its step.
     pub step: u64,
     /// The review's id.
     pub review: String,
-    /// What the agent is told when it ends: a rewrite leaves no room for that before.
+    /// The message that the agent gets when it ends: before that, a rewrite leaves no room for it.
     pub note: Option<String>,
 }
 
 /// The state that one review reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Shared.
+    /// The shared part.
     pub session: Session,
-    /// Of the acting agent.
-    pub agent: Agent,
+    /// The acting agent's part.
+    pub agent: AgentState,
 }
 
 impl State {
     /// Reads both parts as stored; absent parts are new.
     ///
     /// # Errors
-    /// Bytes that this version did not write.
+    /// Fails if this version did not write the bytes.
     pub fn decode(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
         Ok(Self { session: bytes::session(session)?, agent: bytes::agent(agent)? })
     }
 
-    /// The acting agent numbers its next step after all steps of the session.
+    /// Numbers the acting agent's next step after all steps of the session.
     pub fn take_position(&mut self) {
         self.agent.next_step = self.agent.next_step.max(self.session.next_step);
     }
 
-    /// The session goes on numbering where the acting agent stands.
+    /// Continues the session's numbering after the acting agent's steps.
     pub fn leave_position(&mut self) {
         self.session.next_step = self.session.next_step.max(self.agent.next_step);
     }
 
-    /// Both parts as bytes, session first.
+    /// Returns both parts as bytes, session first.
     ///
     /// # Errors
-    /// Never for states within their bounds.
+    /// Never fails for states within their bounds.
     pub fn encode(&self) -> Result<(Vec<u8>, Vec<u8>), StateError> {
         Ok((bytes::write(&self.session)?, bytes::write(&self.agent)?))
     }
 }
 
 impl Session {
-    /// Takes note of an event: the first one sets start, project and limits.
+    /// Records an event: the first one sets start, project and limits.
     pub fn touch(&mut self, now: Timestamp, cwd: &str, limits: &LimitPolicy) {
         self.events = self.events.saturating_add(1);
         if self.events == 1 {
@@ -173,7 +177,8 @@ impl Session {
         }
     }
 
-    /// A new prompt: its goal, if it is one, and fresh counters. Who was held for a person goes on.
+    /// Starts a new prompt: stores its goal, if it has one, and resets the counters. A hold for a
+    /// person ends.
     pub fn prompt(&mut self, goal: Option<String>, now: Timestamp) {
         self.prompts = self.prompts.saturating_add(1);
         self.totals.prompts = self.prompts;
@@ -186,17 +191,25 @@ impl Session {
         }
     }
 
-    /// Nothing is used of any limit yet.
+    /// Resets the usage of every limit.
     pub fn restart_usage(&mut self) {
         self.limits.iter_mut().for_each(|limit| limit.used = 0);
     }
 
-    /// The goals as plugins see them: newest last, newest most important.
+    /// Returns the goals as plugins see them: newest last, newest most important.
     #[must_use]
     pub fn goals(&self) -> Vec<Goal> {
         let count = self.goals.len();
         let priority = |index: usize| u8::try_from(count - 1 - index).unwrap_or(u8::MAX);
-        self.goals.iter().enumerate().map(|(index, (text, at))| Goal { text: text.clone(), at: *at, priority: priority(index) }).collect()
+        self.goals
+            .iter()
+            .enumerate()
+            .map(|(index, (text, at))| Goal {
+                text: text.clone(),
+                at: *at,
+                priority: priority(index),
+            })
+            .collect()
     }
 
     /// Counts file operations against their limit.
@@ -207,7 +220,7 @@ impl Session {
             .for_each(|limit| limit.used = limit.used.saturating_add(files));
     }
 
-    /// Counts what an outcome took against the limits of time and tokens.
+    /// Counts an outcome's time and tokens against their limits.
     pub fn use_resources(&mut self, outcome: &Outcome) {
         for limit in &mut self.limits {
             let used = match limit.quantity {
@@ -219,7 +232,7 @@ impl Session {
         }
     }
 
-    /// Takes over limits that are stricter than those in force. Never loosens one.
+    /// Adopts limits that are stricter than those in force. Never loosens one.
     pub fn tighten(&mut self, limits: &[Limit]) {
         for wanted in limits {
             let room = self.limits.len() < LIMITS && short(&wanted.quantity);
@@ -231,12 +244,16 @@ impl Session {
         }
     }
 
-    /// Takes note of where the answer to an issue stands; the one that was answered longest ago is
-    /// forgotten when there are too many.
+    /// Records the state of the answer to an issue; if there are too many, the one that was
+    /// answered longest ago is forgotten.
     pub fn note_issue(&mut self, name: &str, state: IssueState) {
         self.issues.insert(name.to_owned(), state);
         while self.issues.len() > ISSUES {
-            let oldest = self.issues.iter().filter(|(known, _)| *known != name).min_by_key(|(_, state)| (state.at, state.step));
+            let oldest = self
+                .issues
+                .iter()
+                .filter(|(known, _)| *known != name)
+                .min_by_key(|(_, state)| (state.at, state.step));
             let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
             self.issues.remove(&oldest);
         }
@@ -249,49 +266,59 @@ impl Session {
     }
 }
 
-/// The limits that a session begins with.
+/// Returns the limits that a session begins with.
 fn first_limits(policy: &LimitPolicy) -> Vec<Limit> {
     let quantities = [Quantity::FileOperations, Quantity::Memory, Quantity::Time, Quantity::Tokens];
     let limit = |quantity| Some(Limit { maximum: policy.of(&quantity)?, quantity, used: 0 });
     quantities.into_iter().filter_map(limit).collect()
 }
 
-/// What a step looks like when its review ends.
+/// A step at the end of its review.
 #[derive(Clone, Debug)]
 pub struct NewStep<'a> {
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The action's purpose.
     pub intent: Intent,
-    /// What was decided.
+    /// The verdict.
     pub verdict: Verdict,
-    /// As in the facts.
+    /// The shape, as in the facts.
     pub shape: u64,
-    /// As in the facts.
+    /// The identity, as in the facts.
     pub identity: u64,
-    /// The risk that was decided on.
+    /// The risk that the decision is based on.
     pub risk: Score,
     /// Goal alignment, if scored.
     pub alignment: Option<Score>,
-    /// The effects, with whether each lies outside the scope.
+    /// The effects; for each, true if it is outside the scope.
     pub effects: &'a [(Effect, bool)],
     /// The prompt it belongs to.
     pub prompt: u32,
 }
 
-impl Agent {
-    /// The history as patterns see it.
+impl AgentState {
+    /// Returns the history as patterns see it.
     #[must_use]
     pub fn history(&self) -> History {
         History { steps: self.steps.iter().copied().collect(), totals: self.totals }
     }
 
-    /// Earlier attempts at this shape and this exact action.
+    /// Returns earlier attempts at this shape and this exact action.
     #[must_use]
     pub fn repetition(&self, shape: u64, identity: u64) -> Repetition {
-        let mut repetition =
-            self.shapes.iter().rev().find(|(known, _)| *known == shape).map(|(_, repetition)| *repetition).unwrap_or_default();
-        repetition.successes = self.successes.iter().rev().find(|(known, _)| *known == identity).map_or(0, |(_, count)| *count);
+        let mut repetition = self
+            .shapes
+            .iter()
+            .rev()
+            .find(|(known, _)| *known == shape)
+            .map(|(_, repetition)| *repetition)
+            .unwrap_or_default();
+        repetition.successes = self
+            .successes
+            .iter()
+            .rev()
+            .find(|(known, _)| *known == identity)
+            .map_or(0, |(_, count)| *count);
         repetition
     }
 
@@ -324,13 +351,23 @@ impl Agent {
             duration_ms: 0,
         };
         push(&mut self.steps, step, HISTORY);
-        self.update_shape(new.shape, |repetition| repetition.seen = repetition.seen.saturating_add(1));
+        self.update_shape(new.shape, |repetition| {
+            repetition.seen = repetition.seen.saturating_add(1)
+        });
         index
     }
 
-    /// Puts an outcome to its step.
-    pub fn finish(&mut self, index: u64, outcome: &crate::action::Outcome, error: u64, output: u64) {
-        let Some(step) = self.steps.iter_mut().rev().find(|step| step.index == index) else { return };
+    /// Adds an outcome to its step.
+    pub fn finish(
+        &mut self,
+        index: u64,
+        outcome: &crate::action::Outcome,
+        error: u64,
+        output: u64,
+    ) {
+        let Some(step) = self.steps.iter_mut().rev().find(|step| step.index == index) else {
+            return;
+        };
         step.status = outcome.status;
         step.error = error;
         step.output = output;
@@ -339,7 +376,9 @@ impl Agent {
         step.duration_ms = outcome.duration_ms.unwrap_or(0);
         let (shape, identity) = (step.shape, step.identity);
         if outcome.status == Status::Failed {
-            self.update_shape(shape, |repetition| repetition.failures = repetition.failures.saturating_add(1));
+            self.update_shape(shape, |repetition| {
+                repetition.failures = repetition.failures.saturating_add(1)
+            });
         } else {
             self.update_shape(shape, |repetition| repetition.failures = 0);
             self.count_success(identity);
@@ -347,15 +386,27 @@ impl Agent {
     }
 
     fn update_shape(&mut self, shape: u64, change: impl FnOnce(&mut Repetition)) {
-        let known = self.shapes.iter().position(|(known, _)| *known == shape).and_then(|index| self.shapes.remove(index));
+        let known = self
+            .shapes
+            .iter()
+            .position(|(known, _)| *known == shape)
+            .and_then(|index| self.shapes.remove(index));
         let mut entry = known.unwrap_or((shape, Repetition::default()));
         change(&mut entry.1);
         push(&mut self.shapes, entry, SHAPES);
     }
 
     fn count_success(&mut self, identity: u64) {
-        let known = self.successes.iter().position(|(known, _)| *known == identity).and_then(|index| self.successes.remove(index));
-        push(&mut self.successes, (identity, known.map_or(1, |(_, count)| count.saturating_add(1))), SHAPES);
+        let known = self
+            .successes
+            .iter()
+            .position(|(known, _)| *known == identity)
+            .and_then(|index| self.successes.remove(index));
+        push(
+            &mut self.successes,
+            (identity, known.map_or(1, |(_, count)| count.saturating_add(1))),
+            SHAPES,
+        );
     }
 
     /// Remembers that a call was reviewed.
@@ -363,7 +414,7 @@ impl Agent {
         push(&mut self.calls, fingerprint(&[id]), CALLS);
     }
 
-    /// Whether a call was reviewed.
+    /// Returns true if a call was reviewed.
     #[must_use]
     pub fn knows_call(&self, id: &str) -> bool {
         self.calls.contains(&fingerprint(&[id]))
@@ -374,7 +425,7 @@ impl Agent {
         push(&mut self.pending, pending, PENDING);
     }
 
-    /// Takes a call that ended out of those that run.
+    /// Removes a call that ended from the pending ones.
     pub fn end(&mut self, key: u64) -> Option<Pending> {
         let index = self.pending.iter().rposition(|pending| pending.key == key)?;
         self.pending.remove(index)
@@ -405,11 +456,12 @@ impl Totals {
         self.failed = self.failed.saturating_add(u64::from(outcome.status == Status::Failed));
         self.bytes = self.bytes.saturating_add(outcome.bytes);
         self.tokens = self.tokens.saturating_add(u64::from(outcome.tokens.unwrap_or(0)));
-        self.duration_ms = self.duration_ms.saturating_add(u64::from(outcome.duration_ms.unwrap_or(0)));
+        self.duration_ms =
+            self.duration_ms.saturating_add(u64::from(outcome.duration_ms.unwrap_or(0)));
     }
 }
 
-/// Whether a quantity's own name is short enough to be kept.
+/// Returns true if a quantity's own name is short enough to be kept.
 const fn short(quantity: &Quantity) -> bool {
     !matches!(quantity, Quantity::Other(name) if name.len() > 64)
 }

@@ -1,61 +1,76 @@
-//! What the terms on which a stopped session goes on demand of an action.
+//! Demands on an action in a stopped session that a person resumed on terms.
 //!
-//! By effect, whichever tool or command causes it. A demand only tightens a decision; a person's exception for this
-//! exact action lifts it as any other.
+//! They apply by effect, regardless of the tool or command that causes it. A demand only tightens a
+//! decision; a person's exception for this exact action lifts it like any other.
 
 use crate::action::{Coverage, EffectKind, Facts};
-use crate::facts::outside;
+use crate::facts::is_outside_scope;
 use crate::score::Verdict;
-use crate::session::Terms;
+use crate::session::ResumeConditions;
 use crate::text::one_line;
 
-/// What is demanded of an action.
+/// A demand on an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// At least this.
+    /// The least strict verdict that is allowed.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What to do instead.
+    /// The alternative.
     pub instead: &'static str,
 }
 
-/// Whether an action only looks: all of it is known, and it reads.
+/// Returns true if an action only reads, and all of it is understood.
 #[must_use]
-pub fn looks(facts: &Facts) -> bool {
-    facts.coverage == Coverage::Full && facts.effects.iter().all(|effect| effect.kind == EffectKind::FileRead)
+pub fn is_read_only(facts: &Facts) -> bool {
+    facts.coverage == Coverage::Full
+        && facts.effects.iter().all(|effect| effect.kind == EffectKind::FileRead)
 }
 
-/// What terms demand of an action with these facts; none where they let it be.
+/// Returns the terms' demand on an action with these facts; none if they permit it.
 #[must_use]
-pub fn demand(terms: Terms, facts: &Facts) -> Option<Demand> {
+pub fn find_demand(terms: ResumeConditions, facts: &Facts) -> Option<Demand> {
     match terms {
-        Terms::Limited => dangerous(facts).map(|what| Demand {
+        ResumeConditions::Limited => dangerous(facts).map(|what| Demand {
             verdict: Verdict::Block,
             reason: format!("this session was stopped and goes on without dangerous actions until a person lifts that: {what}"),
             instead: "read, and make or change files of the project; tell the person what else has to be done",
         }),
-        Terms::Supervised if !looks(facts) => Some(Demand {
+        ResumeConditions::Supervised if !is_read_only(facts) => Some(Demand {
             verdict: Verdict::Ask,
             reason: "this session was stopped and goes on under supervision: a person approves each write, deletion and command".into(),
             instead: "read what you need first; then ask for one change at a time and say what it is for",
         }),
-        Terms::Supervised | Terms::RolledBack | Terms::Aborted | Terms::Lifted => None,
+        ResumeConditions::Supervised | ResumeConditions::RolledBack | ResumeConditions::Aborted | ResumeConditions::Lifted => None,
     }
 }
 
-/// What of an action goes beyond reading and writing files of the project.
+/// Describes the first effect that goes beyond reading and writing files of the project, or else
+/// the gap in what is understood.
 fn dangerous(facts: &Facts) -> Option<String> {
     let beyond = facts.effects.iter().find(|effect| {
-        let harmless = matches!(effect.kind, EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify);
-        !harmless || outside(effect, facts)
+        let harmless = matches!(
+            effect.kind,
+            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify
+        );
+        !harmless || is_outside_scope(effect, facts)
     });
     if let Some(effect) = beyond {
-        let target = if effect.target.is_empty() { String::new() } else { format!(" on `{}`", one_line(&effect.target, 256)) };
+        let target = if effect.target.is_empty() {
+            String::new()
+        } else {
+            format!(" on `{}`", one_line(&effect.target, 256))
+        };
         return Some(format!("{}{target}", effect.kind.as_str()));
     }
     (facts.coverage != Coverage::Full).then(|| {
-        let gap = facts.gaps.first().map(|gap| format!(" ({})", one_line(gap, 256))).unwrap_or_default();
+        let gap = facts
+            .limits
+            .iter()
+            .chain(&facts.gaps)
+            .next()
+            .map(|gap| format!(" ({})", one_line(gap, 256)))
+            .unwrap_or_default();
         format!("what it does is not fully known{gap}")
     })
 }

@@ -1,6 +1,6 @@
 //! Small operations on text that several stages need: cutting, escaping, fingerprints.
 
-/// At most `limit` bytes of `text`, cut at a character and marked with `…` when cut.
+/// Returns at most `limit` bytes of `text`, cut at a character and marked with `…` when cut.
 #[must_use]
 pub fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
@@ -12,7 +12,7 @@ pub fn cut(text: &str, limit: usize) -> String {
     kept
 }
 
-/// The largest character boundary of `text` that is not past `index`.
+/// Returns the largest character boundary of `text` that is not past `index`.
 #[must_use]
 pub fn floor(text: &str, index: usize) -> usize {
     let mut end = index.min(text.len());
@@ -22,8 +22,8 @@ pub fn floor(text: &str, index: usize) -> usize {
     end
 }
 
-/// One line for a person: control characters, line breaks and direction overrides become visible
-/// escapes, so that text from an agent or plugin cannot paint over a terminal.
+/// Formats text as one line for a person: control characters, line breaks and direction overrides
+/// become visible escapes, so that text from an agent or plugin cannot paint over a terminal.
 #[must_use]
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::with_capacity(text.len().min(limit));
@@ -41,7 +41,7 @@ pub fn one_line(text: &str, limit: usize) -> String {
     cut(&line, limit)
 }
 
-/// Like [`one_line`] but keeps line breaks.
+/// Does the same as [`one_line`] but keeps line breaks.
 #[must_use]
 pub fn lines(text: &str, limit: usize) -> String {
     let mut safe = String::with_capacity(text.len().min(limit));
@@ -58,15 +58,16 @@ pub fn lines(text: &str, limit: usize) -> String {
     cut(&safe, limit)
 }
 
-/// Someone else's words as a quotation that they cannot leave: on one line, between `"`, with nothing in them
-/// that closes the quotation or opens something else. At most `limit` bytes of words.
+/// Quotes a third party's words so that they cannot leave the quotation: on one line, between `"`,
+/// with nothing in them that closes the quotation or opens something else. Keeps at most `limit`
+/// bytes of words.
 #[must_use]
 pub fn quoted(words: &str, limit: usize) -> String {
     format!("\"{}\"", bare(words, limit))
 }
 
-/// Someone else's value on one line, fit to stand between quotation marks or backticks: it holds neither,
-/// no tag, and nothing that cannot be seen.
+/// Formats a third party's value as one line that is safe between quotation marks or backticks: it
+/// contains neither, no tag, and no invisible characters.
 #[must_use]
 pub fn bare(value: &str, limit: usize) -> String {
     let mut line = String::with_capacity(value.len().min(limit));
@@ -78,10 +79,19 @@ pub fn bare(value: &str, limit: usize) -> String {
             '\n' => line.push_str("\\n"),
             '\t' => line.push(' '),
             c if spelled => line.extend(c.escape_unicode()),
-            '"' | '`' | '\u{2018}'..='\u{201f}' | '\u{2032}'..='\u{2037}' | '\u{ab}' | '\u{bb}' | '\u{ff02}' | '\u{ff40}' => {
-                line.push('\'')
-            }
-            '<' | '\u{ff1c}' | '\u{fe64}' if chars.peek().is_some_and(|next| next.is_alphanumeric() || "/!?|".contains(*next)) => {
+            '"'
+            | '`'
+            | '\u{2018}'..='\u{201f}'
+            | '\u{2032}'..='\u{2037}'
+            | '\u{ab}'
+            | '\u{bb}'
+            | '\u{ff02}'
+            | '\u{ff40}' => line.push('\''),
+            '<' | '\u{ff1c}' | '\u{fe64}'
+                if chars
+                    .peek()
+                    .is_some_and(|next| next.is_alphanumeric() || "/!?|".contains(*next)) =>
+            {
                 line.push('\u{2039}');
             }
             c => line.push(c),
@@ -94,7 +104,8 @@ pub fn bare(value: &str, limit: usize) -> String {
     cut(&line, limit)
 }
 
-/// A character without a shape of its own that [`hostile`] lets pass, since scripts and emoji need it.
+/// Returns true for a character without a shape of its own that [`hostile`] permits, since scripts
+/// and emoji need it.
 const fn unseen(c: char) -> bool {
     matches!(
         c,
@@ -103,7 +114,8 @@ const fn unseen(c: char) -> bool {
     )
 }
 
-/// A joiner, or the mark of an emoji, after a character that can be joined or be one: the use it is there for.
+/// Returns true for a joiner, or an emoji mark, after a character that can be joined or be an
+/// emoji: its intended use.
 fn joins(before: char, c: char) -> bool {
     let shown = !before.is_ascii() && !unseen(before);
     match c {
@@ -113,24 +125,32 @@ fn joins(before: char, c: char) -> bool {
     }
 }
 
-/// A character that could deceive a reader: controls, the direction marks and overrides of Unicode, and
-/// what has no width and could carry words that only a model reads. The one list of them, for the
-/// engine too.
+/// Returns true for a character that could deceive a reader: controls, the direction marks and
+/// overrides of Unicode, and characters without a width that could carry words that only a model
+/// reads. This is the only list of them, and the engine uses it too.
 #[must_use]
 pub fn hostile(c: char) -> bool {
     match c {
         // Bidirectional marks, embeddings, overrides and isolates.
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
         // Separators and characters without a width (the joiners of scripts and emoji stay).
-        '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}' => true,
+        '\u{ad}'
+        | '\u{200b}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{feff}' => true,
         // Interlinear marks and tags.
         '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
         c => c.is_control(),
     }
 }
 
-/// A fingerprint of some parts: 53 bits of BLAKE3 over each part's length and bytes; never 0,
-/// which stands for "none".
+/// Returns a fingerprint of some parts: 53 bits of BLAKE3 over each part's length and bytes; never
+/// 0, which means "none".
 #[must_use]
 pub fn fingerprint(parts: &[&str]) -> u64 {
     let mut hasher = blake3::Hasher::new();
@@ -146,8 +166,8 @@ pub fn fingerprint(parts: &[&str]) -> u64 {
     (u64::from_le_bytes(first) >> 11).max(1)
 }
 
-/// An error's text with what changes between repetitions taken out: paths become `P`, numbers,
-/// addresses and times `0`, runs of white space one space. At most 2 KiB are looked at.
+/// Removes the parts of an error's text that change between repetitions: paths become `P`; numbers,
+/// addresses and times `0`; runs of white space one space. Examines at most 2 KiB.
 #[must_use]
 pub fn normalise_error(text: &str) -> String {
     let text = text.get(..floor(text, 2048)).unwrap_or_default();
@@ -159,7 +179,9 @@ fn normalise_word(word: &str) -> String {
     if inner.len() > 1 && inner.contains('/') && !inner.contains("://") {
         return "P".into();
     }
-    let hexadecimal = inner.strip_prefix("0x").is_some_and(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()));
+    let hexadecimal = inner
+        .strip_prefix("0x")
+        .is_some_and(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()));
     if hexadecimal {
         return "0".into();
     }
@@ -178,10 +200,11 @@ fn normalise_word(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A number in JavaScript holds 53 bits: what differs for us has to differ there.
+    /// A number in JavaScript holds 53 bits, so values that differ here must still differ there.
     #[test]
     fn fingerprints_fit_every_language() {
-        let prints: std::collections::BTreeSet<u64> = (0..1000).map(|part| fingerprint(&[&part.to_string()])).collect();
+        let prints: std::collections::BTreeSet<u64> =
+            (0..1000).map(|part| fingerprint(&[&part.to_string()])).collect();
         assert!(prints.len() == 1000 && prints.iter().all(|print| (1..1 << 53).contains(print)));
         assert!(prints.iter().any(|print| *print >= 1 << 52), "all of the bits are used");
         assert_ne!(fingerprint(&["a", "b"]), fingerprint(&["ab"]));
@@ -204,7 +227,10 @@ mod tests {
             ),
             ("\u{646}\u{645}\u{6cc}\u{200c}\u{62e}", "\u{646}\u{645}\u{6cc}\u{200c}\u{62e}"),
             ("a\u{200d}\u{200c}b\u{fe00}", "a\\u{200d}\\u{200c}b\\u{fe00}"),
-            ("\u{6f22}\u{e0101}\u{2764}\u{fe0f}\u{fe0f}", "\u{6f22}\\u{e0101}\u{2764}\u{fe0f}\\u{fe0f}"),
+            (
+                "\u{6f22}\u{e0101}\u{2764}\u{fe0f}\u{fe0f}",
+                "\u{6f22}\\u{e0101}\u{2764}\u{fe0f}\\u{fe0f}",
+            ),
         ];
         for (value, expected) in table {
             assert_eq!(bare(value, 200), expected);
@@ -214,9 +240,11 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_cut() {
-        for (words, limit, expected) in
-            [("abcdef", 6, "\"abcdef\""), ("abcdefg", 6, "\"abc\u{2026}\""), ("\u{1b}\u{1b}", 8, "\"\\u{1b\u{2026}\"")]
-        {
+        for (words, limit, expected) in [
+            ("abcdef", 6, "\"abcdef\""),
+            ("abcdefg", 6, "\"abc\u{2026}\""),
+            ("\u{1b}\u{1b}", 8, "\"\\u{1b\u{2026}\""),
+        ] {
             assert_eq!(quoted(words, limit), expected);
         }
     }

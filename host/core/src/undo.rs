@@ -1,7 +1,7 @@
-//! What is kept of files before an action, so that it can be undone.
+//! Files saved before an action, so that it can be undone.
 //!
-//! This module says what there is to keep and what it means that something could not be kept; the command line
-//! does the keeping. What came of it stands in the record, so a replay needs no disk.
+//! This module says what to save and what follows if something could not be saved; the command line
+//! does the saving. The record keeps the result, so a replay needs no disk.
 
 use crate::action::{Facts, Timestamp};
 use crate::record::{RecordedCheckpoint, RecordedRestore};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 crate::score::named! {
-    /// What follows where an action destroys or overwrites what could not be kept.
+    /// The consequence if an action destroys or overwrites something that could not be saved.
     OnFailure {
-        /// Nothing: its record says so.
+        /// Nothing, except a note in its record.
         Ignore => "ignore",
         /// It runs with a warning.
         Warn => "warn",
@@ -22,10 +22,10 @@ crate::score::named! {
 
 /// An action that is about to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Coming<'a> {
-    /// What is known of it: of its rewritten form, where that runs.
+pub struct PendingAction<'a> {
+    /// The facts known about it; those of its rewritten form, if that one runs.
     pub facts: &'a Facts,
-    /// Its review.
+    /// Its review's id.
     pub review: &'a str,
     /// The client's id of the call.
     pub call: Option<&'a str>,
@@ -37,51 +37,56 @@ pub struct Coming<'a> {
     pub roots: &'a [String],
 }
 
-/// A checkpoint of a session that files can go back to: nothing is missing, and its action is over.
+/// A checkpoint of a session that files can be restored from: nothing is missing, and its action is
+/// over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SessionCheckpoint {
     /// Its id.
     pub id: String,
     /// The step before which it was taken.
     pub step: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// Keeps files, and puts them back.
+/// Saves files, and restores them.
 pub trait Undo {
-    /// Keeps what an action may change, once however often its review is done; none where it changes nothing, or
-    /// nothing is to be kept. Its texts are not masked.
-    fn keep(&self, action: &Coming<'_>) -> Option<RecordedCheckpoint>;
+    /// Saves the files that an action may change, only once even if its review is repeated. Returns
+    /// none if it changes nothing, or nothing is to be saved. Its texts are not masked.
+    fn keep(&self, action: &PendingAction<'_>) -> Option<RecordedCheckpoint>;
 
-    /// The session's checkpoints, newest first. Asked for only where an answer to an issue may go back to one.
-    fn kept(&self) -> Vec<Kept> {
+    /// Returns the session's checkpoints, newest first. Called only if an answer to an issue may
+    /// return to one.
+    fn kept(&self) -> Vec<SessionCheckpoint> {
         Vec::new()
     }
 
-    /// Puts files back that still hold what the agent left, once however often the review is done: all of them or
-    /// none. Its texts are not masked.
+    /// Restores files that still have the content that the agent left, only once even if the review
+    /// is repeated: all of them or none. Its texts are not masked.
     fn restore(&self, checkpoint: &str) -> RecordedRestore {
-        RecordedRestore { problem: Some(format!("nothing is kept here as `{checkpoint}`")), ..RecordedRestore::default() }
+        RecordedRestore {
+            problem: Some(format!("nothing is kept here as `{checkpoint}`")),
+            ..RecordedRestore::default()
+        }
     }
 }
 
-/// Keeps nothing: for what is only tried out.
+/// Saves nothing: for dry runs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NothingKept;
+pub struct NoUndo;
 
-impl Undo for NothingKept {
-    fn keep(&self, _: &Coming<'_>) -> Option<RecordedCheckpoint> {
+impl Undo for NoUndo {
+    fn keep(&self, _: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
         None
     }
 }
 
-/// What was kept then: for a replay.
+/// The checkpoint of the original run: for a replay.
 #[derive(Clone, Copy, Debug)]
-pub struct KeptThen<'a>(pub Option<&'a RecordedCheckpoint>);
+pub struct RecordedUndo<'a>(pub Option<&'a RecordedCheckpoint>);
 
-impl Undo for KeptThen<'_> {
-    fn keep(&self, _: &Coming<'_>) -> Option<RecordedCheckpoint> {
+impl Undo for RecordedUndo<'_> {
+    fn keep(&self, _: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
         self.0.cloned()
     }
 }

@@ -1,7 +1,9 @@
-//! The circuit breaker by table: a letter a review, and what is known after it.
+//! The circuit breaker by table: one letter per review, and the record after it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use portcullis_core::breaker::{Breaker, BreakerPolicy, Change, Waits, counts};
+use portcullis_core::breaker::{
+    Breaker, BreakerPolicy, BreakerTransition, ReleaseCondition, counts_as_failure,
+};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::plugins::Identity;
 use proptest::prelude::*;
@@ -14,10 +16,12 @@ fn fault(kind: FaultKind) -> Fault {
     Fault { source: "slow".into(), kind, detail: "words".into(), policy: OnFault::Ask }
 }
 
-/// One review a letter, a second apart: `f` fails, `.` answers, `m` misses a grant, `n` does not come to its turn;
-/// a digit waits that many minutes. What holds it is not asked: it runs whenever a letter says so.
+/// Runs one review per letter, a second apart: `f` fails, `.` answers, `m` misses a grant, `n` does
+/// not get its turn; a digit waits that many minutes. While the plugin is held it is not asked;
+/// otherwise it runs at every letter.
 fn told(letters: &str, policy: &BreakerPolicy) -> String {
-    let (mut known, mut now, mut told): (Option<Breaker>, u64, Vec<String>) = (None, BEGIN, Vec::new());
+    let (mut known, mut now, mut told): (Option<Breaker>, u64, Vec<String>) =
+        (None, BEGIN, Vec::new());
     for letter in letters.chars() {
         if let Some(minutes) = letter.to_digit(10) {
             now += u64::from(minutes) * 60 * SECOND;
@@ -25,7 +29,7 @@ fn told(letters: &str, policy: &BreakerPolicy) -> String {
         }
         now += SECOND;
         if let Some(waits) = known.as_ref().and_then(|known| known.holds(DIGEST, now)) {
-            told.push(if waits == Waits::ForAPerson { "Q" } else { "h" }.to_owned());
+            told.push(if waits == ReleaseCondition::ForAPerson { "Q" } else { "h" }.to_owned());
             continue;
         }
         let fault = match letter {
@@ -37,7 +41,7 @@ fn told(letters: &str, policy: &BreakerPolicy) -> String {
         let (after, change) = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, policy);
         known = after;
         told.push(match (change, &known) {
-            (Some(change), Some(Breaker { waits: Some(Waits::Until(time)), .. })) => {
+            (Some(change), Some(Breaker { waits: Some(ReleaseCondition::Until(time)), .. })) => {
                 format!("{}{}", change.as_str(), (time - now) / SECOND)
             }
             (Some(change), _) => change.as_str().to_owned(),
@@ -83,11 +87,22 @@ fn reviews_in_a_row() {
 #[test]
 fn it_waits_at_most_a_day_whatever_the_clock_did() {
     let policy = BreakerPolicy { faults: 1, back_off_ms: u64::MAX, quarantine_after: 0 };
-    let (known, change) = Breaker::after(None, DIGEST, Some(&fault(FaultKind::Timeout)), BEGIN, &policy);
+    let (known, change) =
+        Breaker::after(None, DIGEST, Some(&fault(FaultKind::Timeout)), BEGIN, &policy);
     let known = known.unwrap();
-    assert_eq!((change, known.waits), (Some(Change::Held), Some(Waits::Until(BEGIN + 24 * 60 * 60 * SECOND))));
-    let table =
-        [(DIGEST, BEGIN, true), (DIGEST, BEGIN + 24 * 60 * 60 * SECOND, false), (DIGEST, BEGIN - 60 * SECOND, false), ("d2", BEGIN, false)];
+    assert_eq!(
+        (change, known.waits),
+        (
+            Some(BreakerTransition::Held),
+            Some(ReleaseCondition::Until(BEGIN + 24 * 60 * 60 * SECOND))
+        )
+    );
+    let table = [
+        (DIGEST, BEGIN, true),
+        (DIGEST, BEGIN + 24 * 60 * 60 * SECOND, false),
+        (DIGEST, BEGIN - 60 * SECOND, false),
+        ("d2", BEGIN, false),
+    ];
     for (digest, now, held) in table {
         assert_eq!(known.holds(digest, now).is_some(), held, "{digest} {now}");
     }
@@ -97,8 +112,12 @@ fn it_waits_at_most_a_day_whatever_the_clock_did() {
 fn another_file_begins_anew() {
     let policy = BreakerPolicy { faults: 2, ..BreakerPolicy::default() };
     let (known, _) = Breaker::after(None, DIGEST, Some(&fault(FaultKind::Trap)), BEGIN, &policy);
-    let (other, change) = Breaker::after(known.as_ref(), "d2", Some(&fault(FaultKind::Trap)), BEGIN, &policy);
-    assert_eq!((other.map(|other| (other.digest, other.faults)), change), (Some(("d2".to_owned(), 1)), None));
+    let (other, change) =
+        Breaker::after(known.as_ref(), "d2", Some(&fault(FaultKind::Trap)), BEGIN, &policy);
+    assert_eq!(
+        (other.map(|other| (other.digest, other.faults)), change),
+        (Some(("d2".to_owned(), 1)), None)
+    );
 }
 
 #[test]
@@ -108,17 +127,22 @@ fn words() {
     let mut words = Vec::new();
     for turn in 0..5 {
         let now = BEGIN + turn * 3600 * SECOND;
-        (known, _) = Breaker::after(known.as_ref(), DIGEST, Some(&fault(FaultKind::OutOfFuel)), now, &policy);
+        (known, _) = Breaker::after(
+            known.as_ref(),
+            DIGEST,
+            Some(&fault(FaultKind::OutOfFuel)),
+            now,
+            &policy,
+        );
         let breaker = known.as_ref().unwrap();
         words.extend(breaker.waits.map(|waits| breaker.why("slow", waits)));
     }
     assert_eq!(
         words,
         [
-            "it is not run, since it failed 3 times in a row (at last `out-of-fuel`: words); it is tried again by itself, and at once after \
+            "it is not run, since it failed 3 times in a row (at last `out-of-fuel`: words); it is retried automatically, and at once after \
              `portcullis plugin release slow`",
-            "it is not run, since it went on failing after it had been held once (at last `out-of-fuel`: words); it is tried again by itself, \
-             and at once after `portcullis plugin release slow`",
+            "it is not run, since it went on failing after it had been held once (at last `out-of-fuel`: words); it is retried automatically, and at once after `portcullis plugin release slow`",
             "it is not run, since it went on failing after it had been held twice (at last `out-of-fuel`: words); it is in quarantine until \
              its file changes, or until a person runs `portcullis plugin release slow`",
         ]
@@ -137,14 +161,22 @@ fn a_held_plugin_is_never_a_mild_fault() {
             shadow: false,
             session: false,
         };
-        assert_eq!(plugin.fault(FaultKind::Held, "why").policy, (*on_fault).max(OnFault::Ask), "{on_fault}");
+        assert_eq!(
+            plugin.fault(FaultKind::Held, "why").policy,
+            (*on_fault).max(OnFault::Ask),
+            "{on_fault}"
+        );
         assert_eq!(plugin.fault(FaultKind::Trap, "why").policy, *on_fault, "{on_fault}");
     }
 }
 
 #[test]
 fn only_what_went_wrong_while_it_ran_counts() {
-    let not: Vec<&str> = FaultKind::ALL.iter().filter(|kind| !counts(**kind)).map(|kind| kind.as_str()).collect();
+    let not: Vec<&str> = FaultKind::ALL
+        .iter()
+        .filter(|kind| !counts_as_failure(**kind))
+        .map(|kind| kind.as_str())
+        .collect();
     let rest = [
         "missing-grant",
         "bad-settings",
@@ -161,8 +193,8 @@ fn only_what_went_wrong_while_it_ran_counts() {
 }
 
 proptest! {
-    /// Whatever comes, and whatever the clock does, it is held for a time that ends or for a person, and one that
-    /// answers from now on is free again in the end.
+    /// In every sequence of reviews, and with any clock, a hold ends at some time or by a person,
+    /// and a plugin that answers from now on is free again in the end.
     #[test]
     fn it_comes_free(letters in "[f.nm]{0,60}", steps in proptest::collection::vec(0_u64..1 << 40, 60), faults in 0_u32..6, after in 0_u32..6) {
         let policy = BreakerPolicy { faults, back_off_ms: 60 * SECOND, quarantine_after: after };
@@ -175,8 +207,8 @@ proptest! {
         }
         let waits = known.as_ref().and_then(|known| known.holds(DIGEST, now));
         prop_assert!(faults > 0 || waits.is_none());
-        prop_assert!(after > 0 || waits != Some(Waits::ForAPerson));
-        if waits != Some(Waits::ForAPerson) {
+        prop_assert!(after > 0 || waits != Some(ReleaseCondition::ForAPerson));
+        if waits != Some(ReleaseCondition::ForAPerson) {
             now = now.saturating_add(25 * 60 * 60 * SECOND);
             for _ in 0..20 {
                 prop_assert!(known.as_ref().is_none_or(|known| known.holds(DIGEST, now).is_none()));

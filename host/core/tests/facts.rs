@@ -1,13 +1,16 @@
 //! Facts of calls: scopes, effects of file tools, unknown tools, and what observation adds.
 
-use portcullis_core::action::{Coverage, EffectKind, Entry, GitState, Intent, Operation, Reading, Scope};
+use portcullis_core::action::{
+    Command, Coverage, Direction, EffectKind, Entry, GitState, Intent, Operation, Origin, Reading,
+    Redirection, Scope, Word,
+};
 use portcullis_core::event::Call;
-use portcullis_core::facts::{self, Found, Place, normalise, scope};
+use portcullis_core::facts::{self, CallFacts, CallLocation, normalise, scope};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use serde_json::{Value, json};
 
-fn place() -> Place {
-    Place {
+fn place() -> CallLocation {
+    CallLocation {
         cwd: "/home/me/shop".into(),
         home: "/home/me".into(),
         roots: vec!["/home/me/shop".into()],
@@ -16,9 +19,10 @@ fn place() -> Place {
     }
 }
 
-fn found(tool: &str, input: Value) -> Found {
-    let call = Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
-    facts::of(&call, &place(), &mut |_, _| Ok(reading()))
+fn found(tool: &str, input: Value) -> CallFacts {
+    let call =
+        Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
+    facts::of_call(&call, &place(), &mut |_, _| Ok(reading()))
 }
 
 fn reading() -> Reading {
@@ -82,10 +86,17 @@ fn every_path_has_its_scope() {
 
 #[test]
 fn a_home_in_a_temporary_folder_is_still_a_home() {
-    let place = Place { home: "/tmp/x/home".into(), roots: vec!["/tmp/x/home/shop".into()], ..place() };
-    for (path, expected) in
-        [("/tmp/x/home", Scope::System), ("/tmp/x", Scope::System), ("/tmp/x/home/shop/a", Scope::Inside), ("/tmp/y", Scope::Scratch)]
-    {
+    let place = CallLocation {
+        home: "/tmp/x/home".into(),
+        roots: vec!["/tmp/x/home/shop".into()],
+        ..place()
+    };
+    for (path, expected) in [
+        ("/tmp/x/home", Scope::System),
+        ("/tmp/x", Scope::System),
+        ("/tmp/x/home/shop/a", Scope::Inside),
+        ("/tmp/y", Scope::Scratch),
+    ] {
         assert_eq!(scope(path, &place), expected, "{path}");
     }
 }
@@ -93,7 +104,7 @@ fn a_home_in_a_temporary_folder_is_still_a_home() {
 #[test]
 fn a_root_that_would_take_in_everything_is_none() {
     for root in ["/", "/home/me", "/home", "/etc", "/tmp"] {
-        let place = Place { roots: vec![root.into()], ..place() };
+        let place = CallLocation { roots: vec![root.into()], ..place() };
         assert_ne!(scope("/etc/passwd", &place), Scope::Inside, "{root}");
         assert_ne!(scope("/home/me/x", &place), Scope::Inside, "{root}");
     }
@@ -104,24 +115,91 @@ fn file_tools_have_their_effects() {
     use EffectKind::{FileCreate, FileDelete, FileModify, FileRead, Persistence, SecretRead};
     for (tool, input, kinds, intent) in [
         ("Read", json!({"file_path": "/home/me/shop/a"}), vec![FileRead], Intent::FileRead),
-        ("Read", json!({"file_path": "/home/me/.ssh/id_rsa"}), vec![FileRead, SecretRead], Intent::FileRead),
-        ("Read", json!({"file_path": "/home/me/.ssh/id_rsa.pub"}), vec![FileRead], Intent::FileRead),
-        ("Read", json!({"file_path": "/home/me/shop/.env.example"}), vec![FileRead], Intent::FileRead),
-        ("Write", json!({"file_path": "a", "content": "x"}), vec![FileCreate], Intent::FileCreation),
-        ("Write", json!({"file_path": "~/.bashrc", "content": "x"}), vec![FileCreate, Persistence], Intent::FileCreation),
-        ("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"}), vec![FileModify], Intent::FileModification),
+        (
+            "Read",
+            json!({"file_path": "/home/me/.ssh/id_rsa"}),
+            vec![FileRead, SecretRead],
+            Intent::FileRead,
+        ),
+        (
+            "Read",
+            json!({"file_path": "/home/me/.ssh/id_rsa.pub"}),
+            vec![FileRead],
+            Intent::FileRead,
+        ),
+        (
+            "Read",
+            json!({"file_path": "/home/me/shop/.env.example"}),
+            vec![FileRead],
+            Intent::FileRead,
+        ),
+        (
+            "Write",
+            json!({"file_path": "a", "content": "x"}),
+            vec![FileCreate],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": "~/.bashrc", "content": "x"}),
+            vec![FileCreate, Persistence],
+            Intent::FileCreation,
+        ),
+        (
+            "Edit",
+            json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
+            vec![FileModify],
+            Intent::FileModification,
+        ),
         (
             "Edit",
             json!({"file_path": ".git/hooks/pre-commit", "old_string": "x", "new_string": "y"}),
             vec![FileModify, Persistence],
             Intent::FileModification,
         ),
+        (
+            "Write",
+            json!({"file_path": "~/.ssh/config", "content": "x"}),
+            vec![FileCreate],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": ".git/config", "content": "x"}),
+            vec![FileCreate, Persistence],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": "sub/.envrc", "content": "x"}),
+            vec![FileCreate, Persistence],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": ".husky/pre-push", "content": "x"}),
+            vec![FileCreate, Persistence],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": ".github/workflows/ci.yml", "content": "x"}),
+            vec![FileCreate],
+            Intent::FileCreation,
+        ),
+        (
+            "Write",
+            json!({"file_path": "package.json", "content": "{}"}),
+            vec![FileCreate],
+            Intent::FileCreation,
+        ),
         ("Delete", json!({"file_path": "a"}), vec![FileDelete], Intent::FileDeletion),
         ("Grep", json!({"pattern": "x"}), vec![FileRead], Intent::FileRead),
         ("TodoWrite", json!({"todos": []}), vec![], Intent::Message),
     ] {
         let found = found(tool, input.clone());
-        let effects: Vec<EffectKind> = found.facts.effects.into_iter().map(|effect| effect.kind).collect();
+        let effects: Vec<EffectKind> =
+            found.facts.effects.into_iter().map(|effect| effect.kind).collect();
         assert_eq!((effects, found.intent), (kinds, intent), "{tool} {input}");
         assert_eq!(found.facts.coverage, Coverage::Full, "{tool}");
     }
@@ -132,24 +210,46 @@ fn what_is_not_known_is_said() {
     for (tool, input, gap) in [
         ("Teleport", json!({"to": "x"}), "the tool `Teleport` is not known"),
         ("Bash", json!({}), "the parameter `command` of `Bash` is missing"),
-        ("Bash", json!({"command": 5}), "the parameter `command` of `Bash` is missing or no text"),
+        ("Bash", json!({"command": 5}), "the parameter `command` of `Bash` is missing or not text"),
         ("Write", json!({"content": "x"}), "the parameter `file_path`"),
     ] {
         let found = found(tool, input);
         assert_eq!(found.facts.coverage, Coverage::Partial, "{tool}");
-        assert!(found.facts.gaps.iter().any(|found| found.contains(gap)), "{tool}: {:?}", found.facts.gaps);
+        assert!(
+            found.facts.gaps.iter().any(|found| found.contains(gap)),
+            "{tool}: {:?}",
+            found.facts.gaps
+        );
     }
-    let mcp = found("mcp__files__write", json!({"path": "a", "url": "https://me:pw@Example.com:8443/x"}));
-    assert_eq!(mcp.facts.coverage, Coverage::Full, "a server's tool is unknown in its effects, not as a tool");
-    assert!(mcp.facts.effects.iter().any(|effect| effect.kind == EffectKind::ProcessStart && !effect.certain));
+    let mcp =
+        found("mcp__files__write", json!({"path": "a", "url": "https://me:pw@Example.com:8443/x"}));
+    assert_eq!(
+        mcp.facts.coverage,
+        Coverage::Full,
+        "a server's tool is unknown in its effects, not as a tool"
+    );
+    assert!(
+        mcp.facts
+            .effects
+            .iter()
+            .any(|effect| effect.kind == EffectKind::ProcessStart && !effect.certain)
+    );
     assert_eq!(mcp.facts.hosts, ["example.com"]);
-    assert!(matches!(mcp.operation, Operation::Tool(tool) if tool.server.as_deref() == Some("files") && tool.name == "write"));
+    assert!(
+        matches!(mcp.operation, Operation::Tool(tool) if tool.server.as_deref() == Some("files") && tool.name == "write")
+    );
 }
 
 #[test]
 fn a_reader_that_fails_leaves_the_action_to_a_person() {
-    let call = Call { id: None, tool: "Bash".into(), input: json!({"command": "ls"}).as_object().cloned().unwrap() };
-    let found = facts::of(&call, &place(), &mut |_, _| Err(Fault::host(FaultKind::OutOfFuel, "used up")));
+    let call = Call {
+        id: None,
+        tool: "Bash".into(),
+        input: json!({"command": "ls"}).as_object().cloned().unwrap(),
+    };
+    let found = facts::of_call(&call, &place(), &mut |_, _| {
+        Err(Fault::host(FaultKind::OutOfFuel, "used up"))
+    });
     assert_eq!(found.facts.coverage, Coverage::Partial);
     assert_eq!(found.fault.map(|fault| fault.policy), Some(OnFault::Ask));
 }
@@ -174,18 +274,23 @@ fn a_path_that_nobody_looked_at_is_unknown() {
     assert_eq!((path.entry, path.git, path.restorable), (Entry::Unknown, GitState::Unknown, false));
 }
 
-/// What a tool that is in no table is taken to do: its effects, and each text that was read as a command
+/// Returns the effects assumed for a tool without a table, and each text that was read as a command
 /// line, after `$`.
 fn foreign(tool: &str, input: Value) -> Vec<String> {
-    let call = Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
+    let call =
+        Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
     let mut told = Vec::new();
-    let mut read = |text: &str, _: &Place| {
+    let mut read = |text: &str, _: &CallLocation| {
         told.push(format!("$ {text}"));
         Ok(reading())
     };
-    let facts = facts::of(&call, &place(), &mut read).facts;
+    let facts = facts::of_call(&call, &place(), &mut read).facts;
     let effects = facts.effects.iter().filter(|effect| effect.kind != EffectKind::ProcessStart);
-    told.extend(effects.map(|effect| format!("{} {}", effect.kind.as_str(), effect.target).trim_end().to_owned()));
+    told.extend(
+        effects.map(|effect| {
+            format!("{} {}", effect.kind.as_str(), effect.target).trim_end().to_owned()
+        }),
+    );
     told
 }
 
@@ -197,10 +302,22 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ("mcp__box__shell", json!({"raw": "ls"}), &["$ ls"]),
         ("mcp__notes__add", json!({"raw": "ls"}), &[]),
         ("mcp__fs__read_file", json!({"path": "a.txt"}), &["file-read /home/me/shop/a.txt"]),
-        ("mcp__fs__writeFile", json!({"args": {"path": "/etc/x", "content": "y"}}), &["file-modify /etc/x"]),
+        (
+            "mcp__fs__writeFile",
+            json!({"args": {"path": "/etc/x", "content": "y"}}),
+            &["file-modify /etc/x"],
+        ),
         ("mcp__fs__delete_path", json!({"path": "a.txt"}), &["file-delete /home/me/shop/a.txt"]),
-        ("mcp__fs__move", json!({"source": "a", "destination": "b"}), &["file-modify /home/me/shop/b", "file-modify /home/me/shop/a"]),
-        ("mcp__db__execute_query", json!({"sql": "select 'x'"}), &["$ psql -c 'select '\\''x'\\'''"]),
+        (
+            "mcp__fs__move",
+            json!({"source": "a", "destination": "b"}),
+            &["file-modify /home/me/shop/b", "file-modify /home/me/shop/a"],
+        ),
+        (
+            "mcp__db__execute_query",
+            json!({"sql": "select 'x'"}),
+            &["$ psql -c 'select '\\''x'\\'''"],
+        ),
         ("mcp__search__find", json!({"query": "drop"}), &[]),
         (
             "mcp__web__fetch",
@@ -214,11 +331,73 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ),
         ("mcp__web__request", json!({"method": "DELETE"}), &["remote-delete"]),
         ("mcp__web__upload_file", json!({"file_path": "~/a"}), &["file-read /home/me/a", "send"]),
-        ("mcp__mail__send_email", json!({"to": "a@example.org", "body": "hello `name`"}), &["remote-change a@example.org"]),
-        ("mcp__mail__send_email", json!({"to": "a@example.org", "body": "$(cat x)"}), &["$ : \"$(cat x)\"", "send a@example.org"]),
+        (
+            "mcp__mail__send_email",
+            json!({"to": "a@example.org", "body": "hello `name`"}),
+            &["remote-change a@example.org"],
+        ),
+        (
+            "mcp__mail__send_email",
+            json!({"to": "a@example.org", "body": "$(cat x)"}),
+            &["$ : \"$(cat x)\"", "send a@example.org"],
+        ),
         ("mcp__web__call", json!({"header": "${env.API_KEY}"}), &["secret-read"]),
         ("mcp__web__call", json!({"header": "${env.LANG}"}), &[]),
         ("mcp__notes__add", json!({"title": "run rm -rf / never"}), &[]),
+        // lists of words, a program separate from its arguments, lines, a folder
+        ("mcp__box__execute", json!({"cmd": ["rm", "-rf", "/opt/a b"]}), &["$ rm -rf '/opt/a b'"]),
+        ("mcp__box__execute", json!({"argv": ["sh", "-c", "rm -rf /"]}), &["$ sh -c 'rm -rf /'"]),
+        ("mcp__box__execute", json!({"args": ["rm", "-rf", "/"]}), &["$ rm -rf /"]),
+        ("mcp__box__run", json!({"command": "rm", "args": ["-rf", "/opt"]}), &["$ rm -rf /opt"]),
+        (
+            "mcp__box__run",
+            json!({"steps": [{"program": "rm", "arguments": ["-rf", "/"]}]}),
+            &["$ rm -rf /"],
+        ),
+        ("mcp__box__run", json!({"commands": ["npm ci", "rm -rf /"]}), &["$ npm ci", "$ rm -rf /"]),
+        ("mcp__box__run", json!({"commandLine": "ls"}), &["$ ls"]),
+        ("mcp__box__run", json!({"shell-command": "ls"}), &["$ ls"]),
+        // code
+        (
+            "mcp__box__run_code",
+            json!({"language": "python", "code": "x('a')"}),
+            &["$ python3 -c 'x('\\''a'\\'')'"],
+        ),
+        ("mcp__box__run_code", json!({"language": "bash", "code": "ls"}), &["$ ls"]),
+        (
+            "mcp__box__execute_code",
+            json!({"code": "import os\nos.remove('a')"}),
+            &["$ python3 -c 'import os\nos.remove('\\''a'\\'')'"],
+        ),
+        (
+            "mcp__box__execute",
+            json!({"code": "require('fs')"}),
+            &["$ node -e 'require('\\''fs'\\'')'"],
+        ),
+        ("mcp__jupyter__execute_cell", json!({"source": "x()"}), &["$ python3 -c 'x()'"]),
+        ("mcp__jupyter__notebook_run", json!({"code": "x()"}), &["$ python3 -c 'x()'"]),
+        ("mcp__node__evaluate", json!({"script": "x()"}), &["$ node -e 'x()'"]),
+        ("mcp__box__x", json!({"script": "ls"}), &["$ ls"]),
+        ("mcp__lint__check_code", json!({"language": "bash", "code": "rm -rf /"}), &[]),
+        // names
+        ("mcp__github__delete_repository", json!({"repo": "a"}), &["remote-delete github"]),
+        ("mcp__redis__flushall", json!({}), &["remote-delete redis"]),
+        ("mcp__kube__delete_resource", json!({"kind": "Namespace"}), &["remote-delete kube"]),
+        (
+            "mcp__github__delete_file",
+            json!({"repo": "a", "path": "x"}),
+            &["remote-delete github", "file-delete /home/me/shop/x"],
+        ),
+        ("mcp__github__merge_pull_request", json!({"n": 1}), &["publish github"]),
+        ("mcp__git__push", json!({"force": true}), &["publish git"]),
+        ("mcp__git__push", json!({"branch": "topic"}), &[]),
+        ("mcp__github__push_files", json!({"branch": "main"}), &["publish github"]),
+        ("mcp__iam__grant_role", json!({}), &["privilege iam"]),
+        ("mcp__bank__pay_invoice", json!({}), &["resource-use bank"]),
+        ("mcp__memory__delete_entities", json!({}), &["remote-change memory"]),
+        ("mcp__github__get_repository", json!({"repo": "a"}), &[]),
+        ("mcp__audit__list_deletions", json!({}), &[]),
+        ("mcp__github__create_merge_request", json!({}), &[]),
     ];
     for (tool, input, expected) in cases {
         let mut told = foreign(tool, input.clone());
@@ -230,12 +409,134 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
 }
 
 #[test]
+fn names_of_foreign_tools_bring_their_forms() {
+    for (tool, input, form) in [
+        ("mcp__github__delete_repository", json!({}), Some("destroy-remote")),
+        (
+            "mcp__kube__delete_resource",
+            json!({"resourceType": "namespace"}),
+            Some("destroy-remote"),
+        ),
+        ("mcp__github__delete_comment", json!({}), Some("delete-remote")),
+        ("mcp__git__push", json!({"force": true}), Some("force-push")),
+        ("mcp__memory__delete_entities", json!({}), None),
+        ("mcp__fs__delete_file", json!({"path": "a"}), None),
+        ("mcp__github__list_repositories", json!({}), None),
+    ] {
+        let found = found(tool, input);
+        assert_eq!(found.facts.forms.first().map(|form| form.id.as_str()), form, "{tool}");
+    }
+}
+
+#[test]
+fn commands_of_foreign_tools_run_in_their_folder() {
+    for (input, folder) in [
+        (json!({"command": "ls", "cwd": "/opt"}), "/opt"),
+        (json!({"command": "ls", "working_directory": "../x"}), "/home/me/x"),
+        (json!({"command": "ls"}), "/home/me/shop"),
+    ] {
+        let call = Call {
+            id: None,
+            tool: "mcp__box__run".into(),
+            input: input.as_object().cloned().unwrap_or_default(),
+        };
+        let mut seen = String::new();
+        facts::of_call(&call, &place(), &mut |_: &str, place: &CallLocation| {
+            seen.clone_from(&place.cwd);
+            Ok(reading())
+        });
+        assert_eq!(seen, folder, "{input}");
+    }
+}
+
+#[test]
 fn parameters_of_foreign_tools_are_bounded() {
-    let wide: serde_json::Map<String, Value> = (0..1000).map(|n| (format!("k{n}"), json!("v"))).collect();
+    let wide: serde_json::Map<String, Value> =
+        (0..1000).map(|n| (format!("k{n}"), json!("v"))).collect();
     let deep = (0..100).fold(json!("v"), |inner, _| json!({ "k": inner }));
     for input in [Value::Object(wide), json!({ "k": deep })] {
         let found = found("mcp__a__b", input);
         assert_eq!(found.facts.coverage, Coverage::Partial);
-        assert!(found.facts.gaps.iter().any(|gap| gap.contains("parameters")), "{:?}", found.facts.gaps);
+        assert!(
+            found.facts.limits.iter().any(|limit| limit.contains("parameters")),
+            "{:?}",
+            found.facts
+        );
     }
+}
+
+#[test]
+fn what_the_reader_did_not_read_to_its_end_is_a_limit() {
+    let call = Call {
+        id: None,
+        tool: "Bash".into(),
+        input: json!({"command": "x"}).as_object().cloned().unwrap(),
+    };
+    let gaps = || {
+        ["limit: more text than is read", "a construct without its end"].map(String::from).to_vec()
+    };
+    let found = facts::of_call(&call, &place(), &mut |_, _| {
+        Ok(Reading { coverage: Coverage::Partial, gaps: gaps(), ..reading() })
+    });
+    assert_eq!(
+        (found.facts.limits, found.facts.gaps),
+        (vec!["more text than is read".to_owned()], vec!["a construct without its end".to_owned()])
+    );
+}
+
+/// Returns a reader's result for a command at this place, whose heredoc is too long to be listed.
+fn fed(program: &str, end: u32) -> Reading {
+    let target = Word { text: "x\u{fffd}".into(), known: false, quoted: true };
+    let redirections = vec![Redirection { descriptor: 0, direction: Direction::Heredoc, target }];
+    let command = Command {
+        program: program.into(),
+        words: vec![],
+        assignments: vec![],
+        redirections,
+        wrappers: vec![],
+        origin: Origin::Plain,
+        input_from: None,
+        start: 0,
+        end,
+        privileged: false,
+    };
+    Reading { commands: vec![command], ..reading() }
+}
+
+#[test]
+fn a_long_command_is_cut_where_only_data_follows() {
+    let long = "x".repeat(100_000);
+    for (read, limited) in [
+        (fed("cat", 40), false),
+        (fed("tee", 40), false),
+        (fed("bash", 40), true),
+        (fed("cat", 99_000), true),
+        (
+            Reading { coverage: Coverage::Partial, gaps: vec!["a part".into()], ..fed("cat", 40) },
+            true,
+        ),
+    ] {
+        let call = Call {
+            id: None,
+            tool: "Bash".into(),
+            input: json!({"command": long}).as_object().cloned().unwrap(),
+        };
+        let program = read.commands[0].program.clone();
+        let found = facts::of_call(&call, &place(), &mut |_, _| Ok(read.clone()));
+        assert_eq!(!found.facts.limits.is_empty(), limited, "{program}: {:?}", found.facts);
+    }
+}
+
+#[test]
+fn more_hosts_than_are_listed_are_a_limit() {
+    let hosts = (0..65).map(|n| format!("h{n}.example")).collect();
+    let call = Call {
+        id: None,
+        tool: "Bash".into(),
+        input: json!({"command": "x"}).as_object().cloned().unwrap(),
+    };
+    let found = facts::of_call(&call, &place(), &mut |_, _| {
+        Ok(Reading { hosts: Vec::clone(&hosts), ..reading() })
+    });
+    assert!(!found.facts.limits.is_empty());
 }

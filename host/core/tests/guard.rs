@@ -1,6 +1,12 @@
-//! What protects the guard itself: tables of actions that would change it, stop it or get around it, and
-//! of everyday actions that only come near. Command lines are read by the real reader.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Protection of the guard itself: tables of actions that would change it, stop it or bypass it,
+//! and of everyday actions that only come near. Command lines are read by the real reader.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "guard/harmless.rs"]
 mod harmless;
@@ -14,20 +20,27 @@ mod reader;
 use harness::{Sent, World, pre, seen};
 use portcullis_core::action::Entry;
 use portcullis_core::guard::RULE;
-use portcullis_core::observe::Observed;
-use portcullis_core::policy::{Guarded, Mode};
+use portcullis_core::observe::{ClimbTarget, Observed};
+use portcullis_core::policy::{GuardedPath, Mode};
 use portcullis_core::score::Verdict;
 use serde_json::{Value, json};
 
-/// An installation: user-wide hooks, the project in `/home/me/shop`.
-fn guarded() -> Vec<Guarded> {
-    let user = |path: &str, what: &str| Guarded::new(path, what);
-    let project = |path: &str, top: &str| Guarded { top: top.into(), present: false, ..Guarded::new(path, "settings of the project") };
+/// Returns an installation: user-wide hooks, the project in `/home/me/shop`.
+fn guarded() -> Vec<GuardedPath> {
+    let user = |path: &str, what: &str| GuardedPath::new(path, what);
+    let project = |path: &str, top: &str| GuardedPath {
+        top: top.into(),
+        present: false,
+        ..GuardedPath::new(path, "settings of the project")
+    };
     vec![
-        Guarded { secret: true, ..user("/home/me/.local/state/portcullis/key", "the guard's key") },
+        GuardedPath {
+            secret: true,
+            ..user("/home/me/.local/state/portcullis/key", "the guard's key")
+        },
         user("/home/me/.config/portcullis", "the guard's configuration"),
         user("/home/me/.local/state/portcullis", "the guard's journal and state"),
-        Guarded { program: true, ..user("/usr/local/bin/portcullis", "the guard's program") },
+        GuardedPath { program: true, ..user("/usr/local/bin/portcullis", "the guard's program") },
         user("/home/me/.claude/settings.json", "the client's settings"),
         user("/home/me/.claude/plugins", "the client's plugins"),
         user("/etc/claude-code", "the client's managed settings"),
@@ -50,6 +63,8 @@ fn world() -> World {
     world.policy.guarded = guarded();
     let real = |path: &str| Observed { real: Some(path.into()), ..seen(Entry::File) };
     let folder = |path: &str| Observed { real: Some(path.into()), ..seen(Entry::Link) };
+    let leads =
+        |path: &str| Observed { leads: Some(ClimbTarget::To(path.into())), ..seen(Entry::File) };
     for (path, observed) in [
         // A link in the project, one to the folder, a hard link, and another name for the whole disk.
         ("/home/me/shop/link.json", real("/home/me/.claude/settings.json")),
@@ -59,6 +74,7 @@ fn world() -> World {
         ("/proc/1234/fd/7", real("/home/me/.claude/settings.json")),
         ("/home/me/.CLAUDE/settings.json", real("/home/me/.claude/settings.json")),
         ("/tmp/plugins-link/../settings.json", real("/home/me/.claude/settings.json")),
+        ("/home/me/shop/pl/../settings.json", leads("/home/me/.claude/settings.json")),
         ("/home/me/.claude", seen(Entry::Folder)),
         ("/home/me/.config", seen(Entry::Folder)),
         ("/home/me/bin", seen(Entry::Folder)),
@@ -68,10 +84,13 @@ fn world() -> World {
     world
 }
 
-/// Whether the guard objected.
+/// Returns true if the guard objected.
 fn protects(sent: &Sent) -> bool {
     let findings = sent.records[0].findings.as_ref().expect("a review");
-    findings.objections.iter().any(|objection| objection.source == "portcullis" && objection.rule == RULE)
+    findings
+        .objections
+        .iter()
+        .any(|objection| objection.source == "portcullis" && objection.rule == RULE)
 }
 
 #[test]
@@ -81,7 +100,10 @@ fn hostile_actions_are_blocked() {
     for (index, command) in hostile::COMMANDS.iter().enumerate() {
         let sent = world.bash(command, &format!("c{index}"));
         if !protects(&sent) || sent.verdict() != Verdict::Block || sent.effect() == "stop" {
-            missed.push(format!("`{command}`: {:?}", sent.records[0].action.as_ref().unwrap().facts.effects));
+            missed.push(format!(
+                "`{command}`: {:?}",
+                sent.records[0].action.as_ref().unwrap().facts.effects
+            ));
         }
     }
     for (index, (tool, input)) in hostile::tools().into_iter().enumerate() {
@@ -118,14 +140,23 @@ fn the_answer_says_what_it_is_and_how_a_person_does_it() {
         ("pkill portcullis", "stops processes of the guard"),
     ] {
         let sent = world().bash(command, "t1");
-        let reason = sent.at("/hookSpecificOutput/permissionDecisionReason").and_then(Value::as_str).unwrap();
-        assert!(reason.contains(told) && reason.contains("in an editor or a terminal of their own"), "{command}: {reason}");
+        let reason = sent
+            .at("/hookSpecificOutput/permissionDecisionReason")
+            .and_then(Value::as_str)
+            .unwrap();
+        assert!(
+            reason.contains(told) && reason.contains("in an editor or a terminal of their own"),
+            "{command}: {reason}"
+        );
         assert_eq!(
             (sent.effect(), sent.answer.exit, sent.decision().stops.as_deref()),
             ("deny", 2, None),
             "{command}: the session goes on"
         );
-        assert!(sent.decision().exceptable().unwrap_err().contains("protects the guard itself"), "{command}: no exception lifts it");
+        assert!(
+            sent.decision().exceptable().unwrap_err().contains("protects the guard itself"),
+            "{command}: no exception lifts it"
+        );
     }
 }
 

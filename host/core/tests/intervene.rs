@@ -1,17 +1,25 @@
-//! When and how a session is answered: scores, ladders, delays, silence, stand-ins, limits.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Interventions in a session: scores, ladders, delays, silence, stand-ins, limits.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
 
-use harness::{Sent, World, answer, by, detection, detects, fault, post, pre, rules, says_of, usual_response};
+use harness::{
+    Sent, World, answer, by, detection, detects, fault, post, pre, rules, says_of, usual_response,
+};
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Background, Guidance, Response};
-use portcullis_core::intervene::{Kind, allowed, score};
+use portcullis_core::intervene::{InterventionKind, allowed, score};
 use portcullis_core::policy::{InterventionPolicy, Strategy};
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::recover::Outcome;
+use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::{Score, Severity, Verdict};
 use serde_json::json;
 
@@ -52,7 +60,7 @@ fn scores_follow_the_formula() {
     ] {
         assert_eq!(allowed(score).as_str(), kind, "{score}");
     }
-    assert_eq!(Kind::CheckpointRollback.plugin(), "checkpoint-rollback");
+    assert_eq!(InterventionKind::CheckpointRollback.plugin(), "checkpoint-rollback");
 }
 
 fn intervention(sent: &Sent) -> Option<&Record> {
@@ -85,11 +93,16 @@ fn every_pattern_has_its_ladder() {
     ];
     for (pattern, ladder) in ladders {
         for (severity, expected) in Severity::ALL.iter().zip(ladder) {
-            // Straight to the column of the severity, however low the score.
+            // Goes straight to the column of the severity, even with a low score.
             let mut direct = world(pattern, *severity, 100, 0);
             direct.policy.interventions.strategy = Strategy::PatternSpecific;
-            assert_eq!(kind(&direct.bash("noisy", "t1")).as_deref(), Some(expected), "{pattern} {severity}");
-            // Progressive begins at the lowest column, except that critical goes to the end at once.
+            assert_eq!(
+                kind(&direct.bash("noisy", "t1")).as_deref(),
+                Some(expected),
+                "{pattern} {severity}"
+            );
+            // Progressive begins at the lowest column, except that critical goes to the last one at
+            // once.
             let first = if *severity == Severity::Critical { ladder[3] } else { ladder[0] };
             let sent = world(pattern, *severity, 1000, 1000).bash("noisy", "t1");
             assert_eq!(kind(&sent).as_deref(), Some(first), "{pattern} {severity}, progressive");
@@ -97,10 +110,16 @@ fn every_pattern_has_its_ladder() {
     }
 }
 
-/// One more occurrence: so many quiet steps and milliseconds after the last.
+/// Another occurrence: quiet steps and milliseconds since the last one.
 type Wait = (u64, u64);
 /// A case: changes of policy, pattern, severity, confidence, impact, the occurrences, and the answer to each with its level.
-type Case = (&'static str, fn(&mut InterventionPolicy), (&'static str, Severity, u16, u16), Vec<Wait>, Vec<Option<(&'static str, u8)>>);
+type Case = (
+    &'static str,
+    fn(&mut InterventionPolicy),
+    (&'static str, Severity, u16, u16),
+    Vec<Wait>,
+    Vec<Option<(&'static str, u8)>>,
+);
 
 #[test]
 fn answers_escalate_wait_and_fall_silent() {
@@ -128,9 +147,27 @@ fn answers_escalate_wait_and_fall_silent() {
             vec![(0, 0), (3, 60_000), (3, 60_000)],
             vec![Some((SOFT, 0)), Some((SOFT, 0)), Some((SOFT, 0))],
         ),
-        ("nothing before three steps or two minutes", usual, medium, vec![(0, 0), (1, 60_000)], vec![Some((SOFT, 0)), None]),
-        ("three steps are enough", usual, medium, vec![(0, 0), (2, 31_000)], vec![Some((SOFT, 0)), Some((CONTEXT, 1))]),
-        ("two minutes are enough", usual, medium, vec![(0, 0), (0, 60_000), (0, 60_000)], vec![Some((SOFT, 0)), None, Some((CONTEXT, 1))]),
+        (
+            "nothing before three steps or two minutes",
+            usual,
+            medium,
+            vec![(0, 0), (1, 60_000)],
+            vec![Some((SOFT, 0)), None],
+        ),
+        (
+            "three steps are enough",
+            usual,
+            medium,
+            vec![(0, 0), (2, 31_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1))],
+        ),
+        (
+            "two minutes are enough",
+            usual,
+            medium,
+            vec![(0, 0), (0, 60_000), (0, 60_000)],
+            vec![Some((SOFT, 0)), None, Some((CONTEXT, 1))],
+        ),
         (
             "what worked lets the level fall",
             usual,
@@ -143,7 +180,14 @@ fn answers_escalate_wait_and_fall_silent() {
             usual,
             medium,
             vec![(0, 0), (2, 1), (2, 1), (2, 1), (2, 1), (2, 1)],
-            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2)), Some((ROLLBACK, 3)), Some((ROLLBACK, 4)), Some((ROLLBACK, 4))],
+            vec![
+                Some((SOFT, 0)),
+                None,
+                Some((ROLLBACK, 2)),
+                Some((ROLLBACK, 3)),
+                Some((ROLLBACK, 4)),
+                Some((ROLLBACK, 4)),
+            ],
         ),
         (
             "critical does not wait",
@@ -159,7 +203,13 @@ fn answers_escalate_wait_and_fall_silent() {
             vec![(0, 0), (2, 0), (2, 0)],
             vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2))],
         ),
-        ("no cooldown", |policy| policy.cooldown_ms = 0, medium, vec![(0, 0), (2, 0)], vec![Some((SOFT, 0)), Some((CONTEXT, 1))]),
+        (
+            "no cooldown",
+            |policy| policy.cooldown_ms = 0,
+            medium,
+            vec![(0, 0), (2, 0)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1))],
+        ),
         (
             "past the most, guidance is silent",
             |policy| policy.most = 1,
@@ -213,10 +263,14 @@ fn answers_escalate_wait_and_fall_silent() {
             }
             world.now += ms;
             let sent = world.bash("noisy", &format!("n{index}"));
-            found.push(kind(&sent).map(|kind| (kind, intervention(&sent).unwrap().intervention.as_ref().unwrap().level)));
+            found.push(kind(&sent).map(|kind| {
+                (kind, intervention(&sent).unwrap().intervention.as_ref().unwrap().level)
+            }));
         }
-        let found: Vec<Option<(&str, u8)>> =
-            found.iter().map(|found| found.as_ref().map(|(kind, level)| (kind.as_str(), *level))).collect();
+        let found: Vec<Option<(&str, u8)>> = found
+            .iter()
+            .map(|found| found.as_ref().map(|(kind, level)| (kind.as_str(), *level)))
+            .collect();
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -261,19 +315,26 @@ fn a_subagents_steps_do_not_lower_the_level_of_its_session() {
 fn an_issue_after_the_fact_is_answered_too() {
     let mut world = World::default();
     world.plugins.detect = Box::new(|_, action, _| {
-        let detections = if action.outcome.is_some() { vec![detection("loop", Severity::Medium, 600, 500)] } else { Vec::new() };
+        let detections = if action.outcome.is_some() {
+            vec![detection("loop", Severity::Medium, 600, 500)]
+        } else {
+            Vec::new()
+        };
         vec![answer("pattern", Ok(portcullis_core::finding::Report { detections, state: None }))]
     });
     world.bash("ls", "t1");
     let sent = world.send(&post("Bash", json!({"command": "ls"}), "t1", json!("done")));
     assert_eq!((kind(&sent).as_deref(), sent.effect(), sent.answer.exit), (Some(SOFT), "none", 0));
-    assert_eq!(sent.at("/hookSpecificOutput/additionalContext"), Some(&json!("Portcullis: soft-correction on loop")));
+    assert_eq!(
+        sent.at("/hookSpecificOutput/additionalContext"),
+        Some(&json!("Portcullis: soft-correction on loop"))
+    );
     assert_eq!(sent.records[0].kind, RecordKind::Outcome, "the outcome comes first");
 }
 
 #[test]
 fn a_missing_plugin_is_replaced_by_a_milder_one() {
-    // What there is, and what answers a critical leak and a rule's violation.
+    // The plugins that exist, and the answers to a critical leak and to a rule's violation.
     for (there, expected) in [
         (&["emergency-stop"][..], Some(STOP)),
         (&["checkpoint-rollback", "soft-correction"], Some(ROLLBACK)),
@@ -285,15 +346,26 @@ fn a_missing_plugin_is_replaced_by_a_milder_one() {
             if by_rule {
                 world.plugins.assess = says_of("noisy", rules(Verdict::Block, Severity::Critical));
             } else {
-                world.plugins.detect = detects("noisy", vec![detection("secret_egress", Severity::Critical, 900, 1000)]);
+                world.plugins.detect = detects(
+                    "noisy",
+                    vec![detection("secret_egress", Severity::Critical, 900, 1000)],
+                );
             }
-            world.plugins.intervene =
-                Box::new(|name, issue, _| there.contains(&name).then(|| answer(name, Ok(usual_response(name, issue)))));
+            world.plugins.intervene = Box::new(|name, issue, _| {
+                there.contains(&name).then(|| answer(name, Ok(usual_response(name, issue))))
+            });
             let sent = world.bash("noisy", "t1");
             assert_eq!(kind(&sent).as_deref(), expected, "{there:?} rule {by_rule}");
-            assert_eq!(world.state().session.stopped.is_some(), expected == Some(STOP), "{there:?} rule {by_rule}");
+            assert_eq!(
+                world.state().session.stopped.is_some(),
+                expected == Some(STOP),
+                "{there:?} rule {by_rule}"
+            );
             if by_rule {
-                assert!(matches!(sent.effect(), "deny" | "stop"), "{there:?}: the block holds whatever answers");
+                assert!(
+                    matches!(sent.effect(), "deny" | "stop"),
+                    "{there:?}: the block holds whatever answers"
+                );
             }
         }
     }
@@ -301,92 +373,159 @@ fn a_missing_plugin_is_replaced_by_a_milder_one() {
 
 #[test]
 fn a_fault_of_wording_does_not_cost_the_answer() {
-    for (pattern, severity, expected, stops) in [("loop", Severity::Medium, SOFT, false), ("secret_egress", Severity::Critical, STOP, true)]
+    for (pattern, severity, expected, stops) in
+        [("loop", Severity::Medium, SOFT, false), ("secret_egress", Severity::Critical, STOP, true)]
     {
         let mut world = world(pattern, severity, 900, 500);
-        world.plugins.intervene = Box::new(|name, _, _| Some(answer(name, Err(fault(FaultKind::OutOfFuel, OnFault::Block)))));
+        world.plugins.intervene = Box::new(|name, _, _| {
+            Some(answer(name, Err(fault(FaultKind::OutOfFuel, OnFault::Block))))
+        });
         let sent = world.bash("noisy", "t1");
         let record = intervention(&sent).unwrap();
-        assert_eq!((kind(&sent).as_deref(), record.faults[0].kind), (Some(expected), FaultKind::OutOfFuel), "{pattern}");
-        assert_eq!((world.state().session.stopped.is_some(), sent.effect() == "stop"), (stops, stops), "{pattern}");
-        assert!(sent.out.to_string().contains(&format!("{pattern} was seen")), "{pattern}: {}", sent.out);
+        assert_eq!(
+            (kind(&sent).as_deref(), record.faults[0].kind),
+            (Some(expected), FaultKind::OutOfFuel),
+            "{pattern}"
+        );
+        assert_eq!(
+            (world.state().session.stopped.is_some(), sent.effect() == "stop"),
+            (stops, stops),
+            "{pattern}"
+        );
+        assert!(
+            sent.out.to_string().contains(&format!("{pattern} was seen")),
+            "{pattern}: {}",
+            sent.out
+        );
     }
 }
 
 #[test]
 fn a_checkpoint_that_does_not_exist_is_a_bad_value() {
     let mut world = world("loop", Severity::Critical, 900, 500);
-    let response = Response::Rollback { checkpoint: "made\u{1b}up".into(), guidance: Guidance::default() };
-    world.plugins.intervene = Box::new(move |name, _, _| (name == "checkpoint-rollback").then(|| answer(name, Ok(response.clone()))));
+    let response =
+        Response::Rollback { checkpoint: "made\u{1b}up".into(), guidance: Guidance::default() };
+    world.plugins.intervene = Box::new(move |name, _, _| {
+        (name == "checkpoint-rollback").then(|| answer(name, Ok(response.clone())))
+    });
     let sent = world.bash("noisy", "t1");
     let record = intervention(&sent).unwrap();
-    assert_eq!(record.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(), [FaultKind::BadValue]);
+    assert_eq!(
+        record.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(),
+        [FaultKind::BadValue]
+    );
     assert!(!record.faults[0].detail.contains('\u{1b}'));
-    assert_eq!(record.intervention.as_ref().unwrap().outcome, Outcome::Continue, "guidance stands in");
+    assert_eq!(
+        record.intervention.as_ref().unwrap().outcome,
+        RecoveryOutcome::Continue,
+        "guidance stands in"
+    );
 }
 
 fn limit(quantity: Quantity, maximum: u64) -> Limit {
     Limit { quantity, maximum, used: 7 }
 }
 
-/// A case: the limits that interventions propose in turn, and those in force after all.
+/// A case: the limits that interventions propose in turn, and those in force at the end.
 type Tightened = (&'static str, Vec<Vec<Limit>>, Vec<(Quantity, u64)>);
 
 #[test]
 fn limits_only_tighten() {
     use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
-    // In force from the beginning, and told only where a case changes them.
+    // In force from the beginning, and listed only if a case changes them.
     let first = [(Memory, 512 << 20), (Time, 300_000), (Tokens, 100_000)];
     let long = Other("x".repeat(65));
     let cases: Vec<Tightened> = vec![
         ("tighter", vec![vec![limit(FileOperations, 50)]], vec![(FileOperations, 50)]),
         ("looser", vec![vec![limit(FileOperations, 5000)]], vec![(FileOperations, 100)]),
-        ("tighter, then looser", vec![vec![limit(FileOperations, 20)], vec![limit(FileOperations, 90)]], vec![(FileOperations, 20)]),
-        ("new, then looser", vec![vec![limit(Tokens, 1000)], vec![limit(Tokens, 9000)]], vec![(FileOperations, 100), (Tokens, 1000)]),
+        (
+            "tighter, then looser",
+            vec![vec![limit(FileOperations, 20)], vec![limit(FileOperations, 90)]],
+            vec![(FileOperations, 20)],
+        ),
+        (
+            "new, then looser",
+            vec![vec![limit(Tokens, 1000)], vec![limit(Tokens, 9000)]],
+            vec![(FileOperations, 100), (Tokens, 1000)],
+        ),
         (
             "both ways at once",
             vec![vec![limit(BatchSize, 8), limit(BatchSize, 4), limit(BatchSize, 6)]],
             vec![(FileOperations, 100), (BatchSize, 4)],
         ),
-        ("a quantity with too long a name", vec![vec![limit(long, 1)]], vec![(FileOperations, 100)]),
+        (
+            "a quantity with too long a name",
+            vec![vec![limit(long, 1)]],
+            vec![(FileOperations, 100)],
+        ),
     ];
     for (name, proposals, expected) in cases {
         let mut world = world("loop", Severity::Critical, 900, 500);
         for (index, limits) in proposals.into_iter().enumerate() {
             let response = Response::Guide(Guidance { limits, ..Guidance::default() });
-            world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(response.clone()))));
+            world.plugins.intervene =
+                Box::new(move |name, _, _| Some(answer(name, Ok(response.clone()))));
             let sent = world.bash("noisy", &format!("t{index}"));
-            assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Limit, "{name}");
+            assert_eq!(
+                intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome,
+                RecoveryOutcome::Limit,
+                "{name}"
+            );
         }
         let mut limits = world.state().session.limits;
         limits.retain(|limit| !first.contains(&(limit.quantity.clone(), limit.maximum)));
-        assert!(limits.iter().all(|limit| limit.used == 0), "{name}: a plugin does not say what is used: {limits:?}");
-        assert_eq!(limits.into_iter().map(|limit| (limit.quantity, limit.maximum)).collect::<Vec<_>>(), expected, "{name}");
+        assert!(
+            limits.iter().all(|limit| limit.used == 0),
+            "{name}: a plugin does not say what is used: {limits:?}"
+        );
+        assert_eq!(
+            limits.into_iter().map(|limit| (limit.quantity, limit.maximum)).collect::<Vec<_>>(),
+            expected,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn guidance_reaches_the_agent_emphasised_first() {
     let mut world = world("loop", Severity::Medium, 600, 500);
-    let background = |title: &str, emphasised| Background { title: title.into(), text: "text".into(), emphasised };
-    let guidance =
-        Guidance { messages: vec!["try this".into()], background: vec![background("a", false), background("b", true)], limits: Vec::new() };
-    world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(Response::Guide(guidance.clone())))));
+    let background = |title: &str, emphasised| Background {
+        title: title.into(),
+        text: "text".into(),
+        emphasised,
+    };
+    let guidance = Guidance {
+        messages: vec!["try this".into()],
+        background: vec![background("a", false), background("b", true)],
+        limits: Vec::new(),
+    };
+    world.plugins.intervene =
+        Box::new(move |name, _, _| Some(answer(name, Ok(Response::Guide(guidance.clone())))));
     let sent = world.bash("noisy", "t1");
-    assert_eq!(sent.reply.agent, ["Portcullis: try this", "Portcullis: b: text", "Portcullis: a: text"]);
+    assert_eq!(
+        sent.reply.agent,
+        ["Portcullis: try this", "Portcullis: b: text", "Portcullis: a: text"]
+    );
     assert!(sent.reply.person.is_empty());
-    assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Rebuild);
+    assert_eq!(
+        intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome,
+        RecoveryOutcome::Rebuild
+    );
 }
 
 #[test]
 fn a_plan_waits_for_the_person() {
     let mut world = world("loop", Severity::Medium, 600, 500);
-    let plan = Response::RecoveryNeeded { reason: "no way back".into(), steps: vec!["look".into()] };
+    let plan =
+        Response::RecoveryNeeded { reason: "no way back".into(), steps: vec!["look".into()] };
     world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(plan.clone()))));
     let sent = world.bash("noisy", "t1");
     assert_eq!(sent.reply.agent, ["Portcullis: no way back"]);
     assert_eq!(sent.reply.person, ["Portcullis: no way back", "Portcullis: - look"]);
-    assert_eq!(intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Wait);
+    assert_eq!(
+        intervention(&sent).unwrap().intervention.as_ref().unwrap().outcome,
+        RecoveryOutcome::Wait
+    );
 }
 
 #[test]
@@ -405,7 +544,9 @@ fn a_situation_tells_what_went_before() {
     world.now += 60_000;
     world.bash("noisy", "n1");
     let shown = shown.borrow();
-    let [(first, before), (second, after)] = shown.as_slice() else { panic!("two answers: {shown:?}") };
+    let [(first, before), (second, after)] = shown.as_slice() else {
+        panic!("two answers: {shown:?}")
+    };
     assert_eq!((first.recurrences, second.recurrences, before.level, after.level), (0, 1, 0, 1));
     assert_eq!((before.past.len(), after.past.len(), after.past[0].kind.as_str()), (0, 1, SOFT));
     assert_eq!((before.step, after.step, after.score), (0, 3, 750));

@@ -1,37 +1,41 @@
-//! Masking: what is found, what is left alone, and that edits cannot move a secret.
+//! Masking: the values that are found, those that are left alone, and that edits cannot move a
+//! secret.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use portcullis_core::finding::{Change, Edit, Rewrite};
-use portcullis_core::mask::{Kind, Masker, PLACEHOLDER};
+use portcullis_core::mask::{Masker, PLACEHOLDER, SecretKind};
 use portcullis_core::rewrite::apply;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn masker() -> Masker {
-    Masker::new([7; 32], &[Kind::Email, Kind::PaymentCard])
+    Masker::new([7; 32], &[SecretKind::Email, SecretKind::PaymentCard])
 }
 
-/// Made up so that scanners of this repository do not take them for real ones.
+/// Makes up a token, so that scanners of this repository do not mistake it for a real one.
 fn token(prefix: &str, length: usize) -> String {
     prefix.chars().chain("a1B2c3D4".chars().cycle().take(length)).collect()
 }
 
 #[test]
 fn secrets_are_found() {
-    let cases: Vec<(String, Kind)> = vec![
-        (format!("curl -H 'X: {}'", token("ghp_", 36)), Kind::Token),
-        (format!("export AWS={}", token("AKIA", 16)), Kind::Token),
-        (format!("key {}", token("sk-ant-api03-", 40)), Kind::Token),
-        ("DB_PASSWORD=hunter2x make".into(), Kind::Password),
-        ("tool --token abcdef123456".into(), Kind::Password),
-        (r#"{"apiKey": "abcdefghijklmnop"}"#.into(), Kind::Password),
-        ("client_secret: 'p4ssw0rd!'".into(), Kind::Password),
-        ("curl -H 'Authorization: Bearer abcDEF1234567890'".into(), Kind::Credential),
-        ("git clone https://me:s3cret@example.com/x".into(), Kind::Credential),
-        (format!("{}.{}.sig", token("eyJ", 20), token("eyJ", 20)), Kind::Jwt),
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----".into(), Kind::PrivateKey),
-        ("mail ada@example.org now".into(), Kind::Email),
-        ("card 4111 1111 1111 1111".into(), Kind::PaymentCard),
+    let cases: Vec<(String, SecretKind)> = vec![
+        (format!("curl -H 'X: {}'", token("ghp_", 36)), SecretKind::Token),
+        (format!("export AWS={}", token("AKIA", 16)), SecretKind::Token),
+        (format!("key {}", token("sk-ant-api03-", 40)), SecretKind::Token),
+        ("DB_PASSWORD=hunter2x make".into(), SecretKind::Password),
+        ("tool --token abcdef123456".into(), SecretKind::Password),
+        (r#"{"apiKey": "abcdefghijklmnop"}"#.into(), SecretKind::Password),
+        ("client_secret: 'p4ssw0rd!'".into(), SecretKind::Password),
+        ("curl -H 'Authorization: Bearer abcDEF1234567890'".into(), SecretKind::Credential),
+        ("git clone https://me:s3cret@example.com/x".into(), SecretKind::Credential),
+        (format!("{}.{}.sig", token("eyJ", 20), token("eyJ", 20)), SecretKind::Jwt),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----".into(),
+            SecretKind::PrivateKey,
+        ),
+        ("mail ada@example.org now".into(), SecretKind::Email),
+        ("card 4111 1111 1111 1111".into(), SecretKind::PaymentCard),
     ];
     for (text, kind) in cases {
         let found = masker().find(&text);
@@ -77,11 +81,17 @@ fn a_value_is_masked_wherever_it_occurs() {
 }
 
 fn input(command: &str) -> Map<String, Value> {
-    json!({ "command": command, "timeout": 5, "run_in_background": false }).as_object().cloned().unwrap()
+    json!({ "command": command, "timeout": 5, "run_in_background": false })
+        .as_object()
+        .cloned()
+        .unwrap()
 }
 
 fn splice(start: usize, end: usize, text: &str) -> Edit {
-    Edit { parameter: "command".into(), change: Change::Splice { start: start as u32, end: end as u32, text: text.into() } }
+    Edit {
+        parameter: "command".into(),
+        change: Change::Splice { start: start as u32, end: end as u32, text: text.into() },
+    }
 }
 
 #[test]
@@ -90,7 +100,10 @@ fn an_edit_keeps_the_secret_beside_it() {
     let mask = masker().mask(&["TOKEN=abc123def456 git push --force"]);
     let shown = mask.apply("TOKEN=abc123def456 git push --force");
     let at = shown.find("--force").unwrap();
-    let rewrite = Rewrite { edits: vec![splice(at, at + 7, "--force-with-lease")], explanation: String::new() };
+    let rewrite = Rewrite {
+        edits: vec![splice(at, at + 7, "--force-with-lease")],
+        explanation: String::new(),
+    };
     let output = apply(&rewrite, &input, &mask).unwrap();
     assert_eq!(output["command"], "TOKEN=abc123def456 git push --force-with-lease");
     assert_eq!(output["timeout"], 5);
@@ -117,17 +130,31 @@ fn edits_that_cannot_be_are_refused() {
         ("outside its text", vec![splice(0, shown.len() + 1, "x")]),
         ("outside its text", vec![splice(5, 2, "x")]),
         ("overlap", vec![splice(0, 3, "x"), splice(2, 4, "y")]),
-        ("both replaced and edited", vec![splice(0, 3, "x"), set("command", Change::SetText("y".into()))]),
         (
-            "no text",
+            "both replaced and edited",
+            vec![splice(0, 3, "x"), set("command", Change::SetText("y".into()))],
+        ),
+        (
+            "is not text",
             vec![
-                Edit { parameter: "timeout".into(), change: Change::Splice { start: 0, end: 1, text: String::new() } },
-                Edit { parameter: "timeout".into(), change: Change::Splice { start: 1, end: 1, text: String::new() } },
+                Edit {
+                    parameter: "timeout".into(),
+                    change: Change::Splice { start: 0, end: 1, text: String::new() },
+                },
+                Edit {
+                    parameter: "timeout".into(),
+                    change: Change::Splice { start: 1, end: 1, text: String::new() },
+                },
             ],
         ),
     ];
     for (expected, edits) in cases {
-        let problem = apply(&Rewrite { edits: edits.clone(), explanation: String::new() }, &input(text), &mask).unwrap_err();
+        let problem = apply(
+            &Rewrite { edits: edits.clone(), explanation: String::new() },
+            &input(text),
+            &mask,
+        )
+        .unwrap_err();
         assert!(problem.contains(expected), "{edits:?}: {problem}");
     }
 }

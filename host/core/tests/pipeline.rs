@@ -1,6 +1,12 @@
-//! The whole way through the public door, `pipeline::run` between `wire::claude::parse` and `render`:
-//! cases are data, plugins are scripted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! The complete pipeline through the public entry point, `pipeline::run` between
+//! `wire::claude::parse` and `render`: cases are data, plugins are scripted.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/after.rs"]
 mod after;

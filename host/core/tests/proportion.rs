@@ -1,14 +1,22 @@
-//! The answer to a session keeps its proportion: of several issues the worst is answered, more that is found
-//! never makes it milder, and limits never loosen.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Proportionality of interventions: of several issues the worst is answered, more detections never
+//! make the answer milder, and limits never loosen.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
 
 use harness::{Scripted, Sent, World, answer, detection, event, guidance, prompt};
 use portcullis_core::action::{Limit, Quantity};
-use portcullis_core::finding::{Background, Detection, Guidance, Issue, Report, Response, StopReport};
-use portcullis_core::intervene::Kind;
+use portcullis_core::finding::{
+    Background, Detection, Guidance, Issue, Report, Response, StopReport,
+};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::policy::{InterventionPolicy, Strategy as Course};
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Score, Severity};
@@ -22,25 +30,39 @@ const THROTTLE: &str = "resource_throttling";
 const ROLLBACK: &str = "checkpoint_rollback";
 const STOP: &str = "emergency_stop";
 
-/// Interventions of all kinds, by name; the decider's kind follows the severity. Those in `missing` are not there.
-fn interventions(missing: &[Kind]) -> Scripted {
+/// Returns interventions of all kinds, by name; the decider's kind follows the severity. Those in
+/// `missing` do not exist.
+fn interventions(missing: &[InterventionKind]) -> Scripted {
     let missing: Vec<String> = missing.iter().map(|kind| kind.plugin()).collect();
     let respond = |name: &str, issue: &Issue| match name {
-        "emergency-stop" => Response::Stop { message: issue.name.clone(), report: StopReport::default() },
-        "checkpoint-rollback" => Response::RecoveryNeeded { reason: issue.name.clone(), steps: Vec::new() },
+        "emergency-stop" => {
+            Response::Stop { message: issue.name.clone(), report: StopReport::default() }
+        }
+        "checkpoint-rollback" => {
+            Response::RecoveryNeeded { reason: issue.name.clone(), steps: Vec::new() }
+        }
         "resource-throttling" => {
-            let limits = vec![Limit { quantity: Quantity::FileOperations, maximum: u64::from(issue.confidence.get() / 10), used: 0 }];
+            let limits = vec![Limit {
+                quantity: Quantity::FileOperations,
+                maximum: u64::from(issue.confidence.get() / 10),
+                used: 0,
+            }];
             Response::Guide(Guidance { limits, ..Guidance::default() })
         }
         "context-reinforcement" => {
-            let background = vec![Background { title: "asked".into(), text: issue.name.clone(), emphasised: true }];
+            let background = vec![Background {
+                title: "asked".into(),
+                text: issue.name.clone(),
+                emphasised: true,
+            }];
             Response::Guide(Guidance { background, ..Guidance::default() })
         }
         _ => guidance(&issue.name),
     };
     let intervene = move |name: &str, issue: &Issue, _: &_| {
         let meant = if name == "decider" {
-            ["soft-correction", "context-reinforcement", "resource-throttling", "emergency-stop"][issue.severity as usize]
+            ["soft-correction", "context-reinforcement", "resource-throttling", "emergency-stop"]
+                [issue.severity as usize]
         } else {
             name
         };
@@ -49,7 +71,7 @@ fn interventions(missing: &[Kind]) -> Scripted {
     Scripted { intervene: Box::new(intervene), watched: false, ..Scripted::default() }
 }
 
-/// What the patterns say from now on.
+/// Sets the patterns' detections from now on.
 fn notice(world: &mut World, detections: &[Detection]) {
     let detections = detections.to_vec();
     world.plugins.detect = Box::new(move |_, action, _| {
@@ -58,14 +80,25 @@ fn notice(world: &mut World, detections: &[Detection]) {
     });
 }
 
-/// The interventions in an answer, in order.
-fn answered(sent: &Sent) -> Vec<(Kind, String)> {
+/// Returns the interventions in an answer, in order.
+fn answered(sent: &Sent) -> Vec<(InterventionKind, String)> {
     let interventions = sent.records.iter().filter_map(|record| record.intervention.as_ref());
-    interventions.map(|one| (*Kind::ALL.iter().find(|kind| kind.as_str() == one.kind).unwrap(), one.issue.clone())).collect()
+    interventions
+        .map(|one| {
+            (
+                *InterventionKind::ALL.iter().find(|kind| kind.as_str() == one.kind).unwrap(),
+                one.issue.clone(),
+            )
+        })
+        .collect()
 }
 
-/// Detections of one time as (pattern, severity, confidence, impact), and the answers in order.
-type Together = (&'static str, &'static [(&'static str, Severity, u16, u16)], &'static [(&'static str, &'static str)]);
+/// Simultaneous detections as (pattern, severity, confidence, impact), and the answers in order.
+type Together = (
+    &'static str,
+    &'static [(&'static str, Severity, u16, u16)],
+    &'static [(&'static str, &'static str)],
+);
 
 #[test]
 fn of_several_issues_the_worst_is_answered() {
@@ -76,16 +109,40 @@ fn of_several_issues_the_worst_is_answered() {
             &[("goal_drift", Low, 580, 400), ("scope_creep", Low, 250, 400)],
             &[(CONTEXT, "scope_creep")],
         ),
-        ("whichever comes first", &[("scope_creep", Low, 250, 400), ("goal_drift", Low, 580, 400)], &[(CONTEXT, "scope_creep")]),
-        ("of two like words the surer one is said", &[("loop", Low, 300, 0), ("goal_drift", Low, 900, 900)], &[(SOFT, "goal_drift")]),
-        ("limits need no silence", &[("loop", Low, 300, 0), ("resource_spiral", Medium, 900, 500)], &[(THROTTLE, "resource_spiral")]),
+        (
+            "whichever comes first",
+            &[("scope_creep", Low, 250, 400), ("goal_drift", Low, 580, 400)],
+            &[(CONTEXT, "scope_creep")],
+        ),
+        (
+            "of two like words the surer one is said",
+            &[("loop", Low, 300, 0), ("goal_drift", Low, 900, 900)],
+            &[(SOFT, "goal_drift")],
+        ),
+        (
+            "limits need no silence",
+            &[("loop", Low, 300, 0), ("resource_spiral", Medium, 900, 500)],
+            &[(THROTTLE, "resource_spiral")],
+        ),
         (
             "what is more than words is done for each",
-            &[("resource_spiral", Medium, 900, 500), ("secret_egress", Critical, 900, 1000), ("loop", Critical, 900, 500)],
+            &[
+                ("resource_spiral", Medium, 900, 500),
+                ("secret_egress", Critical, 900, 1000),
+                ("loop", Critical, 900, 500),
+            ],
             &[(STOP, "secret_egress"), (ROLLBACK, "loop"), (THROTTLE, "resource_spiral")],
         ),
-        ("one pattern is one issue", &[("loop", Low, 900, 900), ("loop", Critical, 100, 0)], &[(ROLLBACK, "loop")]),
-        ("and the order of its detections is nothing", &[("loop", Critical, 100, 0), ("loop", High, 900, 900)], &[(ROLLBACK, "loop")]),
+        (
+            "one pattern is one issue",
+            &[("loop", Low, 900, 900), ("loop", Critical, 100, 0)],
+            &[(ROLLBACK, "loop")],
+        ),
+        (
+            "and the order of its detections is nothing",
+            &[("loop", Critical, 100, 0), ("loop", High, 900, 900)],
+            &[(ROLLBACK, "loop")],
+        ),
     ];
     for (name, found, expected) in cases {
         let mut world = World::with(interventions(&[]));
@@ -93,16 +150,20 @@ fn of_several_issues_the_worst_is_answered() {
             &mut world,
             &found
                 .iter()
-                .map(|(pattern, severity, confidence, impact)| detection(pattern, *severity, *confidence, *impact))
+                .map(|(pattern, severity, confidence, impact)| {
+                    detection(pattern, *severity, *confidence, *impact)
+                })
                 .collect::<Vec<_>>(),
         );
         let answers = answered(&world.bash("make", "t1"));
-        let brief: Vec<(&str, &str)> = answers.iter().map(|(kind, issue)| (kind.as_str(), issue.as_str())).collect();
+        let brief: Vec<(&str, &str)> =
+            answers.iter().map(|(kind, issue)| (kind.as_str(), issue.as_str())).collect();
         assert_eq!(brief, expected, "{name}");
     }
 }
 
-/// At which steps the issue is seen after it was answered at step 0, and of which steps' records tell how well that worked.
+/// The steps at which the issue is seen after it was answered at step 0, and the steps whose
+/// records report its effectiveness.
 type Judged = (&'static str, &'static [u64], &'static [(u64, u16)]);
 
 #[test]
@@ -119,7 +180,8 @@ fn a_record_tells_how_well_an_intervention_worked() {
         let mut world = World::with(interventions(&[]));
         world.policy.interventions.escalation_delay_ms = u64::MAX;
         for step in 0..10 {
-            let found = (step == 0 || seen.contains(&step)).then(|| detection("scope_creep", Severity::Medium, 600, 500));
+            let found = (step == 0 || seen.contains(&step))
+                .then(|| detection("scope_creep", Severity::Medium, 600, 500));
             notice(&mut world, found.as_slice());
             world.now += 40_000;
             world.runs("make", &format!("t{step}"));
@@ -127,8 +189,16 @@ fn a_record_tells_how_well_an_intervention_worked() {
         let mut told = Vec::new();
         for record in world.journal.iter().filter(|record| !record.judged.is_empty()) {
             assert_eq!(record.kind, RecordKind::Review, "{name}");
-            told.extend(record.judged.iter().map(|past| (record.step.unwrap(), past.effectiveness.unwrap().get())));
-            assert!(record.judged.iter().all(|past| past.issue == "scope_creep"), "{name}: {record:?}");
+            told.extend(
+                record
+                    .judged
+                    .iter()
+                    .map(|past| (record.step.unwrap(), past.effectiveness.unwrap().get())),
+            );
+            assert!(
+                record.judged.iter().all(|past| past.issue == "scope_creep"),
+                "{name}: {record:?}"
+            );
         }
         assert_eq!(told, expected, "{name}");
     }
@@ -136,12 +206,19 @@ fn a_record_tells_how_well_an_intervention_worked() {
 
 #[test]
 fn what_came_back_before_the_delay_has_not_worked() {
-    // Seen at steps 0, 1 and 6: five free steps lie between the last two, but the answer was given at the first.
+    // Seen at steps 0, 1 and 6: five free steps are between the last two, but the answer was given
+    // at the first.
     let mut world = World::with(interventions(&[]));
-    let level = |sent: &Sent| sent.records.iter().find_map(|record| record.intervention.as_ref()).map(|one| one.level);
+    let level = |sent: &Sent| {
+        sent.records.iter().find_map(|record| record.intervention.as_ref()).map(|one| one.level)
+    };
     let mut levels = Vec::new();
     for step in 0..7 {
-        let found = if [0, 1, 6].contains(&step) { vec![detection("loop", Severity::Medium, 600, 500)] } else { Vec::new() };
+        let found = if [0, 1, 6].contains(&step) {
+            vec![detection("loop", Severity::Medium, 600, 500)]
+        } else {
+            Vec::new()
+        };
         notice(&mut world, &found);
         world.now += 31_000;
         levels.extend(level(&world.bash("make", &format!("t{step}"))));
@@ -150,24 +227,39 @@ fn what_came_back_before_the_delay_has_not_worked() {
 }
 
 fn any_detection() -> impl Strategy<Value = Detection> {
-    let patterns =
-        &["loop", "goal_drift", "scope_creep", "resource_spiral", "hallucination", "secret_egress", "blocked_then_bypassed", "mine"][..];
+    let patterns = &[
+        "loop",
+        "goal_drift",
+        "scope_creep",
+        "resource_spiral",
+        "hallucination",
+        "secret_egress",
+        "blocked_then_bypassed",
+        "mine",
+    ][..];
     let part = || 0_u16..=1000;
-    (prop::sample::select(patterns), prop::sample::select(Severity::ALL), part(), part())
-        .prop_map(|(pattern, severity, confidence, impact)| detection(pattern, severity, confidence, impact))
+    (prop::sample::select(patterns), prop::sample::select(Severity::ALL), part(), part()).prop_map(
+        |(pattern, severity, confidence, impact)| detection(pattern, severity, confidence, impact),
+    )
 }
 
-/// One turn of a session: milliseconds that pass, whether the person speaks first, and what the patterns find.
+/// One turn of a session: elapsed milliseconds, true if the person speaks first, and the patterns'
+/// detections.
 type Turn = (u64, bool, Vec<Detection>);
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
-    let found = prop_oneof![2 => Just(Vec::new()), 3 => prop::collection::vec(any_detection(), 1..4)];
-    prop::collection::vec((prop::sample::select(&[0, 1_000, 31_000, 121_000][..]), prop::bool::weighted(0.1), found), 0..8)
+    let found =
+        prop_oneof![2 => Just(Vec::new()), 3 => prop::collection::vec(any_detection(), 1..4)];
+    prop::collection::vec(
+        (prop::sample::select(&[0, 1_000, 31_000, 121_000][..]), prop::bool::weighted(0.1), found),
+        0..8,
+    )
 }
 
 fn policy() -> impl Strategy<Value = InterventionPolicy> {
-    let courses = prop::sample::select(&[Course::Progressive, Course::PatternSpecific, Course::Custom][..]);
-    let disabled = prop::collection::vec(prop::sample::select(Kind::ALL), 0..2);
+    let courses =
+        prop::sample::select(&[Course::Progressive, Course::PatternSpecific, Course::Custom][..]);
+    let disabled = prop::collection::vec(prop::sample::select(InterventionKind::ALL), 0..2);
     (courses, disabled, 0_u32..12).prop_map(|(strategy, disabled, most)| InterventionPolicy {
         strategy,
         decider: Some("decider".into()),
@@ -184,18 +276,23 @@ fn turn(world: &mut World, index: usize, (wait, speaks, found): &Turn) -> Sent {
     }
     notice(world, found);
     let sent = world.bash("make it", &format!("t{index}"));
-    world.send(&harness::post("Bash", json!({ "command": "make it" }), &format!("t{index}"), json!("done")));
+    world.send(&harness::post(
+        "Bash",
+        json!({ "command": "make it" }),
+        &format!("t{index}"),
+        json!("done"),
+    ));
     sent
 }
 
-fn played(turns: &[Turn], policy: &InterventionPolicy, missing: &[Kind]) -> World {
+fn played(turns: &[Turn], policy: &InterventionPolicy, missing: &[InterventionKind]) -> World {
     let mut world = World::with(interventions(missing));
     world.policy.interventions = policy.clone();
     turns.iter().enumerate().for_each(|(index, one)| drop(turn(&mut world, index, one)));
     world
 }
 
-/// How strict the client's answer is.
+/// Returns the strictness of the client's answer.
 fn strictness(out: &Value) -> u8 {
     match harness::effect(out) {
         "none" => 0,
@@ -207,13 +304,19 @@ fn strictness(out: &Value) -> u8 {
 }
 
 fn maxima(world: &World) -> BTreeMap<String, u64> {
-    world.state().session.limits.into_iter().map(|limit| (format!("{:?}", limit.quantity), limit.maximum)).collect()
+    world
+        .state()
+        .session
+        .limits
+        .into_iter()
+        .map(|limit| (format!("{:?}", limit.quantity), limit.maximum))
+        .collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// Whatever went before: with one more thing found, the answer is no milder.
+    /// After any history, one more detection never makes the answer milder.
     #[test]
     fn more_detections_never_mean_a_milder_answer(
         before in turns(),
@@ -221,7 +324,7 @@ proptest! {
         more in any_detection(),
         at in any::<prop::sample::Index>(),
         policy in policy(),
-        missing in prop::collection::vec(prop::sample::select(Kind::ALL), 0..2),
+        missing in prop::collection::vec(prop::sample::select(InterventionKind::ALL), 0..2),
     ) {
         let outcome = |found: &[Detection]| {
             let mut world = played(&before, &policy, &missing);
@@ -240,7 +343,8 @@ proptest! {
         );
     }
 
-    /// Whatever interventions propose and whatever happens between: a limit that is in force stays, and never loosens.
+    /// With any proposals of interventions and any events between them, a limit that is in force
+    /// stays and never loosens.
     #[test]
     fn limits_only_tighten(turns in turns(), starts in prop::collection::vec(any::<bool>(), 8), configured in 1_u64..500) {
         let mut world = World::with(interventions(&[]));
@@ -250,7 +354,7 @@ proptest! {
                 world.send(&event("SessionStart", json!({ "source": "resume" })));
             }
             turn(&mut world, index, one);
-            // The operator's limits count when a session begins, not in the midst of one.
+            // The operator's limits apply when a session begins, not in the middle of one.
             world.policy.limits.file_operations = configured;
             let after = maxima(&world);
             for (quantity, maximum) in &before {
@@ -260,7 +364,7 @@ proptest! {
         }
     }
 
-    /// One more intervention or a worse one never leaves a session with a looser limit.
+    /// An additional or more severe intervention never leaves a session with a looser limit.
     #[test]
     fn a_limit_is_the_tightest_that_was_set(proposals in prop::collection::vec((0_usize..5, 0_u64..2000), 1..12)) {
         let quantities = [Quantity::FileOperations, Quantity::Tokens, Quantity::Time, Quantity::BatchSize, Quantity::Other("cups".into())];

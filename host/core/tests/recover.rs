@@ -1,18 +1,26 @@
-//! Who answers an issue, and what follows: a plugin that decides, plugins in place of the builtin ones, new
-//! beginnings that are counted, and an agent that is held for a person.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Answers to an issue and their effects: a plugin that decides, plugins that replace the builtin
+//! ones, restarts that are counted, and an agent that is held for a person.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
 
-use harness::{CWD, Sent, World, answer, by, detection, detects, fault, guidance, pre, prompt, usual_response};
+use harness::{
+    CWD, Sent, World, answer, by, detection, detects, fault, guidance, pre, prompt, usual_response,
+};
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Background, Guidance, Response, StopReport};
-use portcullis_core::intervene::Kind;
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::policy::Strategy;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::recover::Outcome;
+use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::{Severity, Verdict};
 use serde_json::json;
 
@@ -48,7 +56,8 @@ fn limits() -> Response {
 }
 
 fn context() -> Response {
-    let background = vec![Background { title: "request".into(), text: "make it".into(), emphasised: true }];
+    let background =
+        vec![Background { title: "request".into(), text: "make it".into(), emphasised: true }];
     Response::Guide(Guidance { messages: vec!["again".into()], background, ..Guidance::default() })
 }
 
@@ -57,41 +66,48 @@ fn stop() -> Response {
 }
 
 fn plan() -> Response {
-    Response::RecoveryNeeded { reason: "nothing safe is known".into(), steps: vec!["look at a.txt".into()] }
+    Response::RecoveryNeeded {
+        reason: "nothing safe is known".into(),
+        steps: vec!["look at a.txt".into()],
+    }
 }
 
 #[test]
 fn a_response_is_of_a_kind() {
     let rollback = Response::Rollback { checkpoint: "c".into(), guidance: Guidance::default() };
     let table = [
-        (guidance("so"), Kind::SoftCorrection),
-        (context(), Kind::ContextReinforcement),
-        (limits(), Kind::ResourceThrottling),
-        (rollback, Kind::CheckpointRollback),
-        (plan(), Kind::CheckpointRollback),
-        (stop(), Kind::EmergencyStop),
+        (guidance("so"), InterventionKind::SoftCorrection),
+        (context(), InterventionKind::ContextReinforcement),
+        (limits(), InterventionKind::ResourceThrottling),
+        (rollback, InterventionKind::CheckpointRollback),
+        (plan(), InterventionKind::CheckpointRollback),
+        (stop(), InterventionKind::EmergencyStop),
     ];
     for (response, kind) in table {
-        assert_eq!(Kind::of(&response), kind, "{response:?}");
+        assert_eq!(InterventionKind::of(&response), kind, "{response:?}");
     }
 }
 
 #[test]
 fn a_plugin_decides() {
     let table = [
-        (Some(guidance("so")), "soft_correction", Outcome::Continue, 0),
-        (Some(context()), "context_reinforcement", Outcome::Rebuild, 0),
-        (Some(limits()), "resource_throttling", Outcome::Limit, 0),
-        (Some(stop()), "emergency_stop", Outcome::Stop, 0),
-        // It fails: as with `progressive`, and its fault is told.
-        (None, "soft_correction", Outcome::Continue, 1),
+        (Some(guidance("so")), "soft_correction", RecoveryOutcome::Continue, 0),
+        (Some(context()), "context_reinforcement", RecoveryOutcome::Rebuild, 0),
+        (Some(limits()), "resource_throttling", RecoveryOutcome::Limit, 0),
+        (Some(stop()), "emergency_stop", RecoveryOutcome::Stop, 0),
+        // It fails: as with `progressive`, and its fault is reported.
+        (None, "soft_correction", RecoveryOutcome::Continue, 1),
     ];
     for (response, expected, outcome, faults) in table {
         let mut world = custom(response.clone());
         let sent = world.bash("noisy", "t1");
         let record = told(&sent).unwrap();
         let intervention = record.intervention.as_ref().unwrap();
-        assert_eq!((intervention.kind.as_str(), intervention.outcome, record.faults.len()), (expected, outcome, faults), "{response:?}");
+        assert_eq!(
+            (intervention.kind.as_str(), intervention.outcome, record.faults.len()),
+            (expected, outcome, faults),
+            "{response:?}"
+        );
         assert_eq!(world.plugins.asked[0], ("mine".to_owned(), "loop".to_owned()));
     }
 }
@@ -107,7 +123,9 @@ fn what_is_switched_off_stays_off_whoever_decides() {
 #[test]
 fn nobody_decides_over_a_critical_rule() {
     let mut world = custom(Some(guidance("it is fine")));
-    world.plugins.assess = Box::new(|_, _| vec![answer("rules", Ok(harness::rules(Verdict::Block, Severity::Critical)))]);
+    world.plugins.assess = Box::new(|_, _| {
+        vec![answer("rules", Ok(harness::rules(Verdict::Block, Severity::Critical)))]
+    });
     let sent = world.bash("rm -rf /", "t1");
     assert!(world.state().session.stopped.is_some(), "{:?}", kind(&sent));
 }
@@ -122,7 +140,7 @@ fn somebody_elses_plugin_takes_a_builtin_ones_place() {
     assert!(sent.out.to_string().contains("my-words on loop"), "{}", sent.out);
 }
 
-/// After three new beginnings for one issue the next one is a person's.
+/// After three restarts for one issue, only a person may start the next one.
 #[test]
 fn new_beginnings_are_counted() {
     let mut world = custom(Some(context()));
@@ -133,7 +151,7 @@ fn new_beginnings_are_counted() {
         let sent = world.bash("noisy", &format!("t{turn}"));
         outcomes.push(told(&sent).unwrap().intervention.as_ref().unwrap().outcome);
     }
-    use Outcome::{Rebuild, Wait};
+    use RecoveryOutcome::{Rebuild, Wait};
     assert_eq!(outcomes, [Rebuild, Rebuild, Rebuild, Wait, Wait]);
     assert!(world.state().session.held.is_some());
 }
@@ -142,9 +160,14 @@ fn new_beginnings_are_counted() {
 fn the_agent_is_held_until_a_person_says_something() {
     let mut world = custom(Some(plan()));
     let first = world.bash("noisy", "t1");
-    assert_eq!(told(&first).unwrap().intervention.as_ref().unwrap().outcome, Outcome::Wait);
-    assert!(first.reply.person.iter().any(|text| text.contains("look at a.txt")), "{:?}", first.reply.person);
-    let write = |id: &str| pre("Write", json!({ "file_path": format!("{CWD}/a.txt"), "content": "x" }), id);
+    assert_eq!(told(&first).unwrap().intervention.as_ref().unwrap().outcome, RecoveryOutcome::Wait);
+    assert!(
+        first.reply.person.iter().any(|text| text.contains("look at a.txt")),
+        "{:?}",
+        first.reply.person
+    );
+    let write =
+        |id: &str| pre("Write", json!({ "file_path": format!("{CWD}/a.txt"), "content": "x" }), id);
     let read = |id: &str| pre("Read", json!({ "file_path": format!("{CWD}/a.txt") }), id);
     let rows = [
         (world.send(&read("r1")), Verdict::Allow),
@@ -153,7 +176,10 @@ fn the_agent_is_held_until_a_person_says_something() {
     ];
     for (sent, verdict) in rows {
         assert_eq!(sent.verdict(), verdict, "{:?}", sent.decision());
-        let says = sent.out.to_string().contains("held until the person's next prompt: nothing safe is known");
+        let says = sent
+            .out
+            .to_string()
+            .contains("held until the person's next prompt: nothing safe is known");
         assert_eq!(says, verdict == Verdict::Ask, "{}", sent.out);
     }
     world.send(&prompt("go on with the other file"));

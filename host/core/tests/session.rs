@@ -1,35 +1,68 @@
-//! A session's state: what it survives, what it never outgrows, and that a run can be taken up again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! A session's state: it survives restarts of the process, stays bounded, and a run can be resumed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
 
-use harness::{World, answer, by, detection, event, failed, fault, guidance, post, pre, prompt, rewrites, risk, rules, says_of};
+use harness::{
+    World, answer, by, detection, event, failed, fault, guidance, post, pre, prompt, rewrites,
+    risk, rules, says_of,
+};
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::{Limit, Quantity, Status};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Change, Guidance, Report, Response};
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Severity, Verdict};
 use portcullis_core::session::{HISTORY, State, StateError};
-use portcullis_core::wire::claude;
 use serde_json::{Value, json};
 
-/// A session in which everything happens once.
+/// Returns a session in which everything happens once.
 fn story() -> Vec<Value> {
     let bash = |command: &str| json!({ "command": command });
-    let mut story = vec![event("SessionStart", json!({"source": "startup"})), prompt("mend the build, mail me@example.org")];
+    let mut story = vec![
+        event("SessionStart", json!({"source": "startup"})),
+        prompt("mend the build, mail me@example.org"),
+    ];
     for index in 0..30 {
-        let (command, id) =
-            (format!("{} {index}", ["make", "touch", "warn", "block", "ask", "change", "broken"][index % 7]), format!("t{index}"));
+        let (command, id) = (
+            format!(
+                "{} {index}",
+                ["make", "touch", "warn", "block", "ask", "change", "broken"][index % 7]
+            ),
+            format!("t{index}"),
+        );
         story.push(pre("Bash", bash(&command), &id));
         match index % 4 {
-            0 => story.push(failed("Bash", bash(&command), &id, "Exit code 2\nno rule to make target")),
-            1 => story.push(by("a1", pre("Read", json!({"file_path": "/etc/passwd"}), &format!("s{index}")))),
-            _ => story.push(post("Bash", bash(&command), &id, json!({"stdout": "done", "stderr": ""}))),
+            0 => story.push(failed(
+                "Bash",
+                bash(&command),
+                &id,
+                "Exit code 2\nno rule to make target",
+            )),
+            1 => story.push(by(
+                "a1",
+                pre("Read", json!({"file_path": "/etc/passwd"}), &format!("s{index}")),
+            )),
+            _ => story.push(post(
+                "Bash",
+                bash(&command),
+                &id,
+                json!({"stdout": "done", "stderr": ""}),
+            )),
         }
     }
     story.push(post("Bash", bash("never seen"), "u1", json!("x")));
-    story.push(event("PostToolBatch", json!({"tool_calls": [{"tool_name": "Teleport", "tool_input": {}, "tool_use_id": "u2"}]})));
+    story.push(event(
+        "PostToolBatch",
+        json!({"tool_calls": [{"tool_name": "Teleport", "tool_input": {}, "tool_use_id": "u2"}]}),
+    ));
     story.push(event("ConfigChange", json!({"source": "project_settings", "file_path": "/x"})));
     story.push(pre("Bash", bash("doom"), "t98"));
     story.push(pre("Bash", bash("ls"), "t99"));
@@ -55,15 +88,24 @@ fn world() -> World {
     world.plugins.detect = Box::new(|history, action, state| {
         let failures = history.steps.iter().filter(|step| step.status == Status::Failed).count();
         let due = action.outcome.is_some() && failures >= 3;
-        let detections = if due { vec![detection("repetitive_errors", Severity::Medium, 700, 500)] } else { Vec::new() };
+        let detections = if due {
+            vec![detection("repetitive_errors", Severity::Medium, 700, 500)]
+        } else {
+            Vec::new()
+        };
         vec![answer("pattern", Ok(Report { detections, state: Some([state, &[1]].concat()) }))]
     });
     world
 }
 
-/// Everything that leaves the host or outlives the event.
+/// Returns everything that leaves the host or outlives the event.
 fn trace(world: &World) -> (Vec<String>, String, Option<Vec<u8>>, Vec<u8>) {
-    (world.documents(), world.replies.clone(), world.session.clone(), world.agents.values().flatten().copied().collect())
+    (
+        world.documents(),
+        world.replies.clone(),
+        world.session.clone(),
+        world.agents.values().flatten().copied().collect(),
+    )
 }
 
 #[test]
@@ -76,7 +118,7 @@ fn the_same_input_gives_the_same_bytes() {
     let first = run();
     assert_eq!(trace(&first), trace(&run()));
     let kinds: Vec<RecordKind> = first.journal.iter().map(|record| record.kind).collect();
-    // The other two are made outside of a client's events.
+    // The other kinds are created outside of a client's events.
     let apart = [RecordKind::Fault, RecordKind::Exception, RecordKind::Feedback];
     for kind in RecordKind::ALL.iter().filter(|kind| !apart.contains(kind)) {
         assert!(kinds.contains(kind), "the story has a record of the kind {kind}");
@@ -117,10 +159,17 @@ fn bytes_of_another_kind_are_refused() {
     let session = world.session.clone().unwrap();
     for length in [1, 2, 10, session.len() / 2, session.len() - 1] {
         let problem = State::decode(Some(&session[..length]), None).unwrap_err();
-        assert!(problem.to_string().contains("start a new session"), "{length} of {} bytes: {problem}", session.len());
+        assert!(
+            problem.to_string().contains("start a new session"),
+            "{length} of {} bytes: {problem}",
+            session.len()
+        );
     }
     let (steps, agent) = (world.state().agent.steps.len(), world.state().encode().unwrap().1);
-    let rows = 1 + agent[1..].iter().position(|byte| *byte < 0x80).unwrap() + 1 + postcard::to_allocvec(&(steps * ROW)).unwrap().len();
+    let rows = 1
+        + agent[1..].iter().position(|byte| *byte < 0x80).unwrap()
+        + 1
+        + postcard::to_allocvec(&(steps * ROW)).unwrap().len();
     for (at, value) in [(ROW - 1, 200), (ROW - 3, 99), (69, 255)] {
         let mut changed = agent.clone();
         changed[rows + at] = value;
@@ -132,7 +181,7 @@ fn bytes_of_another_kind_are_refused() {
 /// The bytes of a row, as layout 4 has them.
 const ROW: usize = 81;
 
-/// The agent's part as layouts before 4 had it: its steps one field after the other.
+/// Encodes the agent's part in the layouts before 4: its steps one field after the other.
 fn before_rows(state: &State) -> Vec<u8> {
     let now = state.encode().unwrap().1;
     let number = |number: u64| postcard::to_allocvec(&number).unwrap();
@@ -142,44 +191,59 @@ fn before_rows(state: &State) -> Vec<u8> {
     [&now[..begin], &postcard::to_allocvec(&state.agent.steps).unwrap(), &now[rest..]].concat()
 }
 
-/// States that a version before wrote: what was added since stands for nothing.
+/// States written by an earlier version are read, with defaults for later additions.
 #[test]
 fn states_of_earlier_layouts_are_read() {
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let mut state = world.state();
     let agent = before_rows(&state);
-    (state.session.next_step, state.session.plugins, state.session.held, state.session.stop) = (0, Default::default(), None, None);
+    (state.session.next_step, state.session.plugins, state.session.held, state.session.stop) =
+        (0, Default::default(), None, None);
     let (session, _) = state.encode().unwrap();
     for (layout, added) in [(3, 1), (2, 3), (1, 4)] {
-        let earlier = |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
+        let earlier =
+            |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode(Some(&earlier(&session, added)), Some(&earlier(&agent, 0)));
-        assert_eq!(read.as_ref().map(|read| (&read.session, &read.agent)), Ok((&state.session, &state.agent)), "layout {layout}");
+        assert_eq!(
+            read.as_ref().map(|read| (&read.session, &read.agent)),
+            Ok((&state.session, &state.agent)),
+            "layout {layout}"
+        );
     }
     let now = state.encode().unwrap().1;
-    let (session, agent) = ([&[4], &session[1..session.len() - 1]].concat(), [&[4], &now[1..]].concat());
+    let (session, agent) =
+        ([&[4], &session[1..session.len() - 1]].concat(), [&[4], &now[1..]].concat());
     assert_eq!(State::decode(Some(&session), Some(&agent)), Ok(state), "layout 4");
 }
 
-/// Who looks at the session as a whole has one state for all its agents, others one for each. Steps have one
-/// numbering, whoever makes them.
+/// A plugin that observes the session as a whole has one state for all its agents; others have one
+/// for each. Steps have one numbering, shared by all agents.
 #[test]
 fn agents_share_what_looks_at_the_whole_session() {
     for (shared, expected) in [(true, [1, 2, 3, 4]), (false, [1, 1, 2, 2])] {
         let mut world = World::default();
         world.plugins.detect = Box::new(move |_, _, state| {
-            let mut told = answer("pattern", Ok(Report { detections: Vec::new(), state: Some([state, &[1]].concat()) }));
+            let mut told = answer(
+                "pattern",
+                Ok(Report { detections: Vec::new(), state: Some([state, &[1]].concat()) }),
+            );
             told.plugin.session = shared;
             vec![told]
         });
         let mut sizes = Vec::new();
         for (index, agent) in [None, Some("a1"), None, Some("a1")].into_iter().enumerate() {
-            let call = pre("Bash", json!({"command": format!("make {index}")}), &format!("t{index}"));
-            let sent = world.send(&agent.map_or_else(|| call.clone(), |name| by(name, call.clone())));
+            let call =
+                pre("Bash", json!({"command": format!("make {index}")}), &format!("t{index}"));
+            let sent =
+                world.send(&agent.map_or_else(|| call.clone(), |name| by(name, call.clone())));
             assert_eq!(sent.records[0].step, Some(index as u64), "one numbering");
             let state = world.state_of(agent.unwrap_or_default());
-            let (kept, other) =
-                if shared { (&state.session.plugins, &state.agent.plugins) } else { (&state.agent.plugins, &state.session.plugins) };
+            let (kept, other) = if shared {
+                (&state.session.plugins, &state.agent.plugins)
+            } else {
+                (&state.agent.plugins, &state.session.plugins)
+            };
             sizes.push(kept["pattern"].len());
             assert_eq!(other.len(), 0);
         }
@@ -194,7 +258,8 @@ fn ten_thousand_steps_are_remembered_as_two_hundred() {
     world.plugins.watched = false;
     let (mut state, mut early) = (State::default(), 0);
     for index in 0..10_000_u32 {
-        let command = format!("{} {}", if index % 3 == 0 { "warn" } else { "make" }, "x".repeat(240));
+        let command =
+            format!("{} {}", if index % 3 == 0 { "warn" } else { "make" }, "x".repeat(240));
         let (input, id) = (json!({ "command": command }), format!("toolu_{index}"));
         let mut payloads = vec![pre("Bash", input.clone(), &id)];
         payloads.extend((index % 2 == 0).then(|| post("Bash", input, &id, json!("done"))));
@@ -210,7 +275,10 @@ fn ten_thousand_steps_are_remembered_as_two_hundred() {
     assert_eq!((state.session.totals.steps, state.session.totals.warned), (10_000, 3334));
     assert_eq!(state.agent.steps.back().unwrap().index, 9999);
     let late = bytes(&state);
-    assert!(late < early + 1024 && late < 64 * 1024, "{early} bytes after 1,000 steps, {late} after 10,000");
+    assert!(
+        late < early + 1024 && late < 64 * 1024,
+        "{early} bytes after 1,000 steps, {late} after 10,000"
+    );
 }
 
 fn bytes(state: &State) -> usize {
@@ -229,19 +297,29 @@ fn of_three_hundred_open_calls_the_newest_are_joined() {
     (0..300).for_each(|index| drop(world.bash(&format!("make {index}"), &format!("t{index}"))));
     assert!(world.agent().pending.len() <= 64);
     let joined = |world: &mut World, index: usize| {
-        let sent = world.send(&post("Bash", json!({"command": format!("make {index}")}), &format!("t{index}"), json!("done")));
+        let sent = world.send(&post(
+            "Bash",
+            json!({"command": format!("make {index}")}),
+            &format!("t{index}"),
+            json!("done"),
+        ));
         (sent.records[0].kind, sent.records[0].details.contains_key("review"))
     };
     assert_eq!(joined(&mut world, 299), (RecordKind::Outcome, true));
     assert_eq!(joined(&mut world, 240), (RecordKind::Outcome, true));
-    assert_eq!(joined(&mut world, 0), (RecordKind::Outcome, false), "reviewed, but too long ago to know its step");
+    assert_eq!(
+        joined(&mut world, 0),
+        (RecordKind::Outcome, false),
+        "reviewed, but too long ago to know its step"
+    );
 }
 
 #[test]
 fn of_a_thousand_shapes_the_newest_are_counted() {
     let mut world = World::default();
     world.plugins.watched = false;
-    (0..1000).for_each(|index| drop(world.bash(&format!("program{index} x"), &format!("t{index}"))));
+    (0..1000)
+        .for_each(|index| drop(world.bash(&format!("program{index} x"), &format!("t{index}"))));
     let seen = |world: &mut World, index: usize| {
         world.bash(&format!("program{index} x"), &format!("again{index}"));
         let agent = world.agent();
@@ -253,7 +331,7 @@ fn of_a_thousand_shapes_the_newest_are_counted() {
     assert!(size(&world) < 32 * 1024, "{} bytes", size(&world));
 }
 
-/// Plugins name issues, quantities and rules: whatever they name, the state stays small.
+/// Plugins name issues, quantities and rules: the state stays small with any names.
 #[test]
 fn plugins_cannot_make_a_state_grow() {
     let mut world = World::default();
@@ -270,15 +348,30 @@ fn plugins_cannot_make_a_state_grow() {
     world.plugins.intervene = Box::new(move |name, issue, _| {
         number += 1;
         let limits = (0..64)
-            .map(|index| Limit { quantity: Quantity::Other(format!("{number} {index} of {}", issue.name)), maximum: 1, used: 0 })
+            .map(|index| Limit {
+                quantity: Quantity::Other(format!("{number} {index} of {}", issue.name)),
+                maximum: 1,
+                used: 0,
+            })
             .collect();
-        Some(answer(name, Ok(Response::Guide(Guidance { limits, messages: vec!["x".repeat(4096); 8], ..Guidance::default() }))))
+        Some(answer(
+            name,
+            Ok(Response::Guide(Guidance {
+                limits,
+                messages: vec!["x".repeat(4096); 8],
+                ..Guidance::default()
+            })),
+        ))
     });
     for index in 0..100 {
         world.bash("make", &format!("t{index}"));
     }
     let session = world.state().session;
-    assert!(session.issues.len() <= 64 && session.limits.len() <= 16 && session.interventions.len() <= 32);
+    assert!(
+        session.issues.len() <= 64
+            && session.limits.len() <= 16
+            && session.interventions.len() <= 32
+    );
     assert!(size(&world) < 64 * 1024, "{} bytes", size(&world));
     assert_eq!(session.totals.interventions, 1600, "all are counted");
 }
@@ -309,7 +402,11 @@ fn the_first_event_sets_the_session_up_whatever_the_clock_says() {
     let mut elsewhere = pre("Bash", json!({"command": "ls"}), "t3");
     elsewhere["cwd"] = "/srv".into();
     world.send(&elsewhere);
-    assert_eq!(world.state().session.roots, [harness::CWD], "the project is where the session began");
+    assert_eq!(
+        world.state().session.roots,
+        [harness::CWD],
+        "the project is where the session began"
+    );
 }
 
 #[test]

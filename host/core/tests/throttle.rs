@@ -1,5 +1,12 @@
-//! Limits that an intervention has set are held against what comes after, in any agent of the session.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Limits that an intervention has set are enforced against later actions, in any agent of the
+//! session.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
@@ -13,13 +20,17 @@ use portcullis_core::throttle::{is_tightened, objections};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A session in which an intervention sets these limits, once.
+/// Starts a session in which an intervention sets these limits, once.
 fn throttled(limits: &[(Quantity, u64)]) -> World {
     let mut world = World::default();
-    world.plugins.detect = detects("noisy", vec![detection("resource_spiral", Severity::Medium, 900, 500)]);
-    let limits: Vec<Limit> =
-        limits.iter().map(|(quantity, maximum)| Limit { quantity: quantity.clone(), maximum: *maximum, used: 0 }).collect();
-    let response = Response::Guide(Guidance { messages: vec!["less".into()], limits, ..Guidance::default() });
+    world.plugins.detect =
+        detects("noisy", vec![detection("resource_spiral", Severity::Medium, 900, 500)]);
+    let limits: Vec<Limit> = limits
+        .iter()
+        .map(|(quantity, maximum)| Limit { quantity: quantity.clone(), maximum: *maximum, used: 0 })
+        .collect();
+    let response =
+        Response::Guide(Guidance { messages: vec!["less".into()], limits, ..Guidance::default() });
     world.plugins.intervene = Box::new(move |name, _, _| Some(answer(name, Ok(response.clone()))));
     world.bash("noisy", "first");
     world
@@ -29,7 +40,8 @@ fn write(id: &str) -> Value {
     pre("Write", json!({ "file_path": format!("/home/me/shop/{id}.txt"), "content": "x" }), id)
 }
 
-/// A letter a call: `w` writes a file, `W` does so in a subagent, `r` reads one, `b` runs for 12 ms; `p` is a prompt.
+/// Sends one call per letter: `w` writes a file, `W` does so in a subagent, `r` reads one, `b` runs
+/// for 12 ms; `p` is a prompt.
 fn verdicts(world: &mut World, letters: &str) -> String {
     let mut told = String::new();
     for (index, letter) in letters.chars().enumerate() {
@@ -47,7 +59,12 @@ fn verdicts(world: &mut World, letters: &str) -> String {
         };
         let verdict = sent.verdict();
         if letter == 'b' && verdict < Verdict::Ask {
-            world.send(&post("Bash", json!({ "command": "make" }), &id, json!({ "stdout": "done", "stderr": "" })));
+            world.send(&post(
+                "Bash",
+                json!({ "command": "make" }),
+                &id,
+                json!({ "stdout": "done", "stderr": "" }),
+            ));
         }
         told.push(match verdict {
             Verdict::Allow => '.',
@@ -57,13 +74,16 @@ fn verdicts(world: &mut World, letters: &str) -> String {
         });
         if verdict == Verdict::Block {
             let text = sent.out.to_string();
-            assert!(text.contains("since limits were tightened") && text.contains("tell the person"), "{text}");
+            assert!(
+                text.contains("since limits were tightened") && text.contains("tell the person"),
+                "{text}"
+            );
         }
     }
     told
 }
 
-/// Limits that are set, calls, and what is made of each.
+/// A case: the limits that are set, the calls, and the verdict on each.
 type Case = (&'static [(Quantity, u64)], &'static str, &'static str);
 
 #[test]
@@ -89,51 +109,99 @@ fn an_observer_refuses_nothing() {
     let mut world = throttled(&[(Quantity::FileOperations, 1)]);
     world.policy.mode = portcullis_core::policy::Mode::Observe;
     let sent = [world.send(&write("a")), world.send(&write("b"))];
-    assert_eq!(sent.map(|sent| (sent.verdict(), sent.effect())), [(Verdict::Warn, "none"), (Verdict::Block, "none")]);
+    assert_eq!(
+        sent.map(|sent| (sent.verdict(), sent.effect())),
+        [(Verdict::Warn, "none"), (Verdict::Block, "none")]
+    );
 }
 
 fn facts(files: usize) -> Facts {
-    let effect = Effect { kind: EffectKind::FileModify, target: "a".into(), path: None, command: None, recursive: false, certain: true };
+    let effect = Effect {
+        kind: EffectKind::FileModify,
+        target: "a".into(),
+        path: None,
+        command: None,
+        recursive: false,
+        certain: true,
+    };
     Facts { effects: vec![effect; files], shape: 1, identity: 1, ..Facts::nothing() }
 }
 
-/// A limit with what is used of it, the files of an action, and the rule, verdict and reason of an objection.
+/// A limit with its usage, the files of an action, and the rule, verdict and reason of an
+/// objection.
 type One = (Quantity, u64, u64, usize, Option<(&'static str, Verdict, &'static str)>);
 
 #[test]
 fn limits_one_by_one() {
     use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
     let cases: [One; 12] = [
-        (FileOperations, 10, 9, 1, Some(("limit_file_operations", Verdict::Warn, "with this, 10 of 10 writes and deletions"))),
+        (
+            FileOperations,
+            10,
+            9,
+            1,
+            Some((
+                "limit_file_operations",
+                Verdict::Warn,
+                "with this, 10 of 10 writes and deletions",
+            )),
+        ),
         (
             FileOperations,
             10,
             9,
             2,
-            Some(("limit_file_operations", Verdict::Block, "this would make 11 writes and deletions; 10 is the most")),
+            Some((
+                "limit_file_operations",
+                Verdict::Block,
+                "this would make 11 writes and deletions; 10 is the most",
+            )),
         ),
         (FileOperations, 10, 6, 1, None),
         (FileOperations, 10, 99, 0, None),
         (FileOperations, 100, 99, 5, None),
-        (Tokens, 1000, 1000, 0, Some(("limit_tokens", Verdict::Block, "1000 tokens are used; 1000 is the most"))),
+        (
+            Tokens,
+            1000,
+            1000,
+            0,
+            Some(("limit_tokens", Verdict::Block, "1000 tokens are used; 1000 is the most")),
+        ),
         (Tokens, 1000, 700, 0, None),
-        (Time, 20_000, 17_000, 0, Some(("limit_time", Verdict::Warn, "with this, 17 of 20 s are used"))),
-        (BatchSize, 2, 0, 3, Some(("limit_batch_size", Verdict::Block, "it changes 3 files at once; 2 is the most"))),
+        (
+            Time,
+            20_000,
+            17_000,
+            0,
+            Some(("limit_time", Verdict::Warn, "with this, 17 of 20 s are used")),
+        ),
+        (
+            BatchSize,
+            2,
+            0,
+            3,
+            Some(("limit_batch_size", Verdict::Block, "it changes 3 files at once; 2 is the most")),
+        ),
         (BatchSize, 2, 0, 2, None),
         (Memory, 1, u64::MAX, 9, None),
         (Other("cups".into()), 1, 5, 9, None),
     ];
     for (quantity, maximum, used, files, expected) in cases {
         let limit = Limit { quantity, maximum, used };
-        let found = objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
+        let found =
+            objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
         let brief = found.first().map(|one| (one.rule.as_str(), one.verdict));
         assert_eq!(brief, expected.map(|(rule, verdict, _)| (rule, verdict)), "{limit:?}");
-        assert!(found.len() < 2 && found.iter().all(|one| one.reason.contains(expected.unwrap().2)), "{limit:?}: {found:?}");
+        assert!(
+            found.len() < 2 && found.iter().all(|one| one.reason.contains(expected.unwrap().2)),
+            "{limit:?}: {found:?}"
+        );
     }
 }
 
 proptest! {
-    /// A tighter limit, or more that is used, never objects less; a limit that is not tightened objects to nothing.
+    /// A tighter limit, or a higher usage, never objects less; a limit that is not tightened never
+    /// objects.
     #[test]
     fn tighter_is_never_milder(maximum in 0_u64..2000, less in 0_u64..2000, used in 0_u64..3000, more in 0_u64..3000, files in 0_usize..40, which in 0_usize..4) {
         use Quantity::{BatchSize, FileOperations, Time, Tokens};

@@ -1,13 +1,19 @@
-//! Claude's wire, both ways: what is refused and how it is named, and the exact answer to every ruling
-//! on every event.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Claude's wire format, both ways: inputs that are refused and their messages, and the exact
+//! answer to every ruling on every event.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "pipeline/harness.rs"]
 mod harness;
 
 use harness::{effect, event, one_object};
-use portcullis_core::event::{EventKind, Reply, Ruling};
-use portcullis_core::wire::claude::{self, MAX_INPUT};
+use portcullis_agents::claude::wire::{self as claude, MAX_INPUT};
+use portcullis_core::event::{Disposition, EventKind, Reply};
 use serde_json::{Map, Value, json};
 
 const CALLS: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
@@ -25,7 +31,7 @@ const EVENTS: &[&str] = &[
     "ConfigChange",
 ];
 
-/// Every event with every field that it may have.
+/// Returns every event with every field that it may have.
 fn whole(name: &str) -> Value {
     event(
         name,
@@ -34,12 +40,18 @@ fn whole(name: &str) -> Value {
                 json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1", "tool_response": "ok", "error": "Exit code 1\nbad",
                        "permission_mode": "default", "agent_id": "a1"})
             }
-            "PostToolBatch" => json!({"tool_calls": [{"tool_name": "Bash", "tool_input": {}, "tool_use_id": "t1", "tool_response": "ok"}]}),
+            "PostToolBatch" => {
+                json!({"tool_calls": [{"tool_name": "Bash", "tool_input": {}, "tool_use_id": "t1", "tool_response": "ok"}]})
+            }
             "UserPromptSubmit" => json!({"prompt": "mend it"}),
             "SessionStart" => json!({"source": "startup"}),
             "SessionEnd" => json!({"reason": "other"}),
-            "SubagentStart" | "SubagentStop" => json!({"agent_id": "a1", "agent_type": "general-purpose"}),
-            "ConfigChange" => json!({"source": "project_settings", "file_path": "/x/settings.json"}),
+            "SubagentStart" | "SubagentStop" => {
+                json!({"agent_id": "a1", "agent_type": "general-purpose"})
+            }
+            "ConfigChange" => {
+                json!({"source": "project_settings", "file_path": "/x/settings.json"})
+            }
             _ => json!({}),
         },
     )
@@ -52,18 +64,32 @@ fn problem(payload: &Value) -> Option<String> {
 #[test]
 fn every_event_is_read() {
     for name in EVENTS {
-        let event = claude::parse(whole(name).to_string().as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!((event.name.as_str(), event.session.as_str(), event.cwd.as_str()), (*name, "s1", harness::CWD));
+        let event = claude::parse(whole(name).to_string().as_bytes())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            (event.name.as_str(), event.session.as_str(), event.cwd.as_str()),
+            (*name, "s1", harness::CWD)
+        );
         let as_expected = match (*name, &event.kind) {
-            ("PreToolUse", EventKind::BeforeTool(call)) => call.tool == "Bash" && call.id.as_deref() == Some("t1"),
-            ("PostToolUse", EventKind::AfterTool(_, result)) => !result.failed && result.output == "ok",
-            ("PostToolUseFailure", EventKind::AfterTool(_, result)) => result.failed && result.error.starts_with("Exit code 1"),
+            ("PreToolUse", EventKind::BeforeTool(call)) => {
+                call.tool == "Bash" && call.id.as_deref() == Some("t1")
+            }
+            ("PostToolUse", EventKind::AfterTool(_, result)) => {
+                !result.failed && result.output == "ok"
+            }
+            ("PostToolUseFailure", EventKind::AfterTool(_, result)) => {
+                result.failed && result.error.starts_with("Exit code 1")
+            }
             ("PostToolBatch", EventKind::AfterBatch(calls)) => calls.len() == 1,
             ("UserPromptSubmit", EventKind::Prompt(text)) => text == "mend it",
             ("SessionStart", EventKind::SessionStart { source }) => source == "startup",
             ("SessionEnd", EventKind::SessionEnd { reason }) => reason == "other",
-            ("SubagentStart", EventKind::SubagentStart { agent_type }) => agent_type == "general-purpose",
-            ("ConfigChange", EventKind::ConfigChange { source, file }) => source == "project_settings" && file.is_some(),
+            ("SubagentStart", EventKind::SubagentStart { agent_type }) => {
+                agent_type == "general-purpose"
+            }
+            ("ConfigChange", EventKind::ConfigChange { source, file }) => {
+                source == "project_settings" && file.is_some()
+            }
             ("Stop", EventKind::Stop) | ("SubagentStop", EventKind::SubagentStop) => true,
             _ => false,
         };
@@ -83,12 +109,20 @@ fn every_field_of_the_wrong_type_is_named() {
     let mut fields: Vec<(&str, &str, &str)> = Vec::new();
     for name in EVENTS {
         fields.extend(
-            [("session_id", "string"), ("cwd", "string"), ("permission_mode", "string"), ("agent_id", "string")]
-                .map(|(f, t)| (*name, f, t)),
+            [
+                ("session_id", "string"),
+                ("cwd", "string"),
+                ("permission_mode", "string"),
+                ("agent_id", "string"),
+            ]
+            .map(|(f, t)| (*name, f, t)),
         );
     }
     for name in CALLS {
-        fields.extend([("tool_name", "string"), ("tool_use_id", "string"), ("tool_input", "object")].map(|(f, t)| (*name, f, t)));
+        fields.extend(
+            [("tool_name", "string"), ("tool_use_id", "string"), ("tool_input", "object")]
+                .map(|(f, t)| (*name, f, t)),
+        );
     }
     fields.extend([
         ("PostToolBatch", "tool_calls", "array"),
@@ -100,11 +134,15 @@ fn every_field_of_the_wrong_type_is_named() {
         ("ConfigChange", "file_path", "string"),
     ]);
     for (name, field, right) in fields {
-        for (value, type_name) in wrong.iter().filter(|(_, type_name)| !type_name.ends_with(right)) {
+        for (value, type_name) in wrong.iter().filter(|(_, type_name)| !type_name.ends_with(right))
+        {
             let mut payload = whole(name);
             payload[field] = value.clone();
             let found = problem(&payload).unwrap_or_default();
-            assert!(found.contains(&format!("`{field}`")) && found.contains(type_name), "{name}.{field} as {type_name}: {found:?}");
+            assert!(
+                found.contains(&format!("`{field}`")) && found.contains(type_name),
+                "{name}.{field} as {type_name}: {found:?}"
+            );
         }
     }
     let mut payload = whole("Stop");
@@ -114,7 +152,10 @@ fn every_field_of_the_wrong_type_is_named() {
 
 #[test]
 fn what_every_event_needs_is_missed() {
-    let mut needed: Vec<(&str, &str)> = EVENTS.iter().flat_map(|name| [(*name, "session_id"), (*name, "hook_event_name")]).collect();
+    let mut needed: Vec<(&str, &str)> = EVENTS
+        .iter()
+        .flat_map(|name| [(*name, "session_id"), (*name, "hook_event_name")])
+        .collect();
     needed.extend(CALLS.iter().map(|name| (*name, "tool_name")));
     needed.push(("UserPromptSubmit", "prompt"));
     for (name, field) in needed {
@@ -122,7 +163,11 @@ fn what_every_event_needs_is_missed() {
         assert_eq!(found, format!("`{field}` is missing"), "{name}");
         let mut payload = whole(name);
         payload[field] = Value::Null;
-        assert_eq!(problem(&payload).unwrap_or_default(), format!("`{field}` is missing"), "{name}: null is missing too");
+        assert_eq!(
+            problem(&payload).unwrap_or_default(),
+            format!("`{field}` is missing"),
+            "{name}: null is missing too"
+        );
     }
     for (name, field) in [
         ("PreToolUse", "tool_input"),
@@ -155,7 +200,10 @@ fn every_field_has_its_bound() {
     for (name, field) in [("Stop", "session_id"), ("PreToolUse", "tool_name")] {
         let mut payload = whole(name);
         payload[field] = "".into();
-        assert!(problem(&payload).is_some_and(|found| found.contains(&format!("`{field}`"))), "an empty {field}");
+        assert!(
+            problem(&payload).is_some_and(|found| found.contains(&format!("`{field}`"))),
+            "an empty {field}"
+        );
     }
 }
 
@@ -164,14 +212,21 @@ fn entries_of_a_batch_are_named_by_their_place() {
     for (entry, names) in [
         (json!(5), "`tool_calls[1]` must be an object"),
         (json!({"tool_input": {}}), "in `tool_calls[1]`: `tool_name` is missing"),
-        (json!({"tool_name": "x", "tool_input": "y"}), "in `tool_calls[1]`: `tool_input` must be an object"),
+        (
+            json!({"tool_name": "x", "tool_input": "y"}),
+            "in `tool_calls[1]`: `tool_input` must be an object",
+        ),
     ] {
         let payload = event("PostToolBatch", json!({"tool_calls": [{"tool_name": "Bash"}, entry]}));
-        assert!(problem(&payload).is_some_and(|found| found.contains(names)), "{names}: {:?}", problem(&payload));
+        assert!(
+            problem(&payload).is_some_and(|found| found.contains(names)),
+            "{names}: {:?}",
+            problem(&payload)
+        );
     }
 }
 
-/// A case: the bytes, what the problem says, and the event and session that could still be told.
+/// A case: the bytes, the problem's text, and the event and session that could still be read.
 type Bad = (&'static str, Vec<u8>, &'static str, Option<&'static str>, Option<&'static str>);
 
 #[test]
@@ -235,7 +290,11 @@ fn bytes_that_are_no_event_are_refused_by_name() {
         let error = claude::parse(&bytes).expect_err(name);
         assert!(error.problem.contains(says), "{name}: {}", error.problem);
         assert_eq!((error.event.as_deref(), error.session.as_deref()), (event, session), "{name}");
-        assert!(!error.problem.contains('\n') && !error.problem.ends_with('.'), "{name}: one line without a period: {}", error.problem);
+        assert!(
+            !error.problem.contains('\n') && !error.problem.ends_with('.'),
+            "{name}: one line without a period: {}",
+            error.problem
+        );
     }
     assert!(claude::parse(&large(MAX_INPUT)).is_ok(), "just large enough");
     assert!(claude::parse(&deep(100)).is_ok(), "just deep enough");
@@ -243,12 +302,23 @@ fn bytes_that_are_no_event_are_refused_by_name() {
 
 #[test]
 fn odd_but_readable_input_is_read() {
-    let name = |payload: Value| claude::parse(payload.to_string().as_bytes()).map(|event| event.kind);
-    assert_eq!(name(event("Teleported", json!({"tool_input": 5}))), Ok(EventKind::Other), "an event that nobody knows");
+    let name =
+        |payload: Value| claude::parse(payload.to_string().as_bytes()).map(|event| event.kind);
+    assert_eq!(
+        name(event("Teleported", json!({"tool_input": 5}))),
+        Ok(EventKind::Other),
+        "an event that nobody knows"
+    );
     assert_eq!(name(event("pretooluse", json!({}))), Ok(EventKind::Other), "names are exact");
     let twice = br#"{"session_id":"s1","hook_event_name":"Stop","hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
-    assert!(matches!(claude::parse(twice).map(|event| event.kind), Ok(EventKind::BeforeTool(_))), "of two equal keys the last counts");
-    let tagged = event("PreToolUse", json!({"tool_name": "x\u{0}\u{1b}[2J", "tool_input": null, "agent_id": ""}));
+    assert!(
+        matches!(claude::parse(twice).map(|event| event.kind), Ok(EventKind::BeforeTool(_))),
+        "of two equal keys the last counts"
+    );
+    let tagged = event(
+        "PreToolUse",
+        json!({"tool_name": "x\u{0}\u{1b}[2J", "tool_input": null, "agent_id": ""}),
+    );
     let read = claude::parse(tagged.to_string().as_bytes()).expect("control characters are text");
     assert_eq!(read.agent, None, "an empty agent id is none");
 }
@@ -259,28 +329,82 @@ type Told = (&'static str, Value, (bool, &'static str, &'static str, Option<u32>
 #[test]
 fn results_become_text() {
     let cases: Vec<Told> = vec![
-        ("PostToolUse", json!({"tool_response": {"stdout": "a", "stderr": "b"}, "duration_ms": 7.9}), (false, "", "a\nb", Some(7), None)),
-        ("PostToolUse", json!({"tool_response": {"stdout": "", "stderr": ""}}), (false, "", "", None, None)),
-        ("PostToolUse", json!({"tool_response": "plain", "duration_ms": -1}), (false, "", "plain", None, None)),
+        (
+            "PostToolUse",
+            json!({"tool_response": {"stdout": "a", "stderr": "b"}, "duration_ms": 7.9}),
+            (false, "", "a\nb", Some(7), None),
+        ),
+        (
+            "PostToolUse",
+            json!({"tool_response": {"stdout": "", "stderr": ""}}),
+            (false, "", "", None, None),
+        ),
+        (
+            "PostToolUse",
+            json!({"tool_response": "plain", "duration_ms": -1}),
+            (false, "", "plain", None, None),
+        ),
         (
             "PostToolUse",
             json!({"tool_response": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
             (false, "", "a\nb", None, None),
         ),
-        ("PostToolUse", json!({"tool_response": {"content": [{"text": "deep"}], "totalTokens": 12}}), (false, "", "deep", None, Some(12))),
-        ("PostToolUse", json!({"tool_response": {"x": 1}, "duration_ms": "soon"}), (false, "", "{\"x\":1}", None, None)),
+        (
+            "PostToolUse",
+            json!({"tool_response": {"content": [{"text": "deep"}], "totalTokens": 12}}),
+            (false, "", "deep", None, Some(12)),
+        ),
+        (
+            "PostToolUse",
+            json!({"tool_response": {"x": 1}, "duration_ms": "soon"}),
+            (false, "", "{\"x\":1}", None, None),
+        ),
         ("PostToolUse", json!({"duration_ms": 1e300}), (false, "", "", Some(u32::MAX), None)),
-        ("PostToolUse", json!({"tool_response": {"content": "x", "totalTokens": 5_000_000_000_u64}}), (false, "", "x", None, None)),
-        ("PostToolUseFailure", json!({"error": "Exit code 2\nno"}), (true, "Exit code 2\nno", "", None, None)),
-        ("PostToolUseFailure", json!({"is_interrupt": true}), (true, "interrupted", "", None, None)),
-        ("PostToolUseFailure", json!({"error": {"content": "typed"}}), (true, "typed", "", None, None)),
-        ("PostToolUseFailure", json!({"tool_response": "instead"}), (true, "instead", "", None, None)),
+        (
+            "PostToolUse",
+            json!({"tool_response": {"content": "x", "totalTokens": 5_000_000_000_u64}}),
+            (false, "", "x", None, None),
+        ),
+        (
+            "PostToolUseFailure",
+            json!({"error": "Exit code 2\nno"}),
+            (true, "Exit code 2\nno", "", None, None),
+        ),
+        (
+            "PostToolUseFailure",
+            json!({"is_interrupt": true}),
+            (true, "interrupted", "", None, None),
+        ),
+        (
+            "PostToolUseFailure",
+            json!({"error": {"content": "typed"}}),
+            (true, "typed", "", None, None),
+        ),
+        (
+            "PostToolUseFailure",
+            json!({"tool_response": "instead"}),
+            (true, "instead", "", None, None),
+        ),
     ];
     for (name, extra, expected) in cases {
         let mut payload = event(name, json!({"tool_name": "Bash"}));
         payload.as_object_mut().unwrap().extend(extra.as_object().cloned().unwrap());
-        let EventKind::AfterTool(_, found) = claude::parse(payload.to_string().as_bytes()).unwrap().kind else { panic!("{name}") };
-        assert_eq!((found.failed, found.error.as_str(), found.output.as_str(), found.duration_ms, found.tokens), expected, "{extra}");
+        let EventKind::AfterTool(_, found) =
+            claude::parse(payload.to_string().as_bytes()).unwrap().kind
+        else {
+            panic!("{name}")
+        };
+        assert_eq!(
+            (
+                found.failed,
+                found.error.as_str(),
+                found.output.as_str(),
+                found.duration_ms,
+                found.tokens
+            ),
+            expected,
+            "{extra}"
+        );
     }
 }
 
@@ -288,11 +412,20 @@ fn results_become_text() {
 fn a_batch_tells_refused_calls_from_ended_ones() {
     let entry = |response: &str| json!({"tool_name": "Teleport", "tool_input": {}, "tool_use_id": "t1", "tool_response": response});
     let error = "<tool_use_error>Error: No such tool available: Teleport</tool_use_error>";
-    for (response, failed, error, output) in [(error, true, error, ""), ("it went well", false, "", "it went well")] {
+    for (response, failed, error, output) in
+        [(error, true, error, ""), ("it went well", false, "", "it went well")]
+    {
         let payload = event("PostToolBatch", json!({"tool_calls": [entry(response)]}));
-        let EventKind::AfterBatch(calls) = claude::parse(payload.to_string().as_bytes()).unwrap().kind else { panic!("a batch") };
+        let EventKind::AfterBatch(calls) =
+            claude::parse(payload.to_string().as_bytes()).unwrap().kind
+        else {
+            panic!("a batch")
+        };
         let result = &calls[0].1;
-        assert_eq!((result.failed, result.error.as_str(), result.output.as_str()), (failed, error, output));
+        assert_eq!(
+            (result.failed, result.error.as_str(), result.output.as_str()),
+            (failed, error, output)
+        );
     }
 }
 
@@ -300,27 +433,36 @@ fn rewritten() -> Map<String, Value> {
     json!({"command": "ls -l", "timeout": 5}).as_object().cloned().unwrap()
 }
 
-fn reply(ruling: Ruling) -> Reply {
-    Reply { ruling, agent: vec!["to the agent".into()], person: vec!["to the person".into(), "twice".into()], result: None }
+fn reply(ruling: Disposition) -> Reply {
+    Reply {
+        ruling,
+        agent: vec!["to the agent".into()],
+        person: vec!["to the person".into(), "twice".into()],
+        result: None,
+    }
 }
 
 /// A case: the event, the ruling, the exact answer, and the exit code.
-type Rendered = (&'static str, Ruling, Value, u8);
+type Rendered = (&'static str, Disposition, Value, u8);
 
 #[test]
 fn every_ruling_on_every_event_has_its_exact_answer() {
-    let (ask, refuse, stop) = (|| Ruling::Ask("why".into()), || Ruling::Refuse("why".into()), || Ruling::Stop("why".into()));
+    let (ask, refuse, stop) = (
+        || Disposition::Ask("why".into()),
+        || Disposition::Refuse("why".into()),
+        || Disposition::Stop("why".into()),
+    );
     let person = "to the person\ntwice";
     let mut cases: Vec<Rendered> = vec![
         (
             "PreToolUse",
-            Ruling::None,
+            Disposition::None,
             json!({"systemMessage": person, "hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "to the agent"}}),
             0,
         ),
         (
             "PreToolUse",
-            Ruling::Rewrite(rewritten()),
+            Disposition::Rewrite(rewritten()),
             json!({"systemMessage": person, "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "ls -l", "timeout": 5}}}),
             0,
         ),
@@ -342,38 +484,64 @@ fn every_ruling_on_every_event_has_its_exact_answer() {
             json!({"systemMessage": person, "continue": false, "stopReason": "why", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "why", "additionalContext": "to the agent"}}),
             2,
         ),
-        ("ConfigChange", refuse(), json!({"systemMessage": person, "decision": "block", "reason": "why"}), 0),
-        ("ConfigChange", ask(), json!({"systemMessage": person, "decision": "block", "reason": "why"}), 0),
-        ("ConfigChange", stop(), json!({"systemMessage": person, "decision": "block", "reason": "why"}), 0),
-        ("ConfigChange", Ruling::None, json!({"systemMessage": person}), 0),
+        (
+            "ConfigChange",
+            refuse(),
+            json!({"systemMessage": person, "decision": "block", "reason": "why"}),
+            0,
+        ),
+        (
+            "ConfigChange",
+            ask(),
+            json!({"systemMessage": person, "decision": "block", "reason": "why"}),
+            0,
+        ),
+        (
+            "ConfigChange",
+            stop(),
+            json!({"systemMessage": person, "decision": "block", "reason": "why"}),
+            0,
+        ),
+        ("ConfigChange", Disposition::None, json!({"systemMessage": person}), 0),
     ];
-    for name in
-        ["PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "SessionStart", "Stop", "SubagentStart", "SubagentStop"]
-    {
+    for name in [
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PostToolBatch",
+        "UserPromptSubmit",
+        "SessionStart",
+        "Stop",
+        "SubagentStart",
+        "SubagentStop",
+    ] {
         let mut told = json!({"systemMessage": person, "hookSpecificOutput": {"hookEventName": name, "additionalContext": "to the agent"}});
         let mut ended = told.clone();
         ended["continue"] = false.into();
         ended["stopReason"] = "why".into();
-        // Context at the end of a turn would begin another one.
+        // Context at the end of a turn would begin another turn.
         if matches!(name, "Stop" | "SubagentStop") {
             told.as_object_mut().unwrap().remove("hookSpecificOutput");
             ended.as_object_mut().unwrap().remove("hookSpecificOutput");
         }
         cases.extend([
-            (name, Ruling::None, told.clone(), 0),
+            (name, Disposition::None, told.clone(), 0),
             (name, ask(), told.clone(), 0),
             (name, refuse(), told, 0),
             (name, stop(), ended, 0),
         ]);
     }
     for name in ["SessionEnd", "PermissionRequest", "Teleported"] {
-        for ruling in [Ruling::None, ask(), refuse(), stop()] {
+        for ruling in [Disposition::None, ask(), refuse(), stop()] {
             cases.push((name, ruling, json!({"systemMessage": person}), 0));
         }
     }
     for (name, ruling, expected, exit) in cases {
         let answer = claude::render(name, &reply(ruling.clone()));
-        assert_eq!((one_object(&answer.stdout), answer.exit), (expected, exit), "{name} {ruling:?}");
+        assert_eq!(
+            (one_object(&answer.stdout), answer.exit),
+            (expected, exit),
+            "{name} {ruling:?}"
+        );
         let stderr = String::from_utf8(answer.stderr).unwrap();
         assert_eq!(stderr, if exit == 2 { "why\n" } else { "" }, "{name} {ruling:?}");
     }
@@ -383,7 +551,10 @@ fn every_ruling_on_every_event_has_its_exact_answer() {
 fn a_result_is_replaced_where_the_client_lets_it() {
     let shown = json!({"stdout": "KEY=<secret:token:12345678>", "stderr": ""});
     for name in EVENTS {
-        let answer = one_object(&claude::render(name, &Reply { result: Some(shown.clone()), ..Reply::default() }).stdout);
+        let answer = one_object(
+            &claude::render(name, &Reply { result: Some(shown.clone()), ..Reply::default() })
+                .stdout,
+        );
         let expected = (*name == "PostToolUse").then_some(&shown);
         assert_eq!(answer.pointer("/hookSpecificOutput/updatedToolOutput"), expected, "{name}");
     }
@@ -393,14 +564,22 @@ fn a_result_is_replaced_where_the_client_lets_it() {
 fn nothing_to_say_is_an_answer_all_the_same() {
     for name in EVENTS.iter().chain(&["Teleported"]) {
         let answer = claude::render(name, &Reply::default());
-        let expected = if *name == "PreToolUse" { json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}}) } else { json!({}) };
-        assert_eq!((one_object(&answer.stdout), answer.exit, answer.stderr.len()), (expected, 0, 0), "{name}");
+        let expected = if *name == "PreToolUse" {
+            json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}})
+        } else {
+            json!({})
+        };
+        assert_eq!(
+            (one_object(&answer.stdout), answer.exit, answer.stderr.len()),
+            (expected, 0, 0),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn an_event_that_cannot_be_told_is_answered_as_the_one_that_refuses() {
-    let answer = claude::render("", &reply(Ruling::Refuse("why".into())));
+    let answer = claude::render("", &reply(Disposition::Refuse("why".into())));
     assert_eq!((effect(&one_object(&answer.stdout)), answer.exit), ("deny", 2));
 }
 
@@ -409,17 +588,33 @@ fn no_text_of_an_answer_reaches_the_clients_bound() {
     let long = "é\u{1b}\"\n".repeat(5000);
     let fat = || vec![long.clone(), long.clone()];
     for name in EVENTS {
-        for ruling in [Ruling::None, Ruling::Ask(long.clone()), Ruling::Refuse(long.clone()), Ruling::Stop(long.clone())] {
-            let answer = claude::render(name, &Reply { ruling, agent: fat(), person: fat(), result: None });
+        for ruling in [
+            Disposition::None,
+            Disposition::Ask(long.clone()),
+            Disposition::Refuse(long.clone()),
+            Disposition::Stop(long.clone()),
+        ] {
+            let answer =
+                claude::render(name, &Reply { ruling, agent: fat(), person: fat(), result: None });
             let mut open = vec![one_object(&answer.stdout)];
             while let Some(value) = open.pop() {
                 match value {
-                    Value::String(text) => assert!(text.chars().count() < 10_000, "{name}: {} characters", text.chars().count()),
-                    Value::Object(object) => open.extend(object.into_iter().map(|(_, value)| value)),
+                    Value::String(text) => assert!(
+                        text.chars().count() < 10_000,
+                        "{name}: {} characters",
+                        text.chars().count()
+                    ),
+                    Value::Object(object) => {
+                        open.extend(object.into_iter().map(|(_, value)| value))
+                    }
                     _ => {}
                 }
             }
-            assert!(answer.stderr.len() < 10_000, "{name}: {} bytes of standard error", answer.stderr.len());
+            assert!(
+                answer.stderr.len() < 10_000,
+                "{name}: {} bytes of standard error",
+                answer.stderr.len()
+            );
         }
     }
 }

@@ -1,12 +1,18 @@
-//! What the sandbox costs, on whatever components a folder holds (`cargo run -p portcullis-builtin
-//! --example write -- DIR` fills one).
+//! The cost of the sandbox, measured with the components in a folder (`cargo run -p
+//! portcullis-builtin --example write -- DIR` fills one).
 //!
 //! ```text
 //! cargo bench -p portcullis-engine -- DIR
 //! ```
 //!
-//! The variants of a table take turns, so that a busy machine slows all of them alike; read the ratios.
-#![allow(clippy::print_stdout, clippy::expect_used, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
+//! The variants of a table run alternately, so that a busy machine slows all of them alike; read
+//! the ratios.
+#![allow(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a bench prints, and ends when it cannot go on"
+)]
 
 #[path = "../tests/all/sample.rs"]
 mod sample;
@@ -15,14 +21,17 @@ use portcullis_core::action::{Action, History, Intent, Operation, Shell, Status,
 use portcullis_core::fault::OnFault;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Verdict};
-use portcullis_engine::{CodeCache, Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Source, inspect};
+use portcullis_engine::{
+    CodeCache, Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock, Source, inspect,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 200;
-const LINE: &str = r#"cd /work && rm -rf build/*.o "$HOME/.cache/x" | tee log.txt; sudo systemctl restart nginx"#;
+const LINE: &str =
+    r#"cd /work && rm -rf build/*.o "$HOME/.cache/x" | tee log.txt; sudo systemctl restart nginx"#;
 
 struct Folder {
     reader: Option<PathBuf>,
@@ -49,8 +58,15 @@ impl Folder {
         let mut folder = Self { reader: None, plugins: Vec::new() };
         for entry in std::fs::read_dir(path).expect("a folder with components") {
             let path = entry.expect("an entry").path();
-            let Ok(found) = inspect(&std::fs::read(&path).expect("a readable file")) else { continue };
-            println!("{:<24} {:<16} {:>9} bytes", path.file_name().unwrap_or_default().to_string_lossy(), found.kind.as_str(), found.size);
+            let Ok(found) = inspect(&std::fs::read(&path).expect("a readable file")) else {
+                continue;
+            };
+            println!(
+                "{:<24} {:<16} {:>9} bytes",
+                path.file_name().unwrap_or_default().to_string_lossy(),
+                found.kind.as_str(),
+                found.size
+            );
             match found.kind {
                 Kind::ShellReader => folder.reader = Some(path),
                 kind => folder.plugins.push((kind, path)),
@@ -60,34 +76,52 @@ impl Folder {
         folder
     }
 
-    /// As a hook has it: everything compiled into the program.
-    fn builtin(&self, cache: Option<&Path>, backstop: Option<Duration>, limits: &Limits) -> PluginSet {
-        let engine = Engine::new(cache.map(|path| CodeCache::new(path, [1; 32]))).expect("an engine");
-        let entries = self.plugins.iter().map(|(kind, path)| embedded(*kind, path, limits)).collect();
+    /// Returns the set that a hook uses: everything compiled into the program.
+    fn builtin(
+        &self,
+        cache: Option<&Path>,
+        backstop: Option<Duration>,
+        limits: &Limits,
+    ) -> PluginSet {
+        let engine =
+            Engine::new(cache.map(|path| CodeCache::new(path, [1; 32]))).expect("an engine");
+        let entries =
+            self.plugins.iter().map(|(kind, path)| embedded(*kind, path, limits)).collect();
         let reader = match &self.reader {
             Some(path) => embedded(Kind::ShellReader, path, &Limits::shell_reader()),
             None => embedded(Kind::ShellReader, &self.plugins[0].1, limits),
         };
-        PluginSet::new(engine, reader, entries, ReviewClock { now_ms: 1, backstop }).expect("usable names")
+        PluginSet::new(engine, reader, entries, ReviewClock { now_ms: 1, backstop })
+            .expect("usable names")
     }
 }
 
-/// The bytes are leaked and hashed once for each path, as a build script would have done.
-fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
+/// Returns an entry whose bytes are leaked and hashed once for each path, as a build script would
+/// do.
+fn embedded(kind: Kind, path: &Path, limits: &Limits) -> PluginSpec {
     use std::sync::Mutex;
-    static KNOWN: Mutex<BTreeMap<PathBuf, (&'static [u8], &'static str)>> = Mutex::new(BTreeMap::new());
-    let (bytes, digest) = *KNOWN.lock().expect("not poisoned").entry(path.to_owned()).or_insert_with(|| {
-        let bytes: &'static [u8] = std::fs::read(path).expect("a readable file").leak();
-        (bytes, blake3::hash(bytes).to_hex().to_string().leak())
-    });
+    static KNOWN: Mutex<BTreeMap<PathBuf, (&'static [u8], &'static str)>> =
+        Mutex::new(BTreeMap::new());
+    let (bytes, digest) =
+        *KNOWN.lock().expect("not poisoned").entry(path.to_owned()).or_insert_with(|| {
+            let bytes: &'static [u8] = std::fs::read(path).expect("a readable file").leak();
+            (bytes, blake3::hash(bytes).to_hex().to_string().leak())
+        });
     let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let source = Source::Builtin { name: name.clone().leak(), kind, waits_for_outcome: false, descriptor: None, digest, bytes };
+    let source = Source::Builtin {
+        name: name.clone().leak(),
+        kind,
+        waits_for_outcome: false,
+        descriptor: None,
+        digest,
+        bytes,
+    };
     let name = if kind == Kind::ShellReader { "shell".into() } else { name };
-    Entry {
+    PluginSpec {
         name,
         source,
         settings: vec![],
-        handed: vec![],
+        injected_settings: vec![],
         on_fault: OnFault::Block,
         limits: limits.clone(),
         grants: Arc::default(),
@@ -95,21 +129,23 @@ fn embedded(kind: Kind, path: &Path, limits: &Limits) -> Entry {
     }
 }
 
-/// Compiling everything into an empty cache.
+/// Measures compiling everything into an empty cache.
 fn cold(folder: &Folder, cache: &Path) {
     let start = Instant::now();
     let mut faults = Vec::new();
-    folder.builtin(Some(cache), None, &Limits::builtin()).warm(|step| faults.extend(step.result.err()));
+    folder
+        .builtin(Some(cache), None, &Limits::builtin())
+        .warm(|step| faults.extend(step.result.err()));
     println!("\ncompile and prepare all: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     for fault in faults {
         println!("  {fault}");
     }
     std::thread::sleep(Duration::from_millis(100));
-    // Once more, so that each has its receipt.
+    // A second run, so that each has its receipt.
     folder.builtin(Some(cache), None, &Limits::builtin()).warm(|_| {});
 }
 
-/// A new engine each time, as each hook is a process of its own.
+/// Measures a new engine each time, as each hook is a process of its own.
 fn processes(folder: &Folder, cache: &Path) {
     let limits = Limits::builtin();
     let first_kinds = |set: &mut PluginSet| {
@@ -128,9 +164,17 @@ fn processes(folder: &Folder, cache: &Path) {
         &[
             ("engine alone", &|| once(&|| drop(Engine::new(None)))),
             ("load all", &|| once(&|| folder.builtin(Some(cache), None, &limits).warm(|_| {}))),
-            ("load and ask assessors and patterns", &|| once(&|| first_kinds(&mut folder.builtin(Some(cache), None, &limits)))),
+            ("load and ask assessors and patterns", &|| {
+                once(&|| first_kinds(&mut folder.builtin(Some(cache), None, &limits)))
+            }),
             ("the same with the wall clock on", &|| {
-                once(&|| first_kinds(&mut folder.builtin(Some(cache), Some(ReviewClock::BACKSTOP), &limits)))
+                once(&|| {
+                    first_kinds(&mut folder.builtin(
+                        Some(cache),
+                        Some(ReviewClock::BACKSTOP),
+                        &limits,
+                    ))
+                })
             }),
             ("the same and the shell reader", &|| {
                 once(&|| {
@@ -143,9 +187,13 @@ fn processes(folder: &Folder, cache: &Path) {
     );
 }
 
-/// Calls into plugins that are loaded: instantiation and call, since no instance serves twice.
+/// Measures calls into loaded plugins: instantiation and call, since no instance serves twice.
 fn calls(folder: &Folder, cache: &Path) {
-    for (kind, path) in folder.plugins.iter().filter(|(kind, _)| matches!(kind, Kind::RiskCalculator | Kind::Pattern)) {
+    for (kind, path) in folder
+        .plugins
+        .iter()
+        .filter(|(kind, _)| matches!(kind, Kind::RiskCalculator | Kind::Pattern))
+    {
         let one = Folder { reader: folder.reader.clone(), plugins: vec![(*kind, path.clone())] };
         let ask = |backstop, steps| {
             let mut set = one.builtin(Some(cache), backstop, &Limits::builtin());
@@ -158,17 +206,26 @@ fn calls(folder: &Folder, cache: &Path) {
                 let start = Instant::now();
                 set.begin(1);
                 let used = match kind {
-                    Kind::Pattern => set.detect(&BTreeMap::new(), &history, &action, &context, &|_| None).first().map(|answer| answer.fuel),
+                    Kind::Pattern => set
+                        .detect(&BTreeMap::new(), &history, &action, &context, &|_| None)
+                        .first()
+                        .map(|answer| answer.fuel),
                     _ => set.assess(&action, &context, &|_| None).first().map(|answer| answer.fuel),
                 };
                 fuel.set(used.unwrap_or_default());
                 (start.elapsed(), fuel.get())
             }
         };
-        let (plain, clocked, long) = (ask(None, 0), ask(Some(ReviewClock::BACKSTOP), 0), ask(None, 200));
+        let (plain, clocked, long) =
+            (ask(None, 0), ask(Some(ReviewClock::BACKSTOP), 0), ask(None, 200));
         let fuel = (plain().1, long().1);
         table(
-            &format!("{}: fuel {}, with 200 steps {}", path.file_stem().unwrap_or_default().to_string_lossy(), fuel.0, fuel.1),
+            &format!(
+                "{}: fuel {}, with 200 steps {}",
+                path.file_stem().unwrap_or_default().to_string_lossy(),
+                fuel.0,
+                fuel.1
+            ),
             ROUNDS,
             &[
                 ("instantiate and call", &|| plain().0),
@@ -194,12 +251,23 @@ fn shell(folder: &Folder, cache: &Path) {
         start.elapsed()
     };
     read(LINE);
-    table("shell reader", 20, &[("90 bytes", &|| read(LINE)), ("10 KB, 501 commands", &|| read(&large))]);
-    for megabyte in ["a".repeat(1 << 20), "a ".repeat(1 << 19), "'".repeat(1 << 20), "$(".repeat(1 << 19), "a;".repeat(1 << 19)] {
+    table(
+        "shell reader",
+        20,
+        &[("90 bytes", &|| read(LINE)), ("10 KB, 501 commands", &|| read(&large))],
+    );
+    for megabyte in [
+        "a".repeat(1 << 20),
+        "a ".repeat(1 << 19),
+        "'".repeat(1 << 20),
+        "$(".repeat(1 << 19),
+        "a;".repeat(1 << 19),
+    ] {
         let start = Instant::now();
         let found = set.borrow_mut().read_shell(&megabyte, "/work", "/home/me");
         let what: String = megabyte.chars().take(4).collect();
-        let coverage = found.map(|reading| format!("{}, {} commands", reading.coverage, reading.commands.len()));
+        let coverage = found
+            .map(|reading| format!("{}, {} commands", reading.coverage, reading.commands.len()));
         println!(
             "  1 MB of `{what}`: {:.1} ms, {}",
             start.elapsed().as_secs_f64() * 1e3,
@@ -220,11 +288,15 @@ fn table(title: &str, rounds: usize, variants: &[Variant<'_>]) {
     println!("\n{title}");
     let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
     for (((name, _), median), times) in variants.iter().zip(&medians).zip(&times) {
-        println!("  {name:<40} min {:>9.1} us  median {median:>9.1} us  x{:.2}", micros(times[0]), median / medians[0]);
+        println!(
+            "  {name:<40} min {:>9.1} us  median {median:>9.1} us  x{:.2}",
+            micros(times[0]),
+            median / medians[0]
+        );
     }
 }
 
-/// Sorts them, too.
+/// Returns the median, and sorts the times.
 fn median(times: &mut [Duration]) -> f64 {
     times.sort();
     micros(times[times.len() / 2])

@@ -1,16 +1,23 @@
-//! What a session's past costs: one action, reviewed before and after it ran, at 10, 200 and 10,000 earlier steps.
+//! The cost of a session's past: one action, reviewed before and after it ran, at 10, 200 and
+//! 10,000 earlier steps.
 //!
 //! ```text
 //! cargo bench --workspace --bench history              prints the ratios
 //! cargo bench --workspace --bench history -- --hold    fails above 10 % more than at 10
 //! ```
 //!
-//! An action is what two hooks do with it but for the process and the journal: the state as it lies on disk is
-//! read, all builtin plugins are asked, the new state is written. Each length's state is kept and taken anew for
-//! every round, so that measuring adds no step to it. History is bounded at 200 steps, of which a plugin gets as
-//! many as it asks for, and a plugin's own state at 64 KiB.
-#![allow(clippy::print_stdout, clippy::expect_used, clippy::indexing_slicing, reason = "a bench prints, and ends when it cannot go on")]
+//! An action is the work of its two hooks without the process and the journal: the stored state is
+//! read, all builtin plugins are called, the new state is written. The state at each length is kept
+//! and reused for every round, so that measuring adds no step to it. History is bounded at 200
+//! steps, of which a plugin gets as many as it asks for, and a plugin's own state at 64 KiB.
+#![allow(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a bench prints, and ends when it cannot go on"
+)]
 
+use portcullis_agents::claude::wire as claude;
 use portcullis_builtin::{ALL, Builtin, CHOICE, SHELL_READER};
 use portcullis_core::event::Event;
 use portcullis_core::fault::OnFault;
@@ -19,24 +26,25 @@ use portcullis_core::observe::Observations;
 use portcullis_core::pipeline::{self, Ports, Settings};
 use portcullis_core::policy::Policy;
 use portcullis_core::session::State;
-use portcullis_core::undo::NothingKept;
-use portcullis_core::wire::claude;
-use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock, Setting, SettingValue, Source};
+use portcullis_core::undo::NoUndo;
+use portcullis_engine::{
+    Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock, Setting, SettingValue, Source,
+};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many steps the session has behind it.
+/// The number of steps that the session has already had.
 const LENGTHS: [usize; 3] = [10, 200, 10_000];
-/// Rounds of one action at each length, by turns.
+/// Rounds of one action at each length, alternately.
 const ROUNDS: usize = 300;
-/// Rounds that are not counted: caches fill.
+/// Rounds that are not counted, since caches fill.
 const WARM: usize = 30;
-/// The most that an action may cost at any length, in hundredths of what it costs at the least.
+/// The most that an action may cost at any length, in hundredths of its lowest cost.
 const MOST: u128 = 110;
 
-/// A session's state as it lies on disk.
+/// A session's state in its stored form.
 #[derive(Clone, Default)]
 struct Stored {
     session: Option<Vec<u8>>,
@@ -77,7 +85,10 @@ fn main() -> ExitCode {
     for (length, median) in LENGTHS.iter().zip(&medians) {
         let hundredths = median.as_nanos() * 100 / base;
         worst = worst.max(hundredths);
-        println!("{length:>6} earlier steps: {median:?} an action, {hundredths} % of what it costs at {}", LENGTHS[0]);
+        println!(
+            "{length:>6} earlier steps: {median:?} an action, {hundredths} % of what it costs at {}",
+            LENGTHS[0]
+        );
     }
     println!("at most {MOST} %, medians of {ROUNDS}");
     let holds = worst <= MOST || !std::env::args().any(|argument| argument == "--hold");
@@ -88,14 +99,15 @@ impl Host {
     fn new() -> Self {
         let clock = ReviewClock { now_ms: 1_700_000_000_000, backstop: None };
         let engine = Engine::new(None).expect("an engine");
-        let reader = Entry { limits: Limits::shell_reader(), ..entry(&SHELL_READER) };
-        let plugins = PluginSet::new(engine, reader, ALL.iter().map(entry).collect(), clock).expect("a set of plugins");
+        let reader = PluginSpec { limits: Limits::shell_reader(), ..entry(&SHELL_READER) };
+        let plugins = PluginSet::new(engine, reader, ALL.iter().map(entry).collect(), clock)
+            .expect("a set of plugins");
         let policy = Policy::default();
         let masker = Masker::new([7; 32], &policy.personal_data);
         Self { plugins, policy, masker, now: clock.now_ms }
     }
 
-    /// One action before and after it ran; what it leaves.
+    /// Reviews one action before and after it ran; returns the new state.
     fn step(&mut self, stored: &Stored, index: usize) -> Stored {
         let [before, after] = action(index);
         let between = self.review(stored, &before);
@@ -105,24 +117,51 @@ impl Host {
     fn review(&mut self, stored: &Stored, event: &Event) -> Stored {
         self.now += 1000;
         self.plugins.begin(self.now);
-        let settings = Settings { policy: &self.policy, masker: &self.masker, home: "/home/me", exceptions: &[], unwhole: &[] };
-        let mut ports = Ports { plugins: &mut self.plugins, observe: &mut |_| Observations::new(), details: &|_| None, undo: &NothingKept };
-        let state = State::decode(stored.session.as_deref(), stored.agent.as_deref()).expect("a state of this version");
+        let settings = Settings {
+            policy: &self.policy,
+            masker: &self.masker,
+            home: "/home/me",
+            exceptions: &[],
+            unwhole: &[],
+        };
+        let mut ports = Ports {
+            plugins: &mut self.plugins,
+            observe: &mut |_| Observations::new(),
+            details: &|_| None,
+            undo: &NoUndo,
+        };
+        let state = State::decode(stored.session.as_deref(), stored.agent.as_deref())
+            .expect("a state of this version");
         let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
         let (session, agent) = reviewed.state.encode().expect("a state that can be written");
         Stored { session: Some(session), agent: Some(agent) }
     }
 }
 
-/// What an agent does by turns: it reads, edits, lists, builds and tests, and a test fails now and then.
+/// Returns the actions of a typical agent in rotation: it reads, edits, lists, builds and tests,
+/// and a test fails now and then.
 fn action(index: usize) -> [Event; 2] {
     let file = format!("/home/me/shop/src/part{}.rs", index % 37);
     let (tool, input, failed) = match index % 7 {
-        0 => ("Bash", json!({"command": format!("cargo test part{} 2>&1 | tail -20", index % 11)}), index.is_multiple_of(3)),
+        0 => (
+            "Bash",
+            json!({"command": format!("cargo test part{} 2>&1 | tail -20", index % 11)}),
+            index.is_multiple_of(3),
+        ),
         1 | 4 => ("Read", json!({"file_path": file}), false),
-        2 => ("Edit", json!({"file_path": file, "old_string": format!("a{index}"), "new_string": format!("b{index}")}), false),
-        3 => ("Bash", json!({"command": format!("grep -rn 'fn part{}' src && git diff --stat", index % 13)}), false),
-        5 => ("Grep", json!({"pattern": format!("part{index}"), "path": "/home/me/shop/src"}), false),
+        2 => (
+            "Edit",
+            json!({"file_path": file, "old_string": format!("a{index}"), "new_string": format!("b{index}")}),
+            false,
+        ),
+        3 => (
+            "Bash",
+            json!({"command": format!("grep -rn 'fn part{}' src && git diff --stat", index % 13)}),
+            false,
+        ),
+        5 => {
+            ("Grep", json!({"pattern": format!("part{index}"), "path": "/home/me/shop/src"}), false)
+        }
         _ => ("Bash", json!({"command": "git status --short && ls -la src"}), false),
     };
     let event = |name: &str, end: Value| {
@@ -134,17 +173,27 @@ fn action(index: usize) -> [Event; 2] {
         claude::parse(payload.to_string().as_bytes()).expect("a payload")
     };
     let (name, end) = if failed {
-        ("PostToolUseFailure", json!({"error": format!("Exit code 101\nerror[E0425]: no value `a{}` in this scope", index % 5)}))
+        (
+            "PostToolUseFailure",
+            json!({"error": format!("Exit code 101\nerror[E0425]: no value `a{}` in this scope", index % 5)}),
+        )
     } else {
-        ("PostToolUse", json!({"tool_response": {"stdout": format!("line {index}\n").repeat(20), "stderr": ""}}))
+        (
+            "PostToolUse",
+            json!({"tool_response": {"stdout": format!("line {index}\n").repeat(20), "stderr": ""}}),
+        )
     };
     [event("PreToolUse", json!({})), event(name, end)]
 }
 
-fn entry(builtin: &'static Builtin) -> Entry {
+fn entry(builtin: &'static Builtin) -> PluginSpec {
     let choice = builtin.choice();
-    let kind = Kind::ALL.iter().copied().find(|kind| kind.as_str() == builtin.kind.as_str()).expect("a kind of both");
-    Entry {
+    let kind = Kind::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.as_str() == builtin.kind.as_str())
+        .expect("a kind of both");
+    PluginSpec {
         name: builtin.name.to_owned(),
         source: Source::Builtin {
             name: builtin.name,
@@ -154,8 +203,11 @@ fn entry(builtin: &'static Builtin) -> Entry {
             digest: builtin.component.digest,
             bytes: builtin.component.bytes,
         },
-        settings: choice.map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) }).into_iter().collect(),
-        handed: Vec::new(),
+        settings: choice
+            .map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) })
+            .into_iter()
+            .collect(),
+        injected_settings: Vec::new(),
         on_fault: OnFault::Block,
         limits: Limits::builtin(),
         grants: Arc::default(),

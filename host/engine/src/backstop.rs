@@ -1,115 +1,135 @@
-//! The wall clock behind the fuel: one review's guests together get so much time, then they end.
+//! The wall-clock limit behind the fuel: all guests of one review share a time budget, and end when
+//! it is used up.
 //!
-//! Fuel already ends every guest, at the same instruction each time. This is for what fuel cannot see:
-//! a machine that stands still, a host function that is slow. Time spent compiling is not counted, since
-//! it is ours. Off, results depend on fuel alone, as a replay needs it.
+//! Fuel already ends every guest, at the same instruction each time. The clock covers what fuel
+//! cannot see: a stalled machine, a slow host function. Time spent compiling is not counted, since
+//! that is the host's own work. With the clock off, results depend on fuel alone, as a replay
+//! needs.
 //!
-//! Files share: each gets a bounded part, and all of them together leave a rest to the plugins that come
-//! with the program. So what a stranger wrote can use up neither their time nor that of its neighbours.
+//! Plugins from files share: each gets a bounded part, and all of them together leave a reserve for
+//! the plugins that come with the program. So a third-party plugin can use up neither their time
+//! nor that of its neighbours.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a guest that is over its time is told so, until it has stopped.
+/// The interval at which a guest that is over its deadline is interrupted again, until it has
+/// stopped.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Guests that together took less than this need no watch, if their fuel is small: the next one ends by it
-/// long before a budget of seconds is over. So a hook, whose guests take a millisecond, starts no thread.
-const CALM: Duration = Duration::from_millis(100);
+/// If the guests so far took less than this together, and the next one has little fuel, no watch is
+/// needed: its fuel ends it long before a budget of seconds is over. So a hook, whose guests take a
+/// millisecond, starts no thread.
+const WATCH_AFTER: Duration = Duration::from_millis(100);
 
-/// Units of fuel that a guest surely uses up in a millisecond: a tenth of what this takes on an idle machine.
-const FUEL_IN_A_MILLISECOND: u64 = 500_000;
+/// Units of fuel that a guest is certain to use up in a millisecond: a tenth of what an idle
+/// machine executes.
+const FUEL_PER_MS: u64 = 500_000;
 
-/// Of a review's time, the part that files never get: a quarter.
-const KEPT_FROM_FILES: u32 = 4;
+/// The divisor for the part of a review's time that is reserved from file plugins: a quarter.
+const RESERVE_DIVISOR: u32 = 4;
 
-/// How many times its even part of what is left a file may take: most need next to nothing.
-const EVEN_PARTS: u32 = 4;
+/// The largest share that one file plugin may take, as a multiple of its even share of what is
+/// left: most need next to nothing.
+const MAX_SHARES: u32 = 4;
 
-/// What is left of a review's time.
-pub(crate) struct Backstop {
+/// The remaining time of a review.
+pub(crate) struct ReviewDeadline {
     budget: Option<Duration>,
     left: Duration,
     left_to_files: Duration,
     watch: Option<Watch>,
 }
 
-/// Whose part of a review's time it is.
+/// The owner of a part of a review's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum BudgetOwner {
     /// A plugin that comes with the program.
     Ours,
-    /// A file's, which is one of so many that still wait for their turn.
+    /// A plugin from a file; `waiting` file plugins, this one included, have not run yet.
     File { waiting: usize },
 }
 
 /// One plugin's part of a review's time.
-pub(crate) struct Part<'a> {
-    backstop: Option<&'a mut Backstop>,
-    whose: Whose,
+pub(crate) struct TimeBudget<'a> {
+    backstop: Option<&'a mut ReviewDeadline>,
+    whose: BudgetOwner,
     left: Duration,
 }
 
 /// The part is used up.
-pub(crate) struct Over;
+pub(crate) struct BudgetExhausted;
 
-impl Backstop {
+impl ReviewDeadline {
     pub(crate) fn new(budget: Option<Duration>) -> Self {
-        let mut backstop = Self { budget, left: Duration::ZERO, left_to_files: Duration::ZERO, watch: None };
+        let mut backstop =
+            Self { budget, left: Duration::ZERO, left_to_files: Duration::ZERO, watch: None };
         backstop.begin();
         backstop
     }
 
-    /// A new review begins.
+    /// Resets the budget for a new review.
     pub(crate) fn begin(&mut self) {
         self.left = self.budget.unwrap_or_default();
-        self.left_to_files = self.left.saturating_sub(self.left / KEPT_FROM_FILES);
+        self.left_to_files = self.left.saturating_sub(self.left / RESERVE_DIVISOR);
     }
 
-    /// The part of the plugin whose turn it is.
-    pub(crate) fn part(&mut self, whose: Whose) -> Part<'_> {
+    /// Returns the time budget of the plugin that runs next.
+    pub(crate) fn part(&mut self, whose: BudgetOwner) -> TimeBudget<'_> {
         let left = match whose {
-            Whose::Ours => self.left,
-            Whose::File { waiting } => {
+            BudgetOwner::Ours => self.left,
+            BudgetOwner::File { waiting } => {
                 let waiting = u32::try_from(waiting).unwrap_or(u32::MAX).max(1);
-                self.left_to_files.min(self.left_to_files / waiting * EVEN_PARTS)
+                self.left_to_files.min(self.left_to_files / waiting * MAX_SHARES)
             }
         };
-        Part { backstop: Some(self), whose, left }
+        TimeBudget { backstop: Some(self), whose, left }
     }
 
-    fn passed(&mut self, time: Duration, whose: Whose) {
+    fn passed(&mut self, time: Duration, whose: BudgetOwner) {
         self.left = self.left.saturating_sub(time);
-        if whose != Whose::Ours {
+        if whose != BudgetOwner::Ours {
             self.left_to_files = self.left_to_files.saturating_sub(time);
         }
         self.left_to_files = self.left_to_files.min(self.left);
     }
 
-    /// A guest whose fuel could outlast its time is watched from the start.
+    /// Returns true if a guest has to be watched from the start: the guests before it took a while,
+    /// or its fuel could outlast its time.
     fn wants_watch(&self, fuel: u64, time: Duration) -> bool {
         let used = self.budget.unwrap_or_default().saturating_sub(self.left);
-        used >= CALM || Duration::from_millis(fuel / FUEL_IN_A_MILLISECOND) > time
+        used >= WATCH_AFTER || Duration::from_millis(fuel / FUEL_PER_MS) > time
     }
 }
 
-impl Part<'_> {
-    /// No clock: what runs is no part of a review.
+impl TimeBudget<'_> {
+    /// Returns a budget without a clock, for calls that are not part of a review.
     pub(crate) const fn unbounded() -> Self {
-        Self { backstop: None, whose: Whose::Ours, left: Duration::ZERO }
+        Self { backstop: None, whose: BudgetOwner::Ours, left: Duration::ZERO }
     }
 
-    /// Nothing is left of it, so that loading the plugin would be for nothing.
+    /// Returns true if nothing is left of the budget, so that loading the plugin would be
+    /// pointless.
     pub(crate) fn is_over(&self) -> bool {
-        self.left.is_zero() && self.backstop.as_ref().is_some_and(|backstop| backstop.budget.is_some())
+        self.left.is_zero()
+            && self.backstop.as_ref().is_some_and(|backstop| backstop.budget.is_some())
     }
 
-    /// Runs a guest that has so much fuel, with the time that is left.
-    pub(crate) fn during<T>(&mut self, engine: &wasmtime::Engine, fuel: u64, body: impl FnOnce(Option<Instant>) -> T) -> Result<T, Over> {
+    /// Runs a guest that has this much fuel, within the time that is left.
+    pub(crate) fn during<T>(
+        &mut self,
+        engine: &wasmtime::Engine,
+        fuel: u64,
+        body: impl FnOnce(Option<Instant>) -> T,
+    ) -> Result<T, BudgetExhausted> {
         if self.is_over() {
-            return Err(Over);
+            return Err(BudgetExhausted);
         }
-        let Some(backstop) = self.backstop.as_deref_mut().filter(|backstop| backstop.budget.is_some()) else { return Ok(body(None)) };
+        let Some(backstop) =
+            self.backstop.as_deref_mut().filter(|backstop| backstop.budget.is_some())
+        else {
+            return Ok(body(None));
+        };
         let started = Instant::now();
         let deadline = started + self.left;
         if backstop.wants_watch(fuel, self.left) {
@@ -133,15 +153,15 @@ struct Watch {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<Watched>,
+    state: Mutex<WatchState>,
     wake: Condvar,
 }
 
 #[derive(Default)]
-struct Watched {
+struct WatchState {
     /// Set while a guest runs.
     deadline: Option<Instant>,
-    /// When the thread looks again by itself; none while it waits for a call.
+    /// The time at which the thread wakes by itself; none while it waits for a call.
     looks: Option<Instant>,
     quit: bool,
 }
@@ -150,8 +170,13 @@ impl Watch {
     fn new(engine: &wasmtime::Engine) -> Self {
         let shared = Arc::new(Shared::default());
         let (ours, engine) = (Arc::clone(&shared), engine.clone());
-        // Without a thread (the system has none left) fuel alone ends guests, which it does anyway.
-        drop(std::thread::Builder::new().name("portcullis-backstop".into()).spawn(move || ours.run(&engine)));
+        // If no thread can be started (the system has none left), fuel alone ends guests, which it
+        // does anyway.
+        drop(
+            std::thread::Builder::new()
+                .name("portcullis-backstop".into())
+                .spawn(move || ours.run(&engine)),
+        );
         Self { shared }
     }
 
@@ -171,14 +196,14 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Nobody waits for the thread: it holds nothing that matters to anyone else.
+        // The thread is not joined: it holds nothing that anyone else needs.
         self.shared.lock().quit = true;
         self.shared.wake.notify_one();
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Watched> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,11 +222,16 @@ impl Shared {
         }
     }
 
-    /// Looks away until that time; the deadline may have moved on meanwhile, which costs one look.
-    fn sleep<'a>(&self, mut state: MutexGuard<'a, Watched>, until: Instant) -> MutexGuard<'a, Watched> {
+    /// Sleeps until that time; the deadline may have moved meanwhile, which costs one extra check.
+    fn sleep<'a>(
+        &self,
+        mut state: MutexGuard<'a, WatchState>,
+        until: Instant,
+    ) -> MutexGuard<'a, WatchState> {
         state.looks = Some(until);
         let time = until.saturating_duration_since(Instant::now());
-        let mut state = self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0;
+        let mut state =
+            self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0;
         state.looks = None;
         state
     }

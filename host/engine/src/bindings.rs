@@ -1,6 +1,10 @@
 //! The WIT package as Rust types, one set shared by all worlds, so that an action is converted once and
 //! lowered into each plugin from the same value.
-#![allow(missing_docs, unreachable_pub, reason = "generated from wit/, where each item is documented")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "generated from wit/, where each item is documented"
+)]
 
 mod base {
     wasmtime::component::bindgen!({

@@ -1,37 +1,39 @@
-//! Compiled code and receipts on disk, kept under a key.
+//! Compiled code and receipts on disk, stored under a key.
 //!
-//! Compiled code is machine code: whoever can put bytes of their own in its place runs in the host,
-//! outside any sandbox. wasmtime finds a truncated file, not a flipped byte. So every file here carries
-//! a BLAKE3 code keyed with the installation's key, over its content, its purpose and its name; what
-//! does not carry it is as good as absent, and the component is compiled again.
+//! Compiled code is machine code: anyone who can replace it with bytes of their own runs code in
+//! the host, outside any sandbox. wasmtime detects a truncated file, but not a flipped byte. So
+//! every file here carries a BLAKE3 MAC, keyed with the installation's key, over its content, its
+//! purpose and its name. A file without a valid one is treated as absent, and the component is
+//! compiled again.
 //!
-//! Checking the code of a whole artefact costs more than loading it, so a *card* (one small file for
-//! each plugin and its settings) remembers which file was checked: device, inode, size, time of change
-//! of content and of status. The kernel sets the last one at each write, and no call sets it back.
-//! A file that changed less than `SETTLED` ago gets no such receipt, since a second write could carry
-//! the same time.
+//! Checking the code of a whole artefact costs more than loading it. So the cached metadata (one
+//! small file for each plugin and its settings) remembers which file was checked: device, inode,
+//! size, time of change of content and of status. The kernel sets the last one at each write, and
+//! no call sets it back. A file that changed less than `MIN_RECEIPT_AGE` ago gets no such receipt, since a
+//! second write could carry the same time.
 //!
-//! Who may do what:
-//! - Another user cannot: the folder is 0700, the files 0600, and neither is used when it is not, or
-//!   when it belongs to someone else.
-//! - Someone who can write the files but lacks the key (a restored backup, a broken disk, a tool that
-//!   was given the folder) gets no byte executed. Moving valid files about does not help either, since
-//!   names and digests are part of what is signed. Deleting them costs time, nothing else.
-//! - The same user, which an agent usually is, can read the key where the program can, can write to a
-//!   mapped artefact between check and use, can set the clock, and can replace the program. A keyed
-//!   code does not hold that user off. Only an installation that belongs to root does.
+//! The threat model:
+//! - Another user can do nothing: the folder is 0700, the files 0600, and neither is used if its
+//!   mode differs or it belongs to someone else.
+//! - Someone who can write the files but lacks the key (a restored backup, a broken disk, a tool
+//!   that was given the folder) gets no byte executed. Moving valid files around does not help
+//!   either, since names and digests are part of what is signed. Deleting them costs time, nothing
+//!   else.
+//! - The same user, which an agent usually is, can read the key wherever the program can, can write
+//!   to a mapped artefact between check and use, can set the clock, and can replace the program. A
+//!   MAC does not stop that user. Only an installation that belongs to root does.
 
-mod card;
+mod compile_lock;
 mod failed;
 mod files;
-mod turn;
+mod metadata;
 
-pub(crate) use card::{Card, Facts};
-pub(crate) use failed::{BELIEVED, Failed};
+pub(crate) use compile_lock::CompileLock;
+pub(crate) use failed::{CompileFailure, FAILURE_TTL};
 pub(crate) use files::Stamp;
-pub(crate) use turn::Turn;
+pub(crate) use metadata::{CachedFacts, CachedMetadata};
 
-pub use files::Swept;
+pub use files::SweepStats;
 
 use files::{Folder, Unusable};
 use std::fs::File;
@@ -40,9 +42,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use wasmtime::component::Component;
 
-/// How long a file must have stood still before a receipt can tell its next change from its last one:
-/// some ticks of the coarsest kernel clock.
-pub(crate) const SETTLED: Duration = Duration::from_millis(50);
+/// The minimum age of a file's last change before it gets a receipt, so that its next change is
+/// sure to have another time stamp: some ticks of the coarsest kernel clock.
+pub(crate) const MIN_RECEIPT_AGE: Duration = Duration::from_millis(50);
 
 /// Compiled code and receipts in a folder, signed with a key.
 pub struct CodeCache {
@@ -52,26 +54,32 @@ pub struct CodeCache {
     events: Mutex<Vec<CacheEvent>>,
 }
 
-/// Something in the cache that could not be used. The plugin was compiled anew; the caller records it.
+/// A cache entry that could not be used. The plugin was compiled again; the caller records the
+/// event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheEvent {
     /// The file or folder.
     pub path: PathBuf,
-    /// Why it was not used.
+    /// The reason why it was not used.
     pub reason: String,
 }
 
 impl CodeCache {
-    /// A cache in `dir`, which is made at first use. `key` is the installation's secret: with another
-    /// one, everything is compiled again.
+    /// Returns a cache in `dir`, which is created at first use. `key` is the installation's secret:
+    /// with another one, everything is compiled again.
     #[must_use]
     pub fn new(dir: &Path, key: [u8; 32]) -> Self {
         Self { path: dir.to_owned(), key, folder: OnceLock::new(), events: Mutex::new(Vec::new()) }
     }
 
-    /// The compiled form of the component with that digest, if a trustworthy one is there, and the stamp
-    /// of its file where a receipt for it can be given.
-    pub(crate) fn code(&self, engine: &wasmtime::Engine, digest: &str, receipt: Option<Stamp>) -> Option<(Component, Option<Stamp>)> {
+    /// Returns the compiled form of the component with that digest, if a trustworthy one exists,
+    /// and the stamp of its file if a receipt can be given for it.
+    pub(crate) fn code(
+        &self,
+        engine: &wasmtime::Engine,
+        digest: &str,
+        receipt: Option<Stamp>,
+    ) -> Option<(Component, Option<Stamp>)> {
         let name = code_name(digest);
         let (file, stamp) = self.open(&name)?;
         if receipt == Some(stamp)
@@ -82,15 +90,18 @@ impl CodeCache {
         let bytes = self.noted(&name, files::read_all(file))?;
         let tag = self.read(&format!("{name}.tag"))?;
         if !self.signed(&name, "code", &bytes, &tag) {
-            self.note(&name, "its signature does not fit");
+            self.note(&name, "its signature does not match");
             return None;
         }
-        // SAFETY: these very bytes carry our key's code for this digest and this build of the program,
-        // so they are what our compiler gave us.
-        #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the signature does")]
+        // SAFETY: the MAC over exactly these bytes, for this digest and this build of the program,
+        // was made with our key, so our own compiler produced them.
+        #[allow(
+            unsafe_code,
+            reason = "wasmtime cannot tell whose machine code it loads; the signature does"
+        )]
         let component = unsafe { Component::deserialize(engine, &bytes) };
         match component {
-            Ok(component) => Some((component, stamp.settled(SETTLED).then_some(stamp))),
+            Ok(component) => Some((component, stamp.settled(MIN_RECEIPT_AGE).then_some(stamp))),
             Err(error) => {
                 self.note(&name, &format!("wasmtime refuses it: {}", error.root_cause()));
                 None
@@ -98,52 +109,62 @@ impl CodeCache {
         }
     }
 
-    /// Keeps the compiled form of a component.
-    pub(crate) fn keep_code(&self, digest: &str, code: &[u8]) {
+    /// Stores the compiled form of a component.
+    pub(crate) fn store_code(&self, digest: &str, code: &[u8]) {
         let name = code_name(digest);
         let tag = self.sign(&name, "code", code);
-        // The code first: a tag without its code, or beside an older one, only means to compile again.
+        // The code is written first: a tag without its code, or with older code, only causes
+        // another compilation.
         if self.write(&name, &[code]) {
             self.write(&format!("{name}.tag"), &[tag.as_bytes()]);
         }
     }
 
-    /// Keeps other processes from compiling this component; waits for one that does, but no longer than `most`.
-    /// None where no file can be made for it, which is no reason not to compile.
-    pub(crate) fn turn(&self, digest: &str, most: Duration) -> Result<Option<Turn>, turn::Late> {
+    /// Takes the lock for compiling this component. Waits for a process that holds it, but no
+    /// longer than `most`. None if no lock file can be made, which is not a reason not to compile.
+    pub(crate) fn lock_compile(
+        &self,
+        digest: &str,
+        most: Duration,
+    ) -> Result<Option<CompileLock>, compile_lock::LockTimeout> {
         let name = format!("{digest}-{BUILD}.turn");
         let file = self.folder().and_then(|folder| self.noted(&name, folder.own(&name)));
-        file.map(|file| Turn::take(file, self.path.join(&name), most)).transpose()
+        file.map(|file| CompileLock::take(file, self.path.join(&name), most)).transpose()
     }
 
-    /// That a component could not be compiled, if that was found out less than `believed` ago.
-    pub(crate) fn failed(&self, digest: &str, believed: Duration) -> Option<Failed> {
+    /// Returns the recorded compile failure of a component, if it is less than `believed` old.
+    pub(crate) fn failed(&self, digest: &str, believed: Duration) -> Option<CompileFailure> {
         let name = failed_name(digest);
         let (file, stamp) = self.open(&name)?;
         if stamp.settled(believed) {
             return None;
         }
-        let body = self.whole(&name, "failed", &self.noted(&name, files::read_all(file))?)?;
+        let body =
+            self.verified_body(&name, "failed", &self.noted(&name, files::read_all(file))?)?;
         serde_json::from_slice(&body).ok()
     }
 
-    /// Remembers that a component could not be compiled.
-    pub(crate) fn keep_failed(&self, digest: &str, failed: &Failed) {
-        self.keep(&failed_name(digest), "failed", &serde_json::to_vec(failed).unwrap_or_default());
+    /// Records that a component could not be compiled.
+    pub(crate) fn store_failure(&self, digest: &str, failed: &CompileFailure) {
+        self.store_signed(
+            &failed_name(digest),
+            "failed",
+            &serde_json::to_vec(failed).unwrap_or_default(),
+        );
     }
 
-    /// What was remembered under that name.
-    pub(crate) fn card(&self, name: &str) -> Option<Card> {
-        Card::decode(&self.whole(name, "card", &self.read(name)?)?)
+    /// Returns the metadata of that name.
+    pub(crate) fn metadata(&self, name: &str) -> Option<CachedMetadata> {
+        CachedMetadata::decode(&self.verified_body(name, "card", &self.read(name)?)?)
     }
 
-    /// Remembers something under a name.
-    pub(crate) fn keep_card(&self, name: &str, card: &Card) {
-        self.keep(name, "card", &card.encode());
+    /// Stores metadata under a name.
+    pub(crate) fn store_metadata(&self, name: &str, card: &CachedMetadata) {
+        self.store_signed(name, "card", &card.encode());
     }
 
-    /// The name of the card for a source and its settings under this build of the program.
-    pub(crate) fn card_name(&self, source: &[&[u8]], settings: &blake3::Hash) -> String {
+    /// Returns the metadata's name for a source and its settings under this build of the program.
+    pub(crate) fn metadata_name(&self, source: &[&[u8]], settings: &blake3::Hash) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("portcullis card name 1");
         hasher.update(BUILD.as_bytes()).update(settings.as_bytes());
         for part in source {
@@ -152,39 +173,46 @@ impl CodeCache {
         format!("{}.card", short(&hasher.finalize()))
     }
 
-    /// Removes what was written at least `age` ago and is not compiled code of `in_use`, digests of
-    /// plugins: code and cards of plugins and builds that are gone, and drafts that a killed process left.
-    /// What is needed again after all is compiled again.
+    /// Removes files that were written at least `age` ago and are not compiled code of `in_use`
+    /// (digests of plugins): code and metadata of plugins and builds that no longer exist, and
+    /// drafts left by a killed process. If a removed plugin is needed again, it is compiled again.
     ///
     /// # Errors
-    /// The folder cannot be read or is not ours alone.
-    pub fn sweep(&self, in_use: &[String], age: Duration) -> std::io::Result<Swept> {
+    /// Fails if the folder cannot be read, or if other users can enter it.
+    pub fn sweep(&self, in_use: &[String], age: Duration) -> std::io::Result<SweepStats> {
         let Some(folder) = self.folder() else {
-            return Err(std::io::Error::other(format!("the cache `{}` cannot be used", self.path.display())));
+            return Err(std::io::Error::other(format!(
+                "the cache `{}` cannot be used",
+                self.path.display()
+            )));
         };
-        let needed = |name: &str| in_use.iter().any(|digest| name.starts_with(&code_name(digest)) || name == failed_name(digest));
+        let needed = |name: &str| {
+            in_use
+                .iter()
+                .any(|digest| name.starts_with(&code_name(digest)) || name == failed_name(digest))
+        };
         folder.sweep(&needed, age)
     }
 
-    /// What could not be used since the last call.
+    /// Returns the entries that could not be used since the last call.
     pub(crate) fn take_events(&self) -> Vec<CacheEvent> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes a body behind its signature.
-    fn keep(&self, name: &str, purpose: &str, body: &[u8]) {
+    /// Writes a body, preceded by its signature.
+    fn store_signed(&self, name: &str, purpose: &str, body: &[u8]) {
         let tag = self.sign(name, purpose, body);
         self.write(name, &[tag.as_bytes(), body]);
     }
 
-    /// The body behind a signature that fits.
-    fn whole(&self, name: &str, purpose: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    /// Returns the body that follows a valid signature.
+    fn verified_body(&self, name: &str, purpose: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let Some((tag, body)) = bytes.split_at_checked(blake3::OUT_LEN) else {
             self.note(name, "it is cut short");
             return None;
         };
         if !self.signed(name, purpose, body, tag) {
-            self.note(name, "its signature does not fit");
+            self.note(name, "its signature does not match");
             return None;
         }
         Some(body.to_vec())
@@ -198,7 +226,7 @@ impl CodeCache {
         hasher.update(bytes).finalize()
     }
 
-    /// Compares in constant time.
+    /// Checks a tag in constant time.
     fn signed(&self, name: &str, purpose: &str, bytes: &[u8], tag: &[u8]) -> bool {
         blake3::Hash::from_slice(tag).is_ok_and(|tag| tag == self.sign(name, purpose, bytes))
     }
@@ -245,7 +273,10 @@ impl CodeCache {
     }
 
     fn note_path(&self, path: PathBuf, reason: &str) {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(CacheEvent { path, reason: reason.to_owned() });
+        self.events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(CacheEvent { path, reason: reason.to_owned() });
     }
 }
 
@@ -263,19 +294,24 @@ fn failed_name(digest: &str) -> String {
     format!("{digest}-{BUILD}.failed")
 }
 
-/// What tells this program's compiled code from another's. Within one version of the program, wasmtime
-/// itself refuses code that another release or configuration of it compiled; then it is compiled anew.
+/// Distinguishes this program's compiled code from that of other builds. Within one version of the
+/// program, wasmtime itself refuses code that another release or configuration of it compiled; then
+/// the component is compiled again.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("PORTCULLIS_TARGET"));
 
-/// Maps the very file that was opened and looked at, not whatever its name leads to by now.
+/// Maps the very file that was opened and checked, not the one that its name leads to by now.
 #[cfg(target_os = "linux")]
 fn map(engine: &wasmtime::Engine, file: &File) -> Option<Component> {
     use std::os::fd::AsRawFd;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // SAFETY: a signed receipt says that this inode's content carried our key's code, and that its time
-    // of status change, which the kernel sets at each write, is still the same. It is ours, 0600, in a
-    // 0700 folder, and we only ever replace such files, never write into them.
-    #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; the receipt does")]
+    // SAFETY: a signed receipt says that this inode's content had a valid MAC of our key, and that
+    // its time of status change, which the kernel sets at each write, has not changed since. The
+    // file belongs to us, is 0600, and is in a 0700 folder. We only ever replace such files and
+    // never write into them.
+    #[allow(
+        unsafe_code,
+        reason = "wasmtime cannot tell whose machine code it loads; the receipt does"
+    )]
     unsafe {
         Component::deserialize_file(engine, path).ok()
     }

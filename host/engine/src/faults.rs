@@ -1,4 +1,4 @@
-//! From whatever ended a call to the fault with a name.
+//! Translates errors that end a call into named faults.
 
 use crate::bindings::types;
 use crate::limits::Limits;
@@ -8,13 +8,13 @@ use portcullis_core::fault::FaultKind;
 use portcullis_core::text::{bare, quoted};
 use wasmtime::{Error, Trap, WasmBacktrace};
 
-/// The most of a guest's own words in a fault's detail.
+/// The most bytes of a guest's own words in a fault's detail.
 const QUOTED_BYTES: usize = 400;
 
-/// The most of a detail, as `core::fault` says.
+/// The most bytes of a detail, as documented in `core::fault`.
 const DETAIL_BYTES: usize = 1024;
 
-/// The most of a name that a guest gives.
+/// The most bytes of a name that a guest gives.
 const NAME_BYTES: usize = 200;
 
 /// A fault whose source is not named yet.
@@ -31,15 +31,15 @@ impl Failure {
         Self { kind, detail }
     }
 
-    /// The same failure, told with where it happened.
-    pub(crate) fn while_it(self, what: &str) -> Self {
+    /// Returns the same failure with the step in which it happened.
+    pub(crate) fn in_step(self, what: &str) -> Self {
         Self::new(self.kind, format!("while it {what}: {}", self.detail))
     }
 }
 
-/// Why one of our own functions ended the guest.
+/// The reason why a host function ended the guest.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Ended {
+pub(crate) enum Termination {
     #[error("it ended itself")]
     Exit,
     #[error("it called `{}`, which is not offered", bare(.0, NAME_BYTES))]
@@ -52,15 +52,19 @@ pub(crate) enum Ended {
     Handle,
 }
 
-/// Names what ended a call.
+/// Returns the named fault for an error that ended a call.
 pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Failure {
-    let named = by_trap(error, limits).or_else(|| by_refusal(state, limits)).or_else(|| by_message(error, limits));
+    let named = by_trap(error, limits)
+        .or_else(|| by_refusal(state, limits))
+        .or_else(|| by_message(error, limits));
     if let Some(failure) = named {
         return failure;
     }
     let mut detail = match error.downcast_ref::<Trap>() {
         Some(trap) => format!("it trapped ({}){}", reason(*trap), place(error)),
-        None if error.is::<Ended>() || !state.foreign => text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES)),
+        None if error.is::<Termination>() || !state.foreign => {
+            text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES))
+        }
         None => bare(&error.root_cause().to_string(), QUOTED_BYTES),
     };
     if let Some(complaint) = state.log.complaint() {
@@ -69,7 +73,9 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
     if state.wants.files {
         return Failure::new(
             FaultKind::MissingGrant,
-            format!("it looked for files (`wasi:filesystem`), which are not granted; then {detail}"),
+            format!(
+                "it looked for files (`wasi:filesystem`), which are not granted; then {detail}"
+            ),
         );
     }
     let kind = match error.downcast_ref::<Trap>() {
@@ -80,82 +86,120 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
     Failure::new(kind, detail)
 }
 
-/// Names what a plugin says of itself.
+/// Returns the named fault for an error that the plugin itself returned.
 pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
     let quote = |said: &str| words(said, state);
     match error {
-        types::Error::InvalidSetting(setting) => {
-            Failure::new(FaultKind::BadSettings, format!("setting `{}`: {}", bare(&setting.key, NAME_BYTES), quote(&setting.reason)))
-        }
-        types::Error::InvalidInput(words) => {
-            Failure::new(FaultKind::Declined, format!("it cannot read its own saved data: {}", quote(&words)))
-        }
+        types::Error::InvalidSetting(setting) => Failure::new(
+            FaultKind::BadSettings,
+            format!("setting `{}`: {}", bare(&setting.key, NAME_BYTES), quote(&setting.reason)),
+        ),
+        types::Error::InvalidInput(words) => Failure::new(
+            FaultKind::Declined,
+            format!("it cannot read its own saved data: {}", quote(&words)),
+        ),
         types::Error::Failed(words) if state.wants.files => Failure::new(
             FaultKind::MissingGrant,
-            format!("it looked for files (`wasi:filesystem`), which are not granted; then it said: {}", quote(&words)),
+            format!(
+                "it looked for files (`wasi:filesystem`), which are not granted; then it said: {}",
+                quote(&words)
+            ),
         ),
-        types::Error::Failed(words) => Failure::new(FaultKind::Declined, format!("it said: {}", quote(&words))),
+        types::Error::Failed(words) => {
+            Failure::new(FaultKind::Declined, format!("it said: {}", quote(&words)))
+        }
     }
 }
 
-/// A guest's own words: those of a file as a quotation, so that they are not taken for ours.
+/// Returns a guest's own words. Those of a third-party plugin are quoted, so that they are not
+/// mistaken for the host's.
 fn words(said: &str, state: &State) -> String {
-    if state.foreign { quoted(said, QUOTED_BYTES) } else { text::line(text::cut(said, QUOTED_BYTES)) }
+    if state.foreign {
+        quoted(said, QUOTED_BYTES)
+    } else {
+        text::line(text::cut(said, QUOTED_BYTES))
+    }
 }
 
 fn by_trap(error: &Error, limits: &Limits) -> Option<Failure> {
     Some(match error.downcast_ref::<Trap>()? {
-        Trap::OutOfFuel => Failure::new(FaultKind::OutOfFuel, format!("it used up its {} units of fuel{}", limits.fuel, place(error))),
-        Trap::Interrupt => Failure::new(FaultKind::Timeout, format!("it was still running when the review's time was up{}", place(error))),
-        Trap::StackOverflow => Failure::new(FaultKind::StackOverflow, format!("it recursed too deep{}", place(error))),
+        Trap::OutOfFuel => Failure::new(
+            FaultKind::OutOfFuel,
+            format!("it used up its {} units of fuel{}", limits.fuel, place(error)),
+        ),
+        Trap::Interrupt => Failure::new(
+            FaultKind::Timeout,
+            format!("it was still running when the review's time was up{}", place(error)),
+        ),
+        Trap::StackOverflow => {
+            Failure::new(FaultKind::StackOverflow, format!("it recursed too deep{}", place(error)))
+        }
         _ => return None,
     })
 }
 
 fn by_refusal(state: &State, limits: &Limits) -> Option<Failure> {
     let detail = match state.limiter.refused? {
-        Refused::Memory => format!("it wanted more than {} KiB of memory", limits.memory_bytes / 1024),
+        Refused::Memory => {
+            format!("it wanted more than {} KiB of memory", limits.memory_bytes / 1024)
+        }
         Refused::Table => format!("it wanted more than {} table elements", limits.table_elements),
     };
     Some(Failure::new(FaultKind::OutOfMemory, detail))
 }
 
-/// These errors of wasmtime have no public type; a test holds each text to its fault.
+/// Matches wasmtime errors that have no public type by their text; a test ties each text to its
+/// fault.
 fn by_message(error: &Error, limits: &Limits) -> Option<Failure> {
     let message = error.root_cause().to_string();
     if message.contains("fuel allocated for hostcalls has been exhausted") {
-        let detail = format!("it answered or logged more than {} KiB at once", limits.answer_bytes / 1024);
+        let detail =
+            format!("it answered or logged more than {} KiB at once", limits.answer_bytes / 1024);
         return Some(Failure::new(FaultKind::OutputTooLarge, detail));
     }
     if message.contains("handle limit exceeded") {
-        return Some(Failure::new(FaultKind::OutOfMemory, format!("it holds more than {} handles", limits.handles)));
+        return Some(Failure::new(
+            FaultKind::OutOfMemory,
+            format!("it holds more than {} handles", limits.handles),
+        ));
     }
     if message.contains("resource limit exceeded") {
-        return Some(Failure::new(FaultKind::OutOfMemory, format!("it has too many parts: {}", text::line(&message))));
+        return Some(Failure::new(
+            FaultKind::OutOfMemory,
+            format!("it has too many parts: {}", text::line(&message)),
+        ));
     }
     None
 }
 
-/// What is no trap comes from us, from the guest's start, or from reading what the guest answered.
+/// Classifies errors that are not traps: they come from the host, from the guest's start, or from
+/// reading the guest's answer.
 fn by_origin(error: &Error, state: &State) -> FaultKind {
-    match error.downcast_ref::<Ended>() {
-        Some(Ended::NotOffered(_)) => FaultKind::MissingGrant,
+    match error.downcast_ref::<Termination>() {
+        Some(Termination::NotOffered(_)) => FaultKind::MissingGrant,
         Some(_) => FaultKind::Trap,
         None if state.wants.answering_since.is_some() => FaultKind::BadValue,
         None => FaultKind::LoadFailed,
     }
 }
 
-/// Traps that mean: the answer itself cannot be read.
+/// Returns true for traps that mean that the answer itself cannot be read.
 fn lifting(trap: Trap) -> bool {
-    matches!(trap, Trap::InvalidChar | Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::InvalidDiscriminant | Trap::UnalignedPointer)
+    matches!(
+        trap,
+        Trap::InvalidChar
+            | Trap::StringOutOfBounds
+            | Trap::ListOutOfBounds
+            | Trap::InvalidDiscriminant
+            | Trap::UnalignedPointer
+    )
 }
 
 fn reason(trap: Trap) -> String {
     trap.to_string().trim_start_matches("wasm trap: ").to_owned()
 }
 
-/// The guest's function in which it happened, where the component names its functions.
+/// Returns the guest function in which it happened, if the component names its functions.
 fn place(error: &Error) -> String {
     let frame = error.downcast_ref::<WasmBacktrace>().and_then(|trace| trace.frames().first());
     match frame.and_then(|frame| frame.func_name()) {

@@ -1,7 +1,7 @@
-//! Reads a plugin's file: never more than a plugin may have, never waiting for somebody to write.
+//! Reads a plugin's file: never more bytes than a plugin may have, and never blocking on a pipe.
 //!
-//! A link is followed, since people keep their components where they build them. What it leads to is looked
-//! at after it is opened, so that nothing can be put in its place in between.
+//! A link is followed, since people keep their components where they build them. Its target is
+//! checked after it is opened, so that it cannot be swapped in between.
 
 use crate::cache::Stamp;
 use crate::limits::MAX_COMPONENT_BYTES;
@@ -12,18 +12,22 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The bytes of a file that may hold a component.
+/// Reads the bytes of a file that may hold a component.
 ///
 /// # Errors
-/// It cannot be read, is no file (a folder, a pipe, a device), or is larger than a plugin may be.
+/// Fails if the file cannot be read, is not a regular file (a folder, a pipe, a device), or is
+/// larger than a plugin may be.
 pub fn read_component(path: &Path) -> Result<Vec<u8>, LoadError> {
     read(path).map(|(bytes, _)| bytes)
 }
 
-/// Reads a file and stamps the very file that was read.
+/// Reads a file and returns the stamp of the very file that was read.
 pub(crate) fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
-    let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
-    // Opening a pipe would wait for its other side.
+    let unreadable = |error: std::io::Error| LoadError::Unreadable {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    // Without this flag, opening a pipe would block until its other side is opened.
     let flags = i32::from_ne_bytes(OFlags::NONBLOCK.bits().to_ne_bytes());
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;

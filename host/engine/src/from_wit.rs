@@ -1,4 +1,4 @@
-//! From the WIT package's types to the core's, each value checked on the way.
+//! Conversions from the WIT package's types to the core's; each value is checked on the way.
 
 use crate::bindings::audit_exporter::exports::portcullis::plugin::exporter as e;
 use crate::bindings::intervention::exports::portcullis::plugin::intervener as i;
@@ -6,7 +6,8 @@ use crate::bindings::pattern::exports::portcullis::plugin::detector as d;
 use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor as r;
 use crate::bindings::types as w;
 use crate::check::{
-    self, EVIDENCE_BYTES, FEW_ITEMS, ITEMS, MESSAGES, RENDERED_BYTES, STATE_BYTES, bad, line, lines, list, maybe, prose, score,
+    self, EVIDENCE_BYTES, FEW_ITEMS, ITEMS, MESSAGES, RENDERED_BYTES, STATE_BYTES, bad, line,
+    lines, list, maybe, prose, score,
 };
 use crate::faults::Failure;
 use crate::text;
@@ -48,13 +49,18 @@ pub(crate) fn assessment(assessment: r::Assessment) -> Checked<f::Assessment> {
     Ok(f::Assessment {
         risk: maybe(assessment.risk, risk)?,
         rationality: maybe(assessment.rationality, rationality)?,
-        side_effects: maybe(assessment.side_effects, |items| list("side-effects", items, ITEMS, side_effect))?,
+        side_effects: maybe(assessment.side_effects, |items| {
+            list("side-effects", items, ITEMS, side_effect)
+        })?,
         rulings: list("rulings", assessment.rulings, ITEMS, ruling)?,
     })
 }
 
 fn risk(risk: r::Risk) -> Checked<f::Risk> {
-    Ok(f::Risk { score: score("risk.score", risk.score)?, factors: list("risk.factors", risk.factors, ITEMS, factor)? })
+    Ok(f::Risk {
+        score: score("risk.score", risk.score)?,
+        factors: list("risk.factors", risk.factors, ITEMS, factor)?,
+    })
 }
 
 fn factor(factor: r::Factor) -> Checked<f::Factor> {
@@ -77,9 +83,13 @@ fn factor(factor: r::Factor) -> Checked<f::Factor> {
 fn rationality(rationality: r::Rationality) -> Checked<f::Rationality> {
     Ok(f::Rationality {
         alignment: maybe(rationality.alignment, |value| score("rationality.alignment", value))?,
-        progression: maybe(rationality.progression, |value| score("rationality.progression", value))?,
+        progression: maybe(rationality.progression, |value| {
+            score("rationality.progression", value)
+        })?,
         efficiency: maybe(rationality.efficiency, |value| score("rationality.efficiency", value))?,
-        completeness: maybe(rationality.completeness, |value| score("rationality.completeness", value))?,
+        completeness: maybe(rationality.completeness, |value| {
+            score("rationality.completeness", value)
+        })?,
         issues: lines("rationality.issues", rationality.issues)?,
         suggestions: lines("rationality.suggestions", rationality.suggestions)?,
     })
@@ -94,7 +104,9 @@ fn side_effect(effect: r::SideEffect) -> Checked<f::SideEffect> {
             r::SideEffectKind::Process => f::SideEffectKind::Process,
             r::SideEffectKind::Network => f::SideEffectKind::Network,
             r::SideEffectKind::ResourceUse => f::SideEffectKind::ResourceUse,
-            r::SideEffectKind::Other(name) => f::SideEffectKind::Other(line("side-effect.kind", &name)?),
+            r::SideEffectKind::Other(name) => {
+                f::SideEffectKind::Other(line("side-effect.kind", &name)?)
+            }
         },
         target: line("side-effect.target", &effect.target)?,
         severity: severity(effect.severity),
@@ -122,13 +134,19 @@ fn ruling(ruling: r::Ruling) -> Checked<f::Ruling> {
 
 fn edit(edit: r::Edit) -> Checked<f::Edit> {
     let change = match edit.change {
-        r::Change::SetText(text) => f::Change::SetText(check::parameter_text("edit.set-text", text)?),
+        r::Change::SetText(text) => {
+            f::Change::SetText(check::parameter_text("edit.set-text", text)?)
+        }
         r::Change::SetInteger(number) => f::Change::SetInteger(number),
         r::Change::SetFlag(flag) => f::Change::SetFlag(flag),
-        r::Change::Splice(splice) if splice.start > splice.end => return Err(bad("edit.splice", "ends before it starts")),
-        r::Change::Splice(splice) => {
-            f::Change::Splice { start: splice.start, end: splice.end, text: check::parameter_text("edit.splice", splice.text)? }
+        r::Change::Splice(splice) if splice.start > splice.end => {
+            return Err(bad("edit.splice", "ends before it starts"));
         }
+        r::Change::Splice(splice) => f::Change::Splice {
+            start: splice.start,
+            end: splice.end,
+            text: check::parameter_text("edit.splice", splice.text)?,
+        },
         r::Change::Remove => f::Change::Remove,
     };
     Ok(f::Edit { parameter: check::parameter_text("edit.parameter", edit.parameter)?, change })
@@ -156,19 +174,26 @@ fn detection(detection: d::Detection) -> Checked<f::Detection> {
 pub(crate) fn response(response: i::Response) -> Checked<f::Response> {
     Ok(match response {
         i::Response::Guide(words) => f::Response::Guide(guidance(words)?),
-        i::Response::Rollback(rollback) => {
-            f::Response::Rollback { checkpoint: line("rollback.checkpoint", &rollback.checkpoint)?, guidance: guidance(rollback.guidance)? }
-        }
-        i::Response::Stop(stop) => f::Response::Stop { message: prose("stop.message", &stop.message)?, report: stop_report(stop.report)? },
-        i::Response::RecoveryNeeded(plan) => {
-            f::Response::RecoveryNeeded { reason: prose("plan.reason", &plan.reason)?, steps: lines("plan.steps", plan.steps)? }
-        }
+        i::Response::Rollback(rollback) => f::Response::Rollback {
+            checkpoint: line("rollback.checkpoint", &rollback.checkpoint)?,
+            guidance: guidance(rollback.guidance)?,
+        },
+        i::Response::Stop(stop) => f::Response::Stop {
+            message: prose("stop.message", &stop.message)?,
+            report: stop_report(stop.report)?,
+        },
+        i::Response::RecoveryNeeded(plan) => f::Response::RecoveryNeeded {
+            reason: prose("plan.reason", &plan.reason)?,
+            steps: lines("plan.steps", plan.steps)?,
+        },
     })
 }
 
 fn guidance(guidance: i::Guidance) -> Checked<f::Guidance> {
     Ok(f::Guidance {
-        messages: list("guidance.messages", guidance.messages, MESSAGES, |message| prose("guidance.messages", &message))?,
+        messages: list("guidance.messages", guidance.messages, MESSAGES, |message| {
+            prose("guidance.messages", &message)
+        })?,
         background: list("guidance.background", guidance.background, ITEMS, |item| {
             Ok(f::Background {
                 title: line("background.title", &item.title)?,
@@ -220,7 +245,10 @@ mod tests {
     }
 
     fn ruling_of(objection: r::Objection, change: r::Change) -> r::Assessment {
-        let rewrite = r::Rewrite { edits: vec![r::Edit { parameter: "command".into(), change }], explanation: "safer".into() };
+        let rewrite = r::Rewrite {
+            edits: vec![r::Edit { parameter: "command".into(), change }],
+            explanation: "safer".into(),
+        };
         let ruling = r::Ruling {
             rule: "rule".into(),
             objection,
@@ -235,8 +263,13 @@ mod tests {
 
     fn risk_of(score: u16, weight: u16, evidence: usize, value: usize) -> r::Assessment {
         let item = w::Evidence { kind: "path".into(), value: "v".repeat(value), step: None };
-        let factor =
-            r::Factor { id: "base".into(), kind: r::FactorKind::Base, weight, reason: "because".into(), evidence: vec![item; evidence] };
+        let factor = r::Factor {
+            id: "base".into(),
+            kind: r::FactorKind::Base,
+            weight,
+            reason: "because".into(),
+            evidence: vec![item; evidence],
+        };
         r::Assessment { risk: Some(r::Risk { score, factors: vec![factor] }), ..empty() }
     }
 
@@ -267,17 +300,37 @@ mod tests {
             ("too much evidence", risk_of(0, 0, ITEMS + 1, 0), Err(OutputTooLarge)),
             ("evidence too long", risk_of(0, 0, 1, EVIDENCE_BYTES + 1), Err(OutputTooLarge)),
             ("a block", ruling_of(Block, text_edit("ls\n\tpwd")), Ok(())),
-            ("an escape in a parameter", ruling_of(Modify, text_edit("ls \u{1b}[8m; rm")), Err(BadValue)),
-            ("an override in a parameter", ruling_of(Modify, text_edit("ls \u{202e}x")), Err(BadValue)),
-            ("a parameter too long", ruling_of(Modify, text_edit(&"x".repeat(TEXT_BYTES + 1))), Err(OutputTooLarge)),
+            (
+                "an escape in a parameter",
+                ruling_of(Modify, text_edit("ls \u{1b}[8m; rm")),
+                Err(BadValue),
+            ),
+            (
+                "an override in a parameter",
+                ruling_of(Modify, text_edit("ls \u{202e}x")),
+                Err(BadValue),
+            ),
+            (
+                "a parameter too long",
+                ruling_of(Modify, text_edit(&"x".repeat(TEXT_BYTES + 1))),
+                Err(OutputTooLarge),
+            ),
             ("a splice", ruling_of(Modify, splice(3, 3)), Ok(())),
             ("a splice backwards", ruling_of(Modify, splice(4, 3)), Err(BadValue)),
             ("16 edits", edits(FEW_ITEMS), Ok(())),
             ("17 edits", edits(FEW_ITEMS + 1), Err(OutputTooLarge)),
-            ("too many rulings", r::Assessment { rulings: vec![edits(1).rulings[0].clone(); ITEMS + 1], ..empty() }, Err(OutputTooLarge)),
+            (
+                "too many rulings",
+                r::Assessment { rulings: vec![edits(1).rulings[0].clone(); ITEMS + 1], ..empty() },
+                Err(OutputTooLarge),
+            ),
         ];
         for (name, given, expected) in table {
-            assert_eq!(assessment(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+            assert_eq!(
+                assessment(given).map(|_| ()).map_err(|failure| failure.kind),
+                expected,
+                "{name}"
+            );
         }
     }
 
@@ -295,36 +348,54 @@ mod tests {
         let with = |detections, state| d::Report { detections, state };
         let table = [
             ("nothing", with(vec![], None), Ok(())),
-            ("the most", with(vec![found(1000, 1000); FEW_ITEMS], Some(vec![0; STATE_BYTES])), Ok(())),
+            (
+                "the most",
+                with(vec![found(1000, 1000); FEW_ITEMS], Some(vec![0; STATE_BYTES])),
+                Ok(()),
+            ),
             ("17 detections", with(vec![found(1, 1); FEW_ITEMS + 1], None), Err(OutputTooLarge)),
             ("too sure", with(vec![found(1001, 0)], None), Err(BadValue)),
             ("too much of it", with(vec![found(0, 1001)], None), Err(BadValue)),
             ("too much state", with(vec![], Some(vec![0; STATE_BYTES + 1])), Err(OutputTooLarge)),
         ];
         for (name, given, expected) in table {
-            assert_eq!(report(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+            assert_eq!(
+                report(given).map(|_| ()).map_err(|failure| failure.kind),
+                expected,
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn guidance_keeps_the_contract_or_is_none() {
-        let guide = |messages| i::Response::Guide(i::Guidance { messages, background: vec![], limits: vec![] });
+        let guide = |messages| {
+            i::Response::Guide(i::Guidance { messages, background: vec![], limits: vec![] })
+        };
         let table = [
             ("8 messages", guide(vec!["try\nthis".into(); MESSAGES]), Ok(())),
             ("9 messages", guide(vec!["try this".into(); MESSAGES + 1]), Err(OutputTooLarge)),
             ("a long message", guide(vec!["x".repeat(TEXT_BYTES + 1)]), Err(OutputTooLarge)),
             (
                 "a long plan",
-                i::Response::RecoveryNeeded(i::Plan { reason: String::new(), steps: vec![String::new(); ITEMS + 1] }),
+                i::Response::RecoveryNeeded(i::Plan {
+                    reason: String::new(),
+                    steps: vec![String::new(); ITEMS + 1],
+                }),
                 Err(OutputTooLarge),
             ),
         ];
         for (name, given, expected) in table {
-            assert_eq!(response(given).map(|_| ()).map_err(|failure| failure.kind), expected, "{name}");
+            assert_eq!(
+                response(given).map(|_| ()).map_err(|failure| failure.kind),
+                expected,
+                "{name}"
+            );
         }
     }
 
-    /// What reaches a person or the agent shows all that it holds; line breaks stay in prose alone.
+    /// Text for a person or the agent has its hidden characters escaped; line breaks stay only in
+    /// prose.
     #[test]
     fn words_are_spelled_out() {
         let mut given = ruling_of(r::Objection::Block, r::Change::Remove);
@@ -338,7 +409,9 @@ mod tests {
 
     #[test]
     fn bytes_have_their_own_limits() {
-        for (length, expected) in [(RENDERED_BYTES, Ok(())), (RENDERED_BYTES + 1, Err(OutputTooLarge))] {
+        for (length, expected) in
+            [(RENDERED_BYTES, Ok(())), (RENDERED_BYTES + 1, Err(OutputTooLarge))]
+        {
             let given = e::Rendered { bytes: vec![0; length], content_type: "text/csv".into() };
             assert_eq!(rendered(given).map(|_| ()).map_err(|failure| failure.kind), expected);
         }

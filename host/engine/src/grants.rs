@@ -1,35 +1,37 @@
-//! What an operator lets a plugin have of the machine: real clocks and randomness, variables by name, folders
-//! to read, hosts to send requests to. Without a grant the plugin gets the answers of the inert tier (`wasi`), which
-//! have no effect; one that imports `wasi:http` is not loaded without a host.
+//! The access to the machine that an operator gives a plugin: real clocks and randomness, variables
+//! by name, folders to read, hosts to send requests to. Without a grant the plugin gets the answers
+//! of the inert tier (`wasi`), which have no effect. A plugin that imports `wasi:http` is not
+//! loaded unless it has a host.
 //!
-//! Nothing here decides who may grant, and values are read by the caller: the engine looks at no environment.
+//! This module does not decide who may grant, and the caller reads the values: the engine reads no
+//! environment.
 
 mod hosts;
 
 pub use hosts::Host;
 pub(crate) use hosts::{Origin, Target};
 
-use portcullis_core::plugins::{Grant, Use};
+use portcullis_core::plugins::{Grant, GrantUse};
 use std::path::PathBuf;
 
-/// What one plugin is granted; nothing by default.
+/// The grants of one plugin; nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Clocks show the machine's time in place of the review's.
+    /// Clocks show the machine's time instead of the review's.
     pub clocks: bool,
-    /// Where random bytes come from.
+    /// The source of random bytes.
     pub random: Random,
-    /// Variables, as name and value; at most [`MOST_VARIABLES`] count.
+    /// Variables, as name and value; at most [`MOST_VARIABLES`] are used.
     pub environment: Vec<(String, String)>,
     /// Folders that can be read, never written.
     pub directories: Vec<Folder>,
-    /// Hosts that requests may be sent to; at most [`MOST_HOSTS`] count.
+    /// Hosts that requests may be sent to; at most [`MOST_HOSTS`] are used.
     pub hosts: Vec<Host>,
     /// The plugin is loaded as if it had its hosts, and each request is refused: for a replay.
     pub offline: bool,
 }
 
-/// Where random bytes come from.
+/// The source of random bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Random {
     /// From the plugin's digest: the same in each call.
@@ -44,9 +46,9 @@ pub enum Random {
 /// A folder that a plugin may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Where it is, absolute.
+    /// Its absolute path.
     pub path: PathBuf,
-    /// What it is called inside.
+    /// Its name inside the guest.
     pub shown: String,
 }
 
@@ -58,32 +60,32 @@ pub const MOST_FOLDERS: usize = 16;
 pub const MOST_HOSTS: usize = 16;
 
 impl Grants {
-    /// Whether anything is granted.
+    /// Returns true if nothing is granted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What was done with grants in one call, each thing once.
+/// The uses of grants in one call, each different use once.
 #[derive(Debug, Default)]
-pub(crate) struct Uses {
-    all: Vec<Use>,
+pub(crate) struct GrantUses {
+    all: Vec<GrantUse>,
     more: u64,
 }
 
-/// The most different uses that are told of one call.
+/// The most different uses that are reported for one call.
 const MOST_USES: usize = 32;
-/// The longest name of what was used, in bytes.
+/// The longest name of a used object, in bytes.
 const WHAT_BYTES: usize = 256;
 
-impl Uses {
-    /// Takes down that something was used, and how many bytes came of it.
+impl GrantUses {
+    /// Records a use and its number of bytes.
     pub(crate) fn used(&mut self, grant: Grant, what: &str, bytes: usize) {
         self.note(grant, what, bytes, None);
     }
 
-    /// Takes down that something was refused.
+    /// Records a refusal.
     pub(crate) fn refused(&mut self, grant: Grant, what: &str, why: &'static str) {
         self.note(grant, what, 0, Some(why));
     }
@@ -91,19 +93,27 @@ impl Uses {
     fn note(&mut self, grant: Grant, what: &str, bytes: usize, refused: Option<&'static str>) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let what = crate::text::line(crate::text::cut(what, WHAT_BYTES));
-        let same = |known: &&mut Use| known.grant == grant && known.what == what && known.refused.as_deref() == refused;
+        let same = |known: &&mut GrantUse| {
+            known.grant == grant && known.what == what && known.refused.as_deref() == refused
+        };
         if let Some(known) = self.all.iter_mut().find(same) {
             known.count += 1;
             known.bytes = known.bytes.saturating_add(bytes);
         } else if self.all.len() < MOST_USES {
-            self.all.push(Use { grant, what, count: 1, bytes, refused: refused.map(str::to_owned) });
+            self.all.push(GrantUse {
+                grant,
+                what,
+                count: 1,
+                bytes,
+                refused: refused.map(str::to_owned),
+            });
         } else {
             self.more += 1;
         }
     }
 
-    /// All of them; the last one stands for those that are not told.
-    pub(crate) fn finish(mut self) -> Vec<Use> {
+    /// Returns all uses; the last one stands for those that are not listed.
+    pub(crate) fn finish(mut self) -> Vec<GrantUse> {
         if self.more > 0
             && let Some(last) = self.all.last_mut()
         {

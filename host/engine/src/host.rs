@@ -1,7 +1,7 @@
-//! The functions that a guest can call: our own interface and WASI as far as it is granted, nothing else.
+//! The functions that a guest can call: the host's own interface, and WASI as far as it is granted.
 //!
-//! Each component gets a linker of its own that defines what this component imports, so that a new
-//! import never finds an answer by accident.
+//! Each component gets its own linker, which defines only what this component imports, so that a
+//! new import is never satisfied by accident.
 
 use crate::bindings::host::Level;
 use crate::bindings::types::{Step, StepDetail};
@@ -16,27 +16,42 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{StoreContextMut, Trap};
 
 /// Binds a component's imports.
-pub(crate) fn link(engine: &wasmtime::Engine, component: &Component, grants: &Grants) -> Result<InstancePre<State>, LoadError> {
+pub(crate) fn link(
+    engine: &wasmtime::Engine,
+    component: &Component,
+    grants: &Grants,
+) -> Result<InstancePre<State>, LoadError> {
     let types = |error: wasmtime::Error| LoadError::Types(crate::text::line(&format!("{error:#}")));
     let mut linker = Linker::new(engine);
     for (name, import) in component.component_type().imports(engine) {
-        let ComponentItem::ComponentInstance(instance) = import.ty else { return Err(Import::of(name).refusal()) };
+        let ComponentItem::ComponentInstance(instance) = import.ty else {
+            return Err(Import::of(name).refusal());
+        };
         let import = Import::of(name);
         match import.tier {
             _ if !import.is_granted(grants) => return Err(import.refusal()),
             Tier::Own => own(engine, &mut linker, name, &instance).map_err(types)?,
-            Tier::Inert | Tier::Hosts => wasi::define(engine, &mut linker, name, &instance).map_err(types)?,
+            Tier::Inert | Tier::Hosts => {
+                wasi::define(engine, &mut linker, name, &instance).map_err(types)?
+            }
             Tier::Refused => return Err(import.refusal()),
         }
     }
     linker.instantiate_pre(component).map_err(types)
 }
 
-fn own(engine: &wasmtime::Engine, linker: &mut Linker<State>, name: &str, instance: &ComponentInstance) -> wasmtime::Result<()> {
+fn own(
+    engine: &wasmtime::Engine,
+    linker: &mut Linker<State>,
+    name: &str,
+    instance: &ComponentInstance,
+) -> wasmtime::Result<()> {
     let mut host = linker.instance(name)?;
     for (function, _) in instance.exports(engine) {
         match function {
-            "log" => host.func_wrap("log", |store, (level, message): (Level, String)| log(store, level, &message))?,
+            "log" => host.func_wrap("log", |store, (level, message): (Level, String)| {
+                log(store, level, &message)
+            })?,
             "steps" => host.func_wrap("steps", |store, (newest,): (u32,)| steps(store, newest))?,
             "detail" => host.func_wrap("detail", |store, (step,): (u64,)| detail(store, step))?,
             // Types need no definition; a function that this version lacks fails the binding by name.
@@ -60,18 +75,23 @@ fn log(mut store: StoreContextMut<'_, State>, level: Level, message: &str) -> wa
 
 fn steps(mut store: StoreContextMut<'_, State>, newest: u32) -> wasmtime::Result<(Vec<Step>,)> {
     let all = Arc::clone(&store.data().steps);
-    let newest = all.get(all.len().saturating_sub(usize::try_from(newest).unwrap_or(usize::MAX))..).unwrap_or_default();
+    let newest = all
+        .get(all.len().saturating_sub(usize::try_from(newest).unwrap_or(usize::MAX))..)
+        .unwrap_or_default();
     charge(&mut store, size_of_val(newest))?;
     Ok((newest.to_vec(),))
 }
 
-fn detail(mut store: StoreContextMut<'_, State>, step: u64) -> wasmtime::Result<(Option<StepDetail>,)> {
+fn detail(
+    mut store: StoreContextMut<'_, State>,
+    step: u64,
+) -> wasmtime::Result<(Option<StepDetail>,)> {
     charge(&mut store, 0)?;
     let found = store.data_mut().detail(step);
     Ok((found.as_ref().map(to_wit::detail),))
 }
 
-/// Takes fuel for what the host does on a guest's behalf.
+/// Charges fuel for the host's work on a guest's behalf.
 pub(crate) fn charge(store: &mut StoreContextMut<'_, State>, bytes: usize) -> wasmtime::Result<()> {
     let cost = HOST_CALL_FUEL.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
     match store.get_fuel()?.checked_sub(cost) {

@@ -1,23 +1,23 @@
-//! What a component wants from the host, and what it gets: decided by the import's name alone, before
-//! any of its code is compiled or run.
+//! The imports of a component and how the host answers them: decided by the import's name alone,
+//! before any of its code is compiled or run.
 
 use crate::grants::Grants;
 use crate::load_error::LoadError;
 use crate::text;
 use serde::{Deserialize, Serialize};
 
-/// The most of an import's name that people are shown: a file that nobody validated may hold any text.
+/// The most bytes of an import's name that people are shown: an unvalidated file may hold any text.
 const NAME_BYTES: usize = 200;
 
-/// How the host answers an import.
+/// The way in which the host answers an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// An interface of ours.
+    /// One of the host's own interfaces.
     Own,
-    /// Answered without an effect: no files, no variables, no arguments, a clock that stands.
+    /// Answered without an effect: no files, no variables, no arguments, a fixed clock.
     Inert,
-    /// Requests to hosts that are named; without any, the component does not load.
+    /// Requests to granted hosts; without any, the component does not load.
     Hosts,
     /// Not granted: the component does not load.
     Refused,
@@ -26,9 +26,10 @@ pub enum Tier {
 /// One import of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
-    /// Its name, with the version: one line for people, cut and escaped. Linking goes by the component itself.
+    /// Its name, with the version: one line for people, cut and escaped. Linking uses the component
+    /// itself.
     pub name: String,
-    /// How it is answered.
+    /// The way in which it is answered.
     pub tier: Tier,
 }
 
@@ -37,18 +38,18 @@ impl Import {
         Self { name: text::line(text::cut(name, NAME_BYTES)), tier: tier(name) }
     }
 
-    /// What a component that imports it wants to do, in words that follow "wants to".
+    /// Returns the purpose of the import, in words that follow "wants to".
     #[must_use]
     pub fn wants(&self) -> &'static str {
         let interface = self.name.split('@').next().unwrap_or_default();
-        WISHES
+        PURPOSES
             .iter()
             .find(|(prefix, _)| interface.starts_with(prefix))
             .map_or("use an interface of a host other than this one", |(_, words)| words)
     }
 
-    /// The line of a plugin's table of grants that would give it more than an answer without effect; none where
-    /// nothing can be granted.
+    /// Returns the line of a plugin's table of grants that would give it more than an answer
+    /// without effect; none if nothing can be granted.
     #[must_use]
     pub fn grant(&self) -> Option<&'static str> {
         if !matches!(self.tier, Tier::Inert | Tier::Hosts) {
@@ -57,7 +58,7 @@ impl Import {
         GRANTS.iter().find(|(prefix, _)| self.name.starts_with(prefix)).map(|(_, line)| *line)
     }
 
-    /// Whether a component that imports it can be loaded.
+    /// Returns true if a component with this import can be loaded.
     pub(crate) fn is_granted(&self, grants: &Grants) -> bool {
         match self.tier {
             Tier::Own | Tier::Inert => true,
@@ -66,7 +67,7 @@ impl Import {
         }
     }
 
-    /// Why such a component is not loaded.
+    /// Returns the error for a component that is not loaded because of this import.
     pub(crate) fn refusal(&self) -> LoadError {
         LoadError::Refused { import: self.name.clone(), wants: self.wants(), grant: self.grant() }
     }
@@ -80,7 +81,7 @@ const GRANTS: &[(&str, &str)] = &[
     ("wasi:http/", "hosts = [\"https://HOST\"]"),
 ];
 
-const WISHES: &[(&str, &str)] = &[
+const PURPOSES: &[(&str, &str)] = &[
     ("portcullis:plugin/host", "write to its log and look up past steps"),
     ("portcullis:plugin/types", "share types with the host"),
     ("wasi:sockets/", "open network connections"),
@@ -102,14 +103,21 @@ const WISHES: &[(&str, &str)] = &[
     ("wasi:nn/", "run a model"),
 ];
 
-const INERT: &[&str] = &["wasi:cli/", "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/"];
+const INERT: &[&str] =
+    &["wasi:cli/", "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/"];
 
 fn tier(name: &str) -> Tier {
     let (interface, version) = name.split_once('@').unwrap_or((name, ""));
     match interface {
         "portcullis:plugin/types" | "portcullis:plugin/host" => Tier::Own,
-        _ if INERT.iter().any(|prefix| interface.starts_with(prefix)) && version.starts_with("0.2.") => Tier::Inert,
-        "wasi:http/types" | "wasi:http/outgoing-handler" if version.starts_with("0.2.") => Tier::Hosts,
+        _ if INERT.iter().any(|prefix| interface.starts_with(prefix))
+            && version.starts_with("0.2.") =>
+        {
+            Tier::Inert
+        }
+        "wasi:http/types" | "wasi:http/outgoing-handler" if version.starts_with("0.2.") => {
+            Tier::Hosts
+        }
         _ => Tier::Refused,
     }
 }
@@ -142,7 +150,8 @@ mod tests {
         for (name, tier, words) in table {
             let import = Import::of(name);
             assert_eq!(import.tier, tier, "{name}");
-            let told = import.wants().contains(words) || (words == "another host" && import.wants().contains("other than this one"));
+            let told = import.wants().contains(words)
+                || (words == "another host" && import.wants().contains("other than this one"));
             assert!(told, "{name}: {}", import.wants());
         }
     }

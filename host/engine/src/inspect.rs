@@ -1,8 +1,8 @@
-//! What a component is, read from its bytes without running any of it.
+//! The description of a component, read from its bytes without running any of it.
 //!
-//! The kind and the version come from the names of its exports, its wishes from the names of its
-//! imports, the rest from a custom section that its author wrote. Whether the code is valid is not
-//! judged here: the compiler does that.
+//! The kind and the version come from the names of its exports, its needs from the names of its
+//! imports, the rest from a custom section that its author wrote. The code is not validated here:
+//! the compiler does that.
 
 use crate::grants::Grants;
 use crate::imports::Import;
@@ -17,31 +17,32 @@ use wasmparser::{Encoding, Parser, Payload};
 /// The custom section that holds the descriptor.
 pub const DESCRIPTOR_SECTION: &str = "portcullis-descriptor";
 
-/// The descriptor is read by people and by `plugin list`; more is no description.
+/// The most bytes of a descriptor. It is read by people and by `plugin list`; a longer text does
+/// not describe.
 const DESCRIPTOR_BYTES: usize = 64 << 10;
 
-/// Plugins that one component describes.
+/// The most plugins that one component describes.
 const MOST_PLUGINS: usize = 64;
 
-/// Components nest in components; toolchains nest a few. The reader keeps a frame for each.
+/// The deepest nesting of components; toolchains nest a few. The reader keeps a frame for each.
 const MOST_NESTED: u32 = 32;
 
-/// Imports, and exports: all interfaces of WASI 0.2 are some 30.
+/// The most imports, and the most exports: all interfaces of WASI 0.2 are some 30.
 const MOST_NAMES: usize = 256;
 
-/// The most of a stranger's words that a reason repeats.
+/// The most bytes of a third party's words that a reason repeats.
 const QUOTED_BYTES: usize = 100;
 
-/// What a component says and shows of itself.
+/// The properties of a component, as read from its bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
-    /// What it can do for the host.
+    /// Its role for the host.
     pub kind: Kind,
     /// The version of the WIT package that it was built for, for example `0.1.0`.
     pub wit_version: String,
-    /// What it wants from the host, sorted by name.
+    /// Its imports, sorted by name.
     pub imports: Vec<Import>,
-    /// What its author says of it.
+    /// Its author's description of it.
     pub descriptor: Option<Descriptor>,
     /// Its size in bytes.
     pub size: u64,
@@ -49,7 +50,7 @@ pub struct Inspection {
     pub digest: String,
 }
 
-/// What an author says of a plugin. Shown to people; nothing is granted or decided by it.
+/// An author's description of a plugin. It is shown to people; nothing is granted or decided by it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Descriptor {
@@ -57,20 +58,20 @@ pub struct Descriptor {
     pub name: String,
     /// Its own version.
     pub version: String,
-    /// What it does, in a sentence or two.
+    /// Its purpose, in a sentence or two.
     pub description: String,
-    /// The kind that it is meant to be; empty, or what its exports say.
+    /// The kind that it is meant to be; empty, or the same as its exports say.
     pub kind: String,
-    /// What it looks at: `action`, `context`, `history`.
+    /// The inputs that it uses: `action`, `context`, `history`.
     pub reads: Vec<String>,
-    /// The worst that it reports.
+    /// The highest severity that it reports.
     pub severity: Option<String>,
     /// Its settings, in the SDK's schema.
     pub settings: Value,
 }
 
 impl Descriptor {
-    /// Whether it declares a setting of that name.
+    /// Returns true if it declares a setting of that name.
     #[must_use]
     pub fn declares(&self, setting: &str) -> bool {
         let all = self.settings.as_array().into_iter().flatten();
@@ -79,10 +80,10 @@ impl Descriptor {
 }
 
 impl Inspection {
-    /// Fails if it imports what is not granted.
+    /// Checks that all of its imports are granted.
     ///
     /// # Errors
-    /// `Refused`, naming the first such import.
+    /// Fails with `Refused`, naming the first import that is not granted.
     pub fn granted(&self, grants: &Grants) -> Result<(), LoadError> {
         match self.imports.iter().find(|import| !import.is_granted(grants)) {
             Some(import) => Err(import.refusal()),
@@ -91,38 +92,47 @@ impl Inspection {
     }
 }
 
-/// Reads what a component is from its bytes; nothing of it is compiled or run.
+/// Reads the properties of a component from its bytes; nothing of it is compiled or run.
 ///
 /// # Errors
-/// Why it is no plugin. An import that is not granted is no error here, see [`Inspection::granted`].
+/// Fails if it is not a plugin, with the reason. An import that is not granted is not an error
+/// here, see [`Inspection::granted`].
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let mut inspection = outline(bytes, None)?;
     inspection.digest = blake3::hash(bytes).to_hex().to_string();
     Ok(inspection)
 }
 
-/// As [`inspect`], of a component that may hold several plugins of its kind: one for each that it describes, alike but
-/// for what it says of itself. What describes none holds one.
+/// Does the same as [`inspect`] for a component that may hold several plugins of its kind: returns
+/// one inspection for each plugin that it describes, alike except for the descriptor. A component
+/// without descriptors holds one plugin.
 ///
 /// # Errors
-/// As for [`inspect`].
+/// Fails as [`inspect`] does.
 pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
     let (outline, said) = bare(bytes)?;
     let whole = Inspection { digest: blake3::hash(bytes).to_hex().to_string(), ..outline };
     let Some(said) = said else { return Ok(vec![whole]) };
     let all = descriptors(said, whole.kind)?;
-    Ok(all.into_iter().map(|descriptor| Inspection { descriptor: Some(descriptor), ..whole.clone() }).collect())
+    Ok(all
+        .into_iter()
+        .map(|descriptor| Inspection { descriptor: Some(descriptor), ..whole.clone() })
+        .collect())
 }
 
-/// As [`inspect`], of the plugin of that name in a component that may hold several.
+/// Does the same as [`inspect`] for the plugin of that name in a component that may hold several.
 pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, LoadError> {
-    let named = |inspection: &Inspection| inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.name == plugin);
+    let named = |inspection: &Inspection| {
+        inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.name == plugin)
+    };
     let found = inspect_all(bytes)?.into_iter().find(named);
-    found.ok_or_else(|| LoadError::Descriptor(format!("it describes no plugin `{}`", quoted(plugin))))
+    found.ok_or_else(|| {
+        LoadError::Descriptor(format!("it describes no plugin `{}`", quoted(plugin)))
+    })
 }
 
-/// As `inspect`, but leaves the digest empty, for bytes whose digest is known, and takes this descriptor in place of
-/// what the bytes say, where it is known too.
+/// Does the same as `inspect`, but leaves the digest empty, for bytes whose digest is known, and
+/// uses this descriptor instead of the one in the bytes if it is known too.
 pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {
     let (bare, said) = bare(bytes)?;
     let said = known.map(str::as_bytes).or(said);
@@ -130,7 +140,7 @@ pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, L
     Ok(Inspection { descriptor, ..bare })
 }
 
-/// All but the digest and the descriptor, and what stands where descriptors do.
+/// Returns everything except the digest and the descriptor, and the raw section of descriptors.
 fn bare(bytes: &[u8]) -> Result<(Inspection, Option<&[u8]>), LoadError> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > MAX_COMPONENT_BYTES {
@@ -143,13 +153,22 @@ fn bare(bytes: &[u8]) -> Result<(Inspection, Option<&[u8]>), LoadError> {
     let (kind, wit_version) = found.kind()?;
     let mut imports = found.imports;
     imports.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((Inspection { kind, wit_version, imports, descriptor: None, size, digest: String::new() }, found.descriptor))
+    Ok((
+        Inspection { kind, wit_version, imports, descriptor: None, size, digest: String::new() },
+        found.descriptor,
+    ))
 }
 
-/// Leading blanks and comments, then a parenthesis.
+/// Returns true for leading blanks and comments, followed by a parenthesis.
 fn looks_like_text(bytes: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(bytes.get(..bytes.len().min(4096)).unwrap_or_default()) else { return false };
-    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with(";;")).is_some_and(|line| line.starts_with('('))
+    let Ok(text) = std::str::from_utf8(bytes.get(..bytes.len().min(4096)).unwrap_or_default())
+    else {
+        return false;
+    };
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with(";;"))
+        .is_some_and(|line| line.starts_with('('))
 }
 
 #[derive(Default)]
@@ -165,25 +184,31 @@ impl<'a> Found<'a> {
         let mut depth = 0_u32;
         for payload in Parser::new(0).parse_all(bytes) {
             match payload.map_err(damaged)? {
-                Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => return Err(LoadError::CoreModule),
+                Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
+                    return Err(LoadError::CoreModule);
+                }
                 Payload::Version { .. } if depth == MOST_NESTED => {
-                    return Err(LoadError::Damaged(format!("it nests more than {MOST_NESTED} components in each other")));
+                    return Err(LoadError::Damaged(format!(
+                        "it nests more than {MOST_NESTED} components in each other"
+                    )));
                 }
                 Payload::Version { .. } => depth += 1,
                 Payload::End(_) => depth = depth.saturating_sub(1),
                 Payload::ComponentImportSection(section) if depth == 1 => {
-                    room("imports", found.imports.len(), section.count())?;
+                    check_name_count("imports", found.imports.len(), section.count())?;
                     for import in section {
                         found.imports.push(Import::of(import.map_err(damaged)?.name.name));
                     }
                 }
                 Payload::ComponentExportSection(section) if depth == 1 => {
-                    room("exports", found.exports.len(), section.count())?;
+                    check_name_count("exports", found.exports.len(), section.count())?;
                     for export in section {
                         found.exports.push(export.map_err(damaged)?.name.name);
                     }
                 }
-                Payload::CustomSection(section) if section.name() == DESCRIPTOR_SECTION => found.describe(section.data())?,
+                Payload::CustomSection(section) if section.name() == DESCRIPTOR_SECTION => {
+                    found.describe(section.data())?
+                }
                 _ => {}
             }
         }
@@ -192,7 +217,9 @@ impl<'a> Found<'a> {
 
     fn describe(&mut self, data: &'a [u8]) -> Result<(), LoadError> {
         match self.descriptor {
-            Some(known) if known != data => Err(LoadError::Descriptor("there are two, and they differ".into())),
+            Some(known) if known != data => {
+                Err(LoadError::Descriptor("there are two, and they differ".into()))
+            }
             _ => {
                 self.descriptor = Some(data);
                 Ok(())
@@ -204,9 +231,15 @@ impl<'a> Found<'a> {
         let mut found: Option<(Kind, String)> = None;
         for export in &self.exports {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
-            let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.interface() == interface) else { continue };
+            let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.interface() == interface)
+            else {
+                continue;
+            };
             if !loadable(version) {
-                return Err(LoadError::Version { interface: interface.to_owned(), version: quoted(version) });
+                return Err(LoadError::Version {
+                    interface: interface.to_owned(),
+                    version: quoted(version),
+                });
             }
             match found {
                 Some((other, _)) => return Err(LoadError::TwoKinds(other, kind)),
@@ -220,30 +253,35 @@ impl<'a> Found<'a> {
         match self.exports.as_slice() {
             [] => "nothing at all".to_owned(),
             names => {
-                let names: Vec<String> = names.iter().take(8).map(|name| format!("`{}`", quoted(name))).collect();
+                let names: Vec<String> =
+                    names.iter().take(8).map(|name| format!("`{}`", quoted(name))).collect();
                 names.join(", ")
             }
         }
     }
 }
 
-/// Some of a stranger's words, fit to be repeated.
+/// Returns some of a third party's words, escaped and cut.
 fn quoted(words: &str) -> String {
     text::line(text::cut(words, QUOTED_BYTES))
 }
 
-/// Fails if a section holds more names than there is room for beside those of earlier ones.
-fn room(what: &str, have: usize, more: u32) -> Result<(), LoadError> {
+/// Fails if a section holds more names than the limit leaves room for after the earlier sections.
+fn check_name_count(what: &str, have: usize, more: u32) -> Result<(), LoadError> {
     let all = usize::try_from(more).unwrap_or(usize::MAX).saturating_add(have);
     if all > MOST_NAMES {
-        return Err(LoadError::Damaged(format!("it has {all} {what}; at most {MOST_NAMES} are read")));
+        return Err(LoadError::Damaged(format!(
+            "it has {all} {what}; at most {MOST_NAMES} are read"
+        )));
     }
     Ok(())
 }
 
-/// `0.1.` and a number of at most nine digits.
+/// Returns true for `0.1.` followed by a number of at most nine digits.
 fn loadable(version: &str) -> bool {
-    version.strip_prefix("0.1.").is_some_and(|patch| (1..=9).contains(&patch.len()) && patch.bytes().all(|byte| byte.is_ascii_digit()))
+    version.strip_prefix("0.1.").is_some_and(|patch| {
+        (1..=9).contains(&patch.len()) && patch.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn damaged(error: wasmparser::BinaryReaderError) -> LoadError {
@@ -254,14 +292,19 @@ fn descriptor(bytes: &[u8], kind: Kind) -> Result<Descriptor, LoadError> {
     let mut all = descriptors(bytes, kind)?;
     match all.pop() {
         Some(one) if all.is_empty() => Ok(one),
-        _ => Err(LoadError::Descriptor("it describes several plugins, but a file holds one".into())),
+        _ => {
+            Err(LoadError::Descriptor("it describes several plugins, but a file holds one".into()))
+        }
     }
 }
 
-/// What a section says, one descriptor after the other: one for each plugin of the component, at least one.
+/// Reads the descriptors of a section, one for each plugin of the component, at least one.
 fn descriptors(bytes: &[u8], kind: Kind) -> Result<Vec<Descriptor>, LoadError> {
     if bytes.len() > DESCRIPTOR_BYTES {
-        return Err(LoadError::Descriptor(format!("it has {} bytes; at most {DESCRIPTOR_BYTES} are read", bytes.len())));
+        return Err(LoadError::Descriptor(format!(
+            "it has {} bytes; at most {DESCRIPTOR_BYTES} are read",
+            bytes.len()
+        )));
     }
     let unusable = |error: serde_json::Error| LoadError::Descriptor(quoted(&error.to_string()));
     let all = serde_json::Deserializer::from_slice(bytes).into_iter::<Descriptor>();
@@ -273,10 +316,13 @@ fn descriptors(bytes: &[u8], kind: Kind) -> Result<Vec<Descriptor>, LoadError> {
     }
 }
 
-/// The descriptor fit to be shown.
+/// Returns the descriptor, escaped for display.
 fn shown(raw: Descriptor, kind: Kind) -> Result<Descriptor, LoadError> {
     if !raw.kind.is_empty() && raw.kind != kind.as_str() {
-        return Err(LoadError::Descriptor(format!("it says `{}`, but the exports say `{kind}`", quoted(&raw.kind))));
+        return Err(LoadError::Descriptor(format!(
+            "it says `{}`, but the exports say `{kind}`",
+            quoted(&raw.kind)
+        )));
     }
     Ok(Descriptor {
         kind: raw.kind,
@@ -285,16 +331,18 @@ fn shown(raw: Descriptor, kind: Kind) -> Result<Descriptor, LoadError> {
         description: text::prose(&raw.description),
         reads: raw.reads.iter().map(|item| text::line(item)).collect(),
         severity: raw.severity.as_deref().map(text::line),
-        settings: harmless(raw.settings),
+        settings: escape_json(raw.settings),
     })
 }
 
-/// The same JSON, its texts fit to be shown. The reader of JSON bounds its depth.
-fn harmless(value: Value) -> Value {
+/// Returns the same JSON with its texts escaped for display. The JSON parser bounds its depth.
+fn escape_json(value: Value) -> Value {
     match value {
         Value::String(words) => Value::String(text::line(&words)),
-        Value::Array(items) => items.into_iter().map(harmless).collect(),
-        Value::Object(fields) => fields.into_iter().map(|(key, value)| (text::line(&key), harmless(value))).collect(),
+        Value::Array(items) => items.into_iter().map(escape_json).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(key, value)| (text::line(&key), escape_json(value))).collect()
+        }
         other => other,
     }
 }

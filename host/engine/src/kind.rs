@@ -1,9 +1,9 @@
-//! The kinds of plugins, as the name of what they export tells.
+//! The kinds of plugins, derived from the names of their exports.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a component can do for the host.
+/// The role of a component for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -21,9 +21,15 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order in which a review uses them.
-    pub const ALL: &'static [Self] = &[Self::ShellReader, Self::RiskCalculator, Self::Pattern, Self::Intervention, Self::AuditExporter];
+    pub const ALL: &'static [Self] = &[
+        Self::ShellReader,
+        Self::RiskCalculator,
+        Self::Pattern,
+        Self::Intervention,
+        Self::AuditExporter,
+    ];
 
-    /// The world's name, which is the kind's name everywhere.
+    /// Returns the world's name, which is the kind's name everywhere.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,13 +41,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
     }
 
-    /// The interface that a component of this kind exports, without its version.
+    /// Returns the interface that a component of this kind exports, without its version.
     #[must_use]
     pub const fn interface(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! What one call into a plugin may use up.
+//! The limits of one call into a plugin.
 //!
-//! There is no `Default`: each place that runs a guest names the limits that it means. What a plugin
-//! may answer (lengths, counts, ranges) belongs to the contract, not to the operator, and is checked in
-//! `from_wit`. The stack is the same for all guests (`engine::STACK_BYTES`).
+//! There is no `Default`: each place that runs a guest names the limits that it means. The bounds
+//! of a plugin's answer (lengths, counts, ranges) belong to the contract, not to the operator, and
+//! are checked in `from_wit`. The stack is the same for all guests (`engine::STACK_BYTES`).
 
 /// The most bytes that a third-party component may have. No fuel bounds reading and compiling it; a
 /// Python guest has 18 MiB, so this leaves room without letting a file fill the memory.
@@ -40,36 +40,44 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a plugin that comes with the program. Ours are small, but they read hostile text: the fuel
-    /// is for the longest action that the host passes on, with room.
+    /// Returns the limits for a plugin that comes with the program. Those plugins are small, but
+    /// they read hostile text: the fuel is for the longest action that the host passes on, with
+    /// room to spare.
     #[must_use]
     pub const fn builtin() -> Self {
         Self { fuel: 200_000_000, ..Self::third_party() }
     }
 
-    /// For the shell reader: it gets the whole command line, up to 1 MB of it, and answers with a copy
-    /// of it in pieces.
+    /// Returns the limits for the shell reader: it gets the whole command line, up to 1 MB of it,
+    /// and answers with a copy of it in pieces.
     #[must_use]
     pub const fn shell_reader() -> Self {
-        Self { fuel: 500_000_000, memory_bytes: 128 * MIB, answer_bytes: 8 * MIB, ..Self::third_party() }
+        Self {
+            fuel: 500_000_000,
+            memory_bytes: 128 * MIB,
+            answer_bytes: 8 * MIB,
+            ..Self::third_party()
+        }
     }
 
-    /// For a plugin of unknown intent. 50 million units of fuel are some 7 ms of a tight loop; a check of ours
-    /// uses below 100 thousand.
+    /// Returns the limits for a plugin of unknown intent. 50 million units of fuel are some 7 ms of
+    /// a tight loop; a check of the built-in plugins uses below 100 thousand.
     #[must_use]
     pub const fn third_party() -> Self {
         Self {
             fuel: 50_000_000,
             memory_bytes: 64 * MIB,
-            // CPython wants 5,672 elements, StarlingMonkey 7,689.
+            // CPython needs 5,672 elements, StarlingMonkey 7,689.
             table_elements: 20_000,
-            // A Rust guest has 1 to 3, QuickJS below 10; CPython more than 32, with a stub for each interface of WASI.
+            // A Rust guest has 1 to 3, QuickJS below 10; CPython has more than 32, with a stub for
+            // each interface of WASI.
             instances: 64,
             memories: 8,
             tables: 16,
             // The inert WASI tier hands out a few streams; our own interfaces none.
             handles: 256,
-            // The largest honest assessment is far below; `prepare` and `render` have their own.
+            // The largest honest assessment is far below this; `prepare` and `render` have their
+            // own limits.
             answer_bytes: 512 << 10,
             log_lines: 64,
             log_bytes: 8 << 10,
@@ -77,7 +85,8 @@ impl Limits {
         }
     }
 
-    /// For a plugin that carries a script language: the interpreter's heap and its slower start.
+    /// Returns the limits for a plugin that carries a script language: an interpreter has a heap
+    /// and starts more slowly.
     #[must_use]
     pub const fn script() -> Self {
         Self { fuel: 500_000_000, memory_bytes: 256 * MIB, ..Self::third_party() }

@@ -1,4 +1,4 @@
-//! Why a component cannot be loaded, each reason with its mend where there is one.
+//! The reasons why a component cannot be loaded, each with its fix if there is one.
 
 use crate::compile::CompileEnd;
 use crate::inspect::DESCRIPTOR_SECTION;
@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::limits::MAX_COMPONENT_BYTES;
 use std::path::PathBuf;
 
-/// Why a component cannot be loaded.
+/// The reason why a component cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
@@ -17,14 +17,14 @@ pub enum LoadError {
         /// The system's reason.
         reason: String,
     },
-    /// The file holds other bytes than it has to.
+    /// The file does not hold the required bytes.
     #[error("`{path}` was changed after it was verified: it holds {found}, not {wanted} (blake3)")]
     Other {
         /// The file.
         path: PathBuf,
-        /// The digest that it has to have.
+        /// The required digest.
         wanted: String,
-        /// The digest that it has.
+        /// The actual digest.
         found: String,
     },
     /// The file is larger than any plugin needs to be.
@@ -33,24 +33,30 @@ pub enum LoadError {
         /// Its size in bytes.
         size: u64,
     },
-    /// It does not begin as WebAssembly does.
+    /// It does not begin like WebAssembly.
     #[error(
         "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` or `wasm-tools component new` writes it"
     )]
     NotWasm,
     /// It is the text format.
-    #[error("it is WebAssembly text; only the binary format is loaded: `wasm-tools parse plugin.wat -o plugin.wasm`")]
+    #[error(
+        "it is WebAssembly text; only the binary format is loaded: `wasm-tools parse plugin.wat -o plugin.wasm`"
+    )]
     Text,
     /// It is a core module.
-    #[error("it is a core module, not a component; encode it: `wasm-tools component new module.wasm -o plugin.wasm`")]
+    #[error(
+        "it is a core module, not a component; encode it: `wasm-tools component new module.wasm -o plugin.wasm`"
+    )]
     CoreModule,
-    /// It begins well and then breaks off or holds what cannot be.
+    /// It begins correctly and then breaks off or holds invalid data.
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// It exports nothing that the host calls.
-    #[error("it exports none of `portcullis:plugin/{{assessor, detector, intervener, exporter}}@0.1.0`, but {0}")]
+    #[error(
+        "it exports none of `portcullis:plugin/{{assessor, detector, intervener, exporter}}@0.1.0`, but {0}"
+    )]
     NoKind(String),
-    /// It would be two plugins.
+    /// It exports two kinds of plugin.
     #[error("it is both `{0}` and `{1}`; a component is one plugin, split it")]
     TwoKinds(Kind, Kind),
     /// It was built for another version of the WIT package.
@@ -64,32 +70,34 @@ pub enum LoadError {
     /// Its descriptor cannot be read.
     #[error("its section `{DESCRIPTOR_SECTION}` cannot be used: {0}")]
     Descriptor(String),
-    /// It wants what nobody granted.
+    /// It imports something that is not granted.
     #[error("it wants to {wants} (`{import}`), which is not granted{}", mend(*.grant))]
     Refused {
         /// The import's name.
         import: String,
-        /// In words.
+        /// The purpose of the import, in words.
         wants: &'static str,
-        /// The line that would grant it, where one could.
+        /// The line that would grant it, if there is one.
         grant: Option<&'static str>,
     },
-    /// It is of another kind than its place.
+    /// It is of another kind than its position requires.
     #[error("it is `{found}`, but its place wants `{wanted}`")]
     WrongKind {
-        /// What it is.
+        /// The kind that it is.
         found: Kind,
-        /// What was wanted.
+        /// The kind that is required.
         wanted: Kind,
     },
     /// It was not compiled.
     #[error(transparent)]
     Compile(#[from] CompileEnd),
-    /// Its imports or exports are not what the names promise.
-    #[error("its types do not fit `portcullis:plugin@0.1.0`: {0}")]
+    /// The types of its imports or exports do not match their names.
+    #[error("its types do not match `portcullis:plugin@0.1.0`: {0}")]
     Types(String),
 }
 
 fn mend(grant: Option<&str>) -> String {
-    grant.map(|line| format!("; its owner can grant it: `{line}` in `plugins.NAME.grants`")).unwrap_or_default()
+    grant
+        .map(|line| format!("; its owner can grant it: `{line}` in `plugins.NAME.grants`"))
+        .unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! One configured plugin: where it comes from, what is known of it, and its way into the engine.
+//! One configured plugin: its source, the facts known about it, and its loading into the engine.
 
-use crate::backstop::Part;
+use crate::backstop::TimeBudget;
 use crate::bindings::types;
-use crate::cache::{Card, Stamp};
+use crate::cache::{CachedMetadata, Stamp};
 use crate::check::{self, PREPARED_BYTES};
 use crate::compile::{CompileEnd, reason};
 use crate::engine::Engine;
@@ -15,9 +15,9 @@ use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
 use crate::shared::Ready;
-use crate::state::Seat;
-use crate::watch::Loading;
-use crate::world::{self, Called, World};
+use crate::state::CallEnv;
+use crate::watch::LoadTimes;
+use crate::world::{self, BoundPlugin, CallOutcome};
 use crate::{host, to_wit};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::plugins::Identity;
@@ -28,13 +28,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::component::Component;
 
-/// What a descriptor names among `reads` when the plugin has nothing to say before an action has ended.
+/// The entry among a descriptor's `reads` for a plugin that has nothing to report before an action
+/// has ended.
 const OUTCOME: &str = "outcome";
 
-/// What a descriptor names among `reads` when the plugin keeps one state for all agents of a session.
+/// The entry among a descriptor's `reads` for a plugin that keeps one state for all agents of a
+/// session.
 const SESSION: &str = "session";
 
-/// Where a plugin's bytes are.
+/// The location of a plugin's bytes.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// In the program itself.
@@ -43,93 +45,96 @@ pub enum Source {
         name: &'static str,
         /// Its kind.
         kind: Kind,
-        /// It looks at ended actions only; trusted, as `digest` is.
+        /// It considers ended actions only; trusted, as `digest` is.
         waits_for_outcome: bool,
-        /// What it says of itself; none where that is read from `bytes`, which then hold this plugin alone.
+        /// Its descriptor; none if that is read from `bytes`, which then hold this plugin alone.
         descriptor: Option<&'static str>,
         /// BLAKE3 of `bytes`, 64 hex digits; trusted, since it was compiled in with them.
         digest: &'static str,
-        /// The component. Where it holds several plugins, the first of the settings says which one this is.
+        /// The component. If it holds several plugins, the first of the settings says which one
+        /// this is.
         bytes: &'static [u8],
     },
-    /// In a file, whatever it holds.
+    /// In a file, with any content.
     File(PathBuf),
-    /// In a file that has to hold these very bytes, and may hold several plugins.
+    /// In a file that has to hold exactly these bytes, and may hold several plugins.
     Pinned {
         /// The file.
         path: PathBuf,
         /// BLAKE3 of its bytes, 64 hex digits; another file is not loaded.
         digest: String,
-        /// Which of the plugins in it, by the name in its descriptor; none where it holds one. The first of the settings
-        /// has to say it to the plugin.
+        /// The plugin to use, by the name in its descriptor; none if the file holds one. The first
+        /// of the settings has to pass it to the plugin.
         plugin: Option<String>,
     },
 }
 
 /// A plugin as the configuration names it.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its name, unique among all entries; it stands in records and settings.
+pub struct PluginSpec {
+    /// Its name, unique among all entries; it is used in records and settings.
     pub name: String,
-    /// Where its bytes are.
+    /// The location of its bytes.
     pub source: Source,
-    /// What its `prepare` gets.
+    /// The input of its `prepare`.
     pub settings: Vec<Setting>,
-    /// What it gets beside `settings` where it is a pattern whose descriptor declares a setting of that name
-    /// and `settings` does not say it.
-    pub handed: Vec<Setting>,
-    /// What its faults mean.
+    /// Settings that it gets in addition to `settings` if it is a pattern, its descriptor declares
+    /// a setting of that name, and `settings` does not contain it.
+    pub injected_settings: Vec<Setting>,
+    /// The effect of its faults.
     pub on_fault: OnFault,
-    /// What each call may use up.
+    /// The limits of each call.
     pub limits: Limits,
-    /// What it may have of the machine while it answers; not while it prepares itself, since that answer is kept.
+    /// Its grants while it answers; `prepare` gets none, since its answer is cached.
     pub grants: Arc<Grants>,
     /// It runs and is recorded, but does not count. The engine only carries this; the pipeline applies it.
     pub shadow: bool,
 }
 
-/// An entry with whatever is known of it so far.
-pub(crate) struct Slot {
-    pub(crate) entry: Entry,
-    known: Option<Result<Known, LoadError>>,
-    loaded: Option<Result<Loaded, Failure>>,
+/// An entry with the facts that are known about it so far.
+pub(crate) struct LazyPlugin {
+    pub(crate) entry: PluginSpec,
+    known: Option<Result<InspectedPlugin, LoadError>>,
+    loaded: Option<Result<LoadedPlugin, Failure>>,
 }
 
-/// What is known without compiling.
-struct Known {
+/// The facts that are known without compiling.
+struct InspectedPlugin {
     inspection: Inspection,
-    /// The file's stamp, if it stood still long enough to be recognised by it.
+    /// The file's stamp, if the file has been unchanged for long enough to be recognised by it.
     source: Option<Stamp>,
     bytes: Option<Cow<'static, [u8]>>,
-    card: Option<Card>,
+    cached: Option<CachedMetadata>,
 }
 
 /// A plugin that can be called.
-pub(crate) struct Loaded {
-    pub(crate) world: Arc<World>,
+pub(crate) struct LoadedPlugin {
+    pub(crate) world: Arc<BoundPlugin>,
     pub(crate) prepared: Vec<u8>,
-    pub(crate) took: Loading,
+    pub(crate) took: LoadTimes,
 }
 
-impl Slot {
-    pub(crate) const fn new(entry: Entry) -> Self {
+impl LazyPlugin {
+    pub(crate) const fn new(entry: PluginSpec) -> Self {
         Self { entry, known: None, loaded: None }
     }
 
-    /// The kind: none while it is a file that cannot be understood.
+    /// Returns the kind; none for a file that cannot be understood.
     pub(crate) fn kind(&mut self, engine: &Engine) -> Option<Kind> {
         match self.entry.source {
             Source::Builtin { kind, .. } => Some(kind),
-            Source::File(_) | Source::Pinned { .. } => self.known(engine).as_ref().ok().map(|known| known.inspection.kind),
+            Source::File(_) | Source::Pinned { .. } => {
+                self.known(engine).as_ref().ok().map(|known| known.inspection.kind)
+            }
         }
     }
 
-    /// What its bytes say of it.
+    /// Returns the properties that were read from its bytes.
     pub(crate) fn inspection(&mut self, engine: &Engine) -> Result<&Inspection, LoadError> {
         self.known(engine).as_ref().map(|known| &known.inspection).map_err(LoadError::clone)
     }
 
-    /// Who it is, as far as that is known.
+    /// Returns its identity, as far as that is known.
     pub(crate) fn identity(&self) -> Identity {
         let inspection = match &self.known {
             Some(Ok(known)) => Some(&known.inspection),
@@ -138,7 +143,9 @@ impl Slot {
         let digest = match &self.entry.source {
             Source::Builtin { digest, .. } => (*digest).to_owned(),
             Source::Pinned { digest, .. } => digest.clone(),
-            Source::File(_) => inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default(),
+            Source::File(_) => {
+                inspection.map(|inspection| inspection.digest.clone()).unwrap_or_default()
+            }
         };
         let descriptor = inspection.and_then(|inspection| inspection.descriptor.as_ref());
         let version = descriptor.map(|descriptor| descriptor.version.clone());
@@ -149,19 +156,26 @@ impl Slot {
             on_fault: self.entry.on_fault,
             foreign: is_file(&self.entry),
             shadow: self.entry.shadow,
-            session: descriptor.is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == SESSION)),
+            session: descriptor
+                .is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == SESSION)),
         }
     }
 
-    /// What became of loading, if it was tried.
+    /// Returns the outcome of loading, if it was tried.
     pub(crate) fn outcome(&self) -> Option<Result<(), &Failure>> {
         self.loaded.as_ref().map(|loaded| loaded.as_ref().map(|_| ()))
     }
 
-    /// Compiles or fetches, binds and prepares it, once. A failure for want of time is no property of the
-    /// plugin: it is tried again when it is asked again.
-    pub(crate) fn load(&mut self, engine: &Engine, now_ms: u64, part: &mut Part<'_>) -> Result<(), Failure> {
-        let for_want_of_time = |failure: &Failure| matches!(failure.kind, FaultKind::Timeout | FaultKind::NotRun);
+    /// Compiles it or fetches it from the cache, binds it and prepares it, once. A failure for lack
+    /// of time is not a property of the plugin: loading is tried again at the next call.
+    pub(crate) fn load(
+        &mut self,
+        engine: &Engine,
+        now_ms: u64,
+        part: &mut TimeBudget<'_>,
+    ) -> Result<(), Failure> {
+        let for_want_of_time =
+            |failure: &Failure| matches!(failure.kind, FaultKind::Timeout | FaultKind::NotRun);
         let known = match &self.loaded {
             Some(Err(failure)) if for_want_of_time(failure) => None,
             known => known.as_ref(),
@@ -172,32 +186,43 @@ impl Slot {
         self.outcome().unwrap_or(Ok(())).map_err(Failure::clone)
     }
 
-    /// The plugin, once it is loaded.
-    pub(crate) fn loaded(&self) -> Option<&Loaded> {
+    /// Returns the plugin, once it is loaded.
+    pub(crate) fn loaded(&self) -> Option<&LoadedPlugin> {
         self.loaded.as_ref().and_then(|loaded| loaded.as_ref().ok())
     }
 
-    /// Loading it runs nothing that a stranger wrote: it is ours, or what it prepared is remembered.
-    pub(crate) fn is_at_rest(&mut self, engine: &Engine) -> bool {
-        !is_file(&self.entry) || self.known(engine).as_ref().is_ok_and(|known| known.card.is_some())
+    /// Returns true if loading it runs no third-party code: it is built in, or its preparation is
+    /// cached.
+    pub(crate) fn loads_without_guest_code(&mut self, engine: &Engine) -> bool {
+        !is_file(&self.entry)
+            || self.known(engine).as_ref().is_ok_and(|known| known.cached.is_some())
     }
 
-    /// It looks at ended actions only. Of a builtin plugin that is known without a look at the disk: before an
-    /// action most of them are not needed.
+    /// Returns true if it considers ended actions only. For a builtin plugin this is known without
+    /// reading the disk: before an action, most of them are not needed.
     pub(crate) fn waits_for_outcome(&mut self, engine: &Engine) -> bool {
         if let Source::Builtin { waits_for_outcome, .. } = self.entry.source {
             return waits_for_outcome;
         }
         let Ok(known) = self.known(engine) else { return false };
-        known.inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == OUTCOME))
+        known
+            .inspection
+            .descriptor
+            .as_ref()
+            .is_some_and(|descriptor| descriptor.reads.iter().any(|what| what == OUTCOME))
     }
 
-    fn known(&mut self, engine: &Engine) -> &Result<Known, LoadError> {
+    fn known(&mut self, engine: &Engine) -> &Result<InspectedPlugin, LoadError> {
         let entry = &self.entry;
-        self.known.get_or_insert_with(|| Known::of(engine, entry))
+        self.known.get_or_insert_with(|| InspectedPlugin::of(engine, entry))
     }
 
-    fn try_load(&mut self, engine: &Engine, now_ms: u64, part: &mut Part<'_>) -> Result<Loaded, Failure> {
+    fn try_load(
+        &mut self,
+        engine: &Engine,
+        now_ms: u64,
+        part: &mut TimeBudget<'_>,
+    ) -> Result<LoadedPlugin, Failure> {
         self.known(engine);
         let Some(Ok(known)) = &mut self.known else {
             let reason = match &self.known {
@@ -210,112 +235,159 @@ impl Slot {
         if let Source::Builtin { kind, .. } = entry.source
             && kind != known.inspection.kind
         {
-            return Err(load_failure(&LoadError::WrongKind { found: known.inspection.kind, wanted: kind }));
+            return Err(load_failure(&LoadError::WrongKind {
+                found: known.inspection.kind,
+                wanted: kind,
+            }));
         }
         known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
         let begun = Instant::now();
         let ready = match entry.source {
-            Source::Builtin { digest, .. } => engine.shared.get_or_load(digest, || known.world(engine, entry)),
+            Source::Builtin { digest, .. } => {
+                engine.shared.get_or_load(digest, || known.world(engine, entry))
+            }
             Source::File(_) | Source::Pinned { .. } => known.world(engine, entry),
         };
         let (world, code) = ready.map_err(|error| load_failure(&error))?;
         let bound = Instant::now();
-        let remembered = known.card.take();
+        let remembered = known.cached.take();
         let prepared = match &remembered {
-            Some(card) => card.prepared.clone(),
+            Some(cached) => cached.prepared.clone(),
             None => prepare(engine, &world, entry, &known.inspection, now_ms, part)?,
         };
-        let took = Loading { code: bound.duration_since(begun), preparing: bound.elapsed() };
+        let took = LoadTimes { code: bound.duration_since(begun), preparing: bound.elapsed() };
         known.remember(engine, entry, remembered.as_ref(), code, &prepared);
         known.bytes = None;
-        Ok(Loaded { world, prepared, took })
+        Ok(LoadedPlugin { world, prepared, took })
     }
 }
 
-impl Known {
-    fn of(engine: &Engine, entry: &Entry) -> Result<Self, LoadError> {
+impl InspectedPlugin {
+    fn of(engine: &Engine, entry: &PluginSpec) -> Result<Self, LoadError> {
         match &entry.source {
-            Source::Builtin { descriptor, digest, bytes, .. } => Self::builtin(engine, entry, *descriptor, digest, bytes),
+            Source::Builtin { descriptor, digest, bytes, .. } => {
+                Self::builtin(engine, entry, *descriptor, digest, bytes)
+            }
             Source::File(path) => Self::file(engine, entry, path, None),
-            Source::Pinned { path, digest, plugin } => Self::file(engine, entry, path, Some((digest, plugin.as_deref()))),
+            Source::Pinned { path, digest, plugin } => {
+                Self::file(engine, entry, path, Some((digest, plugin.as_deref())))
+            }
         }
     }
 
-    fn builtin(engine: &Engine, entry: &Entry, descriptor: Option<&str>, digest: &str, bytes: &'static [u8]) -> Result<Self, LoadError> {
-        let card = card_of(engine, entry, None);
-        let inspection = match &card {
-            Some(card) => card.facts.inspection.clone(),
-            None => Inspection { digest: digest.to_owned(), ..inspect::outline(bytes, descriptor)? },
+    fn builtin(
+        engine: &Engine,
+        entry: &PluginSpec,
+        descriptor: Option<&str>,
+        digest: &str,
+        bytes: &'static [u8],
+    ) -> Result<Self, LoadError> {
+        let cached = metadata_of(engine, entry, None);
+        let inspection = match &cached {
+            Some(cached) => cached.facts.inspection.clone(),
+            None => {
+                Inspection { digest: digest.to_owned(), ..inspect::outline(bytes, descriptor)? }
+            }
         };
-        Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), card })
+        Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), cached })
     }
 
-    /// A file; where it is pinned, its digest and which of its plugins is meant.
-    fn file(engine: &Engine, entry: &Entry, path: &Path, pin: Option<(&str, Option<&str>)>) -> Result<Self, LoadError> {
-        let unreadable = |error: std::io::Error| LoadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
+    /// Inspects a file. `pin` holds the digest and the plugin's name of a pinned one.
+    fn file(
+        engine: &Engine,
+        entry: &PluginSpec,
+        path: &Path,
+        pin: Option<(&str, Option<&str>)>,
+    ) -> Result<Self, LoadError> {
+        let unreadable = |error: std::io::Error| LoadError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
         if !metadata.is_file() {
             return Err(not_a_file(path));
         }
         let stamp = Stamp::of(&metadata);
-        if let Some(card) = card_of(engine, entry, Some(stamp)) {
-            held_to(pin, path, &card.facts.inspection.digest)?;
-            return Ok(Self { inspection: card.facts.inspection.clone(), source: Some(stamp), bytes: None, card: Some(card) });
+        if let Some(cached) = metadata_of(engine, entry, Some(stamp)) {
+            check_pin(pin, path, &cached.facts.inspection.digest)?;
+            return Ok(Self {
+                inspection: cached.facts.inspection.clone(),
+                source: Some(stamp),
+                bytes: None,
+                cached: Some(cached),
+            });
         }
         let (bytes, stamp) = read(path)?;
         if pin.is_some() {
-            // Before anything of other bytes is looked at.
-            held_to(pin, path, &blake3::hash(&bytes).to_hex())?;
+            // This comes first, so that no other bytes are parsed.
+            check_pin(pin, path, &blake3::hash(&bytes).to_hex())?;
         }
         let inspection = match pin {
             Some((_, Some(plugin))) => inspect::inspect_one(&bytes, plugin)?,
             _ => inspect::inspect(&bytes)?,
         };
         if inspection.kind == Kind::ShellReader {
-            return Err(LoadError::NoKind("`portcullis:shell/reader`, which only the host's own component may".to_owned()));
+            return Err(LoadError::NoKind(
+                "`portcullis:shell/reader`, which only the host's own component may".to_owned(),
+            ));
         }
-        Ok(Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), card: None })
+        Ok(Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), cached: None })
     }
 
-    /// The component bound to its world, and the stamp of the file that its code came from.
-    fn world(&self, engine: &Engine, entry: &Entry) -> Result<Ready, LoadError> {
+    /// Returns the component bound to its world, and the stamp of the file that its code came from.
+    fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<Ready, LoadError> {
         let (component, code) = self.component(engine, entry)?;
         let pre = host::link(&engine.inner, &component, &entry.grants)?;
-        Ok((Arc::new(World::bind(self.inspection.kind, pre)?), code))
+        Ok((Arc::new(BoundPlugin::bind(self.inspection.kind, pre)?), code))
     }
 
-    /// The compiled component, and the stamp of the file it came from.
-    fn component(&self, engine: &Engine, entry: &Entry) -> Result<(Component, Option<Stamp>), LoadError> {
-        let receipt = self.card.as_ref().and_then(|card| card.facts.code);
+    /// Returns the compiled component, and the stamp of the file that it came from.
+    fn component(
+        &self,
+        engine: &Engine,
+        entry: &PluginSpec,
+    ) -> Result<(Component, Option<Stamp>), LoadError> {
+        let receipt = self.cached.as_ref().and_then(|cached| cached.facts.code);
         let digest = &self.inspection.digest;
-        if let Some(found) = engine.cache.as_ref().and_then(|cache| cache.code(&engine.inner, digest, receipt)) {
+        if let Some(found) =
+            engine.cache.as_ref().and_then(|cache| cache.code(&engine.inner, digest, receipt))
+        {
             return Ok(found);
         }
         let bytes = self.bytes(entry)?;
-        // Many hooks may meet a new file at the same time; one of them compiles it, the others take what it found.
+        // Many hooks may meet a new file at the same time; one of them compiles it, the others use
+        // its result.
         let turn = match entry.source {
             Source::Builtin { .. } => None,
-            Source::File(_) | Source::Pinned { .. } => engine.turn(digest)?,
+            Source::File(_) | Source::Pinned { .. } => engine.lock_compile(digest)?,
         };
-        if let Some(found) = engine.cache.as_ref().filter(|_| turn.is_some()).and_then(|cache| cache.code(&engine.inner, digest, None)) {
+        if let Some(found) = engine
+            .cache
+            .as_ref()
+            .filter(|_| turn.is_some())
+            .and_then(|cache| cache.code(&engine.inner, digest, None))
+        {
             return Ok(found);
         }
         let code = match entry.source {
             Source::Builtin { .. } => engine.compile(&bytes).map_err(|error| invalid(&error))?,
-            Source::File(_) | Source::Pinned { .. } => engine.commission(digest, &bytes)?,
+            Source::File(_) | Source::Pinned { .. } => engine.compile_isolated(digest, &bytes)?,
         };
         if let Some(cache) = &engine.cache {
-            cache.keep_code(digest, &code);
+            cache.store_code(digest, &code);
         }
-        // SAFETY: our own compiler made these bytes, here or in a process that we started and that nobody
-        // else could write to; they were in no one else's hands.
-        #[allow(unsafe_code, reason = "wasmtime cannot tell whose machine code it loads; this is our own")]
+        // SAFETY: our own compiler made these bytes, here or in a process that we started and that
+        // nobody else could write to; no one else has had access to them.
+        #[allow(
+            unsafe_code,
+            reason = "wasmtime cannot tell whose machine code it loads; this is our own"
+        )]
         let component = unsafe { Component::deserialize(&engine.inner, &code) };
         component.map(|component| (component, None)).map_err(|error| invalid(&error))
     }
 
-    /// The bytes, read again if a card spared reading them before.
-    fn bytes<'a>(&'a self, entry: &'a Entry) -> Result<Cow<'a, [u8]>, LoadError> {
+    /// Returns the bytes, and reads them now if cached metadata made that unnecessary before.
+    fn bytes<'a>(&'a self, entry: &'a PluginSpec) -> Result<Cow<'a, [u8]>, LoadError> {
         match (&self.bytes, &entry.source) {
             (Some(bytes), _) => Ok(Cow::Borrowed(bytes)),
             (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed(bytes)),
@@ -324,70 +396,103 @@ impl Known {
                 if blake3::hash(&bytes).to_hex().as_str() == self.inspection.digest {
                     Ok(Cow::Owned(bytes))
                 } else {
-                    Err(LoadError::Unreadable { path: path.clone(), reason: "it changed while it was being loaded".into() })
+                    Err(LoadError::Unreadable {
+                        path: path.clone(),
+                        reason: "it changed while it was being loaded".into(),
+                    })
                 }
             }
         }
     }
 
-    /// Writes a card where there is none, or one that knows less.
-    fn remember(&self, engine: &Engine, entry: &Entry, old: Option<&Card>, code: Option<Stamp>, prepared: &[u8]) {
+    /// Caches the metadata if there is no entry yet, or if the old one holds fewer facts.
+    fn remember(
+        &self,
+        engine: &Engine,
+        entry: &PluginSpec,
+        old: Option<&CachedMetadata>,
+        code: Option<Stamp>,
+        prepared: &[u8],
+    ) {
         let Some(cache) = &engine.cache else { return };
-        let known = old.map(|card| (card.facts.source, card.facts.code));
+        let known = old.map(|cached| (cached.facts.source, cached.facts.code));
         if known.is_some_and(|known| known == (self.source, code) || code.is_none()) {
             return;
         }
-        if self.source.is_some_and(|stamp| !stamp.settled(crate::cache::SETTLED)) {
+        if self.source.is_some_and(|stamp| !stamp.settled(crate::cache::MIN_RECEIPT_AGE)) {
             return;
         }
-        let facts = crate::cache::Facts { inspection: self.inspection.clone(), source: self.source, code };
-        cache.keep_card(&card_name(cache, entry), &Card { facts, prepared: prepared.to_vec() });
+        let facts = crate::cache::CachedFacts {
+            inspection: self.inspection.clone(),
+            source: self.source,
+            code,
+        };
+        cache.store_metadata(
+            &metadata_name(cache, entry),
+            &CachedMetadata { facts, prepared: prepared.to_vec() },
+        );
     }
 }
 
-/// What was found has to be what was pinned.
-fn held_to(pin: Option<(&str, Option<&str>)>, path: &Path, found: &str) -> Result<(), LoadError> {
+/// Checks that the digest found is the pinned one.
+fn check_pin(pin: Option<(&str, Option<&str>)>, path: &Path, found: &str) -> Result<(), LoadError> {
     match pin {
-        Some((wanted, _)) if wanted != found => {
-            Err(LoadError::Other { path: path.to_owned(), wanted: wanted.to_owned(), found: found.to_owned() })
-        }
+        Some((wanted, _)) if wanted != found => Err(LoadError::Other {
+            path: path.to_owned(),
+            wanted: wanted.to_owned(),
+            found: found.to_owned(),
+        }),
         _ => Ok(()),
     }
 }
 
-fn card_of(engine: &Engine, entry: &Entry, source: Option<Stamp>) -> Option<Card> {
+fn metadata_of(
+    engine: &Engine,
+    entry: &PluginSpec,
+    source: Option<Stamp>,
+) -> Option<CachedMetadata> {
     let cache = engine.cache.as_deref()?;
-    cache.card(&card_name(cache, entry)).filter(|card| card.facts.source == source)
+    cache.metadata(&metadata_name(cache, entry)).filter(|cached| cached.facts.source == source)
 }
 
-fn card_name(cache: &crate::cache::CodeCache, entry: &Entry) -> String {
+fn metadata_name(cache: &crate::cache::CodeCache, entry: &PluginSpec) -> String {
     let source: [&[u8]; 2] = match &entry.source {
         Source::Builtin { digest, .. } => [b"builtin", digest.as_bytes()],
         Source::File(path) | Source::Pinned { path, .. } => [b"file", path.as_os_str().as_bytes()],
     };
-    let all: Vec<Setting> = entry.settings.iter().chain(&entry.handed).cloned().collect();
-    cache.card_name(&source, &settings::digest(&all))
+    let all: Vec<Setting> =
+        entry.settings.iter().chain(&entry.injected_settings).cloned().collect();
+    cache.metadata_name(&source, &settings::digest(&all))
 }
 
-/// Lets a plugin prepare itself; a file within its part of the review's time, ours by their fuel alone.
+/// Calls the plugin's `prepare`: a file plugin within its part of the review's time, a built-in one
+/// bounded by its fuel alone.
 fn prepare(
     engine: &Engine,
-    world: &World,
-    entry: &Entry,
+    world: &BoundPlugin,
+    entry: &PluginSpec,
     inspection: &Inspection,
     now_ms: u64,
-    part: &mut Part<'_>,
+    part: &mut TimeBudget<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let declared = |setting: &&Setting| {
         let said = entry.settings.iter().any(|own| own.key == setting.key);
         !said
             && inspection.kind == Kind::Pattern
-            && inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.declares(&setting.key))
+            && inspection
+                .descriptor
+                .as_ref()
+                .is_some_and(|descriptor| descriptor.declares(&setting.key))
     };
-    let all: Vec<Setting> = entry.settings.iter().chain(entry.handed.iter().filter(declared)).cloned().collect();
+    let all: Vec<Setting> = entry
+        .settings
+        .iter()
+        .chain(entry.injected_settings.iter().filter(declared))
+        .cloned()
+        .collect();
     let settings: Vec<types::Setting> = to_wit::settings(&all);
     let run = |deadline| {
-        let seat = Seat {
+        let seat = CallEnv {
             limits: &entry.limits,
             answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
             now_ms,
@@ -405,16 +510,17 @@ fn prepare(
             |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
         )
     };
-    let called: Called<Vec<u8>> = if is_file(entry) {
-        part.during(&engine.inner, entry.limits.fuel, run).unwrap_or_else(|_over| Called::not_run())
+    let called: CallOutcome<Vec<u8>> = if is_file(entry) {
+        part.during(&engine.inner, entry.limits.fuel, run)
+            .unwrap_or_else(|_over| CallOutcome::not_run())
     } else {
         run(None)
     };
-    called.result.map_err(|failure| failure.while_it("prepared itself"))
+    called.result.map_err(|failure| failure.in_step("prepared itself"))
 }
 
-/// Someone else wrote it.
-pub(crate) const fn is_file(entry: &Entry) -> bool {
+/// Returns true if it is a file, which someone else wrote.
+pub(crate) const fn is_file(entry: &PluginSpec) -> bool {
     matches!(entry.source, Source::File(_) | Source::Pinned { .. })
 }
 
@@ -422,11 +528,14 @@ fn invalid(error: &wasmtime::Error) -> LoadError {
     CompileEnd::Invalid(reason(error)).into()
 }
 
-/// A wish that was not granted and what compiling used up are named as such; all else is a file that cannot be loaded.
+/// Maps a load error to a failure: missing grants and compile limits have their own kind, all
+/// others are files that cannot be loaded.
 fn load_failure(error: &LoadError) -> Failure {
     let kind = match error {
         LoadError::Refused { .. } => FaultKind::MissingGrant,
-        LoadError::Compile(CompileEnd::Limit(_) | CompileEnd::Crashed(_)) => FaultKind::CompileLimit,
+        LoadError::Compile(CompileEnd::Limit(_) | CompileEnd::Crashed(_)) => {
+            FaultKind::CompileLimit
+        }
         LoadError::Compile(CompileEnd::NoTime) => FaultKind::NotRun,
         _ => FaultKind::LoadFailed,
     };

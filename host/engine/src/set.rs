@@ -1,25 +1,28 @@
-//! The plugins of a review: ours first, then files, each by name; each answer checked, each failure named.
+//! The plugins of a review: the built-in ones first, then files, each by name. Each answer is
+//! checked, each failure named.
 
-use crate::backstop::{Backstop, Part, Whose};
-use crate::breakers::{Asked, Breakers, Hold};
+use crate::backstop::{BudgetOwner, ReviewDeadline, TimeBudget};
+use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
-use crate::compile::Workshop;
+use crate::compile::Compiler;
 use crate::engine::{Engine, EngineError};
 use crate::faults::Failure;
 use crate::inspect::Inspection;
 use crate::kind::Kind;
+use crate::lazy_plugins::{LazyPlugins, Preload};
 use crate::load_error::LoadError;
-use crate::plugin::{Entry, Loaded, Slot, Source, is_file};
-use crate::readings::{self, Memory, Readings, Remembered};
-use crate::slots::{Ahead, Slots};
-use crate::state::{Seat, State};
-use crate::watch::{Loading, Watched};
-use crate::world::{self, Called, Said, World, ready, wrong_world};
-use crate::{cache::CacheEvent, check, from_wit, reading, to_wit};
+use crate::plugin::{LazyPlugin, LoadedPlugin, PluginSpec, Source, is_file};
+use crate::shell_cache::{self, ShellCache, ShellCacheConfig, ShellCacheStats};
+use crate::state::{CallEnv, State};
+use crate::watch::{LoadTimes, ObservedCall};
+use crate::world::{self, BoundPlugin, CallOutcome, GuestResult, ready, wrong_kind};
+use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
 use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
-use portcullis_core::finding::{Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation};
-use portcullis_core::plugins::{Answer, Details, Plugins};
+use portcullis_core::finding::{
+    Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation,
+};
+use portcullis_core::plugins::{Details, PluginResponse, Plugins};
 use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
@@ -31,32 +34,33 @@ use wasmtime::Store;
 pub struct ReviewClock {
     /// Milliseconds since 1970: what a guest's clock shows.
     pub now_ms: u64,
-    /// How long the guests of one review may run together; none where results must depend on fuel alone.
+    /// The time that the guests of one review may run together; none if results must depend on fuel
+    /// alone.
     pub backstop: Option<Duration>,
 }
 
 impl ReviewClock {
-    /// How long the guests of one review may run together, if nothing else is configured: far more than
-    /// they need, far less than a client waits.
+    /// The time that the guests of one review may run together, by default: far more than they
+    /// need, far less than a client waits.
     pub const BACKSTOP: Duration = Duration::from_secs(2);
 }
 
 /// The plugins that are configured, each loaded when it is first needed.
 pub struct PluginSet {
     engine: Engine,
-    backstop: Backstop,
+    backstop: ReviewDeadline,
     now_ms: u64,
-    slots: Slots,
-    /// The pattern plugins that are asked; none for all.
+    slots: LazyPlugins,
+    /// The pattern plugins that are called; none for all.
     patterns: Option<Vec<String>>,
-    /// How command lines were read; none in a command that ends after one.
-    readings: Option<Readings>,
-    /// Files that are no plugin were reported in this review.
-    strangers_told: bool,
-    /// Which files are not run in this review, and what became of the others.
-    breakers: Breakers,
-    /// The calls since somebody took them; none where nobody watches.
-    watched: Option<RefCell<Vec<Watched>>>,
+    /// The cache of parsed command lines; none in a command that ends after one.
+    readings: Option<ShellCache>,
+    /// True once files that are not plugins were reported in this review.
+    bad_files_reported: bool,
+    /// The files that are not run in this review, and the outcomes of the others.
+    breakers: CircuitBreakers,
+    /// The calls since `take_observed_calls` was last called; none if nobody watches.
+    watched: Option<RefCell<Vec<ObservedCall>>>,
 }
 
 /// A plugin, for people.
@@ -64,15 +68,15 @@ pub struct PluginSet {
 pub struct Description {
     /// Its name in the configuration.
     pub name: String,
-    /// Where its bytes are.
+    /// The location of its bytes.
     pub source: Source,
-    /// What its faults mean.
+    /// The effect of its faults.
     pub on_fault: OnFault,
-    /// It does not count.
+    /// Its answers do not count.
     pub shadow: bool,
-    /// What its bytes say of it, or why they say nothing.
+    /// The properties read from its bytes, or the reason why they could not be read.
     pub inspection: Result<Inspection, LoadError>,
-    /// What became of loading it; none while nobody asked for it.
+    /// The outcome of loading it; none as long as it has not been needed.
     pub loaded: Option<Result<(), Fault>>,
 }
 
@@ -81,20 +85,26 @@ pub struct Description {
 pub struct Progress<'a> {
     /// The plugin.
     pub name: &'a str,
-    /// How many are done, this one included.
+    /// The number of plugins that are done, this one included.
     pub done: usize,
-    /// How many there are.
+    /// The number of plugins in total.
     pub total: usize,
-    /// Whether it can be used.
+    /// An error if it cannot be used.
     pub result: Result<(), Fault>,
 }
 
 impl PluginSet {
-    /// The plugins `entries`, and the host's own `shell_reader`. Nothing is read or compiled yet.
+    /// Returns a set of the plugins `entries` and the host's own `shell_reader`. Nothing is read or
+    /// compiled yet.
     ///
     /// # Errors
-    /// If a name is no name, or is there twice.
-    pub fn new(engine: Engine, shell_reader: Entry, mut entries: Vec<Entry>, clock: ReviewClock) -> Result<Self, EngineError> {
+    /// Fails if a name is not valid, or is used twice.
+    pub fn new(
+        engine: Engine,
+        shell_reader: PluginSpec,
+        mut entries: Vec<PluginSpec>,
+        clock: ReviewClock,
+    ) -> Result<Self, EngineError> {
         let mut names = BTreeSet::new();
         for entry in entries.iter().chain([&shell_reader]) {
             if !usable_name(&entry.name) {
@@ -108,108 +118,124 @@ impl PluginSet {
             }
         }
         drop(names);
-        // What a stranger wrote comes after what comes with the program, whatever its name is; what does not
-        // count comes after what does.
-        entries.sort_by(|a, b| (is_file(a), a.shadow, &a.name).cmp(&(is_file(b), b.shadow, &b.name)));
+        // Third-party plugins come after those of the program, regardless of their names; plugins
+        // in shadow come after those that count.
+        entries
+            .sort_by(|a, b| (is_file(a), a.shadow, &a.name).cmp(&(is_file(b), b.shadow, &b.name)));
         Ok(Self {
             engine,
-            backstop: Backstop::new(clock.backstop),
+            backstop: ReviewDeadline::new(clock.backstop),
             now_ms: clock.now_ms,
-            slots: Slots::new(shell_reader, entries),
+            slots: LazyPlugins::new(shell_reader, entries),
             patterns: None,
             readings: None,
-            strangers_told: false,
-            breakers: Breakers::default(),
+            bad_files_reported: false,
+            breakers: CircuitBreakers::default(),
             watched: None,
         })
     }
 
-    /// Files that are not loaded yet are compiled there.
-    pub fn compile_in(&mut self, workshop: Arc<dyn Workshop>) {
-        self.engine = self.engine.clone().compile_in(workshop);
+    /// Sets the compiler for the files that are not loaded yet.
+    pub fn with_compiler(&mut self, file_compiler: Arc<dyn Compiler>) {
+        self.engine = self.engine.clone().with_compiler(file_compiler);
     }
 
-    /// A new review begins at `now_ms`: the guests' time starts anew, and nothing is held.
+    /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
     pub fn begin(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.backstop.begin();
-        self.strangers_told = false;
+        self.bad_files_reported = false;
         self.breakers.begin();
     }
 
-    /// In this review these files are not run; each is a fault.
+    /// Excludes these files from this review; each call of one is a fault.
     pub fn hold(&mut self, held: Vec<Hold>) {
         self.breakers.hold(held);
     }
 
-    /// What became of the files that were run in this review.
+    /// Returns the outcomes of the files that were run in this review.
     #[must_use]
-    pub fn asked(&self) -> &[Asked] {
-        self.breakers.asked()
+    pub fn file_outcomes(&self) -> &[FileOutcome] {
+        self.breakers.file_outcomes()
     }
 
-    /// From now on each call is told of by `take_watched`.
+    /// Records each call from now on, for `take_observed_calls`.
     pub fn watch(&mut self) {
         self.watched = Some(RefCell::default());
     }
 
-    /// The calls since the last time, in order; none unless `watch` was called.
-    pub fn take_watched(&self) -> Vec<Watched> {
+    /// Returns the calls since the last time, in order; none unless `watch` was called.
+    pub fn take_observed_calls(&self) -> Vec<ObservedCall> {
         self.watched.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
-    /// What loading each plugin took that is loaded, by name.
-    pub fn loading(&self) -> Vec<(String, Loading)> {
-        self.slots.all().filter_map(|slot| Some((slot.entry.name.clone(), slot.loaded()?.took))).collect()
+    /// Returns the time that loading took for each loaded plugin, by name.
+    pub fn loading(&self) -> Vec<(String, LoadTimes)> {
+        self.slots
+            .all()
+            .filter_map(|slot| Some((slot.entry.name.clone(), slot.loaded()?.took)))
+            .collect()
     }
 
-    /// Asks these pattern plugins alone.
+    /// Restricts the pattern plugins that are called to these.
     pub fn ask_patterns(&mut self, names: Vec<String>) {
         self.patterns = Some(names);
     }
 
-    /// Remembers how command lines were read.
-    pub fn remember(&mut self, memory: Memory) {
-        self.readings = Some(Readings::new(memory));
+    /// Turns on the cache of parsed command lines.
+    pub fn enable_shell_cache(&mut self, memory: ShellCacheConfig) {
+        self.readings = Some(ShellCache::new(memory));
     }
 
-    /// How often what was remembered answered.
+    /// Returns the hit statistics of that cache.
     #[must_use]
-    pub fn remembered(&self) -> Remembered {
+    pub fn shell_cache_stats(&self) -> ShellCacheStats {
         self.readings.as_ref().map(|readings| readings.count).unwrap_or_default()
     }
 
-    /// Names of the plugins whose answers do not count.
+    /// Returns the names of the plugins whose answers do not count.
     pub fn shadows(&self) -> impl Iterator<Item = String> {
         self.slots.all().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.clone())
     }
 
-    /// Names of the plugins of a kind. A file that cannot be understood has none.
+    /// Returns the names of the plugins of a kind. A file that cannot be understood has none.
     pub fn names(&mut self, kind: Kind) -> Vec<String> {
         let engine = &self.engine;
-        let of_kind = |mut slot: MutexGuard<'_, Slot>| (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone());
+        let of_kind = |mut slot: MutexGuard<'_, LazyPlugin>| {
+            (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone())
+        };
         self.slots.maybe(kind).filter_map(of_kind).collect()
     }
 
-    /// Loads what a review will ask for, on a thread of its own: the caller goes on, and asks each as soon as it
-    /// is loaded.
-    pub fn load_ahead(&mut self, ahead: Ahead) {
-        self.slots.load_ahead(&self.engine, self.now_ms, ahead);
+    /// Loads the plugins that a review will need, on a separate thread: the caller continues, and
+    /// can call each as soon as it is loaded.
+    pub fn preload(&mut self, ahead: Preload) {
+        self.slots.preload(&self.engine, self.now_ms, ahead);
     }
 
-    /// Asks the exporter of that name to write records; none when there is no such exporter.
-    pub fn render(&mut self, name: &str, records: &[AuditRecord], first: bool) -> Option<Answer<Rendered>> {
+    /// Calls the exporter of that name to render records; none if there is no such exporter.
+    pub fn render(
+        &mut self,
+        name: &str,
+        records: &[AuditRecord],
+        first: bool,
+    ) -> Option<PluginResponse<Rendered>> {
         let records: Vec<_> = records.iter().map(to_wit::record).collect();
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
-            World::AuditExporter(pre) => {
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+            BoundPlugin::AuditExporter(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_exporter().call_render(store, &loaded.prepared, &records, first)
+                guest.portcullis_plugin_exporter().call_render(
+                    store,
+                    &loaded.prepared,
+                    &records,
+                    first,
+                )
             }
-            _ => Err(wrong_world()),
+            _ => Err(wrong_kind()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let turn = Turn {
+        let turn = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes,
@@ -217,15 +243,15 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(turn.take(&mut slot, self.backstop.part(Whose::Ours), ask, from_wit::rendered))
+        Some(turn.take(&mut slot, self.backstop.part(BudgetOwner::Ours), ask, from_wit::rendered))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
     pub fn warm(&mut self, mut progress: impl FnMut(Progress<'_>)) {
         let total = self.slots.len() + 1;
         let (engine, now_ms) = (&self.engine, self.now_ms);
-        let mut warm = |slot: &mut Slot, done: usize| {
-            let result = slot.load(engine, now_ms, &mut Part::unbounded());
+        let mut warm = |slot: &mut LazyPlugin, done: usize| {
+            let result = slot.load(engine, now_ms, &mut TimeBudget::unbounded());
             let identity = slot.identity();
             let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
             progress(Progress { name: &slot.entry.name, done, total, result });
@@ -234,28 +260,32 @@ impl PluginSet {
         self.slots.all().zip(2..).for_each(|(mut slot, done)| warm(&mut slot, done));
     }
 
-    /// Every plugin, the shell reader first. Reads what is needed for it, compiles nothing.
+    /// Describes every plugin, the shell reader first. Reads the files that it needs, compiles
+    /// nothing.
     pub fn describe(&mut self) -> Vec<Description> {
         let engine = &self.engine;
         let reader = describe(&mut self.slots.reader(), engine);
-        std::iter::once(reader).chain(self.slots.all().map(|mut slot| describe(&mut slot, engine))).collect()
+        std::iter::once(reader)
+            .chain(self.slots.all().map(|mut slot| describe(&mut slot, engine)))
+            .collect()
     }
 
-    /// What could not be used of the cache since the last call; it was made anew.
+    /// Returns the cache entries that could not be used since the last call; they were made again.
     pub fn take_cache_events(&self) -> Vec<CacheEvent> {
         self.engine.cache.as_ref().map(|cache| cache.take_events()).unwrap_or_default()
     }
 
-    /// Asks all plugins of a kind; those that look at ended actions only, only about those.
+    /// Calls all plugins of a kind; those that consider ended actions only are called only for
+    /// those.
     fn ask_all<W, T>(
         &mut self,
         kind: Kind,
         ended: bool,
         details: &Details<'_>,
-        ask: impl Fn(&str, &Loaded, &mut Store<State>) -> Said<W>,
+        ask: impl Fn(&str, &LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
         accept: impl Fn(W) -> Result<T, Failure>,
-    ) -> Vec<Answer<T>> {
-        let turn = Turn {
+    ) -> Vec<PluginResponse<T>> {
+        let turn = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -264,41 +294,61 @@ impl PluginSet {
             watched: self.watched.as_ref(),
         };
         let (engine, patterns) = (&self.engine, &self.patterns);
-        let asked = |slot: &mut Slot| match slot.kind(engine) {
-            Some(Kind::Pattern) if patterns.as_ref().is_some_and(|names| !names.contains(&slot.entry.name)) => false,
+        let asked = |slot: &mut LazyPlugin| match slot.kind(engine) {
+            Some(Kind::Pattern)
+                if patterns.as_ref().is_some_and(|names| !names.contains(&slot.entry.name)) =>
+            {
+                false
+            }
             Some(found) => found == kind && (ended || !slot.waits_for_outcome(engine)),
             None => false,
         };
-        let mut waiting = self.slots.files().filter_map(|mut slot| asked(&mut slot).then_some(())).count();
+        let mut waiting =
+            self.slots.files().filter_map(|mut slot| asked(&mut slot).then_some(())).count();
         let mut answers = Vec::new();
         for mut slot in self.slots.maybe(kind) {
             let slot = &mut *slot;
             let name = slot.entry.name.clone();
             if asked(slot) {
-                let whose = if is_file(&slot.entry) { Whose::File { waiting } } else { Whose::Ours };
-                waiting = waiting.saturating_sub(usize::from(whose != Whose::Ours));
-                answers.push(turn.take(slot, self.backstop.part(whose), |loaded, store| ask(&name, loaded, store), &accept));
-            } else if slot.kind(engine).is_none() && !self.strangers_told {
-                // A file that is no plugin might have been one of these: its fault is told once a review.
-                answers.push(turn.take(slot, Part::unbounded(), |_, _| Err(wrong_world()), &accept));
+                let whose = if is_file(&slot.entry) {
+                    BudgetOwner::File { waiting }
+                } else {
+                    BudgetOwner::Ours
+                };
+                waiting = waiting.saturating_sub(usize::from(whose != BudgetOwner::Ours));
+                answers.push(turn.take(
+                    slot,
+                    self.backstop.part(whose),
+                    |loaded, store| ask(&name, loaded, store),
+                    &accept,
+                ));
+            } else if slot.kind(engine).is_none() && !self.bad_files_reported {
+                // A file that is not a plugin might have been meant as one of these: its fault is
+                // reported once per review.
+                answers.push(turn.take(
+                    slot,
+                    TimeBudget::unbounded(),
+                    |_, _| Err(wrong_kind()),
+                    &accept,
+                ));
             }
         }
-        self.strangers_told = true;
+        self.bad_files_reported = true;
         answers.iter().for_each(|answer| self.breakers.note(answer));
         answers
     }
 
-    fn read_anew(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
+    fn read_uncached(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
         use crate::bindings::shell_reader::exports::portcullis::shell::reader::Surroundings;
         let surroundings = Surroundings { cwd: cwd.to_owned(), home: home.to_owned() };
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
-            World::ShellReader(pre) => {
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+            BoundPlugin::ShellReader(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_shell_reader().call_read(store, text, &surroundings).map(Ok)
             }
-            _ => Err(wrong_world()),
+            _ => Err(wrong_kind()),
         };
-        let turn = Turn {
+        let turn = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -306,31 +356,49 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        turn.take(&mut self.slots.reader(), self.backstop.part(Whose::Ours), ask, reading::reading).result
+        turn.take(
+            &mut self.slots.reader(),
+            self.backstop.part(BudgetOwner::Ours),
+            ask,
+            from_shell::reading,
+        )
+        .result
     }
 }
 
 impl Plugins for PluginSet {
     fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
-        let key = readings::key(text, cwd, home);
-        if let Some(known) = self.readings.as_mut().and_then(|readings| readings.get(&key, Instant::now())) {
+        let key = shell_cache::key(text, cwd, home);
+        if let Some(known) =
+            self.readings.as_mut().and_then(|readings| readings.get(&key, Instant::now()))
+        {
             return Ok(known);
         }
-        let read = self.read_anew(text, cwd, home);
+        let read = self.read_uncached(text, cwd, home);
         if let (Some(readings), Ok(reading)) = (&mut self.readings, &read) {
             readings.keep(key, reading.clone(), Instant::now());
         }
         read
     }
 
-    fn assess(&mut self, action: &Action, context: &Context, details: &Details<'_>) -> Vec<Answer<Assessment>> {
+    fn assess(
+        &mut self,
+        action: &Action,
+        context: &Context,
+        details: &Details<'_>,
+    ) -> Vec<PluginResponse<Assessment>> {
         let (action, context) = (to_wit::action(action), to_wit::context(context));
-        let ask = |_: &str, loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
-            World::RiskCalculator(pre) => {
+        let ask = |_: &str, loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+            BoundPlugin::RiskCalculator(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_assessor().call_assess(store, &loaded.prepared, &action, &context)
+                guest.portcullis_plugin_assessor().call_assess(
+                    store,
+                    &loaded.prepared,
+                    &action,
+                    &context,
+                )
             }
-            _ => Err(wrong_world()),
+            _ => Err(wrong_kind()),
         };
         self.ask_all(Kind::RiskCalculator, true, details, ask, from_wit::assessment)
     }
@@ -342,35 +410,61 @@ impl Plugins for PluginSet {
         action: &Action,
         context: &Context,
         details: &Details<'_>,
-    ) -> Vec<Answer<Report>> {
-        // Before an action mostly nobody is asked: the question is put together for the first who is.
+    ) -> Vec<PluginResponse<Report>> {
+        // Lazy: before an action usually no pattern is called.
         let question = LazyCell::new(|| {
-            (to_wit::steps(&history.steps), to_wit::totals(&history.totals), to_wit::action(action), to_wit::context(context))
+            (
+                to_wit::steps(&history.steps),
+                to_wit::totals(&history.totals),
+                to_wit::action(action),
+                to_wit::context(context),
+            )
         });
-        let ask = |name: &str, loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
-            World::Pattern(pre) => {
+        let ask = |name: &str, loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world
+        {
+            BoundPlugin::Pattern(pre) => {
                 let state = states.get(name).map_or(&[][..], Vec::as_slice);
                 let (steps, totals, action, context) = &*question;
                 store.data_mut().steps = Arc::clone(steps);
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_detector().call_detect(store, &loaded.prepared, state, *totals, action, context)
+                guest.portcullis_plugin_detector().call_detect(
+                    store,
+                    &loaded.prepared,
+                    state,
+                    *totals,
+                    action,
+                    context,
+                )
             }
-            _ => Err(wrong_world()),
+            _ => Err(wrong_kind()),
         };
         self.ask_all(Kind::Pattern, action.outcome.is_some(), details, ask, from_wit::report)
     }
 
-    fn intervene(&mut self, name: &str, issue: &Issue, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
-        let (issue, situation, context) = (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
-        let ask = |loaded: &Loaded, store: &mut Store<State>| match &*loaded.world {
-            World::Intervention(pre) => {
+    fn intervene(
+        &mut self,
+        name: &str,
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Option<PluginResponse<Response>> {
+        let (issue, situation, context) =
+            (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+            BoundPlugin::Intervention(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_intervener().call_intervene(store, &loaded.prepared, &issue, &situation, &context)
+                guest.portcullis_plugin_intervener().call_intervene(
+                    store,
+                    &loaded.prepared,
+                    &issue,
+                    &situation,
+                    &context,
+                )
             }
-            _ => Err(wrong_world()),
+            _ => Err(wrong_kind()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
-        let turn = Turn {
+        let turn = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -378,61 +472,66 @@ impl Plugins for PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        let whose = if is_file(&slot.entry) { Whose::File { waiting: 1 } } else { Whose::Ours };
+        let whose =
+            if is_file(&slot.entry) { BudgetOwner::File { waiting: 1 } } else { BudgetOwner::Ours };
         let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }
 }
 
-/// One plugin's turn in a review.
-struct Turn<'a> {
+/// The call of one plugin in a review.
+struct Invocation<'a> {
     engine: &'a Engine,
     now_ms: u64,
     answer_bytes: usize,
     details: &'a Details<'a>,
-    breakers: &'a Breakers,
-    watched: Option<&'a RefCell<Vec<Watched>>>,
+    breakers: &'a CircuitBreakers,
+    watched: Option<&'a RefCell<Vec<ObservedCall>>>,
 }
 
-impl Turn<'_> {
+impl Invocation<'_> {
     fn take<W, T>(
         &self,
-        slot: &mut Slot,
-        part: Part<'_>,
-        ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
+        slot: &mut LazyPlugin,
+        part: TimeBudget<'_>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
         accept: impl FnOnce(W) -> Result<T, Failure>,
-    ) -> Answer<T> {
+    ) -> PluginResponse<T> {
         let called = self.call(slot, part, ask, accept);
         let plugin = slot.identity();
         if let Some(watched) = self.watched {
-            watched.borrow_mut().push(Watched { plugin: plugin.name.clone(), cost: called.cost });
+            watched
+                .borrow_mut()
+                .push(ObservedCall { plugin: plugin.name.clone(), cost: called.cost });
         }
         let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
-        Answer { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
+        PluginResponse { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
     }
 
     fn call<W, T>(
         &self,
-        slot: &mut Slot,
-        mut part: Part<'_>,
-        ask: impl FnOnce(&Loaded, &mut Store<State>) -> Said<W>,
+        slot: &mut LazyPlugin,
+        mut part: TimeBudget<'_>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
         accept: impl FnOnce(W) -> Result<T, Failure>,
-    ) -> Called<T> {
+    ) -> CallOutcome<T> {
         if let Some(held) = self.breakers.held(&slot.identity()) {
-            return Called::failed(held);
+            return CallOutcome::failed(held);
         }
         if part.is_over() {
-            return Called::not_run();
+            return CallOutcome::not_run();
         }
         if let Err(failure) = slot.load(self.engine, self.now_ms, &mut part) {
-            return Called::failed(failure);
+            return CallOutcome::failed(failure);
         }
         let grants = Arc::clone(&slot.entry.grants);
         let (identity, limits) = (slot.identity(), slot.entry.limits.clone());
-        let Some(loaded) = slot.loaded() else { return Called::failed(Failure::new(FaultKind::Internal, "it was not loaded")) };
+        let Some(loaded) = slot.loaded() else {
+            return CallOutcome::failed(Failure::new(FaultKind::Internal, "it was not loaded"));
+        };
         let run = |deadline| {
-            let seat = Seat {
+            let seat = CallEnv {
                 limits: &limits,
                 answer_bytes: self.answer_bytes,
                 now_ms: self.now_ms,
@@ -445,20 +544,28 @@ impl Turn<'_> {
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
         };
-        part.during(&self.engine.inner, limits.fuel, run).unwrap_or_else(|_over| Called::not_run())
+        part.during(&self.engine.inner, limits.fuel, run)
+            .unwrap_or_else(|_over| CallOutcome::not_run())
     }
 }
 
-/// The plugin of that name, if it is of this kind; a file that cannot be understood may be.
-fn named<'a>(slots: &'a Slots, engine: &Engine, name: &str, kind: Kind) -> Option<MutexGuard<'a, Slot>> {
+/// Returns the plugin of that name, if it is of this kind; a file that cannot be understood may be.
+fn named<'a>(
+    slots: &'a LazyPlugins,
+    engine: &Engine,
+    name: &str,
+    kind: Kind,
+) -> Option<MutexGuard<'a, LazyPlugin>> {
     let mut slot = slots.maybe(kind).find(|slot| slot.entry.name == name)?;
     slot.kind(engine).is_none_or(|found| found == kind).then_some(slot)
 }
 
-fn describe(slot: &mut Slot, engine: &Engine) -> Description {
+fn describe(slot: &mut LazyPlugin, engine: &Engine) -> Description {
     let inspection = slot.inspection(engine).cloned();
     let identity = slot.identity();
-    let loaded = slot.outcome().map(|outcome| outcome.map_err(|failure| identity.fault(failure.kind, failure.detail.clone())));
+    let loaded = slot.outcome().map(|outcome| {
+        outcome.map_err(|failure| identity.fault(failure.kind, failure.detail.clone()))
+    });
     Description {
         name: slot.entry.name.clone(),
         source: slot.entry.source.clone(),
@@ -469,10 +576,13 @@ fn describe(slot: &mut Slot, engine: &Engine) -> Description {
     }
 }
 
-/// Who else speaks in records: what a plugin of that name said would pass for theirs.
+/// Names that records use for other speakers: the words of a plugin with such a name would pass for
+/// theirs.
 const RESERVED: &[&str] = &["agent", "host", "limits", "person", "portcullis"];
 
 fn usable_name(name: &str) -> bool {
-    let fit = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let fit = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+    };
     (1..=64).contains(&name.len()) && name.bytes().all(fit)
 }

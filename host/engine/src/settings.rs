@@ -27,7 +27,7 @@ pub enum SettingValue {
     Texts(Vec<String>),
 }
 
-/// What tells these settings from any others: their prepared form is kept under it.
+/// Returns a digest that identifies these settings: their prepared form is cached under it.
 pub(crate) fn digest(settings: &[Setting]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new_derive_key("portcullis plugin settings 1");
     for setting in settings {
@@ -35,7 +35,9 @@ pub(crate) fn digest(settings: &[Setting]) -> blake3::Hash {
         match &setting.value {
             SettingValue::Text(text) => add(hasher.update(b"t"), text.as_bytes()),
             SettingValue::Integer(number) => add(hasher.update(b"i"), &number.to_le_bytes()),
-            SettingValue::Decimal(number) => add(hasher.update(b"d"), &number.to_bits().to_le_bytes()),
+            SettingValue::Decimal(number) => {
+                add(hasher.update(b"d"), &number.to_bits().to_le_bytes())
+            }
             SettingValue::Flag(flag) => add(hasher.update(b"f"), &[u8::from(*flag)]),
             SettingValue::Texts(texts) => {
                 hasher.update(b"l").update(&length(texts.len()));

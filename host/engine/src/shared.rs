@@ -1,25 +1,32 @@
 //! Components that come with the program, loaded once for all plugins that are in them.
 //!
-//! Each plugin of such a component is asked in an instance of its own, as anyone's is: what is shared is machine
-//! code, which nobody can write to.
+//! Each plugin of such a component is called in its own instance, like any other: only the machine
+//! code is shared, and nobody can write to that.
 
 use crate::cache::Stamp;
 use crate::load_error::LoadError;
-use crate::world::World;
+use crate::world::BoundPlugin;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A component that is ready to be instantiated, and the stamp of the file that its machine code came from.
-pub(crate) type Ready = (Arc<World>, Option<Stamp>);
+pub(crate) type Ready = (Arc<BoundPlugin>, Option<Stamp>);
 
-/// What was loaded, by digest.
+/// The loaded components, by digest.
 #[derive(Default)]
 pub(crate) struct Shared(Mutex<BTreeMap<&'static str, Arc<Mutex<Option<Ready>>>>>);
 
 impl Shared {
-    /// The component with that digest; whoever comes first loads it, the others wait for it. A failure is not kept.
-    pub(crate) fn get_or_load(&self, digest: &'static str, load: impl FnOnce() -> Result<Ready, LoadError>) -> Result<Ready, LoadError> {
-        let cell = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(digest).or_default());
+    /// Returns the component with that digest; the first caller loads it, the others wait. A
+    /// failure is not kept.
+    pub(crate) fn get_or_load(
+        &self,
+        digest: &'static str,
+        load: impl FnOnce() -> Result<Ready, LoadError>,
+    ) -> Result<Ready, LoadError> {
+        let cell = Arc::clone(
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(digest).or_default(),
+        );
         let mut cell = cell.lock().unwrap_or_else(PoisonError::into_inner);
         match &*cell {
             Some(ready) => Ok(ready.clone()),

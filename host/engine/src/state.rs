@@ -1,12 +1,12 @@
-//! What the host keeps beside a guest during one call: its budgets, its log, what it asked for.
+//! The host's state for a guest during one call: its budgets, its log, what it asked for.
 //!
 //! A store lives for one call, so nothing here outlives an answer.
 
 use crate::bindings::types::Step;
-use crate::grants::{Grants, Random, Uses};
+use crate::grants::{GrantUses, Grants, Random};
 use crate::limits::Limits;
 use crate::text;
-use crate::wasi::Things;
+use crate::wasi::ResourceTable;
 use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
@@ -21,49 +21,49 @@ pub(crate) const HOST_CALL_FUEL: u64 = 500;
 pub(crate) struct State {
     pub(crate) limiter: Limiter,
     pub(crate) log: Log,
-    pub(crate) wants: Wants,
+    pub(crate) wants: UnmetRequests,
     /// Someone else wrote the guest: its words are quoted.
     pub(crate) foreign: bool,
     /// Milliseconds since 1970, fixed for the review.
     pub(crate) now_ms: u64,
     pub(crate) random: blake3::OutputReader,
     pub(crate) grants: Arc<Grants>,
-    pub(crate) uses: Uses,
-    /// What stands behind the guest's handles.
-    pub(crate) things: Things,
+    pub(crate) uses: GrantUses,
+    /// The objects behind the guest's handles.
+    pub(crate) resources: ResourceTable,
     /// Bytes of granted files that were read.
     pub(crate) read_bytes: u64,
-    /// When the call began, for a granted clock.
+    /// The start of the call, for a granted clock.
     pub(crate) begun: Instant,
-    /// When its time is over.
+    /// The end of the call's time.
     pub(crate) deadline: Option<Instant>,
-    /// Requests that it handed over to be sent.
+    /// The number of requests that the guest handed over to be sent.
     pub(crate) requests: u32,
     pub(crate) web: Web,
-    /// What `host.steps` answers from, oldest first; empty for all but patterns.
+    /// The steps that `host.steps` answers from, oldest first; empty for all but patterns.
     pub(crate) steps: Arc<[Step]>,
-    /// Valid while `Seat::with_store` runs.
+    /// Valid while `CallEnv::with_store` runs.
     details: &'static Details<'static>,
     details_left: u32,
 }
 
-/// What a guest asked for that it was not given.
+/// The things that a guest asked for and was not given.
 #[derive(Debug, Default)]
-pub(crate) struct Wants {
-    /// When the guest's start was over and its answer began to be computed.
+pub(crate) struct UnmetRequests {
+    /// The time at which the guest had started and began to compute its answer.
     pub(crate) answering_since: Option<Instant>,
     /// It looked for files.
     pub(crate) files: bool,
 }
 
 /// Everything that a call needs besides the guest.
-pub(crate) struct Seat<'a> {
+pub(crate) struct CallEnv<'a> {
     pub(crate) limits: &'a Limits,
     /// For calls whose answer is larger than `limits.answer_bytes` by contract.
     pub(crate) answer_bytes: usize,
     pub(crate) now_ms: u64,
     pub(crate) deadline: Option<Instant>,
-    /// The same for the same plugin, so that a replay sees the same numbers.
+    /// The same for the same plugin, so that a replay gets the same numbers.
     pub(crate) seed: &'a str,
     pub(crate) grants: &'a Arc<Grants>,
     pub(crate) web: &'a Web,
@@ -72,9 +72,14 @@ pub(crate) struct Seat<'a> {
     pub(crate) details: &'a Details<'a>,
 }
 
-impl Seat<'_> {
-    /// Runs `body` with a fresh store under the seat's limits, and gives what is left of it.
-    pub(crate) fn with_store<T>(&self, engine: &Engine, body: impl FnOnce(&mut Store<State>) -> T) -> wasmtime::Result<(T, State, u64)> {
+impl CallEnv<'_> {
+    /// Runs `body` with a fresh store under these limits, and returns the final state with its
+    /// result.
+    pub(crate) fn with_store<T>(
+        &self,
+        engine: &Engine,
+        body: impl FnOnce(&mut Store<State>) -> T,
+    ) -> wasmtime::Result<(T, State, u64)> {
         let mut store = Store::new(engine, self.state());
         store.limiter(|state| &mut state.limiter);
         store.set_fuel(self.limits.fuel)?;
@@ -96,21 +101,22 @@ impl Seat<'_> {
     }
 
     fn state(&self) -> State {
-        // SAFETY: wasmtime wants data without lifetimes in a store. The reference is private to `State`
-        // and only `State::detail` reads it. `with_store` makes the store and keeps it to itself; before
-        // it returns it replaces the reference, and until then `self.details` is borrowed.
+        // SAFETY: a store's data must have no lifetimes. The reference is private to `State`, and
+        // only `State::detail` reads it. `with_store` creates the store and does not pass it on;
+        // before it returns it replaces the reference, and until then `self.details` is borrowed.
         #[allow(unsafe_code, reason = "a store's data must be 'static")]
-        let details = unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };
+        let details =
+            unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };
         State {
             limiter: Limiter::new(self.limits),
             log: Log::new(self.limits),
-            wants: Wants::default(),
+            wants: UnmetRequests::default(),
             foreign: self.foreign,
             now_ms: self.now_ms,
             random: self.random(),
             grants: Arc::clone(self.grants),
-            uses: Uses::default(),
-            things: Things::default(),
+            uses: GrantUses::default(),
+            resources: ResourceTable::default(),
             read_bytes: 0,
             begun: Instant::now(),
             deadline: self.deadline,
@@ -133,14 +139,14 @@ impl Seat<'_> {
 }
 
 impl State {
-    /// A past step, while the budget lasts.
+    /// Returns a past step, as long as the budget lasts.
     pub(crate) fn detail(&mut self, step: u64) -> Option<portcullis_core::action::StepDetail> {
         self.details_left = self.details_left.checked_sub(1)?;
         (self.details)(step)
     }
 }
 
-/// Counts memories and tables together: wasmtime's own limiter looks at each alone.
+/// Counts memories and tables together: wasmtime's own limiter checks each of them alone.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     memory_left: usize,
@@ -148,11 +154,11 @@ pub(crate) struct Limiter {
     instances: usize,
     memories: usize,
     tables: usize,
-    /// What was refused, if anything: a guest that then traps did so for want of it.
+    /// The first refusal, if any: a guest that traps afterwards did so because of it.
     pub(crate) refused: Option<Refused>,
 }
 
-/// What a guest wanted more of.
+/// The resource that a guest wanted more of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     Memory,
@@ -173,11 +179,21 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(take(&mut self.memory_left, current, desired) || self.refuse(Refused::Memory))
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(take(&mut self.table_left, current, desired) || self.refuse(Refused::Table))
     }
 
@@ -195,7 +211,7 @@ impl ResourceLimiter for Limiter {
 }
 
 impl Limiter {
-    /// Bytes of all memories together; `limits` are those that it began with.
+    /// Returns the bytes of all memories together; `limits` are those that the call began with.
     pub(crate) const fn memory_in_use(&self, limits: &Limits) -> usize {
         limits.memory_bytes.saturating_sub(self.memory_left)
     }
@@ -223,9 +239,9 @@ pub(crate) struct Log {
     lines_left: usize,
     bytes_left: usize,
     dropped: u64,
-    /// The newest line that tells of an error.
+    /// The newest line that reports an error.
     complaint: Option<String>,
-    /// Bytes of the standard streams that do not end a line yet.
+    /// Bytes of the standard streams after their last line break.
     pending: String,
 }
 
@@ -263,7 +279,7 @@ impl Log {
         self.lines.push(line);
     }
 
-    /// Adds what a guest writes to standard output or error, a line at a time.
+    /// Adds a guest's output on the standard streams, a line at a time.
     pub(crate) fn stream(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         for piece in text.split_inclusive('\n') {
@@ -275,16 +291,17 @@ impl Log {
         }
     }
 
-    /// The lines, and the note of what did not fit.
+    /// Returns the lines, and a note of how many did not fit.
     pub(crate) fn finish(mut self) -> Vec<String> {
         self.flush();
         if self.dropped > 0 {
-            self.lines.push(format!("host: {} log lines dropped or cut, past the budget", self.dropped));
+            self.lines
+                .push(format!("host: {} log lines dropped or cut, past the budget", self.dropped));
         }
         self.lines
     }
 
-    /// What the guest last complained of.
+    /// Returns the guest's last error message.
     pub(crate) fn complaint(&mut self) -> Option<String> {
         self.flush();
         self.complaint.clone()
@@ -293,8 +310,8 @@ impl Log {
     fn flush(&mut self) {
         let line = std::mem::take(&mut self.pending);
         let line = line.trim_end();
-        // A Rust panic is a line that tells where, a line that tells what, and a note about backtraces. Where it shows
-        // a value, brackets may stand alone on the last lines.
+        // A Rust panic is a line with the location, a line with the message, and a note about
+        // backtraces. If it shows a value, the last lines may be brackets alone.
         let note = line.starts_with("note: ") || !line.contains(char::is_alphanumeric);
         if !line.is_empty() {
             self.line("stdio", line, !note);
@@ -304,7 +321,9 @@ impl Log {
     fn complain(&mut self, line: &str) {
         let line = text::cut(line, COMPLAINT_BYTES);
         self.complaint = match self.complaint.take() {
-            Some(where_) if where_.ends_with(':') && where_.contains("panicked at") => Some(format!("{where_} {line}")),
+            Some(where_) if where_.ends_with(':') && where_.contains("panicked at") => {
+                Some(format!("{where_} {line}"))
+            }
             _ => Some(line.to_owned()),
         };
     }

@@ -1,28 +1,30 @@
-//! Text that a plugin wrote, made fit for a terminal, a log and a model.
+//! Escapes text that a plugin wrote for a terminal, a log and a model.
 //!
-//! A plugin may be hostile, or repeat hostile text: an escape sequence could repaint the terminal, a
-//! bidirectional override could show another command than the one that runs, an invisible character
-//! could carry words that only a model reads. Nothing is dropped: what cannot be shown is spelled out.
+//! A plugin may be hostile, or repeat hostile text: an escape sequence could repaint the terminal,
+//! a bidirectional override could show another command than the one that runs, an invisible
+//! character could carry words that only a model reads. Nothing is dropped: hidden characters are
+//! spelled out.
 
 use portcullis_core::text::{floor, hostile};
 use std::fmt::Write;
 
-/// One line: every control character is spelled out, line breaks too.
+/// Escapes one line: every control character is spelled out, line breaks too.
 pub(crate) fn line(text: &str) -> String {
     spell_out(text, |c| hidden(c) || c == '\n' || c == '\t')
 }
 
-/// Prose: line breaks and tabs stay, every other control character is spelled out.
+/// Escapes prose: line breaks and tabs stay, every other control character is spelled out.
 pub(crate) fn prose(text: &str) -> String {
     spell_out(text, hidden)
 }
 
-/// The first such character, for text that must not be altered: a new value of a parameter.
+/// Returns the first hidden character, for text that must not be altered: a new value of a
+/// parameter.
 pub(crate) fn first_hidden(text: &str) -> Option<char> {
     text.chars().find(|c| hidden(*c))
 }
 
-/// At most `bytes` of it, cut between characters.
+/// Returns at most `bytes` of it, cut between characters.
 pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     text.get(..floor(text, bytes)).unwrap_or_default()
 }
@@ -45,7 +47,7 @@ fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Line breaks and tabs do not deceive where prose is shown.
+/// Returns true for hidden characters. Line breaks and tabs do not deceive in prose.
 fn hidden(c: char) -> bool {
     c != '\n' && c != '\t' && hostile(c)
 }
@@ -64,7 +66,11 @@ mod tests {
             ("\u{9b}2J", "\\u{9b}2J", "\\u{9b}2J"),
             ("rm \u{202e}txt", "rm \\u{202e}txt", "rm \\u{202e}txt"),
             ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}", "a\\u{2066}b\\u{2069}"),
-            ("zero\u{200b}width\u{feff}", "zero\\u{200b}width\\u{feff}", "zero\\u{200b}width\\u{feff}"),
+            (
+                "zero\u{200b}width\u{feff}",
+                "zero\\u{200b}width\\u{feff}",
+                "zero\\u{200b}width\\u{feff}",
+            ),
             ("tag\u{e0041}", "tag\\u{e0041}", "tag\\u{e0041}"),
             ("nul\0bell\x07", "nul\\u{0}bell\\u{7}", "nul\\u{0}bell\\u{7}"),
             ("a\u{2028}b", "a\\u{2028}b", "a\\u{2028}b"),
@@ -78,7 +84,9 @@ mod tests {
 
     #[test]
     fn cuts_between_characters() {
-        for (text, bytes, expected) in [("abc", 2, "ab"), ("aü", 2, "a"), ("ü", 1, ""), ("ab", 9, "ab"), ("", 0, "")] {
+        for (text, bytes, expected) in
+            [("abc", 2, "ab"), ("aü", 2, "a"), ("ü", 1, ""), ("ab", 9, "ab"), ("", 0, "")]
+        {
             assert_eq!(cut(text, bytes), expected);
         }
     }

@@ -1,4 +1,5 @@
-//! From the core's types to those of the WIT package. Nothing is judged or left out here.
+//! Conversions from the core's types to those of the WIT package. Nothing is judged or left out
+//! here.
 
 use crate::bindings::audit_exporter::exports::portcullis::plugin::exporter as e;
 use crate::bindings::intervention::exports::portcullis::plugin::intervener as i;
@@ -51,7 +52,10 @@ fn score(score: Option<Score>) -> Option<u16> {
 }
 
 fn attributes(attributes: &[(String, String)]) -> Vec<w::Attribute> {
-    attributes.iter().map(|(name, value)| w::Attribute { name: name.clone(), value: value.clone() }).collect()
+    attributes
+        .iter()
+        .map(|(name, value)| w::Attribute { name: name.clone(), value: value.clone() })
+        .collect()
 }
 
 pub(crate) fn action(action: &a::Action) -> w::Action {
@@ -90,12 +94,15 @@ fn operation(operation: &a::Operation) -> w::Operation {
             method: request.method.clone(),
             body: request.body.clone(),
         }),
-        a::Operation::Message(message) => {
-            w::Operation::Message(w::Message { recipient: message.recipient.clone(), text: message.text.clone() })
-        }
-        a::Operation::Tool(call) => {
-            w::Operation::Tool(w::ToolCall { server: call.server.clone(), name: call.name.clone(), arguments: attributes(&call.arguments) })
-        }
+        a::Operation::Message(message) => w::Operation::Message(w::Message {
+            recipient: message.recipient.clone(),
+            text: message.text.clone(),
+        }),
+        a::Operation::Tool(call) => w::Operation::Tool(w::ToolCall {
+            server: call.server.clone(),
+            name: call.name.clone(),
+            arguments: attributes(&call.arguments),
+        }),
         a::Operation::Other(name) => w::Operation::Other(name.clone()),
     }
 }
@@ -144,7 +151,7 @@ fn facts(facts: &a::Facts) -> w::Facts {
         shape: facts.shape,
         identity: facts.identity,
         coverage: coverage(facts.coverage),
-        gaps: facts.gaps.clone(),
+        gaps: facts.limits.iter().chain(&facts.gaps).cloned().collect(),
     }
 }
 
@@ -227,7 +234,11 @@ pub(crate) fn context(context: &a::Context) -> w::Context {
         now: context.now,
         cwd: context.cwd.clone(),
         roots: context.roots.clone(),
-        goals: all(&context.goals, |goal| w::Goal { text: goal.text.clone(), at: goal.at, priority: goal.priority }),
+        goals: all(&context.goals, |goal| w::Goal {
+            text: goal.text.clone(),
+            at: goal.at,
+            priority: goal.priority,
+        }),
         limits: all(&context.limits, limit),
         repetition: w::Repetition {
             failures: context.repetition.failures,
@@ -310,7 +321,11 @@ pub(crate) fn issue(issue: &f::Issue) -> i::Issue {
         impact: issue.impact.get(),
         first_step: issue.first_step,
         summary: issue.summary.clone(),
-        evidence: all(&issue.evidence, |item| w::Evidence { kind: item.kind.clone(), value: item.value.clone(), step: item.step }),
+        evidence: all(&issue.evidence, |item| w::Evidence {
+            kind: item.kind.clone(),
+            value: item.value.clone(),
+            step: item.step,
+        }),
         recurrences: issue.recurrences,
     }
 }

@@ -1,83 +1,84 @@
-//! WASI for guests whose language runtime imports it whether they use it or not: without effects, unless a
-//! grant says otherwise (`grants`).
+//! WASI for guests whose language runtime imports it even if they never use it: without effects,
+//! unless a grant says otherwise (`grants`).
 //!
-//! Without one there are no arguments, no variables, no input, no files; output goes to the plugin's log; the
-//! clock stands at the review's time; randomness is the same in each run. A grant opens real clocks, real
-//! randomness, variables by name, folders to read (`files`), requests to hosts by name (`http`), and each use of it is
-//! taken down. Nothing waits but for an answer of such a host, which has a bound, so nothing outlives fuel and
-//! deadline. Answers are built from each function's own type, so that every 0.2.x release of an interface is served by
-//! the same lines.
+//! Without a grant there are no arguments, no variables, no input, no files; output goes to the
+//! plugin's log; the clock is fixed at the review's time; randomness is the same in each run. A
+//! grant opens real clocks, real randomness, variables by name, folders to read (`files`), or
+//! requests to hosts by name (`http`), and each use of it is recorded. Only the answer of such a
+//! host is waited for, within a bound, so nothing outlives fuel and deadline. Answers are built
+//! from each function's own type, so that the same code serves every 0.2.x release of an interface.
 //!
-//! No function here changes anything outside the store but by a request, and none is defined that a component does not
-//! import. `wasmtime-wasi` and `wasmtime-wasi-http` are not used: they bring an async runtime along, and their polls
-//! wait past fuel and deadline.
+//! Apart from requests, no function here changes anything outside the store, and only those that a
+//! component imports are defined. `wasmtime-wasi` and `wasmtime-wasi-http` are not used: they bring
+//! along an async runtime, and their polls wait past fuel and deadline.
 
+mod ambient;
 mod files;
 mod http;
-mod opening;
-mod senses;
-mod things;
+mod resources;
+mod safe_open;
 mod values;
 
-pub(crate) use things::Things;
+pub(crate) use resources::ResourceTable;
 
-use crate::faults::Ended;
+use crate::faults::Termination;
 use crate::host::charge;
 use crate::state::State;
-use senses::{monotonic, random, variables, wall_clock};
-use things::Thing;
+use ambient::{monotonic, random, variables, wall_clock};
+use resources::HostResource;
 use values::{all_ready, failure, octets, plain, weight};
 use wasmtime::StoreContextMut;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wasmtime::component::{Linker, ResourceDynamic, ResourceType, Type, Val};
 
-/// All resources are of one host type; what is behind a handle, its number tells (`things`).
+/// The one host type of all resources; the number of a handle identifies the object behind it
+/// (`resources`).
 const RESOURCE: u32 = 0;
-/// What an output stream says it can take at a time.
+/// The number of bytes that an output stream claims to accept at a time.
 const WRITABLE: u64 = 4 << 10;
 
-/// What a function does.
+/// The behaviour of a function.
 #[derive(Clone, Copy)]
-enum Deed {
-    /// Answers the plainest value of its type: nothing, none, an empty list, success.
+enum HostFn {
+    /// Returns the plainest value of its type: nothing, none, an empty list, success.
     Plain,
-    /// Answers that the stream is at its end.
+    /// Reports that the stream is at its end.
     Closed,
-    /// Answers how much can be written.
+    /// Returns how much can be written.
     Writable,
     /// Writes its bytes to the log.
     Print,
-    /// Answers yes.
+    /// Returns true.
     Ready,
-    /// Answers that all are ready.
+    /// Reports that all are ready.
     AllReady,
-    /// Answers the review's time.
+    /// Returns the review's time.
     WallClock,
-    /// Answers a time that stands.
+    /// Returns a fixed time.
     Monotonic,
-    /// Answers numbers that are the same in each run, or what was granted.
+    /// Returns numbers that are the same in each run, or those that were granted.
     Random,
-    /// Answers the granted variables.
+    /// Returns the granted variables.
     Variables,
-    /// Answers the granted folders; without any, remembers that files were looked for.
+    /// Returns the granted folders; without any, records that files were looked for.
     Folders,
-    /// Reads in a granted folder; without any, answers that it may not.
+    /// Reads in a granted folder; without any, refuses access.
     Files,
-    /// Says whether two handles are of one file.
+    /// Compares two handles: true if they refer to the same file.
     SameFile,
-    /// Reads a stream: of a file, if one is behind it, else it is at its end.
+    /// Reads a stream: from a file, if there is one behind it; otherwise it is at its end.
     Read,
-    /// The same, without handing the bytes over.
+    /// Does the same, without returning the bytes.
     Skip,
     /// Sends requests to granted hosts.
     Http,
     /// Ends the guest.
     Exit,
-    /// Ends the guest: later releases may add functions that nobody thought about.
+    /// Ends the guest: later releases may add functions that this version does not know.
     NotOffered,
 }
 
-/// Defines what `instance` holds.
+/// Defines the functions of `instance`.
 pub(crate) fn define(
     engine: &wasmtime::Engine,
     linker: &mut Linker<State>,
@@ -88,11 +89,15 @@ pub(crate) fn define(
     let mut linker = linker.instance(name)?;
     for (item, export) in instance.exports(engine) {
         match export.ty {
-            ComponentItem::Resource(_) => linker.resource(item, ResourceType::host_dynamic(RESOURCE), let_go)?,
+            ComponentItem::Resource(_) => {
+                linker.resource(item, ResourceType::host_dynamic(RESOURCE), let_go)?
+            }
             ComponentItem::ComponentFunc(_) => {
-                let deed = deed(&interface, item);
+                let host_fn = host_fn(&interface, item);
                 let called = format!("{interface}#{item}");
-                linker.func_new(item, move |store, ty, params, results| act(store, deed, &called, &ty, params, results))?;
+                linker.func_new(item, move |store, ty, params, results| {
+                    act(store, host_fn, &called, &ty, params, results)
+                })?;
             }
             _ => {}
         }
@@ -100,76 +105,105 @@ pub(crate) fn define(
     Ok(())
 }
 
-fn deed(interface: &str, function: &str) -> Deed {
+fn host_fn(interface: &str, function: &str) -> HostFn {
     match (interface, function) {
-        ("wasi:cli/exit", _) => Deed::Exit,
-        ("wasi:io/streams", "[method]output-stream.check-write") => Deed::Writable,
-        ("wasi:io/streams", "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush") => Deed::Print,
-        ("wasi:io/streams", "[method]output-stream.write-zeroes" | "[method]output-stream.blocking-write-zeroes-and-flush") => Deed::Print,
-        ("wasi:io/streams", "[method]output-stream.splice" | "[method]output-stream.blocking-splice") => Deed::Closed,
-        ("wasi:io/streams", "[method]input-stream.subscribe") => Deed::Plain,
-        ("wasi:io/streams", "[method]input-stream.read" | "[method]input-stream.blocking-read") => Deed::Read,
-        ("wasi:io/streams", "[method]input-stream.skip" | "[method]input-stream.blocking-skip") => Deed::Skip,
-        ("wasi:io/streams", function) if function.starts_with("[method]input-stream.") => Deed::Closed,
-        ("wasi:io/poll", "[method]pollable.ready") => Deed::Ready,
-        ("wasi:io/poll", "poll") => Deed::AllReady,
-        ("wasi:clocks/wall-clock", "now") => Deed::WallClock,
-        ("wasi:clocks/monotonic-clock", "now" | "resolution") => Deed::Monotonic,
-        ("wasi:random/random" | "wasi:random/insecure" | "wasi:random/insecure-seed", _) => Deed::Random,
-        ("wasi:filesystem/preopens", _) => Deed::Folders,
-        ("wasi:filesystem/types", "filesystem-error-code") => Deed::Plain,
-        ("wasi:filesystem/types", "[method]descriptor.is-same-object") => Deed::SameFile,
-        ("wasi:filesystem/types", _) => Deed::Files,
-        ("wasi:http/types" | "wasi:http/outgoing-handler", _) => Deed::Http,
-        ("wasi:cli/environment", "get-environment") => Deed::Variables,
-        ("wasi:cli/environment" | "wasi:cli/stdin" | "wasi:cli/stdout" | "wasi:cli/stderr", _) => Deed::Plain,
-        ("wasi:io/streams" | "wasi:io/error" | "wasi:io/poll" | "wasi:clocks/wall-clock" | "wasi:clocks/monotonic-clock", _) => Deed::Plain,
-        (interface, _) if interface.starts_with("wasi:cli/terminal-") => Deed::Plain,
-        _ => Deed::NotOffered,
+        ("wasi:cli/exit", _) => HostFn::Exit,
+        ("wasi:io/streams", "[method]output-stream.check-write") => HostFn::Writable,
+        (
+            "wasi:io/streams",
+            "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush",
+        ) => HostFn::Print,
+        (
+            "wasi:io/streams",
+            "[method]output-stream.write-zeroes"
+            | "[method]output-stream.blocking-write-zeroes-and-flush",
+        ) => HostFn::Print,
+        (
+            "wasi:io/streams",
+            "[method]output-stream.splice" | "[method]output-stream.blocking-splice",
+        ) => HostFn::Closed,
+        ("wasi:io/streams", "[method]input-stream.subscribe") => HostFn::Plain,
+        ("wasi:io/streams", "[method]input-stream.read" | "[method]input-stream.blocking-read") => {
+            HostFn::Read
+        }
+        ("wasi:io/streams", "[method]input-stream.skip" | "[method]input-stream.blocking-skip") => {
+            HostFn::Skip
+        }
+        ("wasi:io/streams", function) if function.starts_with("[method]input-stream.") => {
+            HostFn::Closed
+        }
+        ("wasi:io/poll", "[method]pollable.ready") => HostFn::Ready,
+        ("wasi:io/poll", "poll") => HostFn::AllReady,
+        ("wasi:clocks/wall-clock", "now") => HostFn::WallClock,
+        ("wasi:clocks/monotonic-clock", "now" | "resolution") => HostFn::Monotonic,
+        ("wasi:random/random" | "wasi:random/insecure" | "wasi:random/insecure-seed", _) => {
+            HostFn::Random
+        }
+        ("wasi:filesystem/preopens", _) => HostFn::Folders,
+        ("wasi:filesystem/types", "filesystem-error-code") => HostFn::Plain,
+        ("wasi:filesystem/types", "[method]descriptor.is-same-object") => HostFn::SameFile,
+        ("wasi:filesystem/types", _) => HostFn::Files,
+        ("wasi:http/types" | "wasi:http/outgoing-handler", _) => HostFn::Http,
+        ("wasi:cli/environment", "get-environment") => HostFn::Variables,
+        ("wasi:cli/environment" | "wasi:cli/stdin" | "wasi:cli/stdout" | "wasi:cli/stderr", _) => {
+            HostFn::Plain
+        }
+        (
+            "wasi:io/streams"
+            | "wasi:io/error"
+            | "wasi:io/poll"
+            | "wasi:clocks/wall-clock"
+            | "wasi:clocks/monotonic-clock",
+            _,
+        ) => HostFn::Plain,
+        (interface, _) if interface.starts_with("wasi:cli/terminal-") => HostFn::Plain,
+        _ => HostFn::NotOffered,
     }
 }
 
-/// What a function was called with. A handle is a number here: wasmtime's own form of one can be looked into once.
+/// The arguments of a call. Handles are numbers here: wasmtime's own representation can be read
+/// only once.
 struct Arguments<'a> {
     values: &'a [Val],
     handles: Vec<u32>,
-    /// What stood behind the handles that the guest gave away.
-    moved: Vec<Option<Thing>>,
+    /// The objects behind the handles that the guest gave away.
+    moved: Vec<Option<HostResource>>,
 }
 
 impl Arguments<'_> {
-    /// The number behind the handle at this place; 0, which has nothing behind it, where there is none.
+    /// Returns the number of the handle at this position; 0, which has no object, if there is none.
     fn handle(&self, at: usize) -> u32 {
         self.handles.get(at).copied().unwrap_or_default()
     }
 
-    /// What the guest gave away at this place.
-    fn take(&mut self, at: usize) -> Option<Thing> {
+    /// Returns the object that the guest gave away at this position.
+    fn take(&mut self, at: usize) -> Option<HostResource> {
         self.moved.get_mut(at)?.take()
     }
 }
 
 fn let_go(mut store: StoreContextMut<'_, State>, number: u32) -> wasmtime::Result<()> {
-    drop(store.data_mut().things.take(number));
+    drop(store.data_mut().resources.take(number));
     Ok(())
 }
 
 fn act(
     mut store: StoreContextMut<'_, State>,
-    deed: Deed,
+    host_fn: HostFn,
     called: &str,
     ty: &ComponentFunc,
     params: &[Val],
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
     charge(&mut store, weight(params))?;
-    let looked: Vec<_> = params.iter().map(|param| behind(&mut store, param)).collect::<wasmtime::Result<_>>()?;
+    let looked: Vec<_> =
+        params.iter().map(|param| behind(&mut store, param)).collect::<wasmtime::Result<_>>()?;
     let (handles, moved) = looked.into_iter().unzip();
     let mut given = Arguments { values: params, handles, moved };
     let answer = match ty.results().next() {
-        Some(ty) => Some(answer(&mut store, deed, called, &ty, &mut given)?),
+        Some(ty) => Some(answer(&mut store, host_fn, called, &ty, &mut given)?),
         None => {
-            effect(&mut store, deed, called)?;
+            effect(&mut store, host_fn, called)?;
             None
         }
     };
@@ -179,73 +213,92 @@ fn act(
     Ok(())
 }
 
-fn effect(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str) -> wasmtime::Result<()> {
-    match deed {
-        Deed::Exit => Err(Ended::Exit.into()),
-        Deed::Files | Deed::SameFile => {
+fn effect(
+    store: &mut StoreContextMut<'_, State>,
+    host_fn: HostFn,
+    called: &str,
+) -> wasmtime::Result<()> {
+    match host_fn {
+        HostFn::Exit => Err(Termination::Exit.into()),
+        HostFn::Files | HostFn::SameFile => {
             store.data_mut().wants.files = true;
-            Err(Ended::NotOffered(called.to_owned()).into())
+            Err(Termination::NotOffered(called.to_owned()).into())
         }
-        Deed::NotOffered => Err(Ended::NotOffered(called.to_owned()).into()),
+        HostFn::NotOffered => Err(Termination::NotOffered(called.to_owned()).into()),
         _ => Ok(()),
     }
 }
 
-fn answer(store: &mut StoreContextMut<'_, State>, deed: Deed, called: &str, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
-    let closed = || failure(ty, &["closed"]).ok_or_else(|| Ended::NotOffered(called.to_owned()));
-    Ok(match deed {
-        Deed::Exit => return Err(Ended::Exit.into()),
-        Deed::NotOffered => return Err(Ended::NotOffered(called.to_owned()).into()),
-        Deed::Plain => plain(store, ty)?,
-        Deed::Closed => closed()?,
-        Deed::Read | Deed::Skip => {
-            let skips = matches!(deed, Deed::Skip);
-            match files::from_stream(store, skips, given).or_else(|| http::read(store, skips, given)) {
+fn answer(
+    store: &mut StoreContextMut<'_, State>,
+    host_fn: HostFn,
+    called: &str,
+    ty: &Type,
+    given: &mut Arguments<'_>,
+) -> wasmtime::Result<Val> {
+    let closed =
+        || failure(ty, &["closed"]).ok_or_else(|| Termination::NotOffered(called.to_owned()));
+    Ok(match host_fn {
+        HostFn::Exit => return Err(Termination::Exit.into()),
+        HostFn::NotOffered => return Err(Termination::NotOffered(called.to_owned()).into()),
+        HostFn::Plain => plain(store, ty)?,
+        HostFn::Closed => closed()?,
+        HostFn::Read | HostFn::Skip => {
+            let skips = matches!(host_fn, HostFn::Skip);
+            match files::from_stream(store, skips, given)
+                .or_else(|| http::read(store, skips, given))
+            {
                 Some(read) => read?,
                 None => closed()?,
             }
         }
-        Deed::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
-        Deed::Print => match http::write(store, given) {
+        HostFn::Writable => Val::Result(Ok(Some(Box::new(Val::U64(WRITABLE))))),
+        HostFn::Print => match http::write(store, given) {
             Some(written) => written?,
             None => {
                 store.data_mut().log.stream(&octets(given.values.get(1)));
                 plain(store, ty)?
             }
         },
-        Deed::Http => http::call(store, called, ty, given)?,
-        Deed::Ready => Val::Bool(true),
-        Deed::AllReady => all_ready(given.values),
-        Deed::WallClock => wall_clock(store.data_mut()),
-        Deed::Monotonic => Val::U64(monotonic(store.data_mut())),
-        Deed::Random => random(store, ty, given.values)?,
-        Deed::Variables => variables(store),
-        Deed::Folders if store.data().grants.directories.is_empty() => {
+        HostFn::Http => http::call(store, called, ty, given)?,
+        HostFn::Ready => Val::Bool(true),
+        HostFn::AllReady => all_ready(given.values),
+        HostFn::WallClock => wall_clock(store.data_mut()),
+        HostFn::Monotonic => Val::U64(monotonic(store.data_mut())),
+        HostFn::Random => random(store, ty, given.values)?,
+        HostFn::Variables => variables(store),
+        HostFn::Folders if store.data().grants.directories.is_empty() => {
             let wants = &mut store.data_mut().wants;
-            // Some runtimes ask once when they start, whatever the plugin does; the others when a file is opened.
+            // Some runtimes look for files once when they start, regardless of the plugin; the
+            // others do so when a file is opened.
             wants.files |= wants.answering_since.is_some();
             plain(store, ty)?
         }
-        Deed::Folders => files::folders(store)?,
-        Deed::Files | Deed::SameFile if store.data().grants.directories.is_empty() => {
+        HostFn::Folders => files::folders(store)?,
+        HostFn::Files | HostFn::SameFile if store.data().grants.directories.is_empty() => {
             store.data_mut().wants.files = true;
-            failure(ty, &["not-permitted", "access"]).ok_or_else(|| Ended::NotOffered(called.to_owned()))?
+            failure(ty, &["not-permitted", "access"])
+                .ok_or_else(|| Termination::NotOffered(called.to_owned()))?
         }
-        Deed::SameFile => files::is_same(store, given),
-        Deed::Files => {
+        HostFn::SameFile => files::is_same(store, given),
+        HostFn::Files => {
             let function = called.split('#').nth(1).unwrap_or_default();
             files::call(store, function, ty, given)?
         }
     })
 }
 
-/// The number behind a handle, and what was there if the guest gave it away. The host must give back each handle that
-/// it was lent or given, which looking does.
-fn behind(store: &mut StoreContextMut<'_, State>, value: &Val) -> wasmtime::Result<(u32, Option<Thing>)> {
+/// Returns the number of a handle, and its object if the guest gave it away. The host must release
+/// each handle that it was lent or given, and reading the number does that.
+fn behind(
+    store: &mut StoreContextMut<'_, State>,
+    value: &Val,
+) -> wasmtime::Result<(u32, Option<HostResource>)> {
     match value {
         Val::Resource(handle) => {
             let found = ResourceDynamic::try_from_resource_any(*handle, &mut *store)?;
-            let moved = if found.owned() { store.data_mut().things.take(found.rep()) } else { None };
+            let moved =
+                if found.owned() { store.data_mut().resources.take(found.rep()) } else { None };
             Ok((found.rep(), moved))
         }
         Val::Option(Some(inner)) => behind(store, inner),

@@ -1,4 +1,4 @@
-//! What single calls cost and where they ended, for those who write plugins. Off unless it is asked for: no
+//! The cost of single calls and the location of traps, for plugin authors. Off by default: no
 //! verdict and no record holds any of it.
 
 use portcullis_core::text::bare;
@@ -10,21 +10,21 @@ const NAME_BYTES: usize = 160;
 
 /// One call into a plugin.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct ObservedCall {
     /// The plugin's name.
     pub plugin: String,
-    /// What it cost.
-    pub cost: Cost,
+    /// Its cost.
+    pub cost: CallCost,
 }
 
-/// What a call cost, and where it ended where it ended badly.
+/// The cost of a call, and the trace if it trapped.
 #[derive(Clone, Debug, Default)]
-pub struct Cost {
-    /// Until the guest stood ready.
+pub struct CallCost {
+    /// The time until the guest was instantiated.
     pub instantiating: Duration,
-    /// From then on until its answer was read.
+    /// The time from then on until its answer was read.
     pub running: Duration,
-    /// All its memories together, when it ended.
+    /// The bytes of all its memories together, at its end.
     pub memory_bytes: usize,
     /// Units of fuel.
     pub fuel: u64,
@@ -32,21 +32,25 @@ pub struct Cost {
     pub trace: Vec<String>,
 }
 
-/// What loading a plugin took.
+/// The time that loading a plugin took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Loading {
-    /// Compiling it, or fetching what was compiled before, and binding it.
+pub struct LoadTimes {
+    /// The time for compiling it, or fetching it from the cache, and binding it.
     pub code: Duration,
-    /// Its own preparing; nothing where what it prepared was kept.
+    /// The time of its own `prepare`; zero if its answer was cached.
     pub preparing: Duration,
 }
 
-/// The guest's functions that were running, by their names where the component holds them.
+/// Returns the guest's functions that were running, by name if the component holds their names.
 pub(crate) fn trace(error: &Error) -> Vec<String> {
-    let frames = error.downcast_ref::<WasmBacktrace>().map(WasmBacktrace::frames).unwrap_or_default();
+    let frames =
+        error.downcast_ref::<WasmBacktrace>().map(WasmBacktrace::frames).unwrap_or_default();
     let told = |frame: &wasmtime::FrameInfo| match frame.func_name() {
         Some(name) => bare(&format!("{:#}", rustc_demangle::demangle(name)), NAME_BYTES),
-        None => format!("function {} (it has no name: build it with names, without `strip`)", frame.func_index()),
+        None => format!(
+            "function {} (it has no name: build it with names, without `strip`)",
+            frame.func_index()
+        ),
     };
     frames.iter().map(told).collect()
 }

@@ -1,16 +1,17 @@
-//! Sends one request to a host that was named, and gives its answer or the reason why there is none.
+//! Sends one request to a named host, and returns its answer, or the reason for a missing one.
 //!
-//! A name is looked up once, its addresses are judged (`address`), and the connection goes to one of just those:
-//! a name that answers otherwise the next moment changes nothing. There is no proxy, no cookie, no redirect that
-//! is followed, no connection that is kept: each request stands alone. Whoever asks waits no longer than it said,
-//! whatever the network does, since all of it runs on a thread of its own that is left behind if need be.
+//! A name is looked up once, its addresses are checked (`address`), and the connection goes to one
+//! of exactly those: a name that resolves differently the next moment changes nothing. There is no
+//! proxy, no cookie, no redirect that is followed, no connection that is reused: each request is
+//! independent. The caller waits no longer than its deadline, regardless of the network, since the
+//! request runs on a thread of its own that is left behind if need be.
 //!
-//! Who may ask for which host is not decided here (`wasi::http` does that).
+//! The permission to use a host is not checked here (`wasi::http` does that).
 
 pub(crate) mod address;
 mod problem;
 
-pub(crate) use problem::Problem;
+pub(crate) use problem::HttpError;
 
 use crate::grants::{Host, Target};
 use std::fmt;
@@ -28,40 +29,40 @@ use ureq::{Agent, AsSendBody, Body};
 
 /// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it fuel.
 pub(crate) const ANSWER_BYTES: u64 = 256 << 10;
-/// The most bytes of an answer's status and headers; there are at most 128 headers.
+/// The most bytes of an answer's status and headers; at most 128 headers are accepted.
 const HEAD_BYTES: usize = 16 << 10;
-/// The client's own buffers: what it takes from a socket at a time.
+/// The size of the client's own buffers: the bytes that it reads from a socket at a time.
 const BUFFER_BYTES: usize = 32 << 10;
 
-/// Looks names up.
-pub trait Names: Send + Sync {
-    /// All addresses of a name. May take its time: whoever asks does not wait for ever.
+/// Resolves names.
+pub trait NameResolver: Send + Sync {
+    /// Returns all addresses of a name. May take its time: the caller does not wait for ever.
     ///
     /// # Errors
-    /// There are none, or nobody could be asked.
+    /// Fails if there are none, or if no name server could be reached.
     fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Knows no name: addresses alone can be reached.
-struct Nobody;
+/// Resolves no name: only addresses can be reached.
+struct NoNames;
 
-impl Names for Nobody {
+impl NameResolver for NoNames {
     fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-/// How requests leave the machine: who is asked for addresses, and whose certificates count.
+/// The way in which requests leave the machine: the name resolver and the trusted certificates.
 #[derive(Clone)]
 pub struct Web {
-    names: Arc<dyn Names>,
+    names: Arc<dyn NameResolver>,
     roots: RootCerts,
 }
 
 impl Default for Web {
-    /// No name is known.
+    /// Returns a client that resolves no names.
     fn default() -> Self {
-        Self::new(Arc::new(Nobody))
+        Self::new(Arc::new(NoNames))
     }
 }
 
@@ -72,22 +73,24 @@ impl fmt::Debug for Web {
 }
 
 impl Web {
-    /// Names are looked up there, and Mozilla's list of authorities counts. The list is in the program, so that
-    /// neither a variable nor a file, which an agent could write, adds an authority.
+    /// Returns a client that resolves names with `names` and trusts Mozilla's list of authorities.
+    /// The list is in the program, so that neither a variable nor a file, which an agent could
+    /// write, adds an authority.
     #[must_use]
-    pub fn new(names: Arc<dyn Names>) -> Self {
+    pub fn new(names: Arc<dyn NameResolver>) -> Self {
         Self { names, roots: RootCerts::WebPki }
     }
 
-    /// These authorities alone count (certificates in DER).
+    /// Trusts these authorities alone (certificates in DER).
     #[must_use]
     pub fn trusting(self, authorities: &[Vec<u8>]) -> Self {
-        let certificates: Vec<_> = authorities.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+        let certificates: Vec<_> =
+            authorities.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
         Self { roots: RootCerts::Specific(Arc::new(certificates)), ..self }
     }
 }
 
-/// A request, checked by whoever makes it but for what only the server can judge.
+/// A request; the caller has checked everything that only the server cannot judge.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) host: Host,
@@ -96,12 +99,12 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
-    pub(crate) patience: Patience,
+    pub(crate) patience: Timeouts,
 }
 
-/// How long a guest wants to wait; what is longer than the host waits has no effect.
+/// The timeouts that a guest asks for; values above the host's own limit have no effect.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     pub(crate) connect: Option<Duration>,
     pub(crate) first_byte: Option<Duration>,
     pub(crate) between_bytes: Option<Duration>,
@@ -116,60 +119,75 @@ pub(crate) struct Answer {
 }
 
 impl Web {
-    /// Sends a request and waits for its answer until then at most.
-    pub(crate) fn send(&self, request: Request, until: Instant) -> Result<Answer, Problem> {
+    /// Sends a request and waits for its answer, until `until` at most.
+    pub(crate) fn send(&self, request: Request, until: Instant) -> Result<Answer, HttpError> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Problem::TIMEOUT);
+            return Err(HttpError::TIMEOUT);
         }
-        // The client ends a little before whoever waits for it, so that it is the client that says what it waited for.
+        // The client times out a little before its caller, so that the client can report what it
+        // was waiting for.
         let patient = until.checked_sub(left / 10).unwrap_or(until);
         let (answers, answer) = sync_channel(1);
         let web = self.clone();
         let exchange = move || drop(answers.send(web.exchange(&request, patient)));
-        std::thread::Builder::new().name("portcullis-web".into()).spawn(exchange).map_err(|_| Problem::INTERNAL)?;
+        std::thread::Builder::new()
+            .name("portcullis-web".into())
+            .spawn(exchange)
+            .map_err(|_| HttpError::INTERNAL)?;
         answer.recv_timeout(left).unwrap_or_else(|error| match error {
-            RecvTimeoutError::Timeout => Err(Problem::TIMEOUT),
-            RecvTimeoutError::Disconnected => Err(Problem::INTERNAL),
+            RecvTimeoutError::Timeout => Err(HttpError::TIMEOUT),
+            RecvTimeoutError::Disconnected => Err(HttpError::INTERNAL),
         })
     }
 
-    fn exchange(&self, request: &Request, until: Instant) -> Result<Answer, Problem> {
+    fn exchange(&self, request: &Request, until: Instant) -> Result<Answer, HttpError> {
         let addresses = self.addresses(&request.host)?;
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Problem::NO_NAME_IN_TIME);
+            return Err(HttpError::NO_NAME_IN_TIME);
         }
-        let agent = Agent::with_parts(self.config(request, left), DefaultConnector::default(), Known(addresses));
-        let bodiless = request.body.is_empty() && !matches!(request.method, "POST" | "PUT" | "PATCH");
-        let answer = if bodiless { agent.run(head(request, ())?) } else { agent.run(head(request, request.body.as_slice())?) };
+        let agent = Agent::with_parts(
+            self.config(request, left),
+            DefaultConnector::default(),
+            ResolvedAddresses(addresses),
+        );
+        let bodiless =
+            request.body.is_empty() && !matches!(request.method, "POST" | "PUT" | "PATCH");
+        let answer = if bodiless {
+            agent.run(head(request, ())?)
+        } else {
+            agent.run(head(request, request.body.as_slice())?)
+        };
         read(answer?)
     }
 
-    /// Where a host is: addresses that a request may go to.
-    fn addresses(&self, host: &Host) -> Result<Vec<SocketAddr>, Problem> {
+    /// Returns the addresses of a host that a request may go to.
+    fn addresses(&self, host: &Host) -> Result<Vec<SocketAddr>, HttpError> {
         let port = host.origin.port;
         let name = match &host.origin.target {
             Target::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
             Target::Name(name) => name,
         };
-        let mut addresses = self.names.addresses(name).map_err(|_| Problem::NO_NAME)?;
+        let mut addresses = self.names.addresses(name).map_err(|_| HttpError::NO_NAME)?;
         if addresses.is_empty() {
-            return Err(Problem::NO_NAME);
+            return Err(HttpError::NO_NAME);
         }
         addresses.retain(|found| match host.within {
             Some(network) => network.holds(*found),
             None => address::is_public(*found),
         });
         match (addresses.is_empty(), host.within) {
-            (false, _) => Ok(addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()),
-            (true, Some(_)) => Err(Problem::ELSEWHERE),
-            (true, None) => Err(Problem::PRIVATE),
+            (false, _) => {
+                Ok(addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+            }
+            (true, Some(_)) => Err(HttpError::ELSEWHERE),
+            (true, None) => Err(HttpError::PRIVATE),
         }
     }
 
     fn config(&self, request: &Request, left: Duration) -> Config {
-        let Patience { connect, first_byte, between_bytes } = request.patience;
+        let Timeouts { connect, first_byte, between_bytes } = request.patience;
         Agent::config_builder()
             .proxy(None)
             .max_redirects(0)
@@ -191,38 +209,51 @@ impl Web {
     }
 }
 
-/// Answers with what was looked up and judged before.
+/// Resolves to the addresses that were looked up and checked before.
 #[derive(Debug)]
-struct Known(Vec<SocketAddr>);
+struct ResolvedAddresses(Vec<SocketAddr>);
 
-impl Resolver for Known {
-    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+impl Resolver for ResolvedAddresses {
+    fn resolve(
+        &self,
+        _: &Uri,
+        _: &Config,
+        _: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let mut addresses = self.empty();
-        // There is room for 16.
+        // The list has room for 16.
         self.0.iter().take(16).for_each(|address| addresses.push(*address));
         Ok(addresses)
     }
 }
 
-fn head<B: AsSendBody>(request: &Request, body: B) -> Result<http::Request<B>, Problem> {
+fn head<B: AsSendBody>(request: &Request, body: B) -> Result<http::Request<B>, HttpError> {
     let uri = format!("{}{}", request.host.origin, request.path);
-    let uri: Uri = uri.parse().map_err(|_| Problem::BAD_URI)?;
-    let mut made = http::Request::builder().method(request.method).uri(uri).body(body).map_err(|_| Problem::BAD_URI)?;
+    let uri: Uri = uri.parse().map_err(|_| HttpError::BAD_URI)?;
+    let mut made = http::Request::builder()
+        .method(request.method)
+        .uri(uri)
+        .body(body)
+        .map_err(|_| HttpError::BAD_URI)?;
     for (name, value) in &request.headers {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Problem::PROTOCOL)?;
-        let value = HeaderValue::from_bytes(value).map_err(|_| Problem::PROTOCOL)?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HttpError::PROTOCOL)?;
+        let value = HeaderValue::from_bytes(value).map_err(|_| HttpError::PROTOCOL)?;
         made.headers_mut().append(name, value);
     }
     Ok(made)
 }
 
-fn read(answer: http::Response<Body>) -> Result<Answer, Problem> {
+fn read(answer: http::Response<Body>) -> Result<Answer, HttpError> {
     let (head, body) = answer.into_parts();
-    let headers = head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+        .collect();
     let mut bytes = Vec::new();
     body.into_reader().take(ANSWER_BYTES + 1).read_to_end(&mut bytes).map_err(ureq::Error::from)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > ANSWER_BYTES {
-        return Err(Problem::LONG_ANSWER);
+        return Err(HttpError::LONG_ANSWER);
     }
     Ok(Answer { status: head.status.as_u16(), headers, body: bytes })
 }

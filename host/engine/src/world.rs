@@ -1,22 +1,24 @@
 //! A component bound to the world of its kind, and the calls into it.
 //!
-//! Each call instantiates anew: a guest that kept something between actions could be talked into
+//! Each call creates a new instance: a guest that kept state between actions could be talked into
 //! keeping the wrong thing, and after a trap nothing of it may be used again.
 
-use crate::bindings::{audit_exporter, intervention, pattern, risk_calculator, shell_reader, types};
+use crate::bindings::{
+    audit_exporter, intervention, pattern, risk_calculator, shell_reader, types,
+};
 use crate::faults::{self, Failure};
 use crate::kind::Kind;
 use crate::load_error::LoadError;
-use crate::state::{Seat, State};
-use crate::watch::{self, Cost};
+use crate::state::{CallEnv, State};
+use crate::watch::{self, CallCost};
 use portcullis_core::fault::FaultKind;
-use portcullis_core::plugins::Use;
+use portcullis_core::plugins::GrantUse;
 use std::time::Instant;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 /// A component that is ready to be instantiated.
-pub(crate) enum World {
+pub(crate) enum BoundPlugin {
     RiskCalculator(risk_calculator::RiskCalculatorPre<State>),
     Pattern(pattern::PatternPre<State>),
     Intervention(intervention::InterventionPre<State>),
@@ -24,42 +26,53 @@ pub(crate) enum World {
     ShellReader(shell_reader::ShellReaderPre<State>),
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug)]
-pub(crate) struct Called<T> {
+pub(crate) struct CallOutcome<T> {
     pub(crate) result: Result<T, Failure>,
     pub(crate) log: Vec<String>,
     pub(crate) fuel: u64,
-    /// What it did with its grants.
-    pub(crate) uses: Vec<Use>,
-    /// For those who write plugins.
-    pub(crate) cost: Cost,
+    /// The uses of its grants.
+    pub(crate) uses: Vec<GrantUse>,
+    /// The cost, for plugin authors.
+    pub(crate) cost: CallCost,
 }
 
-impl<T> Called<T> {
+impl<T> CallOutcome<T> {
     pub(crate) fn failed(failure: Failure) -> Self {
-        Self { result: Err(failure), log: Vec::new(), fuel: 0, uses: Vec::new(), cost: Cost::default() }
+        Self {
+            result: Err(failure),
+            log: Vec::new(),
+            fuel: 0,
+            uses: Vec::new(),
+            cost: CallCost::default(),
+        }
     }
 
-    /// Its part of the review's time was over before it began.
+    /// Returns the outcome of a call whose part of the review's time was over before it began.
     pub(crate) fn not_run() -> Self {
         Self::failed(Failure::new(FaultKind::NotRun, "the review's time was up before its turn"))
     }
 }
 
-/// A guest's own answer: what it found, or why it could not.
-pub(crate) type Said<T> = wasmtime::Result<Result<T, types::Error>>;
+/// A guest's own answer: its result, or its error.
+pub(crate) type GuestResult<T> = wasmtime::Result<Result<T, types::Error>>;
 
-/// Runs `body` in a fresh store, names what ended it, and checks what it gave.
+/// Runs `body` in a fresh store, names the error that ended it, and checks the result.
 pub(crate) fn call<W, T>(
     engine: &wasmtime::Engine,
-    seat: &Seat<'_>,
-    body: impl FnOnce(&mut Store<State>) -> Said<W>,
+    seat: &CallEnv<'_>,
+    body: impl FnOnce(&mut Store<State>) -> GuestResult<W>,
     accept: impl FnOnce(W) -> Result<T, Failure>,
-) -> Called<T> {
+) -> CallOutcome<T> {
     let (said, mut state, fuel) = match seat.with_store(engine, body) {
         Ok(done) => done,
-        Err(error) => return Called::failed(Failure::new(FaultKind::Internal, format!("no store: {error:#}"))),
+        Err(error) => {
+            return CallOutcome::failed(Failure::new(
+                FaultKind::Internal,
+                format!("no store: {error:#}"),
+            ));
+        }
     };
     let cost = cost(&said, &state, fuel, seat);
     let result = match said {
@@ -67,13 +80,16 @@ pub(crate) fn call<W, T>(
         Ok(Err(error)) => Err(faults::of_answer(error, &state)),
         Err(error) => Err(faults::of_error(&error, &mut state, seat.limits)),
     };
-    Called { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
+    CallOutcome { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
 }
 
-fn cost<W>(said: &Said<W>, state: &State, fuel: u64, seat: &Seat<'_>) -> Cost {
+fn cost<W>(said: &GuestResult<W>, state: &State, fuel: u64, seat: &CallEnv<'_>) -> CallCost {
     let ready = state.wants.answering_since;
-    Cost {
-        instantiating: ready.map_or_else(|| state.begun.elapsed(), |since| since.saturating_duration_since(state.begun)),
+    CallCost {
+        instantiating: ready.map_or_else(
+            || state.begun.elapsed(),
+            |since| since.saturating_duration_since(state.begun),
+        ),
         running: ready.map(|since| since.elapsed()).unwrap_or_default(),
         memory_bytes: state.limiter.memory_in_use(seat.limits),
         fuel,
@@ -81,20 +97,28 @@ fn cost<W>(said: &Said<W>, state: &State, fuel: u64, seat: &Seat<'_>) -> Cost {
     }
 }
 
-impl World {
+impl BoundPlugin {
     pub(crate) fn bind(kind: Kind, pre: InstancePre<State>) -> Result<Self, LoadError> {
         let bound = match kind {
-            Kind::RiskCalculator => risk_calculator::RiskCalculatorPre::new(pre).map(Self::RiskCalculator),
+            Kind::RiskCalculator => {
+                risk_calculator::RiskCalculatorPre::new(pre).map(Self::RiskCalculator)
+            }
             Kind::Pattern => pattern::PatternPre::new(pre).map(Self::Pattern),
             Kind::Intervention => intervention::InterventionPre::new(pre).map(Self::Intervention),
-            Kind::AuditExporter => audit_exporter::AuditExporterPre::new(pre).map(Self::AuditExporter),
+            Kind::AuditExporter => {
+                audit_exporter::AuditExporterPre::new(pre).map(Self::AuditExporter)
+            }
             Kind::ShellReader => shell_reader::ShellReaderPre::new(pre).map(Self::ShellReader),
         };
         bound.map_err(|error| LoadError::Types(crate::text::line(&format!("{error:#}"))))
     }
 
     /// Calls `prepare`, which all kinds but the shell reader have.
-    pub(crate) fn prepare(&self, store: &mut Store<State>, settings: &[types::Setting]) -> Said<Vec<u8>> {
+    pub(crate) fn prepare(
+        &self,
+        store: &mut Store<State>,
+        settings: &[types::Setting],
+    ) -> GuestResult<Vec<u8>> {
         match self {
             Self::RiskCalculator(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
@@ -117,7 +141,7 @@ impl World {
     }
 }
 
-/// Instantiates; from here on the guest is answering.
+/// Creates an instance; from here on the guest is answering.
 pub(crate) fn ready<G>(
     store: &mut Store<State>,
     instantiate: impl FnOnce(&mut Store<State>) -> wasmtime::Result<G>,
@@ -127,7 +151,8 @@ pub(crate) fn ready<G>(
     Ok(guest)
 }
 
-/// A defect of ours: a plugin was asked what its kind cannot answer.
-pub(crate) fn wrong_world() -> wasmtime::Error {
+/// Returns the error for a bug in the host: a plugin was asked something that its kind cannot
+/// answer.
+pub(crate) fn wrong_kind() -> wasmtime::Error {
     wasmtime::Error::msg("the plugin is of another kind than the question")
 }

@@ -1,16 +1,16 @@
-//! Authorities of the operator's choice, for servers that no public one vouches for.
+//! Custom certificate authorities, for servers that no public one has signed for.
 
 use crate::failure::Failure;
-use crate::file::{self, Owner};
+use crate::file::{self, FileAccess};
 use std::path::Path;
 use ureq::tls::{Certificate, PemItem, parse_pem};
 
 /// The most bytes of a file of authorities.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The certificates of a PEM file, at least one.
+/// Reads the certificates of a PEM file, at least one.
 pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
-    let pem = file::read(path, MOST_BYTES, Owner::Writes)?;
+    let pem = file::read(path, MOST_BYTES, FileAccess::OwnerWrites)?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

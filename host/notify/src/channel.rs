@@ -1,4 +1,5 @@
-//! Where messages go, as configured. Nothing is checked here: `Sender::check` and each sending do.
+//! The destinations of messages, as configured. Nothing is checked here: `Sender::check` and each
+//! sending do that.
 
 use crate::credential::Credential;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 /// A way to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// A chat, or whatever takes Slack's JSON.
+    /// A chat, or any other service that accepts Slack's JSON.
     Webhook(Webhook),
     /// Mail.
     Smtp(Smtp),
@@ -19,58 +20,60 @@ pub enum Channel {
 pub struct Webhook {
     /// `https://…`, or `http://` and a loopback address.
     pub url: Address,
-    /// `http://host:port` of a proxy that connects us; none for a direct way. Not where `url` is a loopback address.
+    /// `http://host:port` of a proxy that makes the connection; none for a direct one. Not allowed
+    /// if `url` is a loopback address.
     pub proxy: Option<Address>,
-    /// What follows `Authorization: Bearer`; not over `http`, where any program of this machine could be listening.
+    /// The token of `Authorization: Bearer`; not over `http`, since any program on this machine
+    /// could be listening there.
     pub bearer: Option<Credential>,
-    /// A PEM file whose authorities count in place of Mozilla's.
+    /// A PEM file whose authorities replace Mozilla's.
     pub authorities: Option<PathBuf>,
 }
 
-/// An address, which often is a credential itself, or has one in it.
+/// An address, which often is or contains a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// As it stands in the configuration; there is nothing secret in it.
+    /// In plain text in the configuration; it contains nothing secret.
     Open(String),
-    /// A credential holds it.
+    /// Stored as a credential.
     Secret(Credential),
 }
 
-/// A mail server that takes mail from us.
+/// A mail server that accepts our mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Smtp {
     /// A name or an address; the certificate has to be for it.
     pub host: String,
-    /// None is 465 or 587, as the encryption goes.
+    /// The port; if none, 465 or 587, depending on the encryption.
     pub port: Option<u16>,
-    /// How the connection is secured.
+    /// The encryption of the connection.
     pub encryption: Encryption,
-    /// Who logs in, and the password; not without encryption.
+    /// The login name and the password; not without encryption.
     pub login: Option<(String, Credential)>,
     /// `someone@example.com` or `Somebody <someone@example.com>`.
     pub from: String,
     /// At least one, at most 20.
     pub to: Vec<String>,
-    /// A PEM file whose authorities count in place of Mozilla's.
+    /// A PEM file whose authorities replace Mozilla's.
     pub authorities: Option<PathBuf>,
 }
 
-/// How a connection is secured.
+/// The encryption of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// TLS from the first byte, on port 465.
     Tls,
-    /// TLS after STARTTLS, on port 587; a server that does not offer it gets nothing.
+    /// TLS after STARTTLS, on port 587; nothing is sent to a server that does not offer it.
     StartTls,
-    /// Not at all: to a loopback address alone, on port 25.
+    /// None: only to a loopback address, on port 25.
     None,
 }
 
-/// A program of the user's.
+/// One of the user's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// An absolute path: nothing is looked up in `PATH`.
     pub path: PathBuf,
-    /// Handed over as they are.
+    /// Passed on unchanged.
     pub arguments: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Reads a small file that a configuration names.
+//! Reads a small file that is named in a configuration.
 
 use crate::failure::Failure;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -7,53 +7,76 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Who else may touch a file.
+/// The access that other users may have to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// Nobody may read or write it.
-    Alone,
-    /// Others may read, not write it.
-    Writes,
+pub(crate) enum FileAccess {
+    /// No other user may read or write it.
+    OwnerOnly,
+    /// Others may read but not write it.
+    OwnerWrites,
 }
 
-/// A regular file of this user's (or of root's, where others may read it), not through a link, of at most so many bytes.
-pub(crate) fn read(path: &Path, most: usize, owner: Owner) -> Result<Vec<u8>, Failure> {
+/// Reads a regular file of this user (or of root, if others may read it), not through a link, of at
+/// most `most` bytes.
+pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8>, Failure> {
     let name = format!("the file `{}`", path.display());
     if !path.is_absolute() {
-        return Err(Failure::give_up(format!("{name} is no absolute path"), "write the path from `/` on"));
+        return Err(Failure::give_up(
+            format!("{name} is not an absolute path"),
+            "write the path from `/` on",
+        ));
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let descriptor = open(path, flags, Mode::empty()).map_err(|error| refused(&name, error))?;
     let found = fstat(&descriptor).map_err(|error| refused(&name, error))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(Failure::give_up(format!("{name} is no file"), "name a file"));
+        return Err(Failure::give_up(format!("{name} is not a file"), "name a file"));
     }
     let user = rustix::process::geteuid().as_raw();
-    if found.st_uid != user && (owner == Owner::Alone || found.st_uid != 0) {
-        return Err(Failure::give_up(format!("{name} belongs to somebody else"), "name a file of your own"));
+    if found.st_uid != user && (owner == FileAccess::OwnerOnly || found.st_uid != 0) {
+        return Err(Failure::give_up(
+            format!("{name} belongs to somebody else"),
+            "name a file of your own",
+        ));
     }
     let (open_to_others, mend) = match owner {
-        Owner::Alone => (0o077, "chmod 600"),
-        Owner::Writes => (0o022, "chmod go-w"),
+        FileAccess::OwnerOnly => (0o077, "chmod 600"),
+        FileAccess::OwnerWrites => (0o022, "chmod go-w"),
     };
     if found.st_mode & open_to_others != 0 {
         let mode = found.st_mode & 0o777;
-        return Err(Failure::give_up(format!("{name} is open to others (mode {mode:o})"), format!("run `{mend} {}`", path.display())));
+        return Err(Failure::give_up(
+            format!("{name} is open to others (mode {mode:o})"),
+            format!("run `{mend} {}`", path.display()),
+        ));
     }
     let mut bytes = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let read = File::from(descriptor).take(limit).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::give_up(format!("{name} cannot be read ({error})"), "look at the file"))?;
+    read.map_err(|error| {
+        Failure::give_up(format!("{name} cannot be read ({error})"), "look at the file")
+    })?;
     if bytes.len() > most {
-        return Err(Failure::give_up(format!("{name} holds more than {most} bytes"), "look whether it is the right file"));
+        return Err(Failure::give_up(
+            format!("{name} holds more than {most} bytes"),
+            "look whether it is the right file",
+        ));
     }
     Ok(bytes)
 }
 
 fn refused(name: &str, error: Errno) -> Failure {
     match error {
-        Errno::LOOP => Failure::give_up(format!("{name} is a link"), "name the file that it leads to"),
-        Errno::NOENT => Failure::give_up(format!("{name} does not exist"), "create it, or correct its path"),
-        error => Failure::give_up(format!("{name} cannot be opened ({error})"), "look at the file and its folder"),
+        Errno::LOOP => {
+            Failure::give_up(format!("{name} is a link"), "name the file that it leads to")
+        }
+        Errno::NOENT => {
+            Failure::give_up(format!("{name} does not exist"), "create it, or correct its path")
+        }
+        error => Failure::give_up(
+            format!("{name} cannot be opened ({error})"),
+            "look at the file and its folder",
+        ),
     }
 }

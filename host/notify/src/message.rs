@@ -1,10 +1,10 @@
-//! What is said: bounded, and safe to show to a person.
+//! The content of a notification: bounded, and safe to show to a person.
 
 use jiff::Timestamp;
 use portcullis_core::text::{lines, one_line};
 use serde::{Deserialize, Serialize};
 
-/// How much it matters.
+/// The importance of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -18,7 +18,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As in the configuration.
+    /// Returns the name in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Severity {
     }
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
@@ -39,16 +39,16 @@ pub enum Topic {
     Intervention,
     /// The session was stopped; there is an incident.
     EmergencyStop,
-    /// A plugin failed too often and runs no more.
+    /// A plugin failed too often and was disabled.
     Quarantine,
     /// Messages over another channel do not arrive.
     Delivery,
-    /// Somebody tries a channel.
+    /// A test of a channel.
     Test,
 }
 
 impl Topic {
-    /// As in the configuration.
+    /// Returns the name in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,17 +62,17 @@ impl Topic {
     }
 }
 
-/// One event in words. Masked text only. Any text may be in the fields: whoever sends it cuts and cleans it, and a
-/// field's limit, in bytes, stands at it.
+/// One event in words. Masked text only. The fields may contain any text: the sender cuts and
+/// escapes it, and the limit of each field, in bytes, is given in its documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// The event's, the same at each attempt; 128.
+    /// The event's id, the same at each attempt; 128.
     pub id: String,
-    /// When it happened, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub at: u64,
-    /// What it is about.
+    /// The subject.
     pub topic: Topic,
-    /// How much it matters.
+    /// The importance.
     pub severity: Severity,
     /// One line; 150.
     pub title: String,
@@ -82,23 +82,24 @@ pub struct Message {
     /// The project's name, empty for none; 200.
     #[serde(default)]
     pub project: String,
-    /// What happened; 2000.
+    /// The event; 2000.
     pub what: String,
-    /// Why; empty for nothing to say; 2000.
+    /// The reason, empty for none; 2000.
     #[serde(default)]
     pub why: String,
-    /// What a person can run next, at most 5 of 300 each. The caller's own words, never an agent's.
+    /// The commands that a person can run next, at most 5 of 300 each. The caller's own words,
+    /// never an agent's.
     #[serde(default)]
     pub commands: Vec<String>,
 }
 
-/// The most bytes of what happened, and of why.
+/// The most bytes of the event, and of the reason.
 const TEXT_BYTES: usize = 2000;
 const MOST_COMMANDS: usize = 5;
 
 impl Message {
-    /// The same within its limits, without control characters, line breaks where there is one line, and characters
-    /// that turn or hide text.
+    /// Returns the message within its limits, without control characters, without line breaks in
+    /// one-line fields, and without characters that reorder or hide text.
     pub(crate) fn bounded(&self) -> Self {
         Self {
             id: one_line(&self.id, 128),
@@ -110,17 +111,22 @@ impl Message {
             project: one_line(&self.project, 200),
             what: lines(&self.what, TEXT_BYTES),
             why: lines(&self.why, TEXT_BYTES),
-            commands: self.commands.iter().take(MOST_COMMANDS).map(|command| one_line(command, 300)).collect(),
+            commands: self
+                .commands
+                .iter()
+                .take(MOST_COMMANDS)
+                .map(|command| one_line(command, 300))
+                .collect(),
         }
     }
 
-    /// The head of it in one line.
+    /// Returns its head in one line.
     pub(crate) fn headline(&self) -> String {
         format!("{}: {}", self.severity.as_str(), self.title)
     }
 
-    /// The rest of it in paragraphs. Each line that somebody else may have worded begins with `> `, so that none
-    /// passes for a heading or a command of ours.
+    /// Returns the rest in paragraphs. Each line that somebody else may have worded begins with `>
+    /// `, so that none can pass for one of our headings or commands.
     pub(crate) fn paragraphs(&self) -> Vec<String> {
         let quoted = |heading: &str, text: &str| {
             let lines: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
@@ -140,7 +146,8 @@ impl Message {
 
     fn circumstances(&self) -> String {
         let time = i64::try_from(self.at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
-        let named = |name: &str, value: &str| (!value.is_empty()).then(|| format!("{name}: {value}"));
+        let named =
+            |name: &str, value: &str| (!value.is_empty()).then(|| format!("{name}: {value}"));
         let rows = [
             named("Project", &self.project),
             named("Session", &self.session),

@@ -1,9 +1,9 @@
-//! Hands a message to a program.
+//! Passes a message to a program.
 
 use crate::channel::Program;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
-use crate::send::Surroundings;
+use crate::send::Environment;
 use portcullis_core::text::bare;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -15,35 +15,47 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a program gets to see of the environment.
+/// The environment variables that a program gets.
 const VARIABLES: &[&str] = &["PATH", "HOME", "LANG"];
-/// The most bytes that are kept of what it complains.
-const COMPLAINT_BYTES: u64 = 4 << 10;
-/// How long its complaint is waited for after its end: what left its process group may hold the pipe for ever.
-const GRACE: Duration = Duration::from_millis(200);
+/// The most bytes that are kept of its standard error.
+const STDERR_BYTES: u64 = 4 << 10;
+/// The time for which its standard error is read after its end: a process that left its group may
+/// hold the pipe open for ever.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 const POLL: Duration = Duration::from_millis(10);
-/// The exit code for "try again" (EX_TEMPFAIL), among those from 64 to 78 that mean a mistake of the caller's.
+/// The exit code for "try again" (EX_TEMPFAIL), among those from 64 to 78 that mean a mistake of
+/// the caller.
 const TRY_AGAIN: i32 = 75;
 
 /// A program that can be started.
-pub(crate) struct Ready {
+pub(crate) struct CheckedProgram {
     program: Program,
     variables: Vec<(&'static str, OsString)>,
 }
 
-impl Ready {
-    pub(crate) fn new(program: &Program, from: &impl Surroundings) -> Result<Self, Failure> {
+impl CheckedProgram {
+    pub(crate) fn new(program: &Program, from: &impl Environment) -> Result<Self, Failure> {
         let name = program.path.display();
         if !program.path.is_absolute() {
-            return Err(Failure::give_up(format!("the program `{name}` is no absolute path"), "write the path from `/` on"));
+            return Err(Failure::give_up(
+                format!("the program `{name}` is not an absolute path"),
+                "write the path from `/` on",
+            ));
         }
         if !program.path.is_file() {
-            return Err(Failure::give_up(format!("there is no program `{name}`"), "install it, or correct its path"));
+            return Err(Failure::give_up(
+                format!("there is no program `{name}`"),
+                "install it, or correct its path",
+            ));
         }
         if program.arguments.iter().any(|argument| argument.contains('\0')) {
-            return Err(Failure::give_up(format!("an argument of `{name}` holds a NUL"), "take it out"));
+            return Err(Failure::give_up(
+                format!("an argument of `{name}` holds a NUL"),
+                "take it out",
+            ));
         }
-        let variables = VARIABLES.iter().filter_map(|name| Some((*name, from.variable(name)?))).collect();
+        let variables =
+            VARIABLES.iter().filter_map(|name| Some((*name, from.variable(name)?))).collect();
         Ok(Self { program: program.clone(), variables })
     }
 
@@ -51,14 +63,21 @@ impl Ready {
         let name = self.program.path.display().to_string();
         let input = serde_json::to_vec(message).unwrap_or_default();
         let mut command = Command::new(&self.program.path);
-        command.args(&self.program.arguments).env_clear().envs(self.variables.iter().cloned()).current_dir("/");
+        command
+            .args(&self.program.arguments)
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command
-            .spawn()
-            .map_err(|error| Failure::give_up(format!("the program `{name}` cannot be started ({error})"), "make it executable"))?;
-        let complaint = attend(&mut child, input);
+        let mut child = command.spawn().map_err(|error| {
+            Failure::give_up(
+                format!("the program `{name}` cannot be started ({error})"),
+                "make it executable",
+            )
+        })?;
+        let complaint = feed_and_read(&mut child, input);
         let ended = wait(&child, deadline);
-        // Whatever it left in its group ends too, before its id can be another's.
+        // Processes that it left in its group are killed too, before the group's id can be reused.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let status = child.wait();
         match (ended, status) {
@@ -66,27 +85,33 @@ impl Ready {
                 format!("the program `{name}` did not end in time and was killed"),
                 "make it quicker, or look where it waits",
             )),
-            (true, Ok(status)) if status.success() => Ok(Delivered { what: format!("the program `{name}` took it") }),
+            (true, Ok(status)) if status.success() => {
+                Ok(Delivered { what: format!("the program `{name}` accepted it") })
+            }
             (true, status) => {
                 let code = status.ok().and_then(|status| status.code());
-                Err(refused(&name, code, &complaint.recv_timeout(GRACE).unwrap_or_default()))
+                Err(refused(
+                    &name,
+                    code,
+                    &complaint.recv_timeout(STDERR_TIMEOUT).unwrap_or_default(),
+                ))
             }
         }
     }
 }
 
-/// Feeds the program and reads its complaint, each on a thread: none of the pipes may hold the others up.
-fn attend(child: &mut Child, input: Vec<u8>) -> Receiver<String> {
+/// Feeds the program and reads its standard error, each on a thread: no pipe may block the others.
+fn feed_and_read(child: &mut Child, input: Vec<u8>) -> Receiver<String> {
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read is judged by how it ends.
+        // A program that does not read its input is judged by its exit.
         thread::spawn(move || stdin.write_all(&input));
     }
     let (says, said) = sync_channel(1);
     if let Some(mut stderr) = child.stderr.take() {
         thread::spawn(move || {
             let mut kept = Vec::new();
-            let _ = (&mut stderr).take(COMPLAINT_BYTES).read_to_end(&mut kept);
-            // A flood goes nowhere, so that it can end.
+            let _ = (&mut stderr).take(STDERR_BYTES).read_to_end(&mut kept);
+            // Excess output is discarded, so that the program can end.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
             let _ = says.send(String::from_utf8_lossy(&kept).into_owned());
         });
@@ -94,7 +119,7 @@ fn attend(child: &mut Child, input: Vec<u8>) -> Receiver<String> {
     said
 }
 
-/// Whether it ended in time. It is not reaped yet, so that its process group stays its own.
+/// Returns true if it ended in time. It is not reaped yet, so that its process group stays its own.
 fn wait(child: &Child, deadline: Instant) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     loop {
@@ -111,14 +136,17 @@ fn wait(child: &Child, deadline: Instant) -> bool {
 }
 
 fn refused(name: &str, code: Option<i32>, complaint: &str) -> Failure {
-    let ended = code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
+    let ended = code
+        .map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
     let what = match complaint.trim() {
         "" => format!("the program `{name}` {ended}"),
         complaint => format!("the program `{name}` {ended}: \"{}\"", bare(complaint, 120)),
     };
     match code {
-        Some(64..=78) if code != Some(TRY_AGAIN) => Failure::give_up(what, "mend the program or its arguments"),
-        Some(126 | 127) => Failure::give_up(what, "mend what the program starts"),
+        Some(64..=78) if code != Some(TRY_AGAIN) => {
+            Failure::give_up(what, "fix the program or its arguments")
+        }
+        Some(126 | 127) => Failure::give_up(what, "fix what the program starts"),
         _ => Failure::retry(what, "look at what it says; it is tried again"),
     }
 }

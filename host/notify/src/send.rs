@@ -1,4 +1,4 @@
-//! The one way to a channel.
+//! The entry point for sending.
 
 use crate::channel::Channel;
 use crate::credential::Credential;
@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Instant;
 
-/// Sends messages. Holds where variables of the environment come from, and nothing else.
+/// Sends messages. Holds the source of environment variables, and nothing else.
 pub struct Sender<V> {
     variable: V,
 }
@@ -22,7 +22,8 @@ impl<V> fmt::Debug for Sender<V> {
 }
 
 impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
-    /// Variables come from there: credentials, and what a program gets to see.
+    /// Returns a sender with a source of variables, for credentials and for the environment of
+    /// programs.
     pub const fn new(variable: V) -> Self {
         Self { variable }
     }
@@ -30,43 +31,52 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
     /// Sends a message, and waits until the deadline at most.
     ///
     /// # Errors
-    /// The channel is badly configured, could not be reached, or did not take the message. After a failure that
-    /// says to try again the message may have arrived.
-    pub fn send(&self, channel: &Channel, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
+    /// Fails if the channel is not configured correctly, could not be reached, or did not take the
+    /// message. After a failure that asks for a retry, the message may have arrived.
+    pub fn send(
+        &self,
+        channel: &Channel,
+        message: &Message,
+        deadline: Instant,
+    ) -> Result<Delivered, Failure> {
         let message = message.bounded();
         match channel {
-            Channel::Webhook(webhook) => webhook::Ready::new(webhook, self)?.send(&message, deadline),
-            Channel::Smtp(smtp) => smtp::Ready::new(smtp, self)?.send(&message, deadline),
-            Channel::Program(program) => program::Ready::new(program, self)?.send(&message, deadline),
+            Channel::Webhook(webhook) => {
+                webhook::CheckedWebhook::new(webhook, self)?.send(&message, deadline)
+            }
+            Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self)?.send(&message, deadline),
+            Channel::Program(program) => {
+                program::CheckedProgram::new(program, self)?.send(&message, deadline)
+            }
         }
     }
 
-    /// Whether a message could be sent as far as that shows without sending: addresses are well formed, credentials
-    /// are there, files are as they have to be.
+    /// Checks as far as possible without sending that a message could be sent: addresses are well
+    /// formed, credentials exist, files have the right owner and mode.
     ///
     /// # Errors
-    /// What sending would refuse.
+    /// Fails if sending would refuse the settings.
     pub fn check(&self, channel: &Channel) -> Result<(), Failure> {
         match channel {
-            Channel::Webhook(webhook) => webhook::Ready::new(webhook, self).map(drop),
-            Channel::Smtp(smtp) => smtp::Ready::new(smtp, self).map(drop),
-            Channel::Program(program) => program::Ready::new(program, self).map(drop),
+            Channel::Webhook(webhook) => webhook::CheckedWebhook::new(webhook, self).map(drop),
+            Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self).map(drop),
+            Channel::Program(program) => program::CheckedProgram::new(program, self).map(drop),
         }
     }
 }
 
-/// What a channel may ask of its surroundings.
-pub(crate) trait Surroundings {
-    /// A variable of the environment.
+/// The environment that a channel may query.
+pub(crate) trait Environment {
+    /// Returns a variable of the environment.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// A credential's value.
+    /// Returns a credential's value.
     fn credential(&self, credential: &Credential) -> Result<SecretString, Failure> {
         credential.read(&|name| self.variable(name))
     }
 }
 
-impl<V: Fn(&str) -> Option<OsString>> Surroundings for Sender<V> {
+impl<V: Fn(&str) -> Option<OsString>> Environment for Sender<V> {
     fn variable(&self, name: &str) -> Option<OsString> {
         (self.variable)(name)
     }

@@ -1,9 +1,10 @@
-//! A message as the JSON that Slack takes at an incoming webhook, and many others take too.
+//! A message as the JSON that Slack accepts at an incoming webhook, and many other services too.
 //!
-//! Slack shows the blocks; others, Mattermost among them, show `text` alone and read it as their own markup. So
-//! the blocks are plain text, and `text` stands in a code block, where neither markup nor mentions count. In both
-//! `&`, `<` and `>` are escaped, which is how Slack writes links and mentions, and `@` is written wide: no word of
-//! an agent's calls anybody.
+//! Slack shows the blocks; others, Mattermost among them, show only `text` and interpret it as
+//! their own markup. So the blocks are plain text, and `text` is in a code block, in which neither
+//! markup nor mentions are interpreted. In both, `&`, `<` and `>` are escaped, since Slack writes
+//! links and mentions with them, and `@` is replaced by its full-width form: no text of an agent
+//! can mention anybody.
 
 use crate::message::Message;
 use serde_json::{Value, json};
@@ -16,12 +17,14 @@ pub(crate) fn render(message: &Message) -> Value {
     let plain = |text: &str, limit: usize| json!({ "type": "plain_text", "text": escaped(text, limit), "emoji": false });
     let paragraphs = message.paragraphs();
     let mut blocks = vec![json!({ "type": "header", "text": plain(&message.headline(), HEADER) })];
-    blocks.extend(paragraphs.iter().map(|text| json!({ "type": "section", "text": plain(text, SECTION) })));
+    blocks.extend(
+        paragraphs.iter().map(|text| json!({ "type": "section", "text": plain(text, SECTION) })),
+    );
     let text = format!("{}\n\n{}", message.headline(), paragraphs.join("\n\n")).replace('`', "'");
     json!({ "text": format!("```\n{}\n```", escaped(&text, 4 * SECTION)), "blocks": blocks })
 }
 
-/// Cut at a whole character, so that no escape is halved.
+/// Escapes a text and cuts it at a whole character, so that no escape is split.
 fn escaped(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut length = 0;

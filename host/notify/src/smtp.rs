@@ -3,7 +3,7 @@
 use crate::channel::{Encryption, Smtp};
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
-use crate::send::Surroundings;
+use crate::send::Environment;
 use crate::webhook::loopback;
 use crate::{authorities, smtp_reply};
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
@@ -17,10 +17,10 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-const MOST_RECEIVERS: usize = 20;
+const MAX_RECIPIENTS: usize = 20;
 
-/// A mail server and addresses that are well formed.
-pub(crate) struct Ready {
+/// A mail server with well-formed addresses.
+pub(crate) struct CheckedServer {
     host: String,
     port: u16,
     tls: Tls,
@@ -29,32 +29,50 @@ pub(crate) struct Ready {
     to: Mailboxes,
 }
 
-impl Ready {
-    pub(crate) fn new(smtp: &Smtp, from: &impl Surroundings) -> Result<Self, Failure> {
+impl CheckedServer {
+    pub(crate) fn new(smtp: &Smtp, from: &impl Environment) -> Result<Self, Failure> {
         let place = &smtp.host;
         if place.is_empty() || place.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(Failure::give_up(format!("`{place}` is no mail server"), "write its name or address alone"));
+            return Err(Failure::give_up(
+                format!("`{place}` is not a mail server"),
+                "write its name or address alone",
+            ));
         }
         if smtp.encryption == Encryption::None && smtp.login.is_some() {
-            let what = format!("the mail server `{place}` has a login, which would go unencrypted to whatever program listens there");
+            let what = format!(
+                "the mail server `{place}` has a login, which would go unencrypted to whatever program listens there"
+            );
             return Err(Failure::give_up(what, "use `tls` or `starttls`, or leave out the login"));
         }
         let (host, tls, port) = match smtp.encryption {
             Encryption::Tls => (place.clone(), Tls::Wrapper(secured(smtp)?), 465),
             Encryption::StartTls => (place.clone(), Tls::Required(secured(smtp)?), 587),
-            Encryption::None => (loopback(place).ok_or_else(|| open_line(place))?.to_string(), Tls::None, 25),
+            Encryption::None => {
+                (loopback(place).ok_or_else(|| open_line(place))?.to_string(), Tls::None, 25)
+            }
         };
-        if smtp.to.is_empty() || smtp.to.len() > MOST_RECEIVERS {
+        if smtp.to.is_empty() || smtp.to.len() > MAX_RECIPIENTS {
             let what = format!("the mail server `{place}` has {} receivers", smtp.to.len());
-            return Err(Failure::give_up(what, format!("name 1 to {MOST_RECEIVERS} in `to`")));
+            return Err(Failure::give_up(what, format!("name 1 to {MAX_RECIPIENTS} in `to`")));
         }
-        let login = smtp.login.as_ref().map(|(name, password)| Ok((name.clone(), from.credential(password)?))).transpose()?;
+        let login = smtp
+            .login
+            .as_ref()
+            .map(|(name, password)| Ok((name.clone(), from.credential(password)?)))
+            .transpose()?;
         let to = smtp.to.iter().map(|one| mailbox(one)).collect::<Result<Mailboxes, _>>()?;
-        Ok(Self { host, port: smtp.port.unwrap_or(port), tls, login, from: mailbox(&smtp.from)?, to })
+        Ok(Self {
+            host,
+            port: smtp.port.unwrap_or(port),
+            tls,
+            login,
+            from: mailbox(&smtp.from)?,
+            to,
+        })
     }
 
-    /// On a thread of its own, which is left behind at the deadline: a server that answers byte by byte must not
-    /// hold whoever waits.
+    /// Sends on a separate thread, which is left behind at the deadline: a server that answers byte
+    /// by byte must not block the caller.
     pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
         let place = format!("{}:{}", self.host, self.port);
         let mail = self.mail(message)?;
@@ -62,69 +80,104 @@ impl Ready {
         if left.is_zero() {
             return Err(smtp_reply::late(&place));
         }
-        let mut server = SmtpTransport::builder_dangerous(&self.host).port(self.port).tls(self.tls.clone()).timeout(Some(left));
+        let mut server = SmtpTransport::builder_dangerous(&self.host)
+            .port(self.port)
+            .tls(self.tls.clone())
+            .timeout(Some(left));
         if let Some((name, password)) = &self.login {
-            server = server.credentials(Credentials::new(name.clone(), password.expose_secret().to_owned()));
+            server = server
+                .credentials(Credentials::new(name.clone(), password.expose_secret().to_owned()));
         }
         let (ends, end) = sync_channel(1);
         let server = server.build();
         let exchange = move || drop(ends.send(server.send(&mail)));
         let started = thread::Builder::new().name("portcullis-mail".into()).spawn(exchange);
-        started.map_err(|error| Failure::retry(format!("no thread for sending mail ({error})"), "end other programs"))?;
+        started.map_err(|error| {
+            Failure::retry(format!("no thread for sending mail ({error})"), "end other programs")
+        })?;
         match end.recv_timeout(left) {
-            Ok(Ok(_)) => Ok(Delivered { what: format!("the mail server `{place}` took it") }),
-            Ok(Err(error)) => Err(smtp_reply::refused(&place, &error, self.login.as_ref().map(|(_, password)| password))),
+            Ok(Ok(_)) => Ok(Delivered { what: format!("the mail server `{place}` accepted it") }),
+            Ok(Err(error)) => Err(smtp_reply::refused(
+                &place,
+                &error,
+                self.login.as_ref().map(|(_, password)| password),
+            )),
             Err(_) => Err(smtp_reply::late(&place)),
         }
     }
 
     fn mail(&self, message: &Message) -> Result<lettre::Message, Failure> {
-        let id = format!("<portcullis.{:016x}@{}>", fingerprint(&[&message.id]), self.from.email.domain());
+        let id = format!(
+            "<portcullis.{:016x}@{}>",
+            fingerprint(&[&message.id]),
+            self.from.email.domain()
+        );
         let text = format!("{}\n\n{}\n", message.headline(), message.paragraphs().join("\n\n"));
         lettre::Message::builder()
             .from(self.from.clone())
             .mailbox(lettre::message::header::To::from(self.to.clone()))
-            .date(UNIX_EPOCH.checked_add(Duration::from_millis(message.at.min(LATEST))).unwrap_or(UNIX_EPOCH))
+            .date(
+                UNIX_EPOCH
+                    .checked_add(Duration::from_millis(message.at.min(LATEST_MS)))
+                    .unwrap_or(UNIX_EPOCH),
+            )
             .message_id(Some(id))
             .subject(format!("[portcullis] {}", message.headline()))
             .header(AutoSubmitted)
             .header(ContentType::TEXT_PLAIN)
             .body(text)
-            .map_err(|error| Failure::give_up(format!("no mail could be made of the message ({error})"), "check `from` and `to`"))
+            .map_err(|error| {
+                Failure::give_up(
+                    format!("no mail could be made of the message ({error})"),
+                    "check `from` and `to`",
+                )
+            })
     }
 }
 
-/// The last second of the year 9999, in milliseconds since 1970: later ones cannot be written.
-const LATEST: u64 = 253_402_300_799_000;
+/// The last second of the year 9999, in milliseconds since 1970: later times cannot be written.
+const LATEST_MS: u64 = 253_402_300_799_000;
 
 fn secured(smtp: &Smtp) -> Result<TlsParameters, Failure> {
     let bad = |error: lettre::transport::smtp::Error| {
-        Failure::give_up(format!("no secure connection to `{}` can be prepared ({error})", smtp.host), "check `host` and `authorities`")
+        Failure::give_up(
+            format!("no secure connection to `{}` can be prepared ({error})", smtp.host),
+            "check `host` and `authorities`",
+        )
     };
     let mut parameters = TlsParameters::builder(smtp.host.clone());
     if let Some(path) = &smtp.authorities {
         parameters = parameters.certificate_store(CertificateStore::None);
         for authority in authorities::read(path)? {
-            parameters = parameters.add_root_certificate(Certificate::from_der(authority.der().to_vec()).map_err(bad)?);
+            parameters = parameters.add_root_certificate(
+                Certificate::from_der(authority.der().to_vec()).map_err(bad)?,
+            );
         }
     }
     parameters.build().map_err(bad)
 }
 
 fn open_line(place: &str) -> Failure {
-    Failure::give_up(format!("the mail server `{place}` is reached unencrypted and is not on this machine"), "use `tls` or `starttls`")
+    Failure::give_up(
+        format!("the mail server `{place}` is reached unencrypted and is not on this machine"),
+        "use `tls` or `starttls`",
+    )
 }
 
 fn mailbox(text: &str) -> Result<Mailbox, Failure> {
-    let bad =
-        || Failure::give_up(format!("`{text}` is no mail address"), "write `someone@example.com` or `Somebody <someone@example.com>`");
+    let bad = || {
+        Failure::give_up(
+            format!("`{text}` is not a mail address"),
+            "write `someone@example.com` or `Somebody <someone@example.com>`",
+        )
+    };
     if text.chars().any(char::is_control) {
         return Err(bad());
     }
     text.parse().map_err(|_| bad())
 }
 
-/// Tells other programs not to answer.
+/// The header that asks other programs not to reply.
 #[derive(Clone, Copy, Debug)]
 struct AutoSubmitted;
 

@@ -1,4 +1,4 @@
-//! What a mail server's refusal, or its silence, means.
+//! Interprets a mail server's refusal, or the lack of an answer.
 
 use crate::credential::redact;
 use crate::failure::Failure;
@@ -7,29 +7,39 @@ use portcullis_core::text::bare;
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
 
-const SAID_BYTES: usize = 120;
+const REPLY_BYTES: usize = 120;
 
-/// A mail server that took nothing.
+/// Returns the failure for a mail server that rejected the mail.
 pub(crate) fn refused(place: &str, error: &Error, password: Option<&SecretString>) -> Failure {
     let Some(code) = error.status().map(u16::from) else { return broken(place, error) };
-    // What a server says to a login may repeat what it was given.
+    // A server's answer to a login may repeat the password.
     let login = matches!(code, 334 | 454 | 500..=504 | 530 | 534 | 535 | 538) && password.is_some();
-    let said = error.source().filter(|_| !login).map(|said| redact(&said.to_string(), &[password.map_or("", ExposeSecret::expose_secret)]));
+    let said = error
+        .source()
+        .filter(|_| !login)
+        .map(|said| redact(&said.to_string(), &[password.map_or("", ExposeSecret::expose_secret)]));
     let what = match said {
-        Some(said) => format!("the mail server `{place}` answered {code}: \"{}\"", bare(&said, SAID_BYTES)),
+        Some(said) => {
+            format!("the mail server `{place}` answered {code}: \"{}\"", bare(&said, REPLY_BYTES))
+        }
         None => format!("the mail server `{place}` answered {code}"),
     };
     match code {
         530 | 534 | 535 | 538 => Failure::give_up(what, "check the login and its password"),
-        _ if error.is_permanent() => Failure::give_up(what, "check `from`, `to` and what the server lets you send"),
-        _ => Failure::retry(what, "nothing to do: it is tried again; look at the server if that goes on"),
+        _ if error.is_permanent() => {
+            Failure::give_up(what, "check `from`, `to` and what the server lets you send")
+        }
+        _ => Failure::retry(
+            what,
+            "nothing to do: it is tried again; look at the server if that goes on",
+        ),
     }
 }
 
-/// No answer that says why.
+/// Returns the failure without a status code from the server.
 fn broken(place: &str, error: &Error) -> Failure {
     let why = error.source().map_or_else(|| error.to_string(), |source| source.to_string());
-    let why = bare(&why, SAID_BYTES);
+    let why = bare(&why, REPLY_BYTES);
     if error.is_timeout() {
         return late(place);
     }

@@ -4,8 +4,8 @@ use crate::channel::{Address, Webhook};
 use crate::credential::redact;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
-use crate::proxy::{self, Through};
-use crate::send::Surroundings;
+use crate::proxy::{self, CheckedProxy};
+use crate::send::Environment;
 use crate::{authorities, slack, webhook_reply};
 use secrecy::{ExposeSecret, SecretString};
 use std::io::Read;
@@ -20,23 +20,23 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 /// The most bytes of an answer's status and headers.
 const HEAD_BYTES: usize = 16 << 10;
-/// The most bytes that are read of an answer's body, for what it says of a failure.
+/// The most bytes of an answer's body that are read, for its explanation of a failure.
 const BODY_BYTES: u64 = 4 << 10;
 
-/// A webhook whose settings hold.
-pub(crate) struct Ready {
+/// A webhook with valid settings.
+pub(crate) struct CheckedWebhook {
     uri: Uri,
-    /// Scheme, host and port: what errors may name.
+    /// Scheme, host and port: the part that errors may mention.
     place: String,
     /// The one address that a connection without TLS goes to.
     loopback: Option<SocketAddr>,
-    proxy: Option<Through>,
+    proxy: Option<CheckedProxy>,
     bearer: Option<SecretString>,
     roots: RootCerts,
 }
 
-impl Ready {
-    pub(crate) fn new(webhook: &Webhook, from: &impl Surroundings) -> Result<Self, Failure> {
+impl CheckedWebhook {
+    pub(crate) fn new(webhook: &Webhook, from: &impl Environment) -> Result<Self, Failure> {
         let uri = match &webhook.url {
             Address::Open(url) => parse(url)?,
             Address::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
@@ -48,10 +48,15 @@ impl Ready {
         };
         let loopback = match uri.scheme_str() {
             Some("https") => None,
-            _ => Some(SocketAddr::new(loopback(host).ok_or_else(|| open_line(&place))?, uri.port_u16().unwrap_or(80))),
+            _ => Some(SocketAddr::new(
+                loopback(host).ok_or_else(|| open_line(&place))?,
+                uri.port_u16().unwrap_or(80),
+            )),
         };
         if loopback.is_some() && webhook.bearer.is_some() {
-            let what = format!("the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there");
+            let what = format!(
+                "the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there"
+            );
             return Err(Failure::give_up(what, "use `https`, or leave out `bearer`"));
         }
         let proxy = webhook.proxy.as_ref().map(|address| proxy::read(address, from)).transpose()?;
@@ -59,7 +64,8 @@ impl Ready {
             let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
             return Err(Failure::give_up(what, "leave out `proxy`"));
         }
-        let bearer = webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
+        let bearer =
+            webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
         let roots = match &webhook.authorities {
             Some(path) => RootCerts::Specific(Arc::new(authorities::read(path)?)),
             None => RootCerts::WebPki,
@@ -85,7 +91,11 @@ impl Ready {
             .timeout_global(Some(left))
             .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
             .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), Names { only: self.loopback });
+        let agent = Agent::with_parts(
+            config,
+            DefaultConnector::default(),
+            LoopbackOrDns { only: self.loopback },
+        );
         let mut request = agent.post(&self.uri).header("content-type", "application/json");
         if let Some(bearer) = &self.bearer {
             request = request.header("authorization", format!("Bearer {}", bearer.expose_secret()));
@@ -104,26 +114,34 @@ impl Ready {
     fn judge(&self, answer: Response<ureq::Body>) -> Result<Delivered, Failure> {
         let (head, body) = answer.into_parts();
         if head.status.is_success() {
-            return Ok(Delivered { what: format!("`{}` answered {}", self.place, head.status.as_u16()) });
+            return Ok(Delivered {
+                what: format!("`{}` answered {}", self.place, head.status.as_u16()),
+            });
         }
         let mut said = Vec::new();
-        // What of it came in time; it only explains.
+        // The part that arrived in time; it serves only as an explanation.
         let _ = body.into_reader().take(BODY_BYTES).read_to_end(&mut said);
         let said = redact(&String::from_utf8_lossy(&said), &self.secrets());
         Err(webhook_reply::refused(&self.place, head.status.as_u16(), &head.headers, &said))
     }
 
-    /// What an answer could repeat.
+    /// Returns the secrets that an answer could repeat.
     fn secrets(&self) -> Vec<&str> {
         let target = self.uri.path_and_query().map_or("", |target| target.as_str());
         let parts = target.split(['/', '?', '&', '=']).filter(|part| part.len() >= 8);
         let whole = (target.len() > 1).then_some(target);
-        whole.into_iter().chain(parts).chain(self.bearer.iter().map(ExposeSecret::expose_secret)).collect()
+        whole
+            .into_iter()
+            .chain(parts)
+            .chain(self.bearer.iter().map(ExposeSecret::expose_secret))
+            .collect()
     }
 }
 
 fn parse(url: &str) -> Result<Uri, Failure> {
-    let bad = |what: &str| Failure::give_up(format!("the webhook's address {what}"), "write it as `https://host/path`");
+    let bad = |what: &str| {
+        Failure::give_up(format!("the webhook's address {what}"), "write it as `https://host/path`")
+    };
     let uri: Uri = url.parse().map_err(|_| bad("is none"))?;
     let authority = uri.authority().ok_or_else(|| bad("names no host"))?;
     if authority.as_str().contains('@') {
@@ -135,7 +153,7 @@ fn parse(url: &str) -> Result<Uri, Failure> {
     }
 }
 
-/// The loopback address that a host names by itself: no name service is asked.
+/// Returns the loopback address that a host denotes by itself, without a name service.
 pub(crate) fn loopback(host: &str) -> Option<IpAddr> {
     if host == "localhost" {
         return Some(Ipv4Addr::LOCALHOST.into());
@@ -145,18 +163,28 @@ pub(crate) fn loopback(host: &str) -> Option<IpAddr> {
 }
 
 fn open_line(place: &str) -> Failure {
-    Failure::give_up(format!("the webhook `{place}` is not encrypted and not on this machine"), "use `https`")
+    Failure::give_up(
+        format!("the webhook `{place}` is not encrypted and not on this machine"),
+        "use `https`",
+    )
 }
 
-/// Looks names up, or answers with the one address that may be reached.
+/// Resolves names, or returns the one permitted address.
 #[derive(Debug)]
-struct Names {
+struct LoopbackOrDns {
     only: Option<SocketAddr>,
 }
 
-impl Resolver for Names {
-    fn resolve(&self, uri: &Uri, config: &ureq::config::Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let Some(only) = self.only else { return DefaultResolver::default().resolve(uri, config, timeout) };
+impl Resolver for LoopbackOrDns {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let Some(only) = self.only else {
+            return DefaultResolver::default().resolve(uri, config, timeout);
+        };
         let mut addresses = self.empty();
         addresses.push(only);
         Ok(addresses)

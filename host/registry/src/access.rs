@@ -1,4 +1,4 @@
-//! How registries are reached.
+//! Settings for reaching registries.
 
 use crate::proxy::Proxies;
 use std::ffi::OsString;
@@ -8,66 +8,70 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, parse_pem};
 
-/// Bytes of a file of authorities: a system's whole list has a quarter of it.
+/// The most bytes of a file of certificate authorities: a system's whole list has a quarter of
+/// that.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// How registries are reached. Nothing in it is a credential: these are looked for when a registry asks who we are.
+/// Settings for reaching registries. It contains no credentials: these are looked up when a
+/// registry asks for them.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// The folder of docker's `config.json`, which says who we are.
+    /// The folder of docker's `config.json`, which names our credentials.
     pub docker_config: Option<PathBuf>,
-    /// Where the helpers are looked for that docker's configuration names, as `PATH` has it.
+    /// The search path for the credential helpers that docker's configuration names, in the format
+    /// of `PATH`.
     pub helpers: Option<OsString>,
-    /// A PEM file of authorities. With it these alone are believed, without it Mozilla's.
+    /// A PEM file of certificate authorities. With it only these are trusted, without it Mozilla's.
     pub authorities: Option<PathBuf>,
-    /// Proxies, and for which hosts.
+    /// Proxies, and the hosts they apply to.
     pub proxies: Proxies,
-    /// Whether registries on this machine are reached without TLS.
+    /// True if registries on this machine are reached without TLS.
     pub plain_loopback: bool,
-    /// Other registries that are reached without TLS, as references name them: bytes with a digest stay what they are, but
-    /// anybody on the way reads credentials and chooses what a tag stands for.
+    /// Other registries that are reached without TLS, as references name them. Bytes with a digest
+    /// cannot be changed, but anybody on the network path can read credentials and choose the bytes
+    /// of a tag.
     pub plain_hosts: Vec<String>,
-    /// How long and how often.
-    pub limits: Limits,
+    /// Timeouts and retries.
+    pub limits: TransferLimits,
 }
 
-/// How long a registry is waited for, and how often it is asked again.
+/// The timeouts for a registry, and the delay before retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// For a connection.
+pub struct TransferLimits {
+    /// The timeout for connecting.
     pub connect: Duration,
-    /// For the next bytes, in either direction.
+    /// The timeout for the next bytes, in either direction.
     pub read: Duration,
-    /// For a whole push, pull or list.
+    /// The deadline for a whole push, pull or list.
     pub all: Duration,
-    /// For a program that keeps credentials: it may ask for a password.
+    /// The timeout for a credential helper, which may ask for a password.
     pub helper: Duration,
-    /// Before a request is tried again whose failure may pass; the next time twice as long.
+    /// The delay before the first retry after a temporary failure; it doubles each time.
     pub pause: Duration,
 }
 
-/// Why registries cannot be reached as wanted.
+/// The reasons why registries cannot be reached as requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// The file of authorities.
+    /// The file of certificate authorities cannot be used.
     #[error("the file of authorities `{}`: {what}", path.display())]
     Authorities {
-        /// Which file.
+        /// The file's path.
         path: PathBuf,
-        /// What is wrong with it, and how it is mended.
+        /// The problem and its fix.
         what: String,
     },
-    /// A variable that says something that cannot be done.
+    /// A variable has an invalid value.
     #[error("the variable `{name}` {what}")]
     Variable {
         /// Its name.
         name: String,
-        /// What is wrong with it, and how it is mended.
+        /// The problem and its fix.
         what: String,
     },
 }
 
-impl Default for Limits {
+impl Default for TransferLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(20),
@@ -80,12 +84,14 @@ impl Default for Limits {
 }
 
 impl Access {
-    /// As the environment says, in the variables that other tools read: `DOCKER_CONFIG` or `HOME`, `PATH`,
+    /// Reads the environment variables that other tools read: `DOCKER_CONFIG` or `HOME`, `PATH`,
     /// `SSL_CERT_FILE`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, the proxies' in lower case too.
     ///
     /// # Errors
-    /// A variable names a proxy that cannot be used.
-    pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AccessError> {
+    /// Fails if a variable names a proxy that cannot be used.
+    pub fn from_environment(
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, AccessError> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let home = || variable("HOME").map(|home| PathBuf::from(home).join(".docker"));
         Ok(Self {
@@ -95,12 +101,12 @@ impl Access {
             proxies: Proxies::from_environment(&variable)?,
             plain_loopback: false,
             plain_hosts: Vec::new(),
-            limits: Limits::default(),
+            limits: TransferLimits::default(),
         })
     }
 }
 
-/// The certificates of a PEM file, at least one.
+/// Reads the certificates of a PEM file; there must be at least one.
 pub(crate) fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, AccessError> {
     let wrong = |what: String| AccessError::Authorities { path: path.to_owned(), what };
     let mut pem = Vec::new();
@@ -115,7 +121,9 @@ pub(crate) fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, Acce
     };
     let found: Vec<_> = parse_pem(&pem).filter_map(certificate).collect();
     if found.is_empty() {
-        return Err(wrong("it holds no certificate; put the authorities' certificates into it, as PEM".to_owned()));
+        return Err(wrong(
+            "it holds no certificate; put the authorities' certificates into it, as PEM".to_owned(),
+        ));
     }
     Ok(found)
 }

@@ -1,32 +1,41 @@
-//! How a registry asks who we are: `WWW-Authenticate`.
+//! Parses a registry's request for authentication: `WWW-Authenticate`.
 
 use ureq::http::HeaderMap;
 use ureq::http::header::WWW_AUTHENTICATE;
 
-/// What a registry wants to see.
+/// The kind of authentication that a registry requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
-    /// A token that the server at `realm` gives.
+    /// A token from the server at `realm`.
     Bearer { realm: String, service: Option<String> },
     /// Name and password.
     Basic,
 }
 
-/// What the registry asks for, of several the strongest; or in words what it asks for that is not known here.
+/// Returns the strongest challenge of the registry; or describes the challenge in words if it is
+/// not supported.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Challenge, String> {
     let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
     let asked: Vec<(String, Vec<(String, String)>)> = values.flat_map(challenges).collect();
-    let value = |of: &[(String, String)], name: &str| of.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    let bearer =
-        asked.iter().filter(|(scheme, _)| scheme == "bearer").find_map(|(_, of)| Some((value(of, "realm")?, value(of, "service"))));
+    let value = |of: &[(String, String)], name: &str| {
+        of.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let bearer = asked
+        .iter()
+        .filter(|(scheme, _)| scheme == "bearer")
+        .find_map(|(_, of)| Some((value(of, "realm")?, value(of, "service"))));
     match bearer {
         Some((realm, service)) => Ok(Challenge::Bearer { realm, service }),
         None if asked.iter().any(|(scheme, _)| scheme == "basic") => Ok(Challenge::Basic),
-        None => Err(asked.iter().map(|(scheme, _)| scheme.chars().take(20).collect::<String>()).collect::<Vec<_>>().join(", ")),
+        None => Err(asked
+            .iter()
+            .map(|(scheme, _)| scheme.chars().take(20).collect::<String>())
+            .collect::<Vec<_>>()
+            .join(", ")),
     }
 }
 
-/// The challenges of a header: schemes in lower case, each with its parameters.
+/// Parses the challenges of a header: schemes in lower case, each with its parameters.
 fn challenges(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
     let mut rest = text.trim_start();
@@ -51,7 +60,7 @@ fn challenges(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     found
 }
 
-/// A token or a quoted text, and what follows it.
+/// Parses a token or a quoted text, and returns the rest.
 fn value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ', '\t']).unwrap_or(text.len());
@@ -75,10 +84,18 @@ mod tests {
 
     #[test]
     fn challenges_are_read_as_they_are_written() {
-        let bearer = |realm: &str, service: Option<&str>| Ok(Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) });
+        let bearer = |realm: &str, service: Option<&str>| {
+            Ok(Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) })
+        };
         for (headers, expected) in [
-            (vec![r#"Bearer realm="https://a/token",service="b",scope="c:d:e,f""#], bearer("https://a/token", Some("b"))),
-            (vec![r#"bearer realm="https://a/t\"x" , error="invalid_token""#], bearer("https://a/t\"x", None)),
+            (
+                vec![r#"Bearer realm="https://a/token",service="b",scope="c:d:e,f""#],
+                bearer("https://a/token", Some("b")),
+            ),
+            (
+                vec![r#"bearer realm="https://a/t\"x" , error="invalid_token""#],
+                bearer("https://a/t\"x", None),
+            ),
             (vec!["Basic realm=x, Bearer realm=https://a"], bearer("https://a", None)),
             (vec!["Negotiate", "BASIC realm=\"a, b\""], Ok(Challenge::Basic)),
             (vec!["Bearer service=a"], Err("bearer".to_owned())),

@@ -1,4 +1,4 @@
-//! What is the same for all requests: TLS, proxies, limits.
+//! The state shared by all requests: TLS, proxies, timeouts.
 
 use crate::access::{Access, AccessError, authorities};
 use crate::proxy::is_loopback;
@@ -11,10 +11,10 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use url::Url;
 
-/// Bytes of an answer's head: addresses that object stores sign are long.
+/// The most bytes of a response's header: URLs signed by object stores are long.
 const HEAD_BYTES: usize = 32 << 10;
 
-/// Pushes to registries and pulls from them. Connections are kept from one request to the next.
+/// A client that pushes to registries and pulls from them. Connections are kept between requests.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) access: Access,
@@ -23,10 +23,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// One that reaches registries so.
+    /// Creates a client with these settings.
     ///
     /// # Errors
-    /// The file of authorities cannot be read, or is none.
+    /// Fails if the file of certificate authorities cannot be read, or is invalid.
     pub fn new(access: Access) -> Result<Self, AccessError> {
         let roots = match &access.authorities {
             Some(path) => RootCerts::Specific(Arc::new(authorities(path)?)),
@@ -48,13 +48,13 @@ impl Client {
                 .timeout_per_write(Some(limits.read))
                 .tls_config(TlsConfig::builder().root_certs(roots.clone()).build())
                 .build();
-            Agent::with_parts(config, DefaultConnector::default(), Names)
+            Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns)
         };
         let proxied = agent(access.proxies.any().map(|through| through.proxy.clone()));
         Ok(Self { direct: agent(None), proxied, access })
     }
 
-    /// What reaches that address, and the proxy's name where it does so through one.
+    /// Returns the agent for that URL, and the proxy's name if it uses one.
     pub(crate) fn agent(&self, url: &Url) -> (&Agent, Option<&str>) {
         match self.access.proxies.of(url) {
             Some(through) => (&self.proxied, Some(&through.place)),
@@ -63,13 +63,21 @@ impl Client {
     }
 }
 
-/// Looks names up, all but that of this machine: without TLS, whoever answers for the name would be believed.
+/// A resolver that resolves this machine's own name without a name service, since without TLS a
+/// false answer would be trusted.
 #[derive(Debug)]
-struct Names;
+struct LoopbackOrDns;
 
-impl Resolver for Names {
-    fn resolve(&self, uri: &Uri, config: &ureq::config::Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let here = Url::parse(&uri.to_string()).ok().filter(|url| is_loopback(url) && url.domain().is_some());
+impl Resolver for LoopbackOrDns {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let here = Url::parse(&uri.to_string())
+            .ok()
+            .filter(|url| is_loopback(url) && url.domain().is_some());
         let Some(port) = here.and_then(|url| url.port_or_known_default()) else {
             return DefaultResolver::default().resolve(uri, config, timeout);
         };

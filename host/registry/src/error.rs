@@ -1,96 +1,100 @@
-//! Why a registry did not do what was asked of it.
+//! The errors of requests to a registry.
 
-use crate::access::Limits;
+use crate::access::TransferLimits;
 use portcullis_bundle::{BundleError, SignatureError};
 use portcullis_core::text::bare;
 use std::time::Duration;
 
-/// Bytes of a registry's own words.
+/// The most bytes of a registry's message that are shown.
 const SAID_BYTES: usize = 160;
 
-/// What failed where.
+/// A failed request: where it failed and why.
 #[derive(Debug, thiserror::Error)]
 #[error("`{registry}`: {asked}: {why}")]
-pub struct Error {
-    /// Host and port of the registry.
+pub struct RegistryError {
+    /// The host and port of the registry.
     pub registry: String,
-    /// What was asked for, in words.
+    /// The request, in words.
     pub asked: String,
-    /// What came of it.
-    pub why: Why,
+    /// The reason.
+    pub why: ErrorReason,
 }
 
-/// What came in place of what was asked for.
+/// The reasons for a failure.
 #[derive(Debug, thiserror::Error)]
-pub enum Why {
-    /// Nobody by that name.
+pub enum ErrorReason {
+    /// It does not exist.
     #[error("it is not there")]
     NotFound,
-    /// The registry wants to know who asks, or knows and refuses; with what was tried.
+    /// The registry requires authentication, or refuses ours; with the credentials that were tried.
     #[error("{0}")]
     Unauthorized(String),
-    /// The docker configuration, or a helper that it names.
+    /// The docker configuration, or a helper that it names, failed.
     #[error("{0}")]
     Credential(String),
-    /// TLS did not come about.
-    #[error("no secure connection ({0}); name the file of the certificate's authority (`SSL_CERT_FILE`), or have the certificate renewed")]
+    /// The TLS connection failed.
+    #[error(
+        "no secure connection ({0}); name the file of the certificate's authority (`SSL_CERT_FILE`), or have the certificate renewed"
+    )]
     Certificate(String),
-    /// TLS was spoken, and something else answered.
+    /// The answer to TLS was not TLS.
     #[error("it answers without TLS; if it has none and that is meant, allow plain HTTP for it")]
     NoTls,
-    /// No TLS where it takes some.
+    /// It does not use TLS where it is required.
     #[error("{0}")]
     Plain(String),
-    /// No connection, or one that broke.
+    /// The connection could not be made, or broke.
     #[error("it cannot be reached ({0}); check the name, the network and the proxy")]
     Unreachable(String),
-    /// The proxy did not connect us.
-    #[error("the proxy `{0}` did not connect us to it; look whether the proxy knows us and lets us reach that host")]
+    /// The proxy did not connect.
+    #[error(
+        "the proxy `{0}` did not connect us to it; look whether the proxy knows us and lets us reach that host"
+    )]
     Proxy(String),
-    /// Nothing came for so long.
-    #[error("nothing came for {} s; check the network, or give it longer", .0.as_secs_f32())]
+    /// Nothing was received within this timeout.
+    #[error("no data for {} s; check the network, or give it longer", .0.as_secs_f32())]
     Silent(Duration),
-    /// All together took too long.
-    #[error("it was not through within {} s; check the network, or give it longer", .0.as_secs_f32())]
+    /// The deadline for the whole operation passed.
+    #[error("it did not finish within {} s; check the network, or give it longer", .0.as_secs_f32())]
     Late(Duration),
-    /// The body ended before its end.
+    /// The body was truncated.
     #[error("it ended after {0} bytes, early; try again")]
     Cut(u64),
-    /// More bytes than were told, or than anybody reads.
+    /// The body has more bytes than announced, or than are read.
     #[error("it is longer than the {0} bytes that it may have")]
     TooLong(u64),
-    /// A body that is not the bytes that were asked for, but has to be decoded to them.
-    #[error("it came encoded as `{0}`; bytes that have a digest come as they are")]
+    /// The body has a content encoding, so its bytes are not the requested ones.
+    #[error("it is encoded as `{0}`; bytes that have a digest must not be")]
     Encoded(String),
-    /// An answer that is none.
+    /// An unexpected response.
     #[error("it answered {status}{said}{mend}")]
     Answer {
-        /// Of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// Its own words, in quotation marks after a colon, where it had some.
+        /// The registry's message, in quotation marks after a colon, if there is one.
         said: String,
-        /// What to do, after a semicolon, where that is known.
+        /// The fix, after a semicolon, if it is known.
         mend: &'static str,
     },
-    /// A document that is none.
+    /// An invalid document.
     #[error("{0}")]
     Malformed(String),
     /// A redirect that is not followed.
     #[error("{0}")]
     Redirect(String),
-    /// More than anybody has.
+    /// More items than are supported.
     #[error("{0}")]
     TooMany(String),
-    /// Other bytes than the bundle's, or no bundle.
+    /// The bytes are not the bundle's, or not a bundle.
     #[error(transparent)]
     Bundle(#[from] Box<BundleError>),
-    /// A signature whose bytes are others than were named, or that could not be written.
+    /// A signature whose bytes are not the named ones, or that could not be written.
     #[error(transparent)]
     Signature(#[from] Box<SignatureError>),
 }
 
-impl Why {
-    /// Whether the same may come out otherwise in a moment.
+impl ErrorReason {
+    /// Returns true if a retry may succeed.
     pub(crate) const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_))
     }
@@ -98,56 +102,87 @@ impl Why {
     pub(crate) fn answer(status: u16, body: &[u8]) -> Self {
         let said = said(body);
         let mend = match status {
-            403 => "; whoever you are there may not do that: ask its owner, or log in as somebody else",
+            403 => "; this login may not do that: ask its owner, or log in as somebody else",
             405 => "; it may be read-only",
-            413 => "; it takes no bundle of that size",
-            429 => "; it has had too many requests: try again later",
-            500..=599 => "; that is a fault of the registry's: try again later",
+            413 => "; it does not accept a bundle of that size",
+            429 => "; too many requests: try again later",
+            500..=599 => "; the registry failed: try again later",
             _ => "",
         };
-        Self::Answer { status, said: if said.is_empty() { said } else { format!(": \"{said}\"") }, mend }
+        Self::Answer {
+            status,
+            said: if said.is_empty() { said } else { format!(": \"{said}\"") },
+            mend,
+        }
     }
 
-    /// What the HTTP library says, with the proxy that was asked and the limits that were set for it.
-    pub(crate) fn transport(error: ureq::Error, through: Option<&str>, limits: &Limits) -> Self {
+    /// Converts an error of the HTTP library; `through` is the proxy that was used, `limits` are
+    /// the timeouts that were set.
+    pub(crate) fn transport(
+        error: ureq::Error,
+        through: Option<&str>,
+        limits: &TransferLimits,
+    ) -> Self {
         match error {
             ureq::Error::Timeout(ureq::Timeout::Global) => Self::Late(limits.all),
-            ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => Self::Silent(limits.connect),
+            ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+                Self::Silent(limits.connect)
+            }
             ureq::Error::Timeout(_) => Self::Silent(limits.read),
-            // The proxy's own words stay out: they may repeat how we introduced ourselves.
-            ureq::Error::ConnectProxyFailed(_) => Self::Proxy(through.unwrap_or_default().to_owned()),
+            // The proxy's own message is left out: it may repeat our credentials.
+            ureq::Error::ConnectProxyFailed(_) => {
+                Self::Proxy(through.unwrap_or_default().to_owned())
+            }
             ureq::Error::Rustls(_) | ureq::Error::Tls(_) => tls(&error.to_string()),
-            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => tls(&error.to_string()),
+            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                tls(&error.to_string())
+            }
             ureq::Error::Io(error) => Self::Unreachable(bare(&error.to_string(), SAID_BYTES)),
             ureq::Error::HostNotFound => Self::Unreachable("there is no such host".to_owned()),
-            ureq::Error::LargeResponseHeader(..) => Self::Malformed("the head of its answer has no end".to_owned()),
-            ureq::Error::Protocol(error) => Self::Malformed(format!("it does not speak HTTP ({})", bare(&error.to_string(), SAID_BYTES))),
+            ureq::Error::LargeResponseHeader(..) => {
+                Self::Malformed("the head of its answer has no end".to_owned())
+            }
+            ureq::Error::Protocol(error) => Self::Malformed(format!(
+                "it does not speak HTTP ({})",
+                bare(&error.to_string(), SAID_BYTES)
+            )),
             error => Self::Unreachable(bare(&error.to_string(), SAID_BYTES)),
         }
     }
 }
 
-fn tls(what: &str) -> Why {
-    if what.contains("corrupt message") { Why::NoTls } else { Why::Certificate(bare(what, SAID_BYTES)) }
+fn tls(what: &str) -> ErrorReason {
+    if what.contains("corrupt message") {
+        ErrorReason::NoTls
+    } else {
+        ErrorReason::Certificate(bare(what, SAID_BYTES))
+    }
 }
 
-/// Its own words: of OCI's list of errors the first, of anything else its beginning.
+/// Extracts the message: the first of OCI's list of errors, or else the beginning of the body.
 fn said(body: &[u8]) -> String {
     #[derive(serde::Deserialize)]
     struct Errors {
-        errors: Vec<One>,
+        errors: Vec<ErrorEntry>,
     }
     #[derive(serde::Deserialize)]
-    struct One {
+    struct ErrorEntry {
         #[serde(default)]
         code: String,
         #[serde(default)]
         message: String,
     }
-    let listed = serde_json::from_slice::<Errors>(body).ok().and_then(|all| all.errors.into_iter().next());
+    let listed =
+        serde_json::from_slice::<Errors>(body).ok().and_then(|all| all.errors.into_iter().next());
     let text = listed.map_or_else(
         || String::from_utf8_lossy(body).trim().to_owned(),
-        |one| [one.code, one.message].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", "),
+        |one| {
+            [one.code, one.message]
+                .into_iter()
+                .filter(|word| !word.is_empty())
+                .collect::<Vec<_>>()
+                .join(", ")
+        },
     );
     bare(&text, SAID_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Asks a program that keeps credentials, as docker does: `docker-credential-NAME get`.
+//! Asks a credential helper, as docker does: `docker-credential-NAME get`.
 
 use crate::access::Access;
 use crate::credential::Credential;
@@ -12,57 +12,66 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of its answer.
+/// The most bytes of its answer.
 const MOST_BYTES: u64 = 64 << 10;
-/// How often is looked whether it ended.
+/// The interval between checks that it has ended.
 const POLL: Duration = Duration::from_millis(5);
-/// What helpers say of a server that they do not know.
+/// The answer of helpers about a server that they do not know.
 const UNKNOWN: &str = "credentials not found";
-/// The user of a secret that is for the token server.
+/// The user name that marks an identity token.
 const IDENTITY: &str = "<token>";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct HelperResponse {
     username: String,
     secret: SecretString,
 }
 
-/// What it has for that server.
+/// Returns the helper's credentials for that server.
 ///
 /// # Errors
-/// In words that go on a sentence about it: it is not there, does not end, fails, or says something else.
+/// Fails if the helper does not exist, does not end, fails, or gives another answer; the error
+/// continues a sentence about the helper.
 pub(crate) fn get(name: &str, server: &str, access: &Access) -> Result<Option<Credential>, String> {
     let program = find(name, access).ok_or("is not there; install it, or log in without it")?;
     let mut command = Command::new(program);
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot be started ({error})"))?;
     let said = talk(&mut child, server, Instant::now() + access.limits.helper);
-    // Where it did not end by itself.
+    // It may not have ended by itself.
     let _ = child.kill();
     let _ = child.wait();
-    let (succeeded, said) = said.ok_or_else(|| format!("did not answer within {} s", access.limits.helper.as_secs_f32()))?;
+    let (succeeded, said) = said
+        .ok_or_else(|| format!("did not answer within {} s", access.limits.helper.as_secs_f32()))?;
     if !succeeded {
         let words = String::from_utf8_lossy(&said).trim().to_owned();
-        return if words.contains(UNKNOWN) { Ok(None) } else { Err(format!("failed: \"{}\"", bare(&words, 120))) };
+        return if words.contains(UNKNOWN) {
+            Ok(None)
+        } else {
+            Err(format!("failed: \"{}\"", bare(&words, 120)))
+        };
     }
-    let answer: Answer = serde_json::from_slice(&said).map_err(|_| "answered something else than helpers do")?;
+    let answer: HelperResponse =
+        serde_json::from_slice(&said).map_err(|_| "answered something else than helpers do")?;
     Ok(Some(match answer.username.as_str() {
         IDENTITY => Credential::Identity(answer.secret),
         _ => Credential::Password { user: answer.username, password: answer.secret },
     }))
 }
 
-/// Looks for it where programs are; its name is none of a file elsewhere.
+/// Finds the helper on the search path; its name must not be a path to another folder.
 fn find(name: &str, access: &Access) -> Option<PathBuf> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     let folders = access.helpers.as_ref().filter(|_| name.bytes().all(plain))?;
-    std::env::split_paths(folders).map(|folder| folder.join(format!("docker-credential-{name}"))).find(|path| path.is_file())
+    std::env::split_paths(folders)
+        .map(|folder| folder.join(format!("docker-credential-{name}")))
+        .find(|path| path.is_file())
 }
 
-/// Whether it ended well, and what it said; none where it did not end in time.
+/// Returns whether it succeeded, and its output; `None` if it did not end in time.
 fn talk(child: &mut Child, server: &str, deadline: Instant) -> Option<(bool, Vec<u8>)> {
-    // One that does not read is judged by what it says.
+    // A helper that does not read its input is judged by its output.
     let _ = child.stdin.take()?.write_all(server.as_bytes());
     let stdout = child.stdout.take()?;
     let (says, said) = channel();

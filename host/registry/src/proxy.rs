@@ -1,7 +1,7 @@
-//! Which hosts are reached through a proxy.
+//! Decides which hosts are reached through a proxy.
 //!
-//! A proxy connects us: it sees a host's name and encrypted bytes. So registries without TLS are reached directly, and so
-//! is this machine.
+//! A proxy only tunnels: it sees a host's name and encrypted bytes. So registries without TLS are
+//! reached directly, and so is this machine.
 
 use crate::access::AccessError;
 use std::ffi::OsString;
@@ -9,26 +9,27 @@ use std::net::IpAddr;
 use ureq::Proxy;
 use url::{Host, Url};
 
-/// A proxy for all hosts but some.
+/// A proxy for all hosts except some.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
-    proxy: Option<Through>,
+    proxy: Option<RegistryProxy>,
     not: Vec<Rule>,
 }
 
-/// A proxy, and what errors call it.
+/// A proxy, and its name in errors.
 #[derive(Clone, Debug)]
-pub(crate) struct Through {
+pub(crate) struct RegistryProxy {
     pub(crate) proxy: Proxy,
-    /// Host and port: who we are to it stays out.
+    /// Host and port, without credentials.
     pub(crate) place: String,
 }
 
-/// Hosts that are reached directly.
+/// A rule for hosts that are reached directly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
     All,
-    /// A name and all below it, or with a dot before it all below it alone; perhaps on one port.
+    /// A name and all names below it, or with a leading dot only the names below it; optionally on
+    /// one port.
     Name {
         name: String,
         below_alone: bool,
@@ -42,53 +43,71 @@ enum Rule {
 }
 
 impl Proxies {
-    /// None at all.
+    /// Creates settings without a proxy.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    pub(crate) fn from_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, AccessError> {
+    pub(crate) fn from_environment(
+        variable: &impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, AccessError> {
         let first = |names: &[&'static str]| {
             let found = names.iter().find_map(|name| Some((*name, variable(name)?)));
             found.map(|(name, value)| (name, value.to_string_lossy().into_owned()))
         };
         let proxy = match first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) {
-            Some((name, value)) => Some(Through::read(&value).map_err(|what| AccessError::Variable { name: name.to_owned(), what })?),
+            Some((name, value)) => Some(
+                RegistryProxy::read(&value)
+                    .map_err(|what| AccessError::Variable { name: name.to_owned(), what })?,
+            ),
             None => None,
         };
         let mut not = Vec::new();
         if let Some((name, value)) = first(&["NO_PROXY", "no_proxy"]) {
             for entry in value.split([',', ' ']).map(str::trim).filter(|entry| !entry.is_empty()) {
-                let what = || format!("has `{}`, which is no host, `.domain`, address or network", entry.escape_debug());
-                not.push(Rule::read(entry).ok_or_else(|| AccessError::Variable { name: name.to_owned(), what: what() })?);
+                let what = || {
+                    format!(
+                        "has `{}`, which is not a host, `.domain`, address or network",
+                        entry.escape_debug()
+                    )
+                };
+                not.push(Rule::read(entry).ok_or_else(|| AccessError::Variable {
+                    name: name.to_owned(),
+                    what: what(),
+                })?);
             }
         }
         Ok(Self { proxy, not })
     }
 
-    /// The proxy, whatever it is for.
-    pub(crate) const fn any(&self) -> Option<&Through> {
+    /// Returns the proxy, regardless of its exceptions.
+    pub(crate) const fn any(&self) -> Option<&RegistryProxy> {
         self.proxy.as_ref()
     }
 
-    /// The proxy for that address, where there is one.
-    pub(crate) fn of(&self, url: &Url) -> Option<&Through> {
-        let direct = url.scheme() != "https" || is_loopback(url) || self.not.iter().any(|rule| rule.holds_for(url));
+    /// Returns the proxy for that URL, if there is one.
+    pub(crate) fn of(&self, url: &Url) -> Option<&RegistryProxy> {
+        let direct = url.scheme() != "https"
+            || is_loopback(url)
+            || self.not.iter().any(|rule| rule.holds_for(url));
         self.proxy.as_ref().filter(|_| !direct)
     }
 }
 
-impl Through {
+impl RegistryProxy {
     fn read(text: &str) -> Result<Self, String> {
         let bad = |what: &str| format!("{what}; write `http://host:port`");
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).map_err(|_| bad("names no proxy"))?;
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| bad("names no host"))?;
+        let host =
+            url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| bad("names no host"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad(&format!("names a proxy that speaks `{}`", url.scheme())));
         }
-        let place = url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let place = url
+            .port_or_known_default()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let proxy = Proxy::new(&whole).map_err(|_| bad("names no proxy"))?;
         Ok(Self { proxy, place })
     }
@@ -99,7 +118,8 @@ impl Rule {
         if entry == "*" {
             return Some(Self::All);
         }
-        let bare = |text: &str| text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+        let bare =
+            |text: &str| text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
         if let Some(address) = bare(entry) {
             return Some(Self::Network { address, bits: 128 });
         }
@@ -122,23 +142,29 @@ impl Rule {
             (Self::All, _) => true,
             (Self::Name { name, below_alone, port }, Some(host)) => {
                 let host = host.to_string();
-                let below = host.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'));
-                port.is_none_or(|port| url.port_or_known_default() == Some(port)) && (below || (host == *name && !below_alone))
+                let below =
+                    host.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'));
+                port.is_none_or(|port| url.port_or_known_default() == Some(port))
+                    && (below || (host == *name && !below_alone))
             }
             (Self::Network { address: IpAddr::V4(network), bits }, Some(Host::Ipv4(host))) => {
                 let outside = 32_u32.saturating_sub(*bits);
-                (network.to_bits() ^ host.to_bits()).checked_shr(outside).is_none_or(|differ| differ == 0)
+                (network.to_bits() ^ host.to_bits())
+                    .checked_shr(outside)
+                    .is_none_or(|differ| differ == 0)
             }
             (Self::Network { address: IpAddr::V6(network), bits }, Some(Host::Ipv6(host))) => {
                 let outside = 128_u32.saturating_sub(*bits);
-                (network.to_bits() ^ host.to_bits()).checked_shr(outside).is_none_or(|differ| differ == 0)
+                (network.to_bits() ^ host.to_bits())
+                    .checked_shr(outside)
+                    .is_none_or(|differ| differ == 0)
             }
             _ => false,
         }
     }
 }
 
-/// Whether an address is this machine by itself, without asking a name service.
+/// Returns true if a URL names this machine literally, without asking a name service.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -153,7 +179,9 @@ mod tests {
     use super::*;
 
     fn proxies(variables: &[(&str, &str)]) -> Result<Proxies, AccessError> {
-        Proxies::from_environment(&|name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+        Proxies::from_environment(&|name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
     }
 
     #[test]
@@ -179,7 +207,8 @@ mod tests {
             ("", "https://localhost:5000/", true),
             ("", "http://ghcr.io/", true),
         ] {
-            let proxies = proxies(&[("HTTPS_PROXY", "http://proxy:3128"), ("NO_PROXY", not)]).unwrap();
+            let proxies =
+                proxies(&[("HTTPS_PROXY", "http://proxy:3128"), ("NO_PROXY", not)]).unwrap();
             assert_eq!(proxies.of(&url.parse().unwrap()).is_none(), direct, "{not} {url}");
         }
     }
@@ -195,7 +224,11 @@ mod tests {
         assert_eq!(place(&[("ALL_PROXY", "https://me:word@a")]), Some("a:443".to_owned()));
         assert_eq!(place(&[("HTTP_PROXY", "http://a:1")]), None);
         for (name, value, holds) in [
-            ("HTTPS_PROXY", "socks5://a:1", "`HTTPS_PROXY` names a proxy that speaks `socks5`; write `http://host:port`"),
+            (
+                "HTTPS_PROXY",
+                "socks5://a:1",
+                "`HTTPS_PROXY` names a proxy that speaks `socks5`; write `http://host:port`",
+            ),
             ("https_proxy", "http://", "`https_proxy` names no"),
             ("HTTPS_PROXY", "http://a:99999", "names no proxy"),
             ("NO_PROXY", "a,b/c", "`NO_PROXY` has `b/c`"),

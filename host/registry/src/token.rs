@@ -1,9 +1,9 @@
-//! Tokens: what a registry's token server gives for who we are.
+//! Tokens that a registry's token server issues for our credentials.
 
 use crate::body;
 use crate::credential::Credential;
-use crate::error::Why;
-use crate::session::{Session, basic};
+use crate::error::ErrorReason;
+use crate::session::{RegistrySession, basic};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -11,42 +11,52 @@ use ureq::http::Request;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use url::Url;
 
-/// Bytes of a token server's answer.
+/// The most bytes of a token server's response.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Which token.
-pub(crate) struct Wanted<'a> {
+/// A request for a token.
+pub(crate) struct TokenRequest<'a> {
     pub(crate) realm: &'a str,
     pub(crate) service: Option<&'a str>,
     pub(crate) scope: &'a str,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     token: Option<SecretString>,
     access_token: Option<SecretString>,
 }
 
-/// Gets a token; none where the server refuses who we are. The server is named by the registry, often on another host,
-/// and gets the registry's credentials: so it has TLS, or is on this machine like the registry; and its redirects are not
-/// followed.
+/// Fetches a token; `None` if the server refuses our credentials. The registry names the server,
+/// often on another host, and it receives the registry's credentials: so it must use TLS, or be on
+/// this machine like the registry, and its redirects are not followed.
 pub(crate) fn fetch(
-    session: &Session<'_>,
+    session: &RegistrySession<'_>,
     registry: &Url,
-    wanted: &Wanted<'_>,
+    wanted: &TokenRequest<'_>,
     credential: Option<&Credential>,
-) -> Result<Option<SecretString>, Why> {
-    let failed = |what: String| Why::Malformed(format!("its token server `{}` {what}", wanted.realm.escape_debug()));
-    let url = session.led(registry, wanted.realm).map_err(|_| failed("is no address with TLS".to_owned()))?;
+) -> Result<Option<SecretString>, ErrorReason> {
+    let failed = |what: String| {
+        ErrorReason::Malformed(format!("its token server `{}` {what}", wanted.realm.escape_debug()))
+    };
+    let url = session
+        .led(registry, wanted.realm)
+        .map_err(|_| failed("is not an address with TLS".to_owned()))?;
     let place = url.host_str().unwrap_or_default().to_owned();
-    let failed = |what: String| Why::Malformed(format!("its token server `{place}` {what}"));
+    let failed =
+        |what: String| ErrorReason::Malformed(format!("its token server `{place}` {what}"));
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-    let service = wanted.service.map(|service| format!("&service={}", encoded(service))).unwrap_or_default();
+    let service =
+        wanted.service.map(|service| format!("&service={}", encoded(service))).unwrap_or_default();
     let query = format!("scope={}{service}", encoded(wanted.scope));
     let answer = match credential {
         Some(Credential::Identity(identity)) => {
-            let form = format!("grant_type=refresh_token&client_id=portcullis&refresh_token={}&{query}", encoded(identity.expose_secret()));
-            let draft = Request::post(url.as_str()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+            let form = format!(
+                "grant_type=refresh_token&client_id=portcullis&refresh_token={}&{query}",
+                encoded(identity.expose_secret())
+            );
+            let draft = Request::post(url.as_str())
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
             session.run(draft.body(form.as_bytes()), &url)?
         }
         other => {
@@ -66,8 +76,16 @@ pub(crate) fn fetch(
         status => return Err(failed(format!("answered {status}, and gave no token"))),
     }
     let text = body::read(answer, MOST_BYTES, session.limits(), |_| {})?;
-    let read: Answer = serde_json::from_slice(&text).map_err(|_| failed("answered something else than a token".to_owned()))?;
-    let token = read.token.or(read.access_token).ok_or_else(|| failed("answered without a token".to_owned()))?;
+    let read: TokenResponse = serde_json::from_slice(&text)
+        .map_err(|_| failed("answered something else than a token".to_owned()))?;
+    let token = read
+        .token
+        .or(read.access_token)
+        .ok_or_else(|| failed("answered without a token".to_owned()))?;
     let plain = token.expose_secret().bytes().all(|byte| byte.is_ascii_graphic());
-    if plain { Ok(Some(token)) } else { Err(failed("answered something else than a token".to_owned())) }
+    if plain {
+        Ok(Some(token))
+    } else {
+        Err(failed("answered something else than a token".to_owned()))
+    }
 }

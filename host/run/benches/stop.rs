@@ -1,5 +1,12 @@
-//! How long a stop takes: `cargo bench -p portcullis-run --bench stop`. Forty stops of each of five agents.
-#![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, missing_docs, reason = "a bench prints and may stop")]
+//! The duration of a stop: `cargo bench -p portcullis-run --bench stop`. Forty stops of each of
+//! five agents.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a bench prints and may stop"
+)]
 
 use portcullis_run::{Agent, Input, Limits, Outcome, Reentry, Run, Sinks};
 use std::process::ExitCode;
@@ -7,7 +14,7 @@ use std::time::Duration;
 
 const ROUNDS: usize = 40;
 
-/// What an agent does; each writes a line when it is ready.
+/// The agents' scripts; each writes a line when it is ready.
 const AGENTS: [(&str, &str); 5] = [
     ("obeys", "echo ready; sleep 999"),
     (
@@ -18,7 +25,10 @@ const AGENTS: [(&str, &str); 5] = [
         "opens sessions and daemons",
         "trap '' TERM; setsid sh -c 'while :; do sleep 9; done' & (setsid sh -c '(sleep 999 >/dev/null 2>&1 </dev/null &)' &); echo ready; while :; do sleep 9; done",
     ),
-    ("floods its output", "trap '' TERM PIPE; echo ready; (yes flood >&2) & while :; do yes flood; done"),
+    (
+        "floods its output",
+        "trap '' TERM PIPE; echo ready; (yes flood >&2) & while :; do yes flood; done",
+    ),
     ("forks without end", "trap '' TERM; echo ready; while :; do (sleep .05 &) ; done"),
 ];
 
@@ -44,7 +54,11 @@ fn main() -> ExitCode {
 }
 
 fn stop(script: &str, cgroup: bool) -> Duration {
-    let reentry = Reentry { program: std::env::current_exe().unwrap(), watcher: "watch".to_owned(), launcher: "launch".to_owned() };
+    let reentry = Reentry {
+        program: std::env::current_exe().unwrap(),
+        watcher: "watch".to_owned(),
+        launcher: "launch".to_owned(),
+    };
     let agent = Agent { input: Input::Nothing, cgroup, ..Agent::new(["sh", "-c", script]) };
     let mut run = Run::start(&agent, &Limits::default(), &reentry, Sinks::default()).unwrap();
     run.next_event();
@@ -62,6 +76,17 @@ fn stop(script: &str, cgroup: bool) -> Duration {
 
 fn row(name: &str, cgroup: bool, took: &mut [Duration]) {
     took.sort();
-    let at = |percent: usize| took.get((took.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default().as_millis();
-    println!("| {name} | {cgroup} | {} | {} ms | {} ms | {} ms |", took.len(), at(50), at(99), at(100));
+    let at = |percent: usize| {
+        took.get((took.len() * percent).div_ceil(100).saturating_sub(1))
+            .copied()
+            .unwrap_or_default()
+            .as_millis()
+    };
+    println!(
+        "| {name} | {cgroup} | {} | {} ms | {} ms | {} ms |",
+        took.len(),
+        at(50),
+        at(99),
+        at(100)
+    );
 }

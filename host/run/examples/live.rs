@@ -1,10 +1,15 @@
 //! A monitor in its smallest form, with a live view that asks at the terminal:
 //! `cargo run -p portcullis-run --example live -- "the prompt" claude -p`.
-#![allow(clippy::print_stdout, clippy::print_stderr, missing_docs, reason = "an example talks to a person")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "an example talks to a person"
+)]
 
 use portcullis_run::{
-    Agent, CONTROL_ARGUMENTS, Confinement, Event, Input, Limits, Line, Question, Reentry, Report, Run, RunError, Sinks, begin, exit_code,
-    refuse,
+    Agent, CONTROL_ARGUMENTS, Confinement, Event, Input, Limits, Line, Question, Reentry, Report,
+    Run, RunError, Sinks, begin, exit_code, refuse,
 };
 use std::ffi::OsString;
 use std::io::Write;
@@ -33,19 +38,29 @@ fn follow(prompt: &str, command: Vec<OsString>) -> ExitCode {
     ExitCode::from(exit_code(&ended))
 }
 
-fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::Ended, RunError> {
-    let program = std::env::current_exe().map_err(|source| RunError::System { doing: "finding this program", source })?;
+fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::RunResult, RunError> {
+    let program = std::env::current_exe()
+        .map_err(|source| RunError::System { doing: "finding this program", source })?;
     let reentry = Reentry { program, watcher: "watch".to_owned(), launcher: "launch".to_owned() };
-    // It may write here, in the folder for temporary files and in its own, and speak to its model over HTTPS.
+    // It may write here, in the folder for temporary files and in its home, and connect to its
+    // model over HTTPS.
     let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let write = [".".into(), std::env::temp_dir(), home].into_iter().filter(|path| path.is_dir()).collect();
+    let write =
+        [".".into(), std::env::temp_dir(), home].into_iter().filter(|path| path.is_dir()).collect();
     let confinement = Confinement { write: Some(write), signals: true, ..Confinement::default() };
     for (what, enforced) in Report::of(&confinement).rows {
         println!("{enforced:?}: {what}");
     }
-    let limits = Limits { time: Some(Duration::from_secs(600)), tokens: Some(1_000_000), ..Limits::default() };
-    let agent =
-        Agent { confinement, input: Input::Written, ..Agent::new(command.into_iter().chain(CONTROL_ARGUMENTS.map(OsString::from))) };
+    let limits = Limits {
+        time: Some(Duration::from_secs(600)),
+        tokens: Some(1_000_000),
+        ..Limits::default()
+    };
+    let agent = Agent {
+        confinement,
+        input: Input::Written,
+        ..Agent::new(command.into_iter().chain(CONTROL_ARGUMENTS.map(OsString::from)))
+    };
     let mut run = Run::start(&agent, &limits, &reentry, Sinks::default())?;
     let mut input = run.input();
     tell(&mut input, &begin(prompt));
@@ -57,10 +72,12 @@ fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::Ended, Ru
             },
             Event::Output(Line::Text { text, .. }) => println!("  {text}"),
             Event::Output(Line::Tool { name, input, .. }) => println!("> {name} {input}"),
-            Event::Output(Line::Done { failed, text, .. }) => println!("{} {text}", if failed { "!" } else { "<" }),
+            Event::Output(Line::Done { failed, text, .. }) => {
+                println!("{} {text}", if failed { "!" } else { "<" })
+            }
             Event::Output(Line::Result { text, reason, .. }) => {
                 println!("= {text} ({reason})");
-                // There is no other prompt.
+                // No other prompt follows.
                 input = None;
             }
             Event::Output(Line::Other(_)) => {}
@@ -71,7 +88,12 @@ fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::Ended, Ru
 }
 
 fn ask(question: &Question) -> String {
-    println!("? {} {} (y or n) {}", question.tool, question.input, question.reason.as_deref().unwrap_or_default());
+    println!(
+        "? {} {} (y or n) {}",
+        question.tool,
+        question.input,
+        question.reason.as_deref().unwrap_or_default()
+    );
     let mut said = String::new();
     match std::io::stdin().read_line(&mut said) {
         Ok(_) if said.trim() == "y" => question.allow(),
@@ -79,7 +101,8 @@ fn ask(question: &Question) -> String {
     }
 }
 
-/// An agent that reads no more is about to end.
+/// Writes a line to the agent; a failed write is ignored, since an agent that no longer reads is
+/// about to end.
 fn tell(input: &mut Option<ChildStdin>, line: &str) {
     let _ = input.as_mut().map(|input| input.write_all(line.as_bytes()));
 }

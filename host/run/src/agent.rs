@@ -1,4 +1,4 @@
-//! What is started, and how it is connected.
+//! The agent to start, and the connections of its streams.
 
 use crate::confinement::Confinement;
 use std::ffi::OsString;
@@ -10,26 +10,27 @@ use std::time::Duration;
 pub struct Agent {
     /// The program, searched in `PATH`, and its arguments.
     pub command: Vec<OsString>,
-    /// Where it works; the caller's own folder when there is none.
+    /// Its working folder; `None` for the caller's own.
     pub folder: Option<PathBuf>,
-    /// Variables that are set or, without a value, taken away; the others are the caller's.
+    /// Variables that are set or, without a value, removed; the others are the caller's.
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// Where its standard input comes from. Output and errors always go through the monitor.
+    /// The source of its standard input. Output and errors always go through the monitor.
     pub input: Input,
-    /// What it cannot do, whatever it asks for.
+    /// The restrictions that the kernel enforces on it.
     pub confinement: Confinement,
-    /// Whether it gets a cgroup of its own, where this user may make one.
+    /// True if it gets its own cgroup, provided that this user may create one.
     pub cgroup: bool,
-    /// How long what it started may outlive it, before it is stopped.
+    /// The time that processes may outlive the agent before they are stopped.
     pub linger: Duration,
-    /// How long a stop waits between SIGTERM and SIGKILL.
+    /// The time that a stop waits between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// Bytes of the longest line that is read as an event. A longer one is passed on and counted.
+    /// The length in bytes of the longest line that is read as an event. A longer one is passed on
+    /// and counted.
     pub longest_line: usize,
 }
 
 impl Agent {
-    /// An agent that inherits the caller's input and is not confined.
+    /// Returns an agent that inherits the caller's input and is not confined.
     pub fn new<Part: Into<OsString>>(command: impl IntoIterator<Item = Part>) -> Self {
         Self {
             command: command.into_iter().map(Into::into).collect(),
@@ -45,21 +46,21 @@ impl Agent {
     }
 }
 
-/// Where an agent's standard input comes from.
+/// The source of an agent's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// The caller's own.
     Inherited,
     /// Nothing to read.
     Nothing,
-    /// What the caller writes: [`Run::input`](crate::Run::input).
+    /// The caller's writes to [`Run::input`](crate::Run::input).
     Written,
 }
 
-/// How the caller's binary is started again as watcher and as launcher.
+/// The way in which the caller's binary is started again as watcher and as launcher.
 ///
-/// `program WATCHER ...` must call [`watcher_main`](crate::watcher_main) and `program LAUNCHER ...` must call
-/// [`launcher_main`](crate::launcher_main), each with the arguments after that word.
+/// `program WATCHER ...` must call [`watcher_main`](crate::watcher_main) and `program LAUNCHER ...`
+/// must call [`launcher_main`](crate::launcher_main), each with the arguments after that word.
 #[derive(Debug, Clone)]
 pub struct Reentry {
     /// The binary, by its absolute path.

@@ -1,46 +1,48 @@
-//! What the kernel keeps an agent from doing, and what it does not.
+//! The restrictions that the kernel enforces on an agent, and those that it cannot enforce.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an agent and all that it starts cannot do. The default takes nothing away.
+/// The restrictions of an agent and of all that it starts. The default restricts nothing.
 ///
-/// Confining takes the gain of privileges away too (`sudo`, set-user-id programs).
+/// Confining also prevents a gain of privileges (`sudo`, set-user-id programs).
 ///
-/// What cannot be said here, since the kernel has no words for it:
-/// - reading everywhere but in named places: reading is not restricted;
-/// - a folder that may be written but for one file in it;
-/// - connections by name or address: TCP is restricted by port, UDP (and so DNS) and raw sockets are not;
-/// - sockets that lie in a folder (`docker.sock`): connecting to one is no write.
+/// Restrictions that cannot be expressed, since the kernel does not offer them:
+/// - reading everywhere except in named places: reading is not restricted;
+/// - write access to a folder except for one file in it;
+/// - connections by name or address: TCP is restricted by port, UDP (and so DNS) and raw sockets
+///   are not;
+/// - sockets in a folder (`docker.sock`): connecting to one is not a write.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Files and folders below which it can write; `None` is everywhere. Terminals and `/dev/null` and its like are
-    /// always added. The hooks are the agent's children, so what they write to must be among them.
+    /// Files and folders below which it can write; `None` is everywhere. Terminals and `/dev/null`
+    /// and the like are always added. The hooks are the agent's children, so the places that they
+    /// write to must be in the list.
     pub write: Option<Vec<PathBuf>>,
     /// TCP ports that it can connect to; `None` is all.
     pub connect: Option<Vec<u16>>,
-    /// Whether it can signal only what it started, so that it can neither kill nor halt its watcher; abstract
-    /// sockets of others are closed to it too.
+    /// True if it can signal only its own descendants, so that it can neither kill nor halt its
+    /// watcher; abstract sockets of others are closed to it too.
     pub signals: bool,
-    /// Whether the agent is not started at all when the kernel cannot do all of this.
+    /// True if the agent must not start when the kernel cannot enforce all of this.
     pub required: bool,
 }
 
 impl Confinement {
-    /// Whether anything is taken away.
+    /// Returns true if nothing is restricted.
     pub fn is_nothing(&self) -> bool {
         self.write.is_none() && self.connect.is_none() && !self.signals
     }
 }
 
-/// What the running kernel can restrict.
+/// The restrictions that the running kernel supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// Writing: Landlock 1.
     pub write: bool,
-    /// Emptying a file that is open for nothing else: Landlock 3.
+    /// Truncating a file that is not open for writing otherwise: Landlock 3.
     pub truncate: bool,
-    /// Commands to devices: Landlock 5.
+    /// Device commands (ioctl): Landlock 5.
     pub devices: bool,
     /// Connecting by TCP: Landlock 4.
     pub connect: bool,
@@ -48,22 +50,22 @@ pub struct Kernel {
     pub signals: bool,
 }
 
-/// What of a confinement is enforced on the running kernel.
+/// The parts of a confinement that the running kernel enforces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// One row for each thing that can be asked for, and those that cannot.
+    /// One row for each restriction that can be asked for, and for those that no kernel supports.
     pub rows: Vec<(&'static str, Enforced)>,
 }
 
-/// Whether one thing is enforced.
+/// The state of one restriction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforced {
-    /// Asked for, and the kernel does it.
+    /// Asked for, and the kernel enforces it.
     Yes,
-    /// Asked for, and the kernel cannot.
+    /// Asked for, but the kernel cannot enforce it.
     Missing,
     /// Not asked for.
     NotAsked,
-    /// No kernel can do it this way.
+    /// No kernel can enforce it in this way.
     Never,
 }

@@ -1,15 +1,23 @@
-//! The host's side of Claude Code's control protocol, as far as a person is asked.
+//! The host's side of Claude Code's control protocol, as far as permission requests go.
 //!
-//! `claude -p --input-format stream-json --output-format stream-json --permission-prompt-tool stdio` reads its prompt
-//! as a line, and asks for permission by a line ([`Line::Control`](crate::Line::Control)) where its own rules, or a
-//! hook that answers `ask`, leave the decision to a person. It waits until it is answered: a question that nobody
-//! answers, or that was too long to be read, holds the call back. An answer that is an error refuses it.
+//! `claude -p --input-format stream-json --output-format stream-json --permission-prompt-tool
+//! stdio` reads its prompt as a line. It asks for permission with a line
+//! ([`Line::Control`](crate::Line::Control)) if its own rules, or a hook that answers `ask`, leave
+//! the decision to a person. It waits for the answer: a question that nobody answers, or that was
+//! too long to be read, holds the call back. An answer that is an error refuses it.
 
 use serde_json::{Value, json};
 
-/// What makes the client speak the protocol.
-pub const CONTROL_ARGUMENTS: [&str; 7] =
-    ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio"];
+/// The arguments that make the client speak the protocol.
+pub const CONTROL_ARGUMENTS: [&str; 7] = [
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--permission-prompt-tool",
+    "stdio",
+];
 
 /// A question of the client: may this call run?
 #[derive(Debug, Clone, PartialEq)]
@@ -18,18 +26,19 @@ pub struct Question {
     request: String,
     /// The tool.
     pub tool: String,
-    /// What it would do, whole.
+    /// The complete input of the call.
     pub input: Value,
-    /// The call's id, which hooks know it by.
+    /// The call's id, as the hooks see it.
     pub call: String,
-    /// Why a person is asked, when the client says it: a hook's reason.
+    /// The reason for asking a person, if the client gives it: a hook's reason.
     pub reason: Option<String>,
 }
 
 impl Question {
-    /// Reads a line of the control protocol; `None` when it asks for no permission.
+    /// Reads a line of the control protocol; `None` if it does not ask for permission.
     pub fn read(line: &Value) -> Option<Self> {
-        let request = line.get("request").filter(|_| text(line, "type") == Some("control_request"))?;
+        let request =
+            line.get("request").filter(|_| text(line, "type") == Some("control_request"))?;
         (text(request, "subtype")? == "can_use_tool").then_some(())?;
         Some(Self {
             request: text(line, "request_id")?.to_owned(),
@@ -40,48 +49,58 @@ impl Question {
         })
     }
 
-    /// The line that lets this one call run, as it is.
+    /// Returns the line that lets this one call run, unchanged.
     pub fn allow(&self) -> String {
         answer(&self.request, &json!({"behavior": "allow", "updatedInput": self.input}))
     }
 
-    /// The line that refuses it and tells the model why; with `interrupt` the turn ends too.
+    /// Returns the line that refuses it and gives the model the reason; with `interrupt` the turn
+    /// ends too.
     pub fn deny(&self, message: &str, interrupt: bool) -> String {
-        answer(&self.request, &json!({"behavior": "deny", "message": message, "interrupt": interrupt}))
+        answer(
+            &self.request,
+            &json!({"behavior": "deny", "message": message, "interrupt": interrupt}),
+        )
     }
 }
 
-/// The lines that begin a session: the protocol's own, and the prompt.
+/// Returns the lines that begin a session: the protocol's own, and the prompt.
 pub fn begin(text: &str) -> String {
     format!("{}{}", request("begin", "initialize"), prompt(text))
 }
 
-/// The line that asks the client for something that needs no more words, such as `initialize` or
-/// `get_hooks_listing`. [`response`] finds the answer by the same id.
+/// Returns the line of a request without parameters, such as `initialize` or `get_hooks_listing`.
+/// [`response`] finds the answer by the same id.
 pub fn request(id: &str, subtype: &str) -> String {
-    format!("{}\n", json!({"type": "control_request", "request_id": id, "request": {"subtype": subtype}}))
+    format!(
+        "{}\n",
+        json!({"type": "control_request", "request_id": id, "request": {"subtype": subtype}})
+    )
 }
 
-/// The line that is the person's prompt.
+/// Returns the line with the person's prompt.
 pub fn prompt(text: &str) -> String {
     let content = json!([{"type": "text", "text": text}]);
     let user = json!({"type": "user", "session_id": "", "parent_tool_use_id": null, "message": {"role": "user", "content": content}});
     format!("{user}\n")
 }
 
-/// What a line answers to the request of that id: its content, or the client's error; `None` when it is no answer to it.
+/// Reads a line's answer to the request of that id: its content, or the client's error; `None` if
+/// it is not an answer to it.
 pub fn response(line: &Value, id: &str) -> Option<Result<Value, String>> {
-    let response = line.get("response").filter(|_| text(line, "type") == Some("control_response"))?;
+    let response =
+        line.get("response").filter(|_| text(line, "type") == Some("control_response"))?;
     (text(response, "request_id")? == id).then(|| match text(response, "subtype") {
         Some("success") => Ok(response.get("response").cloned().unwrap_or_default()),
         _ => Err(text(response, "error").unwrap_or("it gave no reason").to_owned()),
     })
 }
 
-/// The line that refuses any other request of the client, which would wait for an answer otherwise; `None` when the
-/// line is no request, or a [`Question`].
+/// Returns the line that refuses any other request of the client, which would wait for an answer
+/// otherwise; `None` if the line is not a request, or is a [`Question`].
 pub fn refuse(line: &Value) -> Option<String> {
-    let request = text(line, "request_id").filter(|_| text(line, "type") == Some("control_request"))?;
+    let request =
+        text(line, "request_id").filter(|_| text(line, "type") == Some("control_request"))?;
     Question::read(line).is_none().then(|| {
         let response = json!({"subtype": "error", "request_id": request, "error": "this host answers questions of permission only"});
         format!("{}\n", json!({"type": "control_response", "response": response}))
@@ -110,10 +129,16 @@ mod tests {
     #[test]
     fn a_question_is_answered_by_its_id() {
         let question = Question::read(&asked()).unwrap();
-        assert_eq!((question.tool.as_str(), question.call.as_str(), question.reason.as_deref()), ("Bash", "t", Some("looks risky")));
+        assert_eq!(
+            (question.tool.as_str(), question.call.as_str(), question.reason.as_deref()),
+            ("Bash", "t", Some("looks risky"))
+        );
         let rows = [
             (question.allow(), json!({"behavior": "allow", "updatedInput": {"command": "ls"}})),
-            (question.deny("no\nway", true), json!({"behavior": "deny", "message": "no\nway", "interrupt": true})),
+            (
+                question.deny("no\nway", true),
+                json!({"behavior": "deny", "message": "no\nway", "interrupt": true}),
+            ),
         ];
         for (line, response) in rows {
             let line = line.strip_suffix('\n').unwrap();
@@ -128,15 +153,25 @@ mod tests {
     fn what_is_no_question_is_refused_or_left() {
         let rows = [
             (asked(), None),
-            (json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}), Some("r")),
+            (
+                json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}),
+                Some("r"),
+            ),
             (json!({"type": "control_request", "request_id": "r"}), Some("r")),
-            (json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}), Some("r")),
+            (
+                json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}),
+                Some("r"),
+            ),
             (json!({"type": "control_response", "response": {"request_id": "r"}}), None),
             (json!({"type": "user"}), None),
         ];
         for (line, refused) in rows {
             let said = refuse(&line).map(|said| serde_json::from_str::<Value>(&said).unwrap());
-            assert_eq!(said.as_ref().and_then(|said| said["response"]["request_id"].as_str()), refused, "{line}");
+            assert_eq!(
+                said.as_ref().and_then(|said| said["response"]["request_id"].as_str()),
+                refused,
+                "{line}"
+            );
             assert!(said.is_none_or(|said| said["response"]["subtype"] == "error"), "{line}");
         }
     }
@@ -145,9 +180,15 @@ mod tests {
     fn an_answer_is_found_by_the_id_of_its_request() {
         let said = |body: Value| json!({"type": "control_response", "response": body});
         let rows = [
-            (said(json!({"subtype": "success", "request_id": "h", "response": {"hooks": []}})), Some(Ok(json!({"hooks": []})))),
+            (
+                said(json!({"subtype": "success", "request_id": "h", "response": {"hooks": []}})),
+                Some(Ok(json!({"hooks": []}))),
+            ),
             (said(json!({"subtype": "success", "request_id": "h"})), Some(Ok(Value::Null))),
-            (said(json!({"subtype": "error", "request_id": "h", "error": "no such thing"})), Some(Err("no such thing".to_owned()))),
+            (
+                said(json!({"subtype": "error", "request_id": "h", "error": "no such thing"})),
+                Some(Err("no such thing".to_owned())),
+            ),
             (said(json!({"request_id": "h"})), Some(Err("it gave no reason".to_owned()))),
             (said(json!({"subtype": "success", "request_id": "other"})), None),
             (asked(), None),

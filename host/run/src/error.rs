@@ -1,27 +1,31 @@
-//! What can go wrong before an agent runs, each with the thing, the place and the mend in one line.
+//! The errors before an agent runs, each with the object, the place and the fix in one line.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why an agent was not started.
+/// The reason why an agent was not started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There is nothing to start.
-    #[error("there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`")]
+    /// The command is empty.
+    #[error(
+        "there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`"
+    )]
     NoCommand,
     /// The agent's program did not start.
     #[error("`{program}` does not start: {reason}")]
     NotStarted {
         /// The program.
         program: String,
-        /// What the system says, with what to mend.
+        /// The system's error, with the fix.
         reason: String,
     },
-    /// The confinement that was required is not what the kernel can do.
-    #[error("the agent cannot be confined as required: {missing}; leave that out, or let the confinement be best effort")]
+    /// The kernel cannot enforce the required confinement.
+    #[error(
+        "the agent cannot be confined as required: {missing}; leave that out, or let the confinement be best effort"
+    )]
     NotConfined {
-        /// What is missing.
+        /// The missing parts.
         missing: String,
     },
     /// A folder of the confinement cannot be opened.
@@ -29,7 +33,7 @@ pub enum RunError {
     NoFolder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The watcher did not start or ended at once.
@@ -37,21 +41,21 @@ pub enum RunError {
     NoWatcher {
         /// The binary.
         program: PathBuf,
-        /// What was seen.
+        /// The observation.
         reason: String,
     },
     /// The operating system refused something.
     #[error("{doing}: {source}")]
     System {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl RunError {
-    /// Blames the system for what was being done.
+    /// Returns a function that wraps a system error with the operation that failed.
     pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }

@@ -1,23 +1,23 @@
-//! What a caller sees of a running agent.
+//! The events of a running agent.
 
 use crate::limits::Warning;
 use serde_json::Value;
 use std::ops::AddAssign;
 
-/// Something that happened while the agent ran. Texts are cut at 8 KiB, but for the last words
-/// of a turn; what the agent wrote is passed on whole.
+/// Something that happened while the agent ran. Texts are cut at 8 KiB, except for the last words
+/// of a turn; the agent's output itself is passed on whole.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A line of standard output, or a part of what it says.
+    /// A line of standard output, or a part of its content.
     Output(Line),
     /// A line of standard error.
     Error(String),
-    /// A limit comes near.
+    /// A limit is nearly reached.
     Warning(Warning),
 }
 
-/// What one line of a `stream-json` output says; a line of several blocks gives several.
+/// The content of one line of a `stream-json` output; a line of several blocks gives several.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Line {
@@ -30,11 +30,11 @@ pub enum Line {
         /// The client's permission mode.
         mode: String,
     },
-    /// The agent says something.
+    /// A message of the agent.
     Text {
-        /// What.
+        /// The message.
         text: String,
-        /// Whether a subagent says it.
+        /// True for a message of a subagent.
         nested: bool,
     },
     /// The agent wants to use a tool.
@@ -45,36 +45,36 @@ pub enum Line {
         name: String,
         /// Its input, as JSON.
         input: String,
-        /// Whether a subagent wants it.
+        /// True for a call of a subagent.
         nested: bool,
     },
     /// A tool was used, or refused.
     Done {
         /// The call's id.
         id: String,
-        /// Whether it failed or was refused.
+        /// True if it failed or was refused.
         failed: bool,
-        /// What it gave.
+        /// Its output.
         text: String,
     },
-    /// The client says something: a failed hook, a notice.
+    /// A message of the client itself: a failed hook, a notice.
     Notice(String),
     /// A turn is over.
     Result {
-        /// Whether the client calls it an error.
+        /// True if the client calls it an error.
         failed: bool,
-        /// Why it ended: `completed`, `hook_stopped`, ...
+        /// The reason for its end: `completed`, `hook_stopped`, ...
         reason: String,
-        /// The last words, whole.
+        /// The last words, complete.
         text: String,
         /// The calls that were refused.
         denials: Vec<Denial>,
     },
-    /// A request or an answer of the control protocol, whole.
+    /// A request or an answer of the control protocol, complete.
     Control(Value),
     /// A line of another type.
     Other(String),
-    /// A line that is no JSON object.
+    /// A line that is not a JSON object.
     Words(String),
     /// A line that is too long to be read.
     TooLong {
@@ -83,7 +83,7 @@ pub enum Line {
     },
 }
 
-/// A call that the client did not let through.
+/// A call that the client refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     /// The call's id.
@@ -99,14 +99,15 @@ pub struct Tokens {
     pub input: u64,
     /// Written by the model.
     pub output: u64,
-    /// Read and put into the cache.
+    /// Read by the model and written to the cache.
     pub cache_written: u64,
     /// Read from the cache.
     pub cache_read: u64,
 }
 
 impl Tokens {
-    /// What counts against a limit: everything but what came from the cache, which was counted when it went there.
+    /// Returns the tokens that count against a limit: all except those read from the cache, which
+    /// were counted when they were written to it.
     pub fn spent(&self) -> u64 {
         self.input.saturating_add(self.output).saturating_add(self.cache_written)
     }

@@ -1,9 +1,10 @@
-//! A cgroup of the agent's own, where this user may make one: killed in one step, whatever forks in it.
+//! A separate cgroup for the agent, if this user may create one: it is killed in one step, whatever
+//! forks in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What its name begins with; the caller's id follows.
+/// The prefix of its name; the caller's id follows.
 const PREFIX: &str = "portcullis-run-";
 
 /// A cgroup (version 2).
@@ -13,7 +14,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Makes one below the group of the calling process; none where the system or the user's rights have none.
+    /// Creates one below the group of the calling process; none if the system has no cgroups or the
+    /// user lacks the permission.
     pub(crate) fn make() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -21,7 +23,7 @@ impl Group {
         clear(&parent);
         let group = Self { folder: parent.join(format!("{PREFIX}{}", crate::kill::own_id())) };
         fs::create_dir(&group.folder).ok()?;
-        // The file that kills it is younger than cgroups themselves.
+        // The file that kills it is newer than cgroups themselves.
         if group.folder.join("cgroup.kill").exists() {
             return Some(group);
         }
@@ -29,7 +31,7 @@ impl Group {
         None
     }
 
-    /// The one that another process made.
+    /// Returns the group that another process created.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -38,21 +40,23 @@ impl Group {
         &self.folder
     }
 
-    /// Moves the calling process into it; what it starts afterwards is in it too.
+    /// Moves the calling process into it; processes that it starts afterwards are in it too.
     pub(crate) fn join(&self) {
-        // One that cannot be joined is empty, and descent finds the process without it.
+        // A group that cannot be joined is empty, and the search for descendants finds the process
+        // without it.
         let _ = fs::write(self.folder.join("cgroup.procs"), "0");
     }
 
-    /// Kills all that is in it. Whatever left it is found by descent.
+    /// Kills all processes in it. Those that left it are found by descent.
     pub(crate) fn kill(&self) {
-        // A group that is gone has nothing to kill, and descent does not depend on this.
+        // A group that no longer exists has nothing to kill, and the search by descent does not
+        // depend on this.
         let _ = fs::write(self.folder.join("cgroup.kill"), "1");
     }
 
-    /// Removes it, which works when it is empty.
+    /// Removes it, which succeeds if it is empty.
     pub(crate) fn remove(&self) {
-        // One that is left over is empty, and the next run removes it.
+        // A leftover group is empty, and the next run removes it.
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -68,7 +72,8 @@ fn clear(parent: &Path) {
     }
 }
 
-/// The folder of the group that is named in `/proc/self/cgroup`, by what `/proc/self/mountinfo` says is where.
+/// Returns the folder of the group named in `/proc/self/cgroup`, using the mounts in
+/// `/proc/self/mountinfo`.
 fn below(mounts: &str, own: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let (root, point) = mounts.lines().find_map(|line| {
@@ -85,16 +90,20 @@ mod tests {
     use super::below;
     use std::path::Path;
 
-    const HYBRID: &str =
-        "30 25 0:26 / /sys/fs/cgroup ro - tmpfs tmpfs rw\n31 30 0:27 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
-    const UNIFIED: &str = "31 24 0:27 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+    const HYBRID: &str = "30 25 0:26 / /sys/fs/cgroup ro - tmpfs tmpfs rw\n31 30 0:27 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
+    const UNIFIED: &str =
+        "31 24 0:27 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
     const PART: &str = "31 24 0:27 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
 
     #[test]
     fn finds_the_folder_of_the_own_group() {
         let rows = [
             (HYBRID, "1:name=systemd:/\n0::/\n", Some("/sys/fs/cgroup/unified")),
-            (UNIFIED, "0::/user.slice/user-1000.slice/a.scope\n", Some("/sys/fs/cgroup/user.slice/user-1000.slice/a.scope")),
+            (
+                UNIFIED,
+                "0::/user.slice/user-1000.slice/a.scope\n",
+                Some("/sys/fs/cgroup/user.slice/user-1000.slice/a.scope"),
+            ),
             (PART, "0::/docker/1/x\n", Some("/sys/fs/cgroup/x")),
             (UNIFIED, "1:name=systemd:/\n", None),
             ("", "0::/\n", None),

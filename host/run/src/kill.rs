@@ -6,47 +6,52 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// After this time what still lives is given up and named.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two rounds of killing: short, as a kernel needs little to end a process.
-const ROUND: Duration = Duration::from_millis(5);
-/// Between two looks for processes that were not asked to end yet.
-const ASK: Duration = Duration::from_millis(50);
-/// A tree that still forks after so many looks is killed as it stands, and looked at again.
-const LOOKS: usize = 64;
+/// The deadline after which surviving processes are given up and reported.
+pub(crate) const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause between two rounds of killing: short, since a kernel ends a process quickly.
+const KILL_INTERVAL: Duration = Duration::from_millis(5);
+/// The pause between two searches for processes that were not asked to end yet.
+const TERM_INTERVAL: Duration = Duration::from_millis(50);
+/// The most searches of a tree that still forks: then it is killed as it is, and searched again.
+const MAX_SCANS: usize = 64;
 
-/// What a wait came to.
+/// The outcome of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// The calling process has no descendant left: the kernel says so.
+pub(crate) enum WaitOutcome {
+    /// The calling process has no descendant left, according to the kernel.
     Gone,
-    /// The time is over.
+    /// The time is up.
     Over,
     /// There is a reason to wait no longer.
     Hurry,
 }
 
-/// What was killed, and what could not be.
+/// The processes that were killed, and those that could not be.
 #[derive(Debug, Default)]
 pub(crate) struct Killed {
     pub(crate) killed: u64,
     pub(crate) survivors: Vec<i32>,
 }
 
-/// Ends all descendants of the calling process, which must be their reaper. `wait` reaps for as long as it is told
-/// to, and says when there is nothing left to reap.
-pub(crate) fn tree(grace: Duration, agent: Option<&Leader>, group: Option<&Group>, wait: &mut dyn FnMut(Duration) -> Waited) -> Killed {
+/// Ends all descendants of the calling process, which must be their reaper. `wait` reaps for the
+/// given time, and reports when there is nothing left to reap.
+pub(crate) fn tree(
+    grace: Duration,
+    agent: Option<&GroupLeader>,
+    group: Option<&Group>,
+    wait: &mut dyn FnMut(Duration) -> WaitOutcome,
+) -> Killed {
     let root = own_id();
-    if ask(root, agent, grace, wait) == Waited::Gone {
+    if terminate(root, agent, grace, wait) == WaitOutcome::Gone {
         return Killed::default();
     }
     let mut killed: HashSet<Identity> = HashSet::new();
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < KILL_TIMEOUT {
         if let Some(group) = group {
             killed.extend(tree::descendants(root).iter().map(Process::identity));
             group.kill();
-            if wait(ROUND) == Waited::Gone {
+            if wait(KILL_INTERVAL) == WaitOutcome::Gone {
                 break;
             }
         }
@@ -55,7 +60,7 @@ pub(crate) fn tree(grace: Duration, agent: Option<&Leader>, group: Option<&Group
                 killed.insert(process.identity());
             }
         }
-        if wait(ROUND) == Waited::Gone {
+        if wait(KILL_INTERVAL) == WaitOutcome::Gone {
             break;
         }
     }
@@ -63,37 +68,42 @@ pub(crate) fn tree(grace: Duration, agent: Option<&Leader>, group: Option<&Group
     Killed { killed: killed.len() as u64, survivors }
 }
 
-/// Asks each process to end, those too that are new while others end.
-fn ask(root: i32, agent: Option<&Leader>, grace: Duration, wait: &mut dyn FnMut(Duration) -> Waited) -> Waited {
+/// Asks each process to end, including those that start while others end.
+fn terminate(
+    root: i32,
+    agent: Option<&GroupLeader>,
+    grace: Duration,
+    wait: &mut dyn FnMut(Duration) -> WaitOutcome,
+) -> WaitOutcome {
     let mut asked: HashSet<Identity> = HashSet::new();
     let start = Instant::now();
     while start.elapsed() < grace {
-        let halted = agent.is_some_and(Leader::halt);
+        let halted = agent.is_some_and(GroupLeader::halt);
         for process in tree::descendants(root) {
             if asked.insert(process.identity()) {
                 process.signal(Signal::TERM);
             }
         }
         if let (true, Some(agent)) = (halted, agent) {
-            agent.go_on();
+            agent.resume();
         }
-        let waited = wait(ASK.min(grace.saturating_sub(start.elapsed())));
-        if waited != Waited::Over {
+        let waited = wait(TERM_INTERVAL.min(grace.saturating_sub(start.elapsed())));
+        if waited != WaitOutcome::Over {
             return waited;
         }
     }
-    Waited::Over
+    WaitOutcome::Over
 }
 
-/// Halts the tree until nothing in it is new, and gives all that is in it: what is halted cannot fork, and nobody
-/// sees the others die.
-fn freeze(root: i32, agent: Option<&Leader>) -> Vec<Process> {
+/// Halts the tree until nothing in it is new, and returns all of its processes: a halted process
+/// cannot fork, and cannot react to the death of others.
+fn freeze(root: i32, agent: Option<&GroupLeader>) -> Vec<Process> {
     if let Some(agent) = agent {
         agent.halt();
     }
     let mut halted: HashSet<Identity> = HashSet::new();
     let mut seen = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_SCANS {
         seen = tree::descendants(root);
         let mut new = false;
         for process in &seen {
@@ -108,23 +118,24 @@ fn freeze(root: i32, agent: Option<&Leader>) -> Vec<Process> {
     seen
 }
 
-/// The agent, which leads its session's first group. One call halts all of that group, which is most of a tree: a
-/// thousand processes that want to run leave nobody else the time to look for them one by one.
+/// The agent, which leads its session's first group. One call halts all of that group, which is
+/// most of a tree: with a thousand runnable processes there would be no time to find them one by
+/// one.
 #[derive(Debug)]
-pub(crate) struct Leader(Process);
+pub(crate) struct GroupLeader(Process);
 
-impl Leader {
+impl GroupLeader {
     pub(crate) fn of(agent: i32) -> Option<Self> {
         Process::read(agent).map(Self)
     }
 
-    /// Halts the group, if its leader lives: otherwise its number can be another's.
+    /// Halts the group if its leader is alive: otherwise its number could be another's.
     fn halt(&self) -> bool {
         self.0.signal(Signal::STOP) && self.group(Signal::STOP)
     }
 
-    /// Lets a group go on that was just halted, so that its leader lives.
-    fn go_on(&self) {
+    /// Resumes a group that was just halted, whose leader is therefore alive.
+    fn resume(&self) {
         self.group(Signal::CONT);
     }
 
@@ -133,7 +144,7 @@ impl Leader {
     }
 }
 
-/// The calling process.
+/// Returns the id of the calling process.
 pub(crate) fn own_id() -> i32 {
     rustix::process::getpid().as_raw_pid()
 }

@@ -1,22 +1,33 @@
-//! Confines the calling process and all that it will start, by Landlock.
+//! Confines the calling process and its future children with Landlock.
 
 use crate::confinement::{Confinement, Enforced, Kernel, Report};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 use std::path::Path;
 
-/// The newest Landlock whose rights are taken away here. Later ones close what programs expect to be open
-/// (connecting to sockets in folders) and are added when they have been tried.
-const KNOWN: ABI = ABI::V7;
+/// The newest Landlock version whose rights are restricted here. Later ones restrict operations
+/// that programs expect to work (connecting to sockets in folders) and are added once they have
+/// been tried.
+const NEWEST_ABI: ABI = ABI::V7;
 
-/// What can be written everywhere, where it exists: writing there changes no file.
-const DEVICES: [&str; 10] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd"];
+/// The paths that can be written everywhere, if they exist: writing there changes no file.
+const DEVICES: [&str; 10] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+    "/dev/fd",
+];
 
-/// Takes away what the confinement names, for good. Says what is wrong when it is required and cannot be done, or
-/// when a folder is not there.
+/// Applies the confinement permanently. Returns an error if it is required and cannot be enforced,
+/// or if a folder does not exist.
 pub(crate) fn confine(confinement: &Confinement) -> Result<(), String> {
     if confinement.is_nothing() {
         return Ok(());
@@ -24,7 +35,9 @@ pub(crate) fn confine(confinement: &Confinement) -> Result<(), String> {
     if confinement.required
         && let Some(missing) = Report::of(confinement).missing()
     {
-        return Err(format!("the kernel cannot confine it as required ({missing}): leave that out, or let it be best effort"));
+        return Err(format!(
+            "the kernel cannot confine it as required ({missing}): leave that out, or let it be best effort"
+        ));
     }
     rules(confinement)?.restrict_self().map(|_| ()).map_err(refused)
 }
@@ -36,19 +49,23 @@ fn refused(error: impl Into<RulesetError>) -> String {
 fn rules(confinement: &Confinement) -> Result<RulesetCreated, String> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     if confinement.write.is_some() {
-        ruleset = ruleset.handle_access(AccessFs::from_write(KNOWN)).map_err(refused)?;
+        ruleset = ruleset.handle_access(AccessFs::from_write(NEWEST_ABI)).map_err(refused)?;
     }
     if confinement.connect.is_some() {
         ruleset = ruleset.handle_access(AccessNet::ConnectTcp).map_err(refused)?;
     }
     if confinement.signals {
-        ruleset = ruleset.scope(Scope::from_all(KNOWN)).map_err(refused)?;
+        ruleset = ruleset.scope(Scope::from_all(NEWEST_ABI)).map_err(refused)?;
     }
     let mut created = ruleset.create().map_err(refused)?;
     let named = confinement.write.iter().flatten().map(std::path::PathBuf::as_path);
-    let devices = DEVICES.into_iter().map(Path::new).filter(|path| confinement.write.is_some() && path.exists());
+    let devices = DEVICES
+        .into_iter()
+        .map(Path::new)
+        .filter(|path| confinement.write.is_some() && path.exists());
     for path in named.chain(devices) {
-        let handle = PathFd::new(path).map_err(|error| format!("it cannot be confined: {error}"))?;
+        let handle =
+            PathFd::new(path).map_err(|error| format!("it cannot be confined: {error}"))?;
         created = created.add_rule(PathBeneath::new(handle, below(path))).map_err(refused)?;
     }
     for port in confinement.connect.iter().flatten() {
@@ -57,14 +74,14 @@ fn rules(confinement: &Confinement) -> Result<RulesetCreated, String> {
     Ok(created)
 }
 
-/// A file has fewer rights to give than a folder.
+/// Returns the rights that can be granted on a path: a file has fewer of them than a folder.
 fn below(path: &Path) -> BitFlags<AccessFs> {
-    let all = AccessFs::from_write(KNOWN);
-    if path.is_dir() { all } else { all & AccessFs::from_file(KNOWN) }
+    let all = AccessFs::from_write(NEWEST_ABI);
+    if path.is_dir() { all } else { all & AccessFs::from_file(NEWEST_ABI) }
 }
 
 impl Kernel {
-    /// Asks the running kernel. Nothing is restricted by asking.
+    /// Queries the running kernel. This restricts nothing.
     pub fn ask() -> Self {
         let file = |right: AccessFs| strict().handle_access(right).is_ok();
         Self {
@@ -82,21 +99,25 @@ fn strict() -> Ruleset {
 }
 
 impl Report {
-    /// What of a confinement the running kernel enforces.
+    /// Returns the report of a confinement on the running kernel.
     pub fn of(confinement: &Confinement) -> Self {
         Self::on(confinement, Kernel::ask())
     }
 
-    /// What of a confinement a kernel enforces.
+    /// Returns the report of a confinement on a kernel.
     pub fn on(confinement: &Confinement, kernel: Kernel) -> Self {
         let row = |asked: bool, can: bool| match (asked, can) {
             (false, _) => Enforced::NotAsked,
             (true, true) => Enforced::Yes,
             (true, false) => Enforced::Missing,
         };
-        let (write, connect, signals) = (confinement.write.is_some(), confinement.connect.is_some(), confinement.signals);
+        let (write, connect, signals) =
+            (confinement.write.is_some(), confinement.connect.is_some(), confinement.signals);
         let rows = vec![
-            ("making, writing and removing files outside the named folders", row(write, kernel.write)),
+            (
+                "making, writing and removing files outside the named folders",
+                row(write, kernel.write),
+            ),
             ("emptying files outside the named folders", row(write, kernel.truncate)),
             ("commands to devices outside the named folders", row(write, kernel.devices)),
             ("TCP connections to other ports", row(connect, kernel.connect)),
@@ -106,14 +127,16 @@ impl Report {
             ("modes, owners, times and attributes of files", Enforced::Never),
             ("reading files", Enforced::Never),
             ("UDP, DNS and raw sockets", Enforced::Never),
-            ("sockets that lie in folders (docker.sock)", Enforced::Never),
+            ("sockets in folders (docker.sock)", Enforced::Never),
         ];
         Self { rows }
     }
 
-    /// What was asked for and is not enforced, in one line; `None` when all of it is.
+    /// Returns the restrictions that were asked for and are not enforced, in one line; `None` if
+    /// all are.
     pub fn missing(&self) -> Option<String> {
-        let missing: Vec<&str> = self.rows.iter().filter(|row| row.1 == Enforced::Missing).map(|row| row.0).collect();
+        let missing: Vec<&str> =
+            self.rows.iter().filter(|row| row.1 == Enforced::Missing).map(|row| row.0).collect();
         (!missing.is_empty()).then(|| missing.join(", "))
     }
 }

@@ -1,8 +1,8 @@
 //! The process that becomes the agent.
 
 use crate::group::Group;
-use crate::wire::{Launch, arguments};
-use crate::{landlock, lend};
+use crate::protocol::{LauncherArgs, arguments};
+use crate::{fd_passing, landlock};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -10,26 +10,27 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-/// The whole of the launcher: call it with the arguments after its word, and end with what it gives. It comes back
-/// only when the agent does not start.
+/// Runs the launcher: call it with the arguments after its word, and exit with the returned code.
+/// It returns only if the agent does not start.
 pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // Without its watcher's words there is nothing to start, and nobody to tell.
-    let Some((launch, command)) = arguments::<Launch>(args) else { return ExitCode::FAILURE };
-    let Ok(mut refusal) = lend::writer(launch.refusal) else { return ExitCode::FAILURE };
-    lend::keep_from_children();
+    // Without its watcher's arguments there is nothing to start, and nobody to report to.
+    let Some((launch, command)) = arguments::<LauncherArgs>(args) else { return ExitCode::FAILURE };
+    let Ok(mut refusal) = fd_passing::writer(launch.refusal) else { return ExitCode::FAILURE };
+    fd_passing::close_fds_on_exec();
     let Err(reason) = become_agent(&launch, &command);
     let _ = refusal.write_all(reason.as_bytes());
     ExitCode::FAILURE
 }
 
-fn become_agent(launch: &Launch, command: &[OsString]) -> Result<Infallible, String> {
+fn become_agent(launch: &LauncherArgs, command: &[OsString]) -> Result<Infallible, String> {
     let (program, rest) = command.split_first().ok_or("there is no command")?;
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| format!("it cannot be bound to its watcher: {error}"))?;
-    // The watcher can have died before the kernel was told to look.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("it cannot be bound to its watcher: {error}"))?;
+    // The watcher can have died before the kernel was asked to watch it.
     if getppid().is_none_or(|parent| parent.as_raw_pid() != launch.watcher) {
         return Err("its watcher is gone".to_owned());
     }
-    // The launcher leads no group, since it was just forked: this cannot fail.
+    // The launcher does not lead a group, since it was just forked: this cannot fail.
     let _ = setsid();
     if let Some(folder) = &launch.group {
         Group::at(folder.clone()).join();

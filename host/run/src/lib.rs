@@ -1,36 +1,39 @@
 //! The process monitor behind `portcullis run`: one agent, all that it starts, and the end of both.
 //!
-//! It knows processes, streams and limits. It knows no plugin, no policy and no store: what an action is worth is
-//! decided by the hooks that the agent runs, and here is only made sure that the agent does not go on without
-//! whoever watches it.
+//! It handles processes, streams and limits. It depends on no plugin, no policy and no store: the
+//! hooks that the agent runs decide on its actions. The monitor only makes sure that the agent does
+//! not continue when its caller is gone.
 //!
 //! ```text
-//! run (the caller) --- pipes ----> watcher ---> launcher = agent ---> what it starts
+//! run (the caller) --- pipes ----> watcher ---> launcher = agent ---> its descendants
 //!   limits, stream, live view        reaps         confines itself
 //!   stops the tree                   stops the tree when run is gone
 //! ```
 //!
-//! - **Watcher.** The caller's own binary, started again ([`watcher_main`]) in a session of its own. It is the
-//!   reaper of the agent's descendants, also of those that fork twice or open a session, so that "it has no
-//!   children left" is the kernel's word for "all are dead". When its pipe closes, since the caller ended or was
-//!   killed, it kills them all at once.
-//! - **Launcher.** The same binary again ([`launcher_main`]), in a session of its own. It confines itself, and
-//!   becomes the agent. The kernel kills it when the watcher dies.
-//! - **Caller.** When the watcher dies or does not answer, what it left becomes the caller's own, which kills it.
-//!   So the caller must have no other children while an agent runs.
+//! - **Watcher.** The caller's own binary, started again ([`watcher_main`]) in its own session. It
+//!   is the reaper of the agent's descendants, including those that fork twice or open a session,
+//!   so that "it has no children left" is the kernel's statement that "all are dead". When its pipe
+//!   closes, since the caller ended or was killed, it kills them all at once.
+//! - **Launcher.** The same binary again ([`launcher_main`]), in its own session. It confines
+//!   itself, and becomes the agent. The kernel kills it when the watcher dies.
+//! - **Caller.** When the watcher dies or does not answer, the processes that it leaves become the
+//!   caller's children, and the caller kills them. So the caller must have no other children while
+//!   an agent runs.
 //!
-//! A stop is: SIGTERM to every process, a grace, SIGSTOP until no process is new, SIGKILL, again until none is
-//! left. The agent's own process group is halted in one step before each look at the processes, so that one that
-//! forks without end leaves the time to look. Where the process may make cgroups (version 2), the agent has one, which is killed in one step first.
+//! The steps of a stop: SIGTERM to every process, a grace period, SIGSTOP until no process is new,
+//! SIGKILL, repeated until none is left. The agent's own process group is halted in one step before
+//! each search, so that a process that forks without end leaves time for the search. If the process
+//! may create cgroups (version 2), the agent has one, which is killed in one step first.
 //!
-//! What this does not do:
-//! - Hold what another service starts for the agent: `systemd-run`, `at`, `docker`, a terminal multiplexer that
-//!   runs already. They are no descendants.
-//! - Hold a process that became another user's (`sudo`), unless it is confined, which takes that away. It is named
-//!   in [`Stopped::survivors`].
-//! - Survive an agent that kills watcher and caller in one breath: then the kernel kills the agent itself, and what
-//!   it forked before lives on. [`Confinement::signals`] takes that from the agent.
-//! - Notice a caller that was stopped (SIGSTOP) but lives.
+//! This crate does not:
+//! - Stop processes that another service starts for the agent: `systemd-run`, `at`, `docker`, a
+//!   terminal multiplexer that is already running. They are not descendants.
+//! - Stop a process that became another user's (`sudo`), unless it is confined, which prevents
+//!   that. It is reported in [`Stopped::survivors`].
+//! - Survive an agent that kills watcher and caller at the same moment: then the kernel kills the
+//!   agent itself, and the processes that it forked before live on. [`Confinement::signals`]
+//!   prevents that.
+//! - Notice a caller that was stopped (SIGSTOP) but is alive.
 //!
 //! Linux only. Nothing here prints or reads the environment.
 
@@ -41,14 +44,15 @@ mod confinement;
 mod control;
 mod error;
 mod event;
+mod fd_passing;
 mod group;
 mod kill;
 mod landlock;
 mod launcher;
-mod lend;
 mod limits;
 mod monitor;
 mod outcome;
+mod protocol;
 mod pump;
 mod run;
 mod signals;
@@ -56,7 +60,6 @@ mod start;
 mod stream;
 mod tree;
 mod watcher;
-mod wire;
 
 pub use agent::{Agent, Input, Reentry};
 pub use confinement::{Confinement, Enforced, Kernel, Report};
@@ -65,6 +68,6 @@ pub use error::RunError;
 pub use event::{Denial, Event, Line, Tokens};
 pub use launcher::launcher_main;
 pub use limits::{Limit, Limits, Warning};
-pub use outcome::{Ended, Exit, Outcome, Stopped, Totals, exit_code};
+pub use outcome::{Exit, Outcome, RunResult, Stopped, Totals, exit_code};
 pub use run::{Run, Sinks, Stopper};
 pub use watcher::watcher_main;

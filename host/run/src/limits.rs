@@ -1,30 +1,34 @@
-//! What an agent may use up.
+//! The resource limits of an agent.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a whole tree of processes may use up; `None` is no limit.
+/// The resource limits of a whole tree of processes; `None` is no limit.
 ///
-/// Each limit is told once when four fifths are used, and stops the agent when all is.
+/// Each limit gives a warning once when four fifths are used, and stops the agent when it is
+/// reached.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
-    /// Time by the clock, from the start of the agent.
+    /// Wall-clock time, from the start of the agent.
     pub time: Option<Duration>,
-    /// Bytes of memory of all processes together. Looked at twice a second, so a tree can go over it in between.
+    /// Bytes of memory of all processes together. Sampled twice a second, so a tree can exceed it
+    /// in between.
     pub memory: Option<u64>,
-    /// Processes that live at once.
+    /// Processes that are alive at once.
     pub processes: Option<u64>,
-    /// Tokens, as the agent's own stream tells them: [`Tokens::spent`](crate::Tokens::spent).
+    /// Tokens, as reported in the agent's own stream: [`Tokens::spent`](crate::Tokens::spent).
     pub tokens: Option<u64>,
     /// Bytes of standard output and standard error together.
     pub output: Option<u64>,
 }
 
 impl Limits {
-    /// What is allowed of one thing, in its unit.
+    /// Returns the value of one limit, in its unit.
     pub fn of(&self, limit: Limit) -> Option<u64> {
         match limit {
-            Limit::Time => self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            Limit::Time => {
+                self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+            }
             Limit::Memory => self.memory,
             Limit::Processes => self.processes,
             Limit::Tokens => self.tokens,
@@ -50,7 +54,8 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 5] = [Self::Time, Self::Memory, Self::Processes, Self::Tokens, Self::Output];
+    pub const ALL: [Self; 5] =
+        [Self::Time, Self::Memory, Self::Processes, Self::Tokens, Self::Output];
 }
 
 impl fmt::Display for Limit {
@@ -70,8 +75,8 @@ impl fmt::Display for Limit {
 pub struct Warning {
     /// The limit.
     pub limit: Limit,
-    /// What is used, in the limit's unit.
+    /// The amount used, in the limit's unit.
     pub used: u64,
-    /// What is allowed, in the limit's unit.
+    /// The amount allowed, in the limit's unit.
     pub allowed: u64,
 }

@@ -1,14 +1,14 @@
-//! Looks at a running agent until its last process is dead.
+//! Watches a running agent until its last process is dead.
 
 use crate::event::Event;
 use crate::group::Group;
-use crate::kill::{self, Killed, Leader, Waited};
+use crate::kill::{self, GroupLeader, Killed, WaitOutcome};
 use crate::limits::{Limit, Limits, Warning};
-use crate::outcome::{Ended, Exit, Outcome, Stopped, Totals};
-use crate::pump::{Seen, Sums};
+use crate::outcome::{Exit, Outcome, RunResult, Stopped, Totals};
+use crate::protocol::{WatcherMessage, WatcherRequest, send_message};
+use crate::pump::{StreamStats, StreamSums};
 use crate::signals::Signals;
 use crate::tree;
-use crate::wire::{Ask, Tell, say};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, wait};
 use std::io::PipeWriter;
@@ -18,54 +18,54 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two looks at what is cheap to look at.
+/// The interval between two checks that are cheap.
 const TICK: Duration = Duration::from_millis(50);
-/// Between two looks at the processes.
-const SAMPLE: Duration = Duration::from_millis(500);
-/// A watcher that does not say within this time that it heard of a stop is taken for halted.
-const DEAF: Duration = Duration::from_millis(400);
+/// The interval between two searches of the processes.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(500);
+/// The time within which a watcher has to confirm a stop; otherwise it is taken for halted.
+const STOP_ACK_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// What reaches the monitor.
-pub(crate) enum Note {
-    Told(Tell),
+/// The monitor's messages.
+pub(crate) enum MonitorEvent {
+    Told(WatcherMessage),
     WatcherGone,
-    /// End it all, for this reason.
+    /// Stop everything, for this reason.
     Stop(Outcome),
 }
 
-/// Everything that the monitor looks at.
+/// The monitor's inputs.
 pub(crate) struct Monitor {
-    pub(crate) notes: Receiver<Note>,
+    pub(crate) notes: Receiver<MonitorEvent>,
     pub(crate) asks: PipeWriter,
     pub(crate) watcher: Child,
-    pub(crate) agent: Option<Leader>,
+    pub(crate) agent: Option<GroupLeader>,
     pub(crate) group: Option<Group>,
     pub(crate) limits: Limits,
     pub(crate) grace: Duration,
     pub(crate) linger: Duration,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<StreamStats>,
     pub(crate) events: SyncSender<Event>,
     pub(crate) signals: Signals,
 }
 
-/// What a run left, before its streams were read to their end.
-pub(crate) struct Left {
+/// The result of a run, before its streams were read to their end.
+pub(crate) struct FinishedRun {
     state: State,
     killed: Killed,
     watched: bool,
-    /// When the last process was dead.
+    /// The time at which the last process was dead.
     at: Instant,
 }
 
-/// What is known by now.
+/// The state of a run so far.
 struct State {
     start: Instant,
     sampled: Option<Instant>,
     exit: Option<Exit>,
-    /// When what outlives the agent is stopped.
+    /// The deadline after which processes that outlive the agent are stopped.
     until: Option<Instant>,
     stop: Option<Stop>,
-    /// When the watcher was found to be gone or halted.
+    /// The time at which the watcher was found to be gone or halted.
     lost: Option<Instant>,
     totals: Totals,
     now: (u64, u64),
@@ -74,15 +74,15 @@ struct State {
 
 /// A stop that was ordered.
 struct Stop {
-    /// `None` when only what the agent left behind is tidied up.
+    /// `None` if only leftover processes of the agent are cleaned up.
     why: Option<Outcome>,
     at: Instant,
     heard: bool,
 }
 
 impl Monitor {
-    /// Until the last process is dead.
-    pub(crate) fn stay(mut self) -> Left {
+    /// Runs until the last process is dead.
+    pub(crate) fn run_to_end(mut self) -> FinishedRun {
         let mut state = State {
             start: Instant::now(),
             sampled: None,
@@ -96,41 +96,51 @@ impl Monitor {
         };
         let (killed, watched) = loop {
             match self.notes.recv_timeout(TICK) {
-                Ok(Note::Told(Tell::Gone { killed, survivors })) => break (Killed { killed, survivors }, true),
-                Ok(Note::Told(Tell::Ended { exit })) => {
+                Ok(MonitorEvent::Told(WatcherMessage::Gone { killed, survivors })) => {
+                    break (Killed { killed, survivors }, true);
+                }
+                Ok(MonitorEvent::Told(WatcherMessage::Ended { exit })) => {
                     state.exit = Some(exit);
                     state.until = Some(Instant::now() + self.linger);
                 }
-                Ok(Note::Told(Tell::Stopping)) => state.stop.iter_mut().for_each(|stop| stop.heard = true),
-                Ok(Note::Told(Tell::Started { .. } | Tell::Refused { .. })) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Note::Stop(why)) => self.stop(&mut state, Some(why)),
-                Ok(Note::WatcherGone) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(MonitorEvent::Told(WatcherMessage::Stopping)) => {
+                    state.stop.iter_mut().for_each(|stop| stop.heard = true)
+                }
+                Ok(MonitorEvent::Told(
+                    WatcherMessage::Started { .. } | WatcherMessage::Refused { .. },
+                ))
+                | Err(RecvTimeoutError::Timeout) => {}
+                Ok(MonitorEvent::Stop(why)) => self.stop(&mut state, Some(why)),
+                Ok(MonitorEvent::WatcherGone) | Err(RecvTimeoutError::Disconnected) => {
                     break (self.take_over(&mut state), false);
                 }
             }
             self.look(&mut state);
-            if state.deaf(self.grace) {
+            if state.is_unresponsive(self.grace) {
                 break (self.take_over(&mut state), false);
             }
         };
         let at = Instant::now();
-        // It ends by itself after its last word, unless it was halted just then.
+        // The watcher exits by itself after its last message, unless it was halted just then.
         let _ = self.watcher.kill();
         let _ = self.watcher.wait();
-        Left { state, killed, watched, at }
+        FinishedRun { state, killed, watched, at }
     }
 
-    /// The watcher is dead, or as good as dead.
+    /// Takes over from a watcher that is dead, or that does not answer.
     fn take_over(&mut self, state: &mut State) -> Killed {
         state.lost = Some(Instant::now());
         take_over(&mut self.watcher, self.agent.as_ref(), self.group.as_ref())
     }
 
-    /// Sends the order, or a second time the order to wait no longer.
+    /// Sends the order, or for a second time the order to end the grace period.
     fn stop(&self, state: &mut State, why: Option<Outcome>) {
         let grace = if state.stop.is_some() { Duration::ZERO } else { self.grace };
-        // A watcher that cannot be told is gone, which is another note.
-        let _ = say(&self.asks, &Ask::Stop { grace: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) });
+        // A watcher that cannot be reached is gone, which is reported by another message.
+        let _ = send_message(
+            &self.asks,
+            &WatcherRequest::Stop { grace: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) },
+        );
         match &mut state.stop {
             Some(stop) => stop.why = stop.why.or(why),
             None => state.stop = Some(Stop { why, at: Instant::now(), heard: false }),
@@ -141,7 +151,7 @@ impl Monitor {
         if self.signals.came() {
             self.stop(state, Some(Outcome::Interrupted));
         }
-        if state.sampled.is_none_or(|at| at.elapsed() >= SAMPLE) {
+        if state.sampled.is_none_or(|at| at.elapsed() >= SAMPLE_INTERVAL) {
             self.sample(state);
         }
         if state.stop.is_none() && state.until.is_some_and(|until| until <= Instant::now()) {
@@ -172,10 +182,12 @@ impl Monitor {
                 Limit::Output => sums.output,
             };
             let Some(allowed) = self.limits.of(limit) else { continue };
-            if used >= four_fifths(allowed) && state.warnings.iter().all(|warning| warning.limit != limit) {
+            if used >= four_fifths(allowed)
+                && state.warnings.iter().all(|warning| warning.limit != limit)
+            {
                 let warning = Warning { limit, used, allowed };
                 state.warnings.push(warning);
-                // A caller that does not look now finds it in the end.
+                // A caller that does not read it now finds it in the result.
                 let _ = self.events.try_send(Event::Warning(warning));
             }
             if used >= allowed && state.stop.is_none() {
@@ -185,9 +197,9 @@ impl Monitor {
     }
 }
 
-impl Left {
-    /// What it comes to, with what the streams said to their end.
-    pub(crate) fn sum_up(self, sums: Sums) -> Ended {
+impl FinishedRun {
+    /// Returns the outcome, including the sums of the complete streams.
+    pub(crate) fn into_result(self, sums: StreamSums) -> RunResult {
         let Self { state, killed, watched, at } = self;
         let totals = Totals {
             time: at.duration_since(state.start),
@@ -200,7 +212,7 @@ impl Left {
             (Some(why), _) => why,
             (None, None) if !watched => Outcome::Unwatched,
             (None, Some(Exit::Code(0))) if sums.hook_stopped => Outcome::Emergency,
-            (None, Some(Exit::Code(0))) if !sums.failed => Outcome::Well,
+            (None, Some(Exit::Code(0))) if !sums.failed => Outcome::Success,
             (None, _) => Outcome::Failed,
         };
         let stopped = state.stop.map(|stop| stop.at).or(state.lost).map(|since| Stopped {
@@ -208,19 +220,30 @@ impl Left {
             killed: killed.killed,
             survivors: killed.survivors,
         });
-        Ended { outcome, exit: state.exit, stopped, totals, warnings: state.warnings }
+        RunResult { outcome, exit: state.exit, stopped, totals, warnings: state.warnings }
     }
 }
 
 impl State {
-    /// Whether the watcher should have answered by now.
-    fn deaf(&self, grace: Duration) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.at.elapsed() > if stop.heard { grace + kill::PATIENCE + SAMPLE } else { DEAF })
+    /// Returns true if the watcher should have answered by now.
+    fn is_unresponsive(&self, grace: Duration) -> bool {
+        self.stop.as_ref().is_some_and(|stop| {
+            stop.at.elapsed()
+                > if stop.heard {
+                    grace + kill::KILL_TIMEOUT + SAMPLE_INTERVAL
+                } else {
+                    STOP_ACK_TIMEOUT
+                }
+        })
     }
 }
 
-/// Ends a watcher and, in its place, everything that it left.
-pub(crate) fn take_over(watcher: &mut Child, agent: Option<&Leader>, group: Option<&Group>) -> Killed {
+/// Ends a watcher and, in its place, every process that it left.
+pub(crate) fn take_over(
+    watcher: &mut Child,
+    agent: Option<&GroupLeader>,
+    group: Option<&Group>,
+) -> Killed {
     let _ = watcher.kill();
     let _ = watcher.wait();
     let killed = kill::tree(Duration::ZERO, agent, group, &mut reap);
@@ -234,17 +257,17 @@ fn four_fifths(of: u64) -> u64 {
     of - of / 5
 }
 
-/// Reaps for a while.
-fn reap(time: Duration) -> Waited {
+/// Reaps for the given time.
+fn reap(time: Duration) -> WaitOutcome {
     let start = Instant::now();
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => thread::sleep(Duration::from_millis(1)),
-            Err(_) => return Waited::Gone,
+            Err(_) => return WaitOutcome::Gone,
         }
         if start.elapsed() >= time {
-            return Waited::Over;
+            return WaitOutcome::Over;
         }
     }
 }

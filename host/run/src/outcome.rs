@@ -1,4 +1,4 @@
-//! How a run ended.
+//! The outcome of a run.
 
 use crate::error::RunError;
 use crate::event::Tokens;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How a run ended, for whoever asks by exit code.
+/// The outcome of a run, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The agent ended by itself, and well.
-    Well,
-    /// The agent ended by itself, and not well, or somebody else killed it.
+    /// The agent ended by itself, successfully.
+    Success,
+    /// The agent ended by itself with a failure, or somebody else killed it.
     Failed,
-    /// It used up a limit and was stopped.
+    /// It reached a limit and was stopped.
     Limit(Limit),
     /// It was stopped in an emergency, or a hook of its own ended its turn.
     Emergency,
@@ -25,10 +25,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The exit code of a command that ran the agent. An agent that could not be started is 1: [`exit_code`].
+    /// Returns the exit code of a command that ran the agent. For an agent that could not be
+    /// started it is 1: [`exit_code`].
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::Well => 0,
+            Self::Success => 0,
             Self::Failed => 10,
             Self::Limit(_) => 11,
             Self::Emergency => 12,
@@ -38,27 +39,27 @@ impl Outcome {
     }
 }
 
-/// The exit code of a whole run, also of one that could not begin.
-pub fn exit_code(run: &Result<Ended, RunError>) -> u8 {
+/// Returns the exit code of a whole run, including one that could not begin.
+pub fn exit_code(run: &Result<RunResult, RunError>) -> u8 {
     run.as_ref().map_or(1, |ended| ended.outcome.exit_code())
 }
 
-/// Everything that is known when the last process is dead.
+/// The complete result, once the last process is dead.
 #[derive(Debug, Clone)]
-pub struct Ended {
-    /// What it comes to.
+pub struct RunResult {
+    /// The outcome.
     pub outcome: Outcome,
-    /// How the agent itself ended; `None` when that was not seen, since the watcher died first.
+    /// The exit of the agent itself; `None` if it was not seen, since the watcher died first.
     pub exit: Option<Exit>,
-    /// The stop, when there was one.
+    /// The stop, if there was one.
     pub stopped: Option<Stopped>,
-    /// What was used.
+    /// The resources used.
     pub totals: Totals,
-    /// Each limit that came near, in the order in which they did.
+    /// Each limit that was nearly reached, in that order.
     pub warnings: Vec<Warning>,
 }
 
-/// How one process ended.
+/// The exit of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -80,7 +81,7 @@ impl fmt::Display for Exit {
 /// A stop of the whole tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
-    /// From the order to the last process being dead and reaped.
+    /// The time from the order until the last process was dead and reaped.
     pub took: Duration,
     /// Processes that had to be killed.
     pub killed: u64,
@@ -88,17 +89,17 @@ pub struct Stopped {
     pub survivors: Vec<i32>,
 }
 
-/// What a run used.
+/// The resources that a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// From the start of the agent to the end of the last process.
+    /// The time from the start of the agent to the end of the last process.
     pub time: Duration,
-    /// The most bytes of memory that were seen at once. Shared pages count for each process that has them, unless a
-    /// limit came near.
+    /// The peak memory in bytes, as sampled. Shared pages count for each process that has them,
+    /// unless a limit was nearly reached.
     pub memory: u64,
-    /// The most processes that were seen at once.
+    /// The highest number of processes, as sampled.
     pub processes: u64,
-    /// As the agent's stream told them.
+    /// The tokens, as reported in the agent's stream.
     pub tokens: Tokens,
     /// Bytes of standard output and standard error.
     pub output: u64,

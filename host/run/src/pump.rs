@@ -1,7 +1,7 @@
-//! Carries what the agent writes: on to the caller's own output, and as events to whoever looks.
+//! Forwards the agent's output: to the caller's own output, and as events.
 
 use crate::event::{Event, Line, Tokens};
-use crate::stream::{Piece, Spent, Splitter, cut, lines};
+use crate::stream::{Piece, Splitter, TokenCounter, cut, lines};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::mpsc::SyncSender;
@@ -12,32 +12,32 @@ const CHUNK: usize = 64 << 10;
 /// Bytes of the longest line of standard error that is an event.
 const LONGEST_ERROR: usize = 8 << 10;
 
-/// Where the bytes go, apart from the events.
+/// The destination of the bytes, apart from the events.
 pub(crate) type Sink = Option<Box<dyn Write + Send>>;
 
-/// What was seen in the streams by now.
+/// The statistics of the streams so far.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<Sums>);
+pub(crate) struct StreamStats(Mutex<StreamSums>);
 
 /// The sums.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sums {
+pub(crate) struct StreamSums {
     pub(crate) output: u64,
     pub(crate) long_lines: u64,
     pub(crate) tokens: Tokens,
-    /// Whether the last turn failed by the client's own word.
+    /// True if the client reported the last turn as failed.
     pub(crate) failed: bool,
-    /// Whether a hook ended the last turn.
+    /// True if a hook ended the last turn.
     pub(crate) hook_stopped: bool,
 }
 
-impl Seen {
-    pub(crate) fn sums(&self) -> Sums {
+impl StreamStats {
+    pub(crate) fn sums(&self) -> StreamSums {
         *self.open()
     }
 
-    // Sums are numbers: whatever a thread that panicked left there can be read.
-    fn open(&self) -> MutexGuard<'_, Sums> {
+    // The sums are plain numbers: they are valid even after a thread panicked.
+    fn open(&self) -> MutexGuard<'_, StreamSums> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,10 +47,16 @@ impl Seen {
     }
 }
 
-/// Carries standard output until it ends. A caller that does not take its events makes the agent wait, and nothing
-/// piles up here.
-pub(crate) fn output(from: impl Read, sink: Sink, longest: usize, events: &SyncSender<Event>, seen: &Seen) {
-    let mut spent = Spent::default();
+/// Forwards standard output until it ends. If the caller does not take its events, the agent has to
+/// wait, and nothing accumulates here.
+pub(crate) fn output(
+    from: impl Read,
+    sink: Sink,
+    longest: usize,
+    events: &SyncSender<Event>,
+    seen: &StreamStats,
+) {
+    let mut spent = TokenCounter::default();
     pump(from, sink, longest, seen, &mut |piece| {
         let lines = match piece {
             Piece::TooLong(bytes) => {
@@ -60,14 +66,14 @@ pub(crate) fn output(from: impl Read, sink: Sink, longest: usize, events: &SyncS
             Piece::Line(line) => read(line, &mut spent, seen),
         };
         for line in lines {
-            // A caller that looks no more does not make the agent wait.
+            // If the caller no longer takes events, the agent does not wait.
             let _ = events.send(Event::Output(line));
         }
     });
 }
 
-/// Carries standard error until it ends.
-pub(crate) fn errors(from: impl Read, sink: Sink, events: &SyncSender<Event>, seen: &Seen) {
+/// Forwards standard error until it ends.
+pub(crate) fn errors(from: impl Read, sink: Sink, events: &SyncSender<Event>, seen: &StreamStats) {
     pump(from, sink, LONGEST_ERROR, seen, &mut |piece| {
         let text = match piece {
             Piece::Line(line) => cut(&String::from_utf8_lossy(line)),
@@ -77,10 +83,10 @@ pub(crate) fn errors(from: impl Read, sink: Sink, events: &SyncSender<Event>, se
     });
 }
 
-fn read(line: &[u8], spent: &mut Spent, seen: &Seen) -> Vec<Line> {
+fn read(line: &[u8], spent: &mut TokenCounter, seen: &StreamStats) -> Vec<Line> {
     let value: Option<Value> = serde_json::from_slice(line).ok();
     if let Some(value) = &value {
-        spent.see(value);
+        spent.observe(value);
     }
     let lines = lines(line, value);
     let mut sums = seen.open();
@@ -91,7 +97,13 @@ fn read(line: &[u8], spent: &mut Spent, seen: &Seen) -> Vec<Line> {
     lines
 }
 
-fn pump(mut from: impl Read, mut sink: Sink, longest: usize, seen: &Seen, each: &mut dyn FnMut(Piece<'_>)) {
+fn pump(
+    mut from: impl Read,
+    mut sink: Sink,
+    longest: usize,
+    seen: &StreamStats,
+    each: &mut dyn FnMut(Piece<'_>),
+) {
     let mut splitter = Splitter::new(longest);
     let mut chunk = vec![0_u8; CHUNK];
     loop {
@@ -100,8 +112,11 @@ fn pump(mut from: impl Read, mut sink: Sink, longest: usize, seen: &Seen, each: 
             Ok(length) => {
                 let got = chunk.get(..length).unwrap_or_default();
                 seen.wrote(length);
-                if sink.as_mut().is_some_and(|sink| sink.write_all(got).and_then(|()| sink.flush()).is_err()) {
-                    // Nobody reads it any more; the agent need not care.
+                if sink
+                    .as_mut()
+                    .is_some_and(|sink| sink.write_all(got).and_then(|()| sink.flush()).is_err())
+                {
+                    // Nobody reads it any more; the agent is not affected.
                     sink = None;
                 }
                 splitter.feed(got, each);

@@ -1,4 +1,4 @@
-//! A person's wish to end: Ctrl-C, a closed terminal, `kill`.
+//! A person's request to stop: Ctrl-C, a closed terminal, `kill`.
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Takes the signals that would end the caller, for as long as it lives.
+/// Catches the signals that would end the caller, for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Signals {
     came: Arc<AtomicBool>,
@@ -17,12 +17,14 @@ impl Signals {
     pub(crate) fn take() -> io::Result<Self> {
         let mut signals = Self { came: Arc::default(), registered: Vec::new() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signals.registered.push(signal_hook::flag::register(signal, Arc::clone(&signals.came))?);
+            signals
+                .registered
+                .push(signal_hook::flag::register(signal, Arc::clone(&signals.came))?);
         }
         Ok(signals)
     }
 
-    /// Whether one came since the last time.
+    /// Returns true if one arrived since the last call.
     pub(crate) fn came(&self) -> bool {
         self.came.swap(false, Ordering::Relaxed)
     }

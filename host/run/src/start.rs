@@ -3,21 +3,21 @@
 use crate::agent::{Agent, Input, Reentry};
 use crate::confinement::Report;
 use crate::error::RunError;
+use crate::fd_passing::lend;
 use crate::group::Group;
-use crate::kill::Leader;
-use crate::lend::lend;
-use crate::monitor::{Note, take_over};
-use crate::wire::{Tell, Watch, hear};
+use crate::kill::GroupLeader;
+use crate::monitor::{MonitorEvent, take_over};
+use crate::protocol::{WatcherArgs, WatcherMessage, read_messages};
 use std::io::{PipeReader, PipeWriter, pipe};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long the watcher and the agent may take to start.
+/// The time that the watcher and the agent may take to start.
 const START: Duration = Duration::from_secs(30);
 
-/// Says what would not work before anything runs.
+/// Checks before anything runs that the start can succeed.
 pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
     let program = agent.command.first().ok_or(RunError::NoCommand)?;
     let confinement = &agent.confinement;
@@ -38,23 +38,27 @@ pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
     }
 }
 
-/// An agent that runs, and how to reach it.
+/// A running agent, and the connection to it.
 pub(crate) struct Started {
     pub(crate) watcher: Child,
-    /// `None` when it ended at once.
-    pub(crate) agent: Option<Leader>,
+    /// `None` if it ended at once.
+    pub(crate) agent: Option<GroupLeader>,
     pub(crate) asks: PipeWriter,
-    pub(crate) notes: Sender<Note>,
-    pub(crate) heard: Receiver<Note>,
+    pub(crate) notes: Sender<MonitorEvent>,
+    pub(crate) heard: Receiver<MonitorEvent>,
 }
 
-/// Starts the watcher, which starts the agent. The agent's streams are its own.
-pub(crate) fn start(agent: &Agent, reentry: &Reentry, group: Option<&Group>) -> Result<Started, RunError> {
+/// Starts the watcher, which starts the agent. The watcher's standard streams are the agent's.
+pub(crate) fn start(
+    agent: &Agent,
+    reentry: &Reentry,
+    group: Option<&Group>,
+) -> Result<Started, RunError> {
     let piped = RunError::system("making a pipe");
     let (asked, asks) = pipe().map_err(piped)?;
     let (tells, told) = pipe().map_err(RunError::system("making a pipe"))?;
     let lent = |error| RunError::system("lending a pipe")(error);
-    let watch = Watch {
+    let watch = WatcherArgs {
         program: reentry.program.clone(),
         launcher: reentry.launcher.clone(),
         asks: lend(&asked).map_err(lent)?,
@@ -73,7 +77,7 @@ pub(crate) fn start(agent: &Agent, reentry: &Reentry, group: Option<&Group>) -> 
     }
 }
 
-fn spawn(agent: &Agent, reentry: &Reentry, watch: &Watch) -> Result<Child, RunError> {
+fn spawn(agent: &Agent, reentry: &Reentry, watch: &WatcherArgs) -> Result<Child, RunError> {
     let failed = |reason: String| RunError::NoWatcher { program: reentry.program.clone(), reason };
     let settings = serde_json::to_string(watch).map_err(|error| failed(error.to_string()))?;
     let mut command = Command::new(&reentry.program);
@@ -92,29 +96,42 @@ fn spawn(agent: &Agent, reentry: &Reentry, watch: &Watch) -> Result<Child, RunEr
         Input::Nothing => Stdio::null(),
         Input::Written => Stdio::piped(),
     });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))
 }
 
-/// The agent, and what its watcher says.
-type Begun = (Option<Leader>, Sender<Note>, Receiver<Note>);
+/// The agent, and the queue of its watcher's messages.
+type Startup = (Option<GroupLeader>, Sender<MonitorEvent>, Receiver<MonitorEvent>);
 
-/// Hears the watcher, and waits until it says that the agent runs.
-fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Begun, RunError> {
+/// Reads the watcher's messages, and waits until one says that the agent runs.
+fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Startup, RunError> {
     let (notes, heard) = channel();
     let told = notes.clone();
     thread::spawn(move || {
-        for tell in hear(tells) {
-            if told.send(Note::Told(tell)).is_err() {
+        for tell in read_messages(tells) {
+            if told.send(MonitorEvent::Told(tell)).is_err() {
                 return;
             }
         }
-        let _ = told.send(Note::WatcherGone);
+        let _ = told.send(MonitorEvent::WatcherGone);
     });
-    let failed = |reason: &str| RunError::NoWatcher { program: reentry.program.clone(), reason: reason.to_owned() };
+    let failed = |reason: &str| RunError::NoWatcher {
+        program: reentry.program.clone(),
+        reason: reason.to_owned(),
+    };
     match heard.recv_timeout(START) {
-        Ok(Note::Told(Tell::Started { agent })) => Ok((Leader::of(agent), notes, heard)),
-        Ok(Note::Told(Tell::Refused { reason })) => {
-            let program = agent.command.first().map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(MonitorEvent::Told(WatcherMessage::Started { agent })) => {
+            Ok((GroupLeader::of(agent), notes, heard))
+        }
+        Ok(MonitorEvent::Told(WatcherMessage::Refused { reason })) => {
+            let program = agent
+                .command
+                .first()
+                .map(|part| part.to_string_lossy().into_owned())
+                .unwrap_or_default();
             Err(RunError::NotStarted { program, reason })
         }
         Ok(_) => Err(failed("it ended before it said anything")),

@@ -1,8 +1,8 @@
-//! What one hook pays for the store, beside `sh -c true` in the same run:
+//! Measures one hook's cost for the store, next to `sh -c true` in the same run:
 //! `cargo run --release -p portcullis-store --example cost`.
 //!
-//! Each round is a process of its own that opens the store, takes a snapshot and commits a 3 KB record
-//! with 10 KB of state, into a journal that is checkpointed as maintenance would.
+//! Each round is a separate process that opens the store, takes a snapshot and commits a 3 KB
+//! record with 10 KB of state, into a journal that is checkpointed as maintenance would.
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
 use portcullis_store::{Commit, CommitError, Durability, Home, NewRecord, Store, StoreError};
@@ -22,14 +22,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Prints what one hook's share took, in microseconds.
+/// Prints the time of one hook's share, in microseconds.
 fn hook(folder: &str, id: &str) -> Result<(), Box<dyn Error>> {
     let [open, snapshot, commit] = once(Path::new(folder), id)?;
     println!("{open} {snapshot} {commit}");
     Ok(())
 }
 
-/// Open, snapshot, commit.
+/// Opens, takes a snapshot and commits.
 fn once(folder: &Path, id: &str) -> Result<[f64; 3], CommitError> {
     let start = Instant::now();
     let mut store = Store::open(&Home::open(folder)?, Durability::Process)?;
@@ -76,7 +76,9 @@ fn measure() -> Result<(), Box<dyn Error>> {
                 part.push(value.parse()?);
             }
         }
-        for (part, value) in figures.warm.iter_mut().zip(once(home.path(), &format!("warm{round}"))?) {
+        for (part, value) in
+            figures.warm.iter_mut().zip(once(home.path(), &format!("warm{round}"))?)
+        {
             part.push(value);
         }
         figures.maintain(&home)?;
@@ -87,10 +89,10 @@ fn measure() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All in microseconds.
+/// Measurements, all in microseconds.
 #[derive(Default)]
 struct Figures {
-    /// Open, snapshot, commit in a process of their own.
+    /// Open, snapshot and commit, each in a new process.
     cold: [Vec<f64>; 3],
     /// The same in a process that has done it before.
     warm: [Vec<f64>; 3],
@@ -114,7 +116,8 @@ impl Figures {
 
     fn print(&self) {
         let [hook, nothing, sh] = self.processes.each_ref().map(|times| median(times));
-        let line = |name: &str, value: f64| println!("{name:24} {value:8.0} us {:6.2} x sh", value / sh);
+        let line =
+            |name: &str, value: f64| println!("{name:24} {value:8.0} us {:6.2} x sh", value / sh);
         println!("medians of {ROUNDS}, log up to {} KiB", self.largest_log / 1024);
         for (where_, parts) in [("", &self.cold), (", warm", &self.warm)] {
             let parts = parts.each_ref().map(|times| median(times));
@@ -123,7 +126,9 @@ impl Figures {
             }
             line(&format!("all three{where_}"), parts.iter().sum());
         }
-        for (name, value) in [("process", hook), ("process doing nothing", nothing), ("sh -c true", sh)] {
+        for (name, value) in
+            [("process", hook), ("process doing nothing", nothing), ("sh -c true", sh)]
+        {
             line(name, value);
         }
         line(&format!("checkpoint ({} times)", self.checkpoints.len()), median(&self.checkpoints));

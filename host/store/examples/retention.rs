@@ -1,8 +1,8 @@
-//! How long retention takes, and how long it keeps a hook waiting:
+//! Measures the duration of retention, and the time that a hook has to wait for it:
 //! `cargo run --release -p portcullis-store --example retention`.
 //!
-//! A journal of 20,000 records of 3 KB is pruned to a tenth, while this process commits as a hook does,
-//! with a store of its own for each commit.
+//! A journal of 20,000 records of 3 KB is pruned to a tenth, while this process commits as a hook
+//! does, with a separate store for each commit.
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
 use portcullis_store::{Commit, CommitError, Durability, Home, NewRecord, Store, StoreError};
@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (pruned, took, busy) = std::thread::scope(|scope| {
         let pruner = scope.spawn(|| {
             let start = Instant::now();
-            let pruned = Store::open(&home, Durability::Process).and_then(|mut store| store.prune(RECORDS / 10 * 9, RECORDS));
+            let pruned = Store::open(&home, Durability::Process)
+                .and_then(|mut store| store.prune(RECORDS / 10 * 9, RECORDS));
             stop.store(true, Ordering::Relaxed);
             (pruned, start.elapsed())
         });
@@ -44,8 +45,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for (name, mut times) in [("alone", quiet), ("beside it", busy?)] {
         times.sort_unstable();
-        let at = |part: usize| times.get(times.len() * part / 1_000).or(times.last()).map_or(0, Duration::as_micros);
-        println!("hook {name}: {} commits, median {} us, 99 % {} us, longest {} us", times.len(), at(500), at(990), at(1_000));
+        let at = |part: usize| {
+            times.get(times.len() * part / 1_000).or(times.last()).map_or(0, Duration::as_micros)
+        };
+        println!(
+            "hook {name}: {} commits, median {} us, 99 % {} us, longest {} us",
+            times.len(),
+            at(500),
+            at(990),
+            at(1_000)
+        );
     }
     let verified = store.verify(|_| {})?;
     println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
@@ -60,7 +69,11 @@ fn fill(home: &Home) -> Result<(), StoreError> {
     store.checkpoint()
 }
 
-fn hooks(home: &Home, name: &str, mut go_on: impl FnMut(u64) -> bool) -> Result<Vec<Duration>, CommitError> {
+fn hooks(
+    home: &Home,
+    name: &str,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> Result<Vec<Duration>, CommitError> {
     let mut times = Vec::new();
     for n in 0.. {
         if !go_on(n) {
@@ -77,11 +90,21 @@ fn hook(folder: &Path, id: &str) -> Result<Duration, CommitError> {
     let mut store = Store::open(&Home::open(folder)?, Durability::Process)?;
     let snapshot = store.snapshot(SESSION, None)?;
     let records = vec![record(id, RECORDS)];
-    store.commit(&snapshot, Commit { session_state: Some(vec![1; 10_000]), records, ..Commit::default() })?;
+    store.commit(
+        &snapshot,
+        Commit { session_state: Some(vec![1; 10_000]), records, ..Commit::default() },
+    )?;
     Ok(start.elapsed())
 }
 
 fn record(id: &str, at: u64) -> NewRecord {
     let document = format!("{{\"text\":\"{}\"}}", "x".repeat(3_000));
-    NewRecord { id: id.into(), at, kind: "review".into(), subject: "Bash".into(), document, ..NewRecord::default() }
+    NewRecord {
+        id: id.into(),
+        at,
+        kind: "review".into(),
+        subject: "Bash".into(),
+        document,
+        ..NewRecord::default()
+    }
 }

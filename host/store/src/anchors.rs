@@ -1,9 +1,9 @@
-//! Heads of the journal for keeping elsewhere, and comparing with them later.
+//! Anchors: heads of the journal for keeping elsewhere, and a later comparison with them.
 //!
-//! Nothing inside the home can tell that all of it was replaced by an older copy, or rewritten by somebody
-//! who has the key. A line kept where that somebody cannot write can.
+//! Nothing inside the home can show that all of it was replaced by an older copy, or rewritten by
+//! somebody who has the key. A line kept in a place where that person cannot write can.
 
-use crate::chain::{Anchored, GENESIS, Hash, SealedStart, hex};
+use crate::chain::{GENESIS, Hash, SealedStart, StoredAnchor, hex};
 use crate::error::StoreError;
 use crate::store::Store;
 use rusqlite::OptionalExtension;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The journal's newest record at a time. Its text is one line of JSON.
+/// The journal's newest record at some time. Its text is one line of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The position of the newest record; 0 for an empty journal.
@@ -19,7 +19,7 @@ pub struct Anchor {
     /// Its hash, as 64 hex digits in the text.
     #[serde(with = "digits")]
     pub hash: Hash,
-    /// When it was the newest, in milliseconds since 1970.
+    /// The time when it was the newest, in milliseconds since 1970.
     pub at: u64,
 }
 
@@ -33,68 +33,80 @@ impl FromStr for Anchor {
     type Err = StoreError;
 
     fn from_str(line: &str) -> Result<Self, StoreError> {
-        serde_json::from_str(line).map_err(|error| StoreError::BadAnchor { reason: error.to_string() })
+        serde_json::from_str(line)
+            .map_err(|error| StoreError::BadAnchor { reason: error.to_string() })
     }
 }
 
-/// How an anchor compares with the journal.
+/// The result of comparing an anchor with the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AnchorStatus {
     /// The journal holds that record with that hash.
     Holds,
     /// Retention has removed the record since, so nothing can be said.
     Pruned,
-    /// The journal holds another record there: it was replaced or rewritten.
+    /// The journal holds another record at that position: it was replaced or rewritten.
     Replaced,
     /// The journal ends before it, or lacks the record: it was rolled back or cut.
     Missing,
 }
 
-impl Standing {
-    /// The journal is not the one that the anchor was taken from, or lost records since.
+impl AnchorStatus {
+    /// Returns true if the journal is not the one that the anchor was taken from, or has lost
+    /// records since.
     #[must_use]
     pub const fn contradicts(self) -> bool {
         matches!(self, Self::Replaced | Self::Missing)
     }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for AnchorStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Holds => "the journal holds the record",
             Self::Pruned => "retention has removed the record since",
-            Self::Replaced => "the journal holds another record there: it was replaced or rewritten",
+            Self::Replaced => {
+                "the journal holds another record there: it was replaced or rewritten"
+            }
             Self::Missing => "the journal lacks the record: it was rolled back or cut",
         })
     }
 }
 
 impl Store {
-    /// The journal's head, for keeping elsewhere.
+    /// Returns the journal's head, for keeping elsewhere.
     ///
     /// # Errors
-    /// The journal's anchor was changed from outside, or the database cannot be read.
+    /// Fails if the journal's anchor was changed from outside, or the database cannot be read.
     pub fn head_anchor(&self, now: u64) -> Result<Anchor, StoreError> {
-        let anchored = Anchored::read(&self.connection).map_err(|error| self.named(&error))?;
-        let head = Anchored::genuine(anchored, &self.keys, &self.path)?;
+        let anchored = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
+        let head = StoredAnchor::genuine(anchored, &self.keys, &self.path)?;
         Ok(Anchor { sequence: head.sequence, hash: head.hash, at: now })
     }
 
-    /// Compares anchors that were kept elsewhere, each with what became of it. It takes the records' hashes
-    /// as they stand: [`Store::verify`] says whether they belong to them.
+    /// Compares anchors that were kept elsewhere with the journal, and returns each with its
+    /// result. It trusts the records' stored hashes: [`Store::verify`] checks that they match the
+    /// records.
     ///
     /// # Errors
-    /// The journal's start was changed from outside, or the database cannot be read.
-    pub fn check_anchors(&mut self, anchors: &[Anchor]) -> Result<Vec<(Anchor, Standing)>, StoreError> {
+    /// Fails if the journal's start was changed from outside, or the database cannot be read.
+    pub fn check_anchors(
+        &mut self,
+        anchors: &[Anchor],
+    ) -> Result<Vec<(Anchor, AnchorStatus)>, StoreError> {
         let (path, keys) = (&self.path, &self.keys);
         let named = |error: rusqlite::Error| StoreError::database(path, &error);
         let view = self.connection.transaction().map_err(named)?;
-        let start = SealedStart::read(&view).map_err(named)?.map(|sealed| sealed.genuine(keys, path)).transpose()?;
+        let start = SealedStart::read(&view)
+            .map_err(named)?
+            .map(|sealed| sealed.genuine(keys, path))
+            .transpose()?;
         let start = start.map_or((0, GENESIS), |start| (start.sequence, start.hash));
-        let mut hash = view.prepare("SELECT hash FROM journal WHERE sequence = ?1").map_err(named)?;
-        let mut compare = |anchor: &Anchor| -> rusqlite::Result<Standing> {
+        let mut hash =
+            view.prepare("SELECT hash FROM journal WHERE sequence = ?1").map_err(named)?;
+        let mut compare = |anchor: &Anchor| -> rusqlite::Result<AnchorStatus> {
             if anchor.sequence < start.0 {
-                return Ok(Standing::Pruned);
+                return Ok(AnchorStatus::Pruned);
             }
             let sequence = i64::try_from(anchor.sequence).unwrap_or(i64::MAX);
             let found: Option<Vec<u8>> = if anchor.sequence == start.0 {
@@ -103,16 +115,20 @@ impl Store {
                 hash.query_row([sequence], |row| row.get(0)).optional()?
             };
             Ok(match found {
-                None => Standing::Missing,
-                Some(found) if found == anchor.hash => Standing::Holds,
-                Some(_) => Standing::Replaced,
+                None => AnchorStatus::Missing,
+                Some(found) if found == anchor.hash => AnchorStatus::Holds,
+                Some(_) => AnchorStatus::Replaced,
             })
         };
-        anchors.iter().map(|anchor| compare(anchor).map(|standing| (*anchor, standing))).collect::<rusqlite::Result<_>>().map_err(named)
+        anchors
+            .iter()
+            .map(|anchor| compare(anchor).map(|standing| (*anchor, standing)))
+            .collect::<rusqlite::Result<_>>()
+            .map_err(named)
     }
 }
 
-/// Hashes as hex digits.
+/// Serialises hashes as hex digits.
 mod digits {
     use super::{Hash, hex};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -121,8 +137,12 @@ mod digits {
         serializer.serialize_str(&hex(hash))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Hash, D::Error> {
         let text = String::deserialize(deserializer)?;
-        blake3::Hash::from_hex(&text).map(Into::into).map_err(|_| D::Error::custom("a hash has 64 hex digits"))
+        blake3::Hash::from_hex(&text)
+            .map(Into::into)
+            .map_err(|_| D::Error::custom("a hash has 64 hex digits"))
     }
 }

@@ -1,52 +1,58 @@
-//! What is known of plugins that failed: a row each, whose document is the caller's.
+//! The failure records of plugins: one row for each, with a document that the caller defines.
 //!
-//! A review gets the rows with its snapshot and changes them with its commit, if they are still as it found
-//! them: so hooks of different sessions that run the same plugin all count. A row is sealed with the home's key;
-//! one that we did not write is an error until a person releases the plugin. That a row was removed does not
-//! show: the plugin is run again then, which is what it is there for.
+//! A review gets the rows with its snapshot and changes them with its commit, if they are unchanged
+//! since then: so the failures seen by hooks of different sessions that run the same plugin all
+//! count. A row is sealed with the home's key; one with a wrong seal is an error until a person
+//! releases the plugin. The removal of a row is not detected: the plugin is then run again, which
+//! is its purpose anyway.
 
 use crate::error::StoreError;
-use crate::record::{NewRecord, Stored};
+use crate::record::{NewRecord, StoredRecord};
 use crate::seal::{Keys, Seal};
 use crate::store::{Commit, Store};
-use crate::writer::{Overtaken, Writer};
+use crate::writer::{Conflict, Writer};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is known of plugins that failed: documents by the plugin's name.
+/// The failure records of plugins: documents by the plugin's name.
 pub type Breakers = BTreeMap<String, String>;
 
-/// What a review makes of one.
+/// A review's change to one failure record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreakerChange {
     /// The plugin's name, not empty.
     pub plugin: String,
     /// The document that the review found, if there was one.
     pub before: Option<String>,
-    /// What takes its place, at most 4 KiB; none removes it.
+    /// The new document, at most 4 KiB; none removes the record.
     pub after: Option<String>,
 }
 
 const MOST_DOCUMENT: usize = 4096;
 
 impl Store {
-    /// What is known of plugins that failed.
+    /// Returns the failure records of plugins.
     ///
     /// # Errors
-    /// It was changed from outside, or the database cannot be read.
+    /// Fails if one was changed from outside, or the database cannot be read.
     pub fn breakers(&self) -> Result<Breakers, StoreError> {
-        all(&self.connection, &self.keys, &self.path)
+        all_breakers(&self.connection, &self.keys, &self.path)
     }
 
-    /// Forgets what is known of a plugin, whoever wrote it, and appends the records that say so. None when
-    /// nothing is known of it: nothing is written then.
+    /// Removes a plugin's failure record, even one with a wrong seal, and appends the records that
+    /// report it. If there is no failure record, returns none and writes nothing.
     ///
     /// # Errors
-    /// As for [`Store::append`].
-    pub fn release(&mut self, plugin: &str, records: Vec<NewRecord>) -> Result<Option<Vec<Stored>>, StoreError> {
+    /// Fails in the same cases as [`Store::append`].
+    pub fn release(
+        &mut self,
+        plugin: &str,
+        records: Vec<NewRecord>,
+    ) -> Result<Option<Vec<StoredRecord>>, StoreError> {
         self.write(|writer| {
-            let removed = writer.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]);
+            let removed =
+                writer.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]);
             match removed.map_err(|error| writer.named(&error))? {
                 0 => Ok(None),
                 _ => writer.append(None, None, records).map(Some),
@@ -56,12 +62,14 @@ impl Store {
 }
 
 impl Writer<'_> {
-    /// Makes the changes of a commit, unless one of them was overtaken.
-    pub(crate) fn put_breakers(&self, commit: &Commit) -> Result<Result<(), Overtaken>, StoreError> {
+    /// Makes the changes of a commit, unless one of the rows has changed since the snapshot.
+    pub(crate) fn put_breakers(&self, commit: &Commit) -> Result<Result<(), Conflict>, StoreError> {
         for change in &commit.breakers {
             let BreakerChange { plugin, before, after } = change;
             let select = "SELECT document, seal FROM breakers WHERE plugin = ?1";
-            let found = self.transaction.query_row(select, [plugin], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)));
+            let found = self.transaction.query_row(select, [plugin], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
+            });
             let found = found.optional().map_err(|error| self.named(&error))?;
             if let Some((document, code)) = &found
                 && !seal(self.keys, plugin, document).is(code)
@@ -69,7 +77,7 @@ impl Writer<'_> {
                 return Err(forged(self.path, plugin));
             }
             if found.map(|(document, _)| document) != *before {
-                return Ok(Err(Overtaken::Breaker(plugin.clone())));
+                return Ok(Err(Conflict::Breaker(plugin.clone())));
             }
             self.put_breaker(plugin, after.as_deref())?;
         }
@@ -80,10 +88,15 @@ impl Writer<'_> {
         let bad = |reason| Err(StoreError::BadBreaker { plugin: plugin.to_owned(), reason });
         let done = match document {
             _ if plugin.is_empty() => return bad("it needs a name"),
-            Some(document) if document.len() > MOST_DOCUMENT => return bad("what is known of it is longer than 4 KiB"),
+            Some(document) if document.len() > MOST_DOCUMENT => {
+                return bad("its record is longer than 4 KiB");
+            }
             Some(document) => {
                 let code = seal(self.keys, plugin, document).finish();
-                self.transaction.execute("INSERT OR REPLACE INTO breakers VALUES (?1, ?2, ?3)", params![plugin, document, code])
+                self.transaction.execute(
+                    "INSERT OR REPLACE INTO breakers VALUES (?1, ?2, ?3)",
+                    params![plugin, document, code],
+                )
             }
             None => self.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]),
         };
@@ -91,14 +104,20 @@ impl Writer<'_> {
     }
 }
 
-/// All of them, each checked. Mostly there are none.
-pub(crate) fn all(connection: &Connection, keys: &Keys, path: &Path) -> Result<Breakers, StoreError> {
+/// Returns all of them, each checked. Usually there are none.
+pub(crate) fn all_breakers(
+    connection: &Connection,
+    keys: &Keys,
+    path: &Path,
+) -> Result<Breakers, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
-    let mut statement = connection.prepare("SELECT plugin, document, seal FROM breakers").map_err(named)?;
+    let mut statement =
+        connection.prepare("SELECT plugin, document, seal FROM breakers").map_err(named)?;
     let mut rows = statement.query([]).map_err(named)?;
     let mut all = Breakers::new();
     while let Some(row) = rows.next().map_err(named)? {
-        let (plugin, document): (String, String) = (row.get(0).map_err(named)?, row.get(1).map_err(named)?);
+        let (plugin, document): (String, String) =
+            (row.get(0).map_err(named)?, row.get(1).map_err(named)?);
         let code: Vec<u8> = row.get(2).map_err(named)?;
         if !seal(keys, &plugin, &document).is(&code) {
             return Err(forged(path, &plugin));

@@ -1,29 +1,33 @@
-//! The journal's chain: what each record's hash and seal cover, and the anchor at its end.
+//! The journal's chain: the data that each record's hash and seal cover, and the anchor at its end.
 //!
-//! - `hash` = BLAKE3(`portcullis journal v1` || previous hash || sequence as 8 bytes, big end first ||
-//!   document). Anybody can recompute it from an export; the first record's previous hash is 32 zeros.
-//! - `seal` = the hash and every other column, under a key derived from the home's. It ties the columns,
-//!   which the hash leaves out, to the document.
-//! - the anchor holds sequence and hash of the newest record, and a digest of the live exceptions where
-//!   there are any, under another derived key, and moves in the same transaction.
-//! - the start holds sequence, hash and times of the newest record that retention removed, under a third
-//!   key. From there the chain goes on.
+//! - `hash` = BLAKE3(`portcullis journal v1` || previous hash || sequence as 8 bytes, big end first
+//!   || document). Anybody can recompute it from an export; the first record's previous hash is 32
+//!   zeros.
+//! - `seal` = the hash and every other column, under a key derived from the home's. It ties the
+//!   columns, which the hash leaves out, to the document.
+//! - the anchor holds sequence and hash of the newest record, a digest of the live exceptions if
+//!   there are any, and digests of the sessions' states, under another derived key, and moves in
+//!   the same transaction.
+//! - the start holds sequence, hash and times of the newest record that retention removed, under a
+//!   third key. The chain continues from there.
 //!
-//! What this proves: without the key nobody can change, remove, swap or insert a record, or cut the end
-//! or the beginning off, and have it verify. What it does not prove: the same user can read the key, so
-//! whoever acts as that user can write a new chain; and putting back an older copy of the whole database
-//! looks like the past. Against both, keep [`crate::Anchor`]s somewhere else and compare.
+//! A verified chain proves that nobody without the key changed, removed, swapped or inserted a
+//! record, or cut the end or the beginning off. It does not protect against the same user, who can
+//! read the key and so write a new chain, or against restoring an older copy of the whole home,
+//! which looks like the past (an older copy of the database alone does not: see `mark`). Against
+//! both, keep [`crate::Anchor`]s somewhere else and compare.
 
 use crate::error::StoreError;
 use crate::record::NewRecord;
 use crate::seal::{Keys, Seal};
+use crate::sessions::Buckets;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
 
 /// A BLAKE3 hash.
 pub type Hash = [u8; 32];
 
-/// What stands before the first record.
+/// The previous hash of the first record.
 pub(crate) const GENESIS: Hash = [0; 32];
 
 const DOMAIN: &[u8] = b"portcullis journal v1";
@@ -33,13 +37,17 @@ const DOMAIN: &[u8] = b"portcullis journal v1";
 pub(crate) struct Head {
     pub(crate) sequence: u64,
     pub(crate) hash: Hash,
-    /// The digest of the live exceptions; none when there are none, as before there were any.
+    /// The digest of the live exceptions; none if no exception is live, as in formats without them.
     pub(crate) grants: Option<Hash>,
+    /// The digest of the sessions' states; none if no state exists, as in formats that did not seal
+    /// them.
+    pub(crate) sessions: Option<Hash>,
 }
 
 impl Head {
     /// The head of an empty journal.
-    pub(crate) const EMPTY: Self = Self { sequence: 0, hash: GENESIS, grants: None };
+    pub(crate) const EMPTY: Self =
+        Self { sequence: 0, hash: GENESIS, grants: None, sessions: None };
 
     pub(crate) fn mac(&self, keys: &Keys) -> Hash {
         self.sealed(keys).finish()
@@ -47,42 +55,66 @@ impl Head {
 
     fn sealed(&self, keys: &Keys) -> Seal {
         let seal = Seal::new(&keys.anchor).raw(&self.sequence.to_be_bytes()).raw(&self.hash);
-        match &self.grants {
-            Some(digest) => seal.raw(digest),
-            None => seal,
-        }
+        let seal = self.grants.iter().fold(seal, |seal, digest| seal.raw(digest));
+        self.sessions.iter().fold(seal, |seal, digest| seal.raw(b"sessions").raw(digest))
     }
 }
 
-/// The anchor and its code as they stand in the database, unchecked.
-pub(crate) struct Anchored {
+/// The anchor and its code as stored in the database, unchecked.
+pub(crate) struct StoredAnchor {
     pub(crate) head: Head,
-    mac: Vec<u8>,
+    pub(crate) buckets: Buckets,
+    code: Vec<u8>,
 }
 
-impl Anchored {
+impl StoredAnchor {
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
-        connection.query_row("SELECT sequence, hash, mac, grants FROM anchor", [], Self::from_row).optional()
+        connection
+            .query_row(
+                "SELECT sequence, hash, code, grants, sessions FROM anchor",
+                [],
+                Self::from_row,
+            )
+            .optional()
     }
 
-    /// The same from a database that knew no exceptions.
-    pub(crate) fn read_format_1(connection: &Connection) -> rusqlite::Result<Option<Self>> {
-        connection.query_row("SELECT sequence, hash, mac, x'' FROM anchor", [], Self::from_row).optional()
+    /// Reads the same from a database of an older format.
+    pub(crate) fn read_older(
+        connection: &Connection,
+        format: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let grants = if format == 1 { "x''" } else { "grants" };
+        connection
+            .query_row(
+                &format!("SELECT sequence, hash, mac, {grants}, x'' FROM anchor"),
+                [],
+                Self::from_row,
+            )
+            .optional()
     }
 
-    /// From `sequence, hash, mac, grants`. A digest of another length is none that a code covers.
+    /// Reads `sequence, hash, code, grants, sessions`. A digest of the wrong length is treated as
+    /// absent, so the code cannot cover it.
     pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let grants: Vec<u8> = row.get(3)?;
-        let grants = if grants.is_empty() { None } else { Some(Hash::try_from(grants).unwrap_or_default()) };
-        Ok(Self { head: Head { sequence: row.get(0)?, hash: row.get(1)?, grants }, mac: row.get(2)? })
+        let grants =
+            if grants.is_empty() { None } else { Some(Hash::try_from(grants).unwrap_or_default()) };
+        let buckets = Buckets::of(row.get(4)?);
+        let head =
+            Head { sequence: row.get(0)?, hash: row.get(1)?, grants, sessions: buckets.hash() };
+        Ok(Self { head, buckets, code: row.get(2)? })
     }
 
     pub(crate) fn holds(&self, keys: &Keys) -> bool {
-        self.head.sealed(keys).is(&self.mac)
+        self.head.sealed(keys).is(&self.code)
     }
 
-    /// The head of an anchor that was made with the key.
-    pub(crate) fn genuine(anchored: Option<Self>, keys: &Keys, path: &Path) -> Result<Head, StoreError> {
+    /// Returns the head of an anchor that was made with the key.
+    pub(crate) fn genuine(
+        anchored: Option<Self>,
+        keys: &Keys,
+        path: &Path,
+    ) -> Result<Head, StoreError> {
         match anchored {
             Some(anchored) if anchored.holds(keys) => Ok(anchored.head),
             Some(_) => Err(StoreError::tampered(path, "its anchor does not match the home's key")),
@@ -91,63 +123,77 @@ impl Anchored {
     }
 }
 
-/// Where the journal begins after retention: the newest record that was removed. Since positions have no
-/// gaps, as many records as its position says were removed in all.
+/// The beginning of the journal after retention: the newest record that was removed. Since
+/// positions have no gaps, its position is also the number of removed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct JournalStart {
     /// Its position.
     pub sequence: u64,
     /// Its hash, on which the next record is built.
     pub hash: Hash,
     /// Its time, in milliseconds since 1970.
     pub at: u64,
-    /// When it was removed.
+    /// The time of its removal.
     pub pruned_at: u64,
 }
 
-/// A start and its code as they stand in the database, unchecked.
+/// A start and its code as stored in the database, unchecked.
 pub(crate) struct SealedStart {
-    pub(crate) start: Start,
+    pub(crate) start: JournalStart,
     mac: Vec<u8>,
 }
 
 impl SealedStart {
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let read = |row: &Row<'_>| {
-            let start = Start { sequence: row.get(0)?, hash: row.get(1)?, at: row.get(2)?, pruned_at: row.get(3)? };
+            let start = JournalStart {
+                sequence: row.get(0)?,
+                hash: row.get(1)?,
+                at: row.get(2)?,
+                pruned_at: row.get(3)?,
+            };
             Ok(Self { start, mac: row.get(4)? })
         };
-        connection.query_row("SELECT sequence, hash, at, pruned_at, mac FROM start", [], read).optional()
+        connection
+            .query_row("SELECT sequence, hash, at, pruned_at, mac FROM start", [], read)
+            .optional()
     }
 
     pub(crate) fn holds(&self, keys: &Keys) -> bool {
         self.start.sealed(keys).is(&self.mac)
     }
 
-    pub(crate) fn genuine(self, keys: &Keys, path: &Path) -> Result<Start, StoreError> {
-        if self.holds(keys) { Ok(self.start) } else { Err(StoreError::tampered(path, "its start does not match the home's key")) }
+    pub(crate) fn genuine(self, keys: &Keys, path: &Path) -> Result<JournalStart, StoreError> {
+        if self.holds(keys) {
+            Ok(self.start)
+        } else {
+            Err(StoreError::tampered(path, "its start does not match the home's key"))
+        }
     }
 }
 
-impl Start {
+impl JournalStart {
     pub(crate) fn mac(&self, keys: &Keys) -> Hash {
         self.sealed(keys).finish()
     }
 
     fn sealed(&self, keys: &Keys) -> Seal {
         let numbers = [self.sequence, self.at, self.pruned_at];
-        numbers.iter().fold(Seal::new(&keys.start).raw(&self.hash), |seal, number| seal.raw(&number.to_be_bytes()))
+        numbers.iter().fold(Seal::new(&keys.start).raw(&self.hash), |seal, number| {
+            seal.raw(&number.to_be_bytes())
+        })
     }
 }
 
-/// The hash of a record.
+/// Returns the hash of a record.
 pub(crate) fn hash(previous: &Hash, sequence: u64, document: &[u8]) -> Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(DOMAIN).update(previous).update(&sequence.to_be_bytes()).update(document);
     hasher.finalize().into()
 }
 
-/// A record's columns other than its document, as bytes: what a seal covers beside the hash.
+/// A record's columns other than its document, as bytes: the part that a seal covers in addition to
+/// the hash.
 pub(crate) struct Columns<'a> {
     pub(crate) at: Option<i64>,
     pub(crate) step: Option<i64>,
@@ -156,7 +202,13 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub(crate) fn of(record: &'a NewRecord, session: Option<&'a str>, agent: Option<&'a str>, at: i64, step: Option<i64>) -> Self {
+    pub(crate) fn of(
+        record: &'a NewRecord,
+        session: Option<&'a str>,
+        agent: Option<&'a str>,
+        at: i64,
+        step: Option<i64>,
+    ) -> Self {
         let texts = [
             Some(record.id.as_str()),
             Some(record.kind.as_str()),
@@ -175,7 +227,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A hash as 64 hex digits.
+/// Formats a hash as 64 hex digits.
 #[must_use]
 pub fn hex(hash: &Hash) -> String {
     blake3::Hash::from(*hash).to_hex().to_string()
@@ -185,9 +237,21 @@ pub fn hex(hash: &Hash) -> String {
 mod tests {
     use super::*;
 
+    const KEYS: Keys = Keys {
+        seal: [1; 32],
+        anchor: [2; 32],
+        start: [3; 32],
+        grant: [4; 32],
+        work: [5; 32],
+        breaker: [6; 32],
+        state: [7; 32],
+        session: [8; 32],
+        mark: [9; 32],
+    };
+
     #[test]
     fn no_two_sets_of_columns_have_one_seal() {
-        let keys = Keys { seal: [1; 32], anchor: [2; 32], start: [3; 32], grant: [4; 32], work: [5; 32], breaker: [6; 32] };
+        let keys = KEYS;
         let with = |at, step, first: Option<&'static str>, second: Option<&'static str>| {
             let mut texts = [None; 7];
             (texts[0], texts[1]) = (first.map(str::as_bytes), second.map(str::as_bytes));

@@ -1,43 +1,43 @@
-//! What can go wrong, each with the thing, the place and the mend in one line.
+//! The store's errors. Each message names the subject, the place and the fix in one line.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the home or the journal cannot be used.
+/// A reason that the home or the journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// A file or folder of the home cannot be made, read or written.
-    #[error("cannot {action} `{}`: {source}; check that the folder exists and that you may write there", Shown(.path))]
+    #[error("cannot {action} `{}`: {source}; check that the folder exists and that you may write there", PathDisplay(.path))]
     Io {
-        /// What was tried: `create`, `read`, `lock`, `rename`.
+        /// The failed action: `create`, `read`, `lock`, `rename`.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something of another kind stands where a folder or a file belongs.
-    #[error("`{}` is not a {wanted}: move it away or choose another home", Shown(.path))]
+    /// A folder or a file is needed, but the path holds something of another kind.
+    #[error("`{}` is not a {wanted}: move it away or choose another home", PathDisplay(.path))]
     WrongKind {
-        /// What stands there.
+        /// The path.
         path: PathBuf,
         /// `folder` or `file`.
         wanted: &'static str,
     },
-    /// The home or its key belongs to somebody else.
-    #[error("`{}` belongs to user {owner}, but this is user {user}: choose a home of your own or run `chown {user} {}`", Shown(.path), Quoted(.path))]
+    /// The home or its key belongs to another user.
+    #[error("`{}` belongs to user {owner}, but this is user {user}: choose a home of your own or run `chown {user} {}`", PathDisplay(.path), Quoted(.path))]
     ForeignOwner {
         /// The home or the key.
         path: PathBuf,
-        /// Who owns it.
+        /// The owner.
         owner: u32,
-        /// Who runs this process.
+        /// The user of this process.
         user: u32,
     },
     /// Others may change the home, or read the key.
-    #[error("`{}` is open to other users (mode {mode:04o}): run `chmod {wanted} {}`", Shown(.path), Quoted(.path))]
+    #[error("`{}` is open to other users (mode {mode:04o}): run `chmod {wanted} {}`", PathDisplay(.path), Quoted(.path))]
     OpenToOthers {
         /// The home or the key.
         path: PathBuf,
@@ -47,37 +47,56 @@ pub enum StoreError {
         wanted: &'static str,
     },
     /// The key is not a key.
-    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it away and run `portcullis recover`", Shown(.path))]
+    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it away and run `portcullis recover`", PathDisplay(.path))]
     BadKey {
         /// The key's file.
         path: PathBuf,
         /// Its size.
         size: u64,
     },
-    /// There is no database, and the caller wanted none to be made.
-    #[error("there is no journal `{}`: run `portcullis install claude`, or choose another home", Shown(.path))]
+    /// No database exists, and the caller did not want one to be created.
+    #[error("there is no journal `{}`: run `portcullis install claude`, or choose another home", PathDisplay(.path))]
     Missing {
-        /// Where it would be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// The database is damaged or no journal of ours.
-    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or run `portcullis recover`, which keeps it and begins a new one", Shown(.path))]
+    /// No database exists, although the home has had one.
+    #[error("the journal `{}` is gone, though this home has had one (`{trace}` is there): restore it from a backup, or have a person run `portcullis recover`, which begins a new one", PathDisplay(.path))]
+    Vanished {
+        /// Its former path.
+        path: PathBuf,
+        /// The evidence that it existed.
+        trace: &'static str,
+    },
+    /// The states of a session were changed, added, removed or rolled back by something that does
+    /// not hold the key.
+    #[error("the state of the session `{}` in the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`; begin a new session, or have a person run `portcullis recover`, which keeps this journal and begins a new one", Line(.session), PathDisplay(.path))]
+    ForgedState {
+        /// The database.
+        path: PathBuf,
+        /// The session.
+        session: String,
+        /// The problem found.
+        reason: &'static str,
+    },
+    /// The database is damaged or is not a Portcullis journal.
+    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or run `portcullis recover`, which keeps it and begins a new one", PathDisplay(.path))]
     Corrupt {
         /// The database.
         path: PathBuf,
-        /// What was seen.
+        /// The problem found.
         reason: String,
     },
     /// The journal was changed by something that does not hold the key, so nothing may follow it.
-    #[error("the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`, then run `portcullis recover`, which keeps it and begins a new one", Shown(.path))]
+    #[error("the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`, then run `portcullis recover`, which keeps it and begins a new one", PathDisplay(.path))]
     Tampered {
         /// The database.
         path: PathBuf,
-        /// What was seen.
+        /// The problem found.
         reason: String,
     },
     /// A newer version wrote the database.
-    #[error("the journal `{}` was written by a newer portcullis (format {found}, this one reads up to {supported}): upgrade portcullis, or choose another home", Shown(.path))]
+    #[error("the journal `{}` was written by a newer portcullis (format {found}, this one reads up to {supported}): upgrade portcullis, or choose another home", PathDisplay(.path))]
     Newer {
         /// The database.
         path: PathBuf,
@@ -87,24 +106,24 @@ pub enum StoreError {
         supported: i64,
     },
     /// The database or the home cannot be written.
-    #[error("`{}` is read-only: make it and its folder writable for you, or choose another home", Shown(.path))]
+    #[error("`{}` is read-only: make it and its folder writable for you, or choose another home", PathDisplay(.path))]
     ReadOnly {
         /// The database, or another file of the home.
         path: PathBuf,
     },
-    /// There is no room left.
-    #[error("no room left to write `{}`: free disk space on its volume", Shown(.path))]
+    /// The disk is full.
+    #[error("no room left to write `{}`: free disk space on its volume", PathDisplay(.path))]
     Full {
         /// The database, or another file of the home.
         path: PathBuf,
     },
-    /// Somebody else held the lock for too long.
-    #[error("`{}` was locked by another process for more than 2 s: end the process that holds it", Shown(.path))]
+    /// Another process held the lock until the timeout.
+    #[error("`{}` was locked by another process for more than 2 s: end the process that holds it", PathDisplay(.path))]
     Busy {
         /// The database or the home's lock file.
         path: PathBuf,
     },
-    /// There is a record with that id.
+    /// A record with that id exists already.
     #[error("a record with the id `{}` is in the journal already: give each record an id of its own", Line(.id))]
     DuplicateId {
         /// The id.
@@ -115,44 +134,45 @@ pub enum StoreError {
     BadRecord {
         /// Its id.
         id: String,
-        /// What is wrong and what would be right.
+        /// The mistake and the correct form.
         reason: &'static str,
     },
-    /// Exceptions were changed, added, removed or put back by something that does not hold the key, so none
-    /// may be relied on.
-    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow --revoke-all`", Shown(.path))]
-    ForgedGrants {
+    /// Exceptions were changed, added, removed or rolled back by something that does not hold the
+    /// key, so none may be relied on.
+    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow --revoke-all`", PathDisplay(.path))]
+    ForgedExceptions {
         /// The database.
         path: PathBuf,
-        /// Which exception, if that can be told, and what was seen.
+        /// The exception, if known, and the problem found.
         reason: String,
     },
-    /// What is known of a plugin that failed was changed or added by something that does not hold the key.
-    #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from outside: run `portcullis plugin release {}`", Shown(.path), Line(.plugin), Line(.plugin))]
+    /// The failure record of a plugin was changed or added by something that does not hold the key.
+    #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from outside: run `portcullis plugin release {}`", PathDisplay(.path), Line(.plugin), Line(.plugin))]
     ForgedBreaker {
         /// The database.
         path: PathBuf,
         /// The plugin.
         plugin: String,
     },
-    /// What is known of a plugin that failed cannot be kept.
+    /// The failure record of a plugin cannot be kept.
     #[error("the failures of the plugin `{}` cannot be kept: {reason}", Line(.plugin))]
     BadBreaker {
         /// Its name.
         plugin: String,
-        /// What is wrong.
+        /// The mistake.
         reason: &'static str,
     },
     /// An exception that cannot be kept or spent.
     #[error("the exception `{}` cannot be used: {reason}", Line(.id))]
-    BadGrant {
+    BadException {
         /// Its id.
         id: String,
-        /// What is wrong and what would be right.
+        /// The mistake and the correct form.
         reason: &'static str,
     },
-    /// Work that waits was changed or added by something that does not hold the key, so it may not be done.
-    #[error("the waiting work {id} in the journal `{}` was changed from outside: run `portcullis maintain` to drop it", Shown(.path))]
+    /// Queued work was changed or added by something that does not hold the key, so it must not be
+    /// done.
+    #[error("the waiting work {id} in the journal `{}` was changed from outside: run `portcullis maintain` to drop it", PathDisplay(.path))]
     ForgedWork {
         /// The database.
         path: PathBuf,
@@ -164,37 +184,37 @@ pub enum StoreError {
     BadWork {
         /// Its key.
         key: String,
-        /// What is wrong and what would be right.
+        /// The mistake and the correct form.
         reason: &'static str,
     },
-    /// A line that is no anchor.
-    #[error("this is no anchor of a journal ({reason}): give a line as it was printed")]
+    /// A line that is not a valid anchor.
+    #[error("this is not an anchor of a journal ({reason}): give a line as it was printed")]
     BadAnchor {
-        /// What does not fit.
+        /// The mistake.
         reason: String,
     },
     /// Several records begin with that prefix.
     #[error("`{}` is the beginning of more than one id: {}", Line(.prefix), List(.candidates))]
     Ambiguous {
-        /// What was looked for.
+        /// The prefix that was looked up.
         prefix: String,
         /// The first ten ids that begin with it.
         candidates: Vec<String>,
     },
     /// Anything else that the database reports.
-    #[error("the journal `{}` cannot be used ({reason}): check its folder and volume", Shown(.path))]
+    #[error("the journal `{}` cannot be used ({reason}): check its folder and volume", PathDisplay(.path))]
     Database {
         /// The database.
         path: PathBuf,
-        /// What was reported.
+        /// The reported error.
         reason: String,
     },
 }
 
-/// Why a commit did not happen.
+/// A reason that a commit did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// Somebody else committed to the session since the snapshot; take a new one.
+    /// Another commit to the session happened since the snapshot; take a new one.
     #[error("session `{}` moved from head {expected} to {found} since the snapshot: review again on a new snapshot", Line(.session))]
     Moved {
         /// The session.
@@ -210,8 +230,8 @@ pub enum CommitError {
         /// Its id.
         id: String,
     },
-    /// Something else is known by now of a plugin that failed; take a new snapshot.
-    #[error("more is known by now of the failures of the plugin `{}`: review again on a new snapshot", Line(.plugin))]
+    /// The failure record of a plugin has changed since the snapshot; take a new one.
+    #[error("the failures of the plugin `{}` changed since the snapshot: review again on a new snapshot", Line(.plugin))]
     Learned {
         /// The plugin.
         plugin: String,
@@ -239,8 +259,8 @@ impl StoreError {
         Self::Tampered { path: path.to_owned(), reason: reason.into() }
     }
 
-    /// Names what SQLite reported. All our statements are fixed, so one that does not fit the tables
-    /// means that the tables are not ours.
+    /// Converts an SQLite error. All statements of this crate are fixed, so one that does not fit
+    /// the tables means that the tables are foreign.
     pub(crate) fn database(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
         let path = path.to_owned();
@@ -256,49 +276,63 @@ impl StoreError {
             };
         };
         match failure.code {
-            Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed => Self::Busy { path },
+            Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed => {
+                Self::Busy { path }
+            }
             Code::ReadOnly => Self::ReadOnly { path },
             Code::DiskFull => Self::Full { path },
             Code::CannotOpen if path.exists() => Self::ReadOnly { path },
-            Code::SystemIoFailure if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => Self::Full { path },
-            Code::DatabaseCorrupt | Code::NotADatabase | Code::SchemaChanged | Code::TypeMismatch | Code::Unknown => {
-                Self::Corrupt { path, reason }
+            Code::SystemIoFailure
+                if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE =>
+            {
+                Self::Full { path }
             }
+            Code::DatabaseCorrupt
+            | Code::NotADatabase
+            | Code::SchemaChanged
+            | Code::TypeMismatch
+            | Code::Unknown => Self::Corrupt { path, reason },
             _ => Self::Database { path, reason },
         }
     }
 }
 
-/// A path for a message: on one line, whatever its name holds.
-struct Shown<'a>(&'a Path);
+/// Shows a path in a message on one line, regardless of the characters in its name.
+struct PathDisplay<'a>(&'a Path);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for PathDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Line(&self.0.to_string_lossy()).fmt(f)
     }
 }
 
-/// A path as a shell takes it.
+/// Shows a path quoted for a shell.
 struct Quoted<'a>(&'a Path);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string_lossy();
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-        if !text.is_empty() && text.chars().all(plain) { f.write_str(&text) } else { write!(f, "'{}'", Line(&text.replace('\'', r"'\''"))) }
+        if !text.is_empty() && text.chars().all(plain) {
+            f.write_str(&text)
+        } else {
+            write!(f, "'{}'", Line(&text.replace('\'', r"'\''")))
+        }
     }
 }
 
-/// Text with its control characters escaped.
+/// Shows text with its control characters escaped.
 pub(crate) struct Line<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
+        self.0.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
     }
 }
 
-/// Names in backticks.
+/// Shows names in backticks.
 struct List<'a>(&'a [String]);
 
 impl fmt::Display for List<'_> {

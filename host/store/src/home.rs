@@ -1,19 +1,24 @@
-//! The folder that holds our state: journal, key and cache.
+//! The home, the folder that holds Portcullis's state: journal, key and cache.
 //!
-//! Only its owner may change it, and only its owner may read the key. Everything in it is made under
-//! one lock, or appears by a rename, so that any number of processes may come first.
+//! Only its owner may change it, and only its owner may read the key. Everything in it is created
+//! under one lock, or appears by a rename, so that any number of processes may start at the same
+//! time.
 
 use crate::error::StoreError;
+use crate::mark;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long anything waits for a lock.
+/// The timeout for any lock.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 const KEY_SIZE: usize = 32;
+
+/// Files, and non-empty folders, that only a home with a journal has.
+const TRACES: &[&str] = &[mark::FILE, "journal.db-wal", "incidents", "stopped"];
 
 /// A checked home.
 #[derive(Clone)]
@@ -29,12 +34,12 @@ impl std::fmt::Debug for Home {
 }
 
 impl Home {
-    /// Opens the home, making what is missing: the folder (0700), `key` (32 random bytes, 0600) and
-    /// `cache/` (0700).
+    /// Opens the home and creates missing parts: the folder (0700), `key` (32 random bytes, 0600)
+    /// and `cache/` (0700).
     ///
     /// # Errors
-    /// The folder or the key belongs to another user, others may change the folder or read the key, the
-    /// key has the wrong size, or the system refuses.
+    /// Fails if the folder or the key belongs to another user, others may change the folder or read
+    /// the key, the key has the wrong size, or the system refuses.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let root = root.into();
         check_folder(&root)?;
@@ -47,10 +52,11 @@ impl Home {
         Ok(home)
     }
 
-    /// Opens a home that is there, making nothing; none where there is no folder or no key.
+    /// Opens an existing home and creates nothing; returns none if the folder or the key is
+    /// missing.
     ///
     /// # Errors
-    /// As for [`Home::open`].
+    /// Fails in the same cases as [`Home::open`].
     pub fn open_existing(root: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
         let root = root.into();
         if matches!(fs::metadata(&root), Err(error) if error.kind() == io::ErrorKind::NotFound) {
@@ -60,32 +66,44 @@ impl Home {
         Ok(read_key(&root.join("key"))?.map(|key| Self { root, key }))
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
 
-    /// The database: sessions and journal.
+    /// Returns the path of the database: sessions and journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.root.join("journal.db")
     }
 
-    /// The folder for what can be made again, such as compiled code.
+    /// Returns the folder for data that can be created again, such as compiled code.
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
-    /// A key for one purpose, derived from the home's own, which never leaves this type. `purpose` is a
-    /// constant that names application and use, for example `portcullis 2026 code cache`.
+    /// Returns the evidence that a home without a journal has had one: its mark, its log, or data
+    /// about stopped sessions.
+    #[must_use]
+    pub fn trace(&self) -> Option<&'static str> {
+        let left = |name: &&&str| {
+            let path = self.root.join(name);
+            fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir())
+                || fs::read_dir(&path).is_ok_and(|mut held| held.next().is_some())
+        };
+        TRACES.iter().find(left).copied()
+    }
+
+    /// Derives a key for one purpose from the home's own, which never leaves this type. `purpose`
+    /// is a constant that names application and use, for example `portcullis 2026 code cache`.
     #[must_use]
     pub fn derive_key(&self, purpose: &str) -> [u8; 32] {
         blake3::derive_key(purpose, &self.key)
     }
 
-    /// Holds the home's lock until the answer is dropped.
+    /// Takes the home's lock and holds it until the returned file is dropped.
     pub(crate) fn lock(&self) -> Result<File, StoreError> {
         lock(&self.root)
     }
@@ -105,18 +123,25 @@ fn check_folder(root: &Path) -> Result<(), StoreError> {
     check_access(root, &found, 0o022, "700")
 }
 
-/// Makes a folder and those above it unless they are there.
+/// Creates a folder and its parents if they are missing.
 fn make_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => StoreError::WrongKind { path: path.to_owned(), wanted: "folder" },
+        io::ErrorKind::AlreadyExists => {
+            StoreError::WrongKind { path: path.to_owned(), wanted: "folder" }
+        }
         _ => StoreError::io("create", path, error),
     })
 }
 
-fn check_access(path: &Path, found: &fs::Metadata, forbidden: u32, wanted: &'static str) -> Result<(), StoreError> {
+fn check_access(
+    path: &Path,
+    found: &fs::Metadata,
+    forbidden: u32,
+    wanted: &'static str,
+) -> Result<(), StoreError> {
     let user = rustix::process::geteuid().as_raw();
     if found.uid() != user {
         return Err(StoreError::ForeignOwner { path: path.to_owned(), owner: found.uid(), user });
@@ -145,8 +170,8 @@ fn read_key(path: &Path) -> Result<Option<[u8; KEY_SIZE]>, StoreError> {
     <[u8; KEY_SIZE]>::try_from(bytes.as_slice()).map(Some).map_err(|_| bad(bytes.len() as u64))
 }
 
-/// Makes the key, or reads the one that another process has made in the meantime. A reader never sees
-/// half a key: it appears by a rename.
+/// Creates the key, or reads the one that another process has created in the meantime. A reader
+/// never sees half a key: it appears by a rename.
 fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
     let _lock = lock(root)?;
     let path = root.join("key");
@@ -154,7 +179,8 @@ fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
         return Ok(key);
     }
     let mut key = [0; KEY_SIZE];
-    getrandom::fill(&mut key).map_err(|error| StoreError::io("create", &path, io::Error::other(error)))?;
+    getrandom::fill(&mut key)
+        .map_err(|error| StoreError::io("create", &path, io::Error::other(error)))?;
     let draft = root.join("key.new");
     let write = || -> io::Result<()> {
         let mut file = private_file(&draft)?;
@@ -167,7 +193,7 @@ fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
     Ok(key)
 }
 
-/// A new, empty file that only its owner may read and write, in place of a left-over one.
+/// Creates an empty file that only its owner may read and write, and replaces a leftover one.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -181,10 +207,11 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn lock(root: &Path) -> Result<File, StoreError> {
+pub(crate) fn lock(root: &Path) -> Result<File, StoreError> {
     let path = root.join("lock");
     let file = OpenOptions::new()
-        // For reading too: a pipe of that name would keep a mere writer waiting for its reader.
+        // Opened for reading too: if a pipe has that name, a write-only open would block until it
+        // has a reader.
         .read(true)
         .write(true)
         .create(true)
@@ -196,7 +223,9 @@ fn lock(root: &Path) -> Result<File, StoreError> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(2))
+            }
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
             Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", &path, error)),
         }

@@ -1,24 +1,26 @@
-//! A look at the journal that leaves it as it is: for finding out what is wrong with it.
+//! Read-only inspection of the journal, for diagnosing problems with it.
 //!
-//! Nothing is made, migrated, repaired or checkpointed. What SQLite itself needs to read a log that others
-//! may be writing to, the `-shm` file, which holds nothing of its own, may appear beside it. The chain is
-//! not followed: [`Store::verify`] does.
+//! Nothing is created, migrated, repaired or checkpointed. The `-shm` file, which SQLite needs to
+//! read a log that others may be writing to and which holds no data of its own, may appear next to
+//! it. The chain is not followed: [`Store::verify`] does that.
 
-use crate::chain::{Anchored, Hash, SealedStart, Start};
+use crate::chain::{Hash, JournalStart, SealedStart, StoredAnchor};
 use crate::error::StoreError;
 use crate::home::Home;
+use crate::mark::{self, Mark, MarkState};
+use crate::migrate::FORMAT;
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{breakers, grants, migrate, schema};
+use crate::{breakers, exceptions, migrate, schema};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::fmt::Write;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What a look at the journal showed.
+/// The result of an inspection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct JournalSummary {
     /// The format of the database; an older one is migrated when it is next opened for work.
     pub format: i64,
     /// Bytes of the database.
@@ -35,32 +37,37 @@ pub struct Facts {
     pub head: (u64, Hash),
     /// The time of the newest record, in milliseconds since 1970.
     pub newest_at: Option<u64>,
-    /// Where the journal begins, if retention has removed records.
-    pub start: Option<Start>,
-    /// Live exceptions, expired ones too until they are found to be.
+    /// The beginning of the journal, if retention has removed records.
+    pub start: Option<JournalStart>,
+    /// Live exceptions, including expired ones until their expiry is noticed.
     pub grants: u64,
-    /// Work that waits.
+    /// Queued work.
     pub work: u64,
-    /// Plugins of whose failures something is known.
+    /// Plugins with a failure record.
     pub failed: u64,
-    /// What SQLite's quick check has to say against the database.
+    /// The damage that SQLite's quick check reports.
     pub damage: Option<String>,
+    /// The reason that this is not the home's own journal, such as being an older copy; none if it
+    /// is.
+    pub replaced: Option<String>,
 }
 
 impl Store {
-    /// Looks at the home's journal. Takes some seconds for one of a gigabyte.
+    /// Inspects the home's journal. Takes some seconds for one of a gigabyte.
     ///
     /// # Errors
-    /// It is missing, damaged, of a newer format, changed from outside, locked for more than 2 s, or holds
-    /// a log that cannot be read without writing to its folder.
-    pub fn inspect(home: &Home) -> Result<Facts, StoreError> {
+    /// Fails if it is missing, damaged, of a newer format, changed from outside, locked for more
+    /// than 2 s, or has a log that cannot be read without writing to its folder.
+    pub fn inspect(home: &Home) -> Result<JournalSummary, StoreError> {
         let path = home.journal();
         schema::check_file(&path)?;
         let log_size = schema::log_size(&path);
-        let outcome = open(&path, log_size).and_then(|connection| look(&connection, &path, &Keys::of(home), log_size));
+        let outcome = open(&path, log_size)
+            .and_then(|connection| look(&connection, &path, &Keys::of(home), log_size));
         match outcome {
             Err(StoreError::ReadOnly { .. }) if log_size == 0 => {
-                let connection = open_unchanging(&path).map_err(|error| StoreError::database(&path, &error))?;
+                let connection =
+                    open_unchanging(&path).map_err(|error| StoreError::database(&path, &error))?;
                 look(&connection, &path, &Keys::of(home), log_size)
             }
             other => other,
@@ -68,25 +75,28 @@ impl Store {
     }
 }
 
-/// Where there is no log, no other process has the database open, and SQLite would make one.
+/// Opens the database. A database without a log is opened as immutable: no other process has it
+/// open then, and a normal open would make SQLite create a log.
 fn open(path: &Path, log_size: u64) -> Result<Connection, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
-    if log_size == 0 && !schema::beside(path, "-shm").exists() {
+    if log_size == 0 && !schema::with_suffix(path, "-shm").exists() {
         return open_unchanging(path).map_err(named);
     }
     let mut connection = Connection::open_with_flags(path, FLAGS).map_err(named)?;
-    schema::be_patient(&mut connection).map_err(named)?;
+    schema::set_busy_handler(&mut connection).map_err(named)?;
     Ok(connection)
 }
 
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Reads the database alone, without locks and without its log.
+/// Opens only the database for reading, without locks and without its log.
 fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte))
+            }
             // Writing to a string cannot fail.
             other => drop(write!(uri, "%{other:02X}")),
         }
@@ -95,15 +105,23 @@ fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(uri, FLAGS | OpenFlags::SQLITE_OPEN_URI)
 }
 
-fn look(connection: &Connection, path: &Path, keys: &Keys, log_size: u64) -> Result<Facts, StoreError> {
+fn look(
+    connection: &Connection,
+    path: &Path,
+    keys: &Keys,
+    log_size: u64,
+) -> Result<JournalSummary, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let view = connection.unchecked_transaction().map_err(named)?;
     let format = migrate::format(&view, path)?;
-    let number = |sql: &str| -> Result<u64, StoreError> { view.query_row(sql, [], |row| row.get(0)).map_err(named) };
+    let number = |sql: &str| -> Result<u64, StoreError> {
+        view.query_row(sql, [], |row| row.get(0)).map_err(named)
+    };
     let page = number("PRAGMA page_size")?;
-    let verdict: String = view.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(named)?;
+    let verdict: String =
+        view.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(named)?;
     let newest = "SELECT at FROM journal ORDER BY sequence DESC LIMIT 1";
-    let mut facts = Facts {
+    let mut facts = JournalSummary {
         format,
         size: fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?.len(),
         log_size,
@@ -116,18 +134,40 @@ fn look(connection: &Connection, path: &Path, keys: &Keys, log_size: u64) -> Res
         grants: 0,
         work: 0,
         failed: 0,
+        replaced: None,
         damage: (verdict != "ok").then(|| verdict.replace(['\n', '\r'], " ")),
     };
-    let anchored = if format == 1 { Anchored::read_format_1(&view) } else { Anchored::read(&view) };
-    let head = Anchored::genuine(anchored.map_err(named)?, keys, path)?;
+    let anchored = if format < FORMAT {
+        StoredAnchor::read_older(&view, format)
+    } else {
+        StoredAnchor::read(&view)
+    };
+    let head = StoredAnchor::genuine(anchored.map_err(named)?, keys, path)?;
     facts.head = (head.sequence, head.hash);
     if format > 1 {
-        facts.start = SealedStart::read(&view).map_err(named)?.map(|sealed| sealed.genuine(keys, path)).transpose()?;
-        facts.grants = grants::live(&view, keys, path)?.len() as u64;
+        facts.start = SealedStart::read(&view)
+            .map_err(named)?
+            .map(|sealed| sealed.genuine(keys, path))
+            .transpose()?;
+        // Those of an older format are checked during the migration.
+        facts.grants = number("SELECT count(*) FROM grants WHERE ended IS NULL")?;
         facts.work = number("SELECT count(*) FROM work")?;
     }
     if format > 2 {
-        facts.failed = breakers::all(&view, keys, path)?.len() as u64;
+        facts.failed = breakers::all_breakers(&view, keys, path)?.len() as u64;
     }
+    if format == FORMAT {
+        exceptions::live_exceptions(&view, keys, path)?;
+    }
+    let mark = match path.parent().map(|root| Mark::read(root, keys)).transpose()?.flatten() {
+        Some(found) => Some(found),
+        // A journal of an older format has no mark yet.
+        None => (format == FORMAT && head.sequence > 0).then_some(MarkState::Gone),
+    };
+    let replaced = mark
+        .map(|mark| mark::find_contradiction(mark, &view, &head, format))
+        .transpose()
+        .map_err(named)?;
+    facts.replaced = replaced.flatten().map(str::to_owned);
     Ok(facts)
 }

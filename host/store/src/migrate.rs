@@ -1,22 +1,36 @@
-//! The database's formats, and the way from an older one to ours.
+//! The database's formats, and the migration from an older one to the current one.
 //!
-//! The number of the format stands in `user_version`. A step to the next format is one transaction, so
-//! whoever is killed leaves the old format or the new one, each whole. A new database goes the same way,
-//! from format 1 up, so that there is one description of each table.
+//! The format's number is stored in `user_version`. A step to the next format is one transaction,
+//! so a killed process leaves either the old format or the new one, each complete. A new database
+//! goes through the same steps, from format 1 up, so that each table is described only once.
 //!
-//! Formats 2 and 3 only add: a process of a version before, that had the database open while it was migrated,
-//! still commits what a reader of ours takes.
+//! Formats 2 and 3 only add tables: a process of an earlier version that had the database open
+//! during the migration can still make commits that current readers accept. Format 4 seals the
+//! states, which such a process cannot do, so it renames the tables that each commit writes to:
+//! such a process then fails, and its action is refused.
+//!
+//! Format 4 seals states as it finds them. A change made before that is sealed too; the migration
+//! leaves work for the journal that records the sealing, in the same transaction.
 
 use crate::error::StoreError;
 use crate::home::Home;
+use crate::mark::{Mark, MarkState};
+use crate::outbox::NewWork;
+use crate::seal::Keys;
+use crate::sessions;
+use crate::writer::Writer;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 
 /// The newest format that this version reads and the only one it writes.
-pub(crate) const FORMAT: i64 = 3;
+pub(crate) const FORMAT: i64 = 4;
 
-/// In `states`, the part '' holds a session's head, 's' its state, 'a' and a name an agent's; they are
-/// one table so that a commit touches one leaf.
+/// The kind of the work that a migration leaves: a record that states were sealed as they were
+/// found.
+pub const SEALED: &str = "states-sealed";
+
+/// In `states`, the part '' holds a session's head, 's' its state, 'a' and a name an agent's; they
+/// are one table so that a commit touches one leaf.
 const FORMAT_1: &str = "
 CREATE TABLE states (
     session TEXT NOT NULL, part TEXT NOT NULL, head INTEGER, state BLOB,
@@ -35,8 +49,8 @@ CREATE TABLE anchor (
 ) STRICT;
 ";
 
-/// Where the journal begins once retention has removed records, exceptions, and work that waits. An anchor
-/// without live exceptions is one of format 1.
+/// The tables of the journal's start after retention, of exceptions, and of queued work. An anchor
+/// without live exceptions is the same as in format 1.
 const FORMAT_2: &str = "
 ALTER TABLE anchor ADD COLUMN grants BLOB NOT NULL DEFAULT x'';
 CREATE TABLE start (
@@ -56,17 +70,31 @@ CREATE TABLE work (
 CREATE INDEX work_due ON work (due_at);
 ";
 
-/// What is known of plugins that failed.
+/// The failure records of plugins.
 const FORMAT_3: &str = "
 CREATE TABLE breakers (
     plugin TEXT NOT NULL PRIMARY KEY, document TEXT NOT NULL, seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// What each format adds to the one before it.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
+/// The seals of the states that count for each session: see `sessions`. The heads move out of
+/// `states`.
+const FORMAT_4: &str = "
+CREATE TABLE heads (
+    bucket INTEGER NOT NULL, session TEXT NOT NULL, seal BLOB NOT NULL, head INTEGER NOT NULL, parts BLOB NOT NULL,
+    PRIMARY KEY (bucket, session)
+) STRICT, WITHOUT ROWID;
+ALTER TABLE states RENAME COLUMN head TO written;
+ALTER TABLE anchor RENAME COLUMN mac TO code;
+ALTER TABLE anchor ADD COLUMN sessions BLOB NOT NULL DEFAULT x'';
+";
+/// The first format whose states are sealed.
+const SEALS: i64 = 4;
 
-/// Brings an empty database to our format.
+/// The additions of each format to the one before it.
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4];
+
+/// Brings an empty database to the current format.
 pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     STEPS.iter().try_for_each(|step| transaction.execute_batch(step))?;
@@ -74,32 +102,63 @@ pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// The format of a database, where it is one of ours.
+/// Returns the format of a database, if it is a Portcullis one.
 pub(crate) fn format(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    match connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|error| StoreError::database(path, &error))? {
+    match connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| StoreError::database(path, &error))?
+    {
         found @ 1..=FORMAT => Ok(found),
         0 => Err(StoreError::corrupt(path, "it is a database of something else")),
-        found if found > FORMAT => Err(StoreError::Newer { path: path.to_owned(), found, supported: FORMAT }),
+        found if found > FORMAT => {
+            Err(StoreError::Newer { path: path.to_owned(), found, supported: FORMAT })
+        }
         found => Err(StoreError::corrupt(path, format!("there is no format {found}"))),
     }
 }
 
-/// Brings an older database of ours to our format, unless another process does it first.
-pub(crate) fn migrate(home: &Home, connection: &mut Connection) -> Result<(), StoreError> {
+/// Migrates an older database to the current format, unless another process does it first.
+pub(crate) fn migrate(
+    home: &Home,
+    keys: &Keys,
+    connection: &mut Connection,
+) -> Result<(), StoreError> {
     let path = home.journal();
     if format(connection, &path)? == FORMAT {
         return Ok(());
     }
     let _lock = home.lock()?;
-    step(connection, &path)
+    let found = format(connection, &path)?;
+    match Mark::read(home.path(), keys)? {
+        // Sealing a planted database would make it look genuine.
+        Some(MarkState::Mark(mark)) if mark.format > found => {
+            let reason = "it is of an older format than this home has brought it to: an older copy was put in its place";
+            return Err(StoreError::tampered(&path, reason));
+        }
+        Some(_) => {}
+        // A process that is killed during the migration leaves a mark that fits either format.
+        None => Mark::of(found).write(home.path(), keys)?,
+    }
+    step(connection, keys, &path)
 }
 
-fn step(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+fn step(connection: &mut Connection, keys: &Keys, path: &Path) -> Result<(), StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
     // Another process may have been faster.
-    let done = usize::try_from(format(&transaction, path)?).unwrap_or_default();
+    let found = format(&transaction, path)?;
+    let done = usize::try_from(found).unwrap_or_default();
     STEPS.iter().skip(done).try_for_each(|step| transaction.execute_batch(step)).map_err(named)?;
     transaction.pragma_update(None, "user_version", FORMAT).map_err(named)?;
-    transaction.commit().map_err(named)
+    let writer = Writer { transaction, path, keys, mark: None };
+    if found < SEALS {
+        let sessions = sessions::seal_all(&writer.transaction, keys).map_err(named)?;
+        writer.enqueue(&NewWork {
+            kind: SEALED.to_owned(),
+            document: sessions.to_string(),
+            ..NewWork::default()
+        })?;
+    }
+    writer.transaction.commit().map_err(named)
 }

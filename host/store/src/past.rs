@@ -1,37 +1,49 @@
-//! The past of a session, for a review that looks back at many of its steps.
+//! A session's past steps, for a review that looks back at many of them.
 
 use crate::error::StoreError;
 use rusqlite::{Connection, Statement, params};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// So many of the newest records are looked at where a hook asks what happened just now.
+/// The number of newest records that are examined if a hook asks for recent events.
 const NEAR: u64 = 1000;
 
-/// The past steps of one agent and what its session came to lately, on the connection that the review has open anyway.
-pub struct Past<'a> {
+/// The past steps of one agent and recent events of its session, read on the connection that the
+/// review already has open.
+pub struct SessionHistory<'a> {
     connection: &'a Connection,
     path: &'a Path,
     session: &'a str,
     agent: Option<&'a str>,
-    /// Prepared for the first step that is looked at.
+    /// Prepared for the first step that is read.
     statement: RefCell<Option<Statement<'a>>>,
 }
 
-impl<'a> Past<'a> {
-    /// An empty agent name is the main agent.
-    pub(crate) fn new(connection: &'a Connection, path: &'a Path, session: &'a str, agent: Option<&'a str>) -> Self {
-        Self { connection, path, session, agent: agent.filter(|name| !name.is_empty()), statement: RefCell::new(None) }
+impl<'a> SessionHistory<'a> {
+    /// Creates it; an empty agent name is the main agent.
+    pub(crate) fn new(
+        connection: &'a Connection,
+        path: &'a Path,
+        session: &'a str,
+        agent: Option<&'a str>,
+    ) -> Self {
+        Self {
+            connection,
+            path,
+            session,
+            agent: agent.filter(|name| !name.is_empty()),
+            statement: RefCell::new(None),
+        }
     }
 
-    /// How many of the session's records, those of all its agents, have that verdict and are not older than `since`.
-    /// No more than `most` are counted, and of the journal only its newest 1000 records are looked at: cheap enough
-    /// for a hook.
+    /// Returns the number of the session's records, over all its agents, that have that verdict and
+    /// are not older than `since`. Counts at most `most`, and reads only the journal's newest 1000
+    /// records: cheap enough for a hook.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Fails if the database cannot be read.
     pub fn recently(&self, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
-        // By position: the index of sessions would lead through all that a long one has.
+        // Selected by position: the index of sessions would read all records of a long one.
         let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT max(sequence) FROM journal) - ?1 \
                    AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -40,10 +52,11 @@ impl<'a> Past<'a> {
         count.map(i64::unsigned_abs).map_err(|error| StoreError::database(self.path, &error))
     }
 
-    /// The documents of a step's records, in order; none of a step that the journal does not hold.
+    /// Returns the documents of a step's records, in order; none for a step that the journal does
+    /// not hold.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Fails if the database cannot be read.
     pub fn documents(&self, step: u64) -> Result<Vec<String>, StoreError> {
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
         let read = || -> rusqlite::Result<Vec<String>> {
@@ -52,7 +65,9 @@ impl<'a> Past<'a> {
                 Some(statement) => statement,
                 empty => empty.insert(self.connection.prepare(DOCUMENTS)?),
             };
-            statement.query_map(params![self.session, self.agent, step], |row| row.get(0))?.collect()
+            statement
+                .query_map(params![self.session, self.agent, step], |row| row.get(0))?
+                .collect()
         };
         read().map_err(|error| StoreError::database(self.path, &error))
     }

@@ -1,31 +1,32 @@
-//! Looking records up. Nothing here writes, and nothing checks the chain: `verify` does.
+//! Queries for records. Nothing here writes, and nothing checks the chain: `verify` does that.
 
 use crate::error::StoreError;
-use crate::record::{NewRecord, Stored};
+use crate::record::{NewRecord, StoredRecord};
 use crate::store::Store;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-const COLUMNS: &str =
-    "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
+const COLUMNS: &str = "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
 const CANDIDATES: usize = 10;
 
-/// Which records; every part that is present must hold.
+/// A filter for records; every condition that is present must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of this session.
+    /// Only records of this session.
     pub session: Option<String>,
-    /// Of this kind.
+    /// No records of sessions whose names begin with this.
+    pub except: Option<String>,
+    /// Only records of this kind.
     pub kind: Option<String>,
-    /// With this verdict.
+    /// Only records with this verdict.
     pub verdict: Option<String>,
-    /// Not older than this, in milliseconds since 1970.
+    /// Only records that are not older than this, in milliseconds since 1970.
     pub since: Option<u64>,
-    /// After this position: what an exporter has had.
+    /// Only records after this position: the last one that an exporter has received.
     pub after: Option<u64>,
-    /// At most so many.
+    /// The most records.
     pub limit: Option<u64>,
     /// Newest first, instead of in the order of the journal.
     pub newest_first: bool,
@@ -36,9 +37,9 @@ pub struct Filter {
 pub struct SessionSummary {
     /// Its id.
     pub session: String,
-    /// How many records it has.
+    /// The number of its records.
     pub records: u64,
-    /// How many of them are reviews.
+    /// The number of its reviews.
     pub reviews: u64,
     /// The time of its first record, in milliseconds since 1970.
     pub first_at: u64,
@@ -47,19 +48,21 @@ pub struct SessionSummary {
 }
 
 impl Store {
-    /// The record of that id, or the only one whose id begins so. None may mean that retention removed it:
-    /// [`Store::start`] tells up to when it did.
+    /// Returns the record with that id, or the only one whose id begins with it. None may mean that
+    /// retention removed it: [`Store::start`] shows the time up to which it did.
     ///
     /// # Errors
-    /// [`StoreError::Ambiguous`] when several begin so, or the database cannot be read.
-    pub fn record(&self, id: &str) -> Result<Option<Stored>, StoreError> {
+    /// Fails with [`StoreError::Ambiguous`] if several ids begin with it, or if the database cannot
+    /// be read.
+    pub fn record(&self, id: &str) -> Result<Option<StoredRecord>, StoreError> {
         if id.is_empty() {
             return Ok(None);
         }
         if let Some(exact) = self.select("WHERE id = ?1", [id])?.pop() {
             return Ok(Some(exact));
         }
-        let range = format!("WHERE id > ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT {CANDIDATES}");
+        let range =
+            format!("WHERE id > ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT {CANDIDATES}");
         let mut found = self.select(&range, [id])?;
         if found.len() > 1 {
             let candidates = found.into_iter().map(|stored| stored.record.id).collect();
@@ -68,21 +71,32 @@ impl Store {
         Ok(found.pop())
     }
 
-    /// The newest record of that kind about a tool call, by the client's own id of the call.
+    /// Returns the newest record of that kind about a tool call, by the client's own id of the
+    /// call.
     ///
     /// # Errors
-    /// The database cannot be read.
-    pub fn call(&self, session: &str, call_id: &str, kind: &str) -> Result<Option<Stored>, StoreError> {
-        let newest = "WHERE session = ?1 AND call_id = ?2 AND kind = ?3 ORDER BY sequence DESC LIMIT 1";
+    /// Fails if the database cannot be read.
+    pub fn call(
+        &self,
+        session: &str,
+        call_id: &str,
+        kind: &str,
+    ) -> Result<Option<StoredRecord>, StoreError> {
+        let newest =
+            "WHERE session = ?1 AND call_id = ?2 AND kind = ?3 ORDER BY sequence DESC LIMIT 1";
         Ok(self.select(newest, [session, call_id, kind])?.pop())
     }
 
-    /// Which of these tool calls have a review, or a record that says that they had none. A call older than
-    /// [`Store::start`] has neither any more.
+    /// Returns those of these tool calls that have a review, or a record of a missing review. A
+    /// call older than [`Store::start`] no longer has either.
     ///
     /// # Errors
-    /// The database cannot be read.
-    pub fn reviewed_calls(&self, session: &str, calls: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+    /// Fails if the database cannot be read.
+    pub fn reviewed_calls(
+        &self,
+        session: &str,
+        calls: &[&str],
+    ) -> Result<BTreeSet<String>, StoreError> {
         let read = || -> rusqlite::Result<BTreeSet<String>> {
             let mut reviewed = BTreeSet::new();
             let sql = "SELECT 1 FROM journal WHERE session = ?1 AND call_id = ?2 AND kind IN ('review', 'unreviewed') LIMIT 1";
@@ -97,23 +111,31 @@ impl Store {
         read().map_err(|error| self.named(&error))
     }
 
-    /// The time of the newest record, in milliseconds since 1970; none in an empty journal. A clock before
-    /// it was set back.
+    /// Returns the time of the newest record, in milliseconds since 1970; none in an empty journal.
+    /// A clock that shows an earlier time was set back.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Fails if the database cannot be read.
     pub fn newest_at(&self) -> Result<Option<u64>, StoreError> {
         let newest = "SELECT at FROM journal ORDER BY sequence DESC LIMIT 1";
-        self.connection.query_row(newest, [], |row| row.get(0)).optional().map_err(|error| self.named(&error))
+        self.connection
+            .query_row(newest, [], |row| row.get(0))
+            .optional()
+            .map_err(|error| self.named(&error))
     }
 
-    /// Hands each record that the filter lets through to `each`, one at a time, until it breaks. All come
-    /// from one view, and while that is open the log cannot be emptied: what waits for a person or a
-    /// network between records should go in steps, by `after` and `limit`.
+    /// Passes each record that matches the filter to `each`, one at a time, until it breaks. All
+    /// come from one view, and while that is open the log cannot be emptied: a caller that waits
+    /// for a person or a network between records should proceed in steps, using `after` and
+    /// `limit`.
     ///
     /// # Errors
-    /// The database cannot be read.
-    pub fn query(&self, filter: &Filter, mut each: impl FnMut(Stored) -> ControlFlow<()>) -> Result<(), StoreError> {
+    /// Fails if the database cannot be read.
+    pub fn query(
+        &self,
+        filter: &Filter,
+        mut each: impl FnMut(StoredRecord) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
         let (tail, values) = filter.clauses();
         let read = || -> rusqlite::Result<()> {
             let mut statement = self.connection.prepare(&format!("{COLUMNS} {tail}"))?;
@@ -129,10 +151,10 @@ impl Store {
         outcome.map_err(|error| self.named(&error))
     }
 
-    /// The sessions of the journal, the one with the newest record first.
+    /// Returns the sessions of the journal, the one with the newest record first.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Fails if the database cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let read = || -> rusqlite::Result<Vec<SessionSummary>> {
             let mut statement = self.connection.prepare(
@@ -153,9 +175,12 @@ impl Store {
         read().map_err(|error| self.named(&error))
     }
 
-    fn select(&self, tail: &str, values: impl Params) -> Result<Vec<Stored>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Stored>> {
-            self.connection.prepare(&format!("{COLUMNS} {tail}"))?.query_map(values, stored)?.collect()
+    fn select(&self, tail: &str, values: impl Params) -> Result<Vec<StoredRecord>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<StoredRecord>> {
+            self.connection
+                .prepare(&format!("{COLUMNS} {tail}"))?
+                .query_map(values, stored)?
+                .collect()
         };
         let outcome = read();
         outcome.map_err(|error| self.named(&error))
@@ -163,11 +188,12 @@ impl Store {
 }
 
 impl Filter {
-    /// The end of the statement, and its values.
+    /// Returns the end of the statement, and its values.
     fn clauses(&self) -> (String, Vec<Value>) {
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let parts = [
             ("session = ?", self.session.clone().map(Value::Text)),
+            ("instr(coalesce(session, ''), ?) <> 1", self.except.clone().map(Value::Text)),
             ("kind = ?", self.kind.clone().map(Value::Text)),
             ("verdict = ?", self.verdict.clone().map(Value::Text)),
             ("at >= ?", self.since.map(number)),
@@ -182,7 +208,11 @@ impl Filter {
                 values.push(value);
             }
         }
-        text.push_str(if self.newest_first { " ORDER BY sequence DESC" } else { " ORDER BY sequence" });
+        text.push_str(if self.newest_first {
+            " ORDER BY sequence DESC"
+        } else {
+            " ORDER BY sequence"
+        });
         if let Some(limit) = self.limit {
             text.push_str(" LIMIT ?");
             values.push(number(limit));
@@ -191,8 +221,8 @@ impl Filter {
     }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
+    Ok(StoredRecord {
         sequence: row.get(0)?,
         record: NewRecord {
             id: row.get(1)?,

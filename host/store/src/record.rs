@@ -1,4 +1,4 @@
-//! Records as they go into the journal and as they come out.
+//! Records as written to the journal and as read from it.
 
 use crate::chain::{self, GENESIS, Hash};
 
@@ -17,15 +17,15 @@ pub struct NewRecord {
     pub call_id: Option<String>,
     /// The tool or event.
     pub subject: String,
-    /// What was decided, for reviews.
+    /// The verdict, for reviews.
     pub verdict: Option<String>,
-    /// The whole record as JSON text: what is hashed, byte for byte.
+    /// The whole record as JSON text, which is hashed byte for byte.
     pub document: String,
 }
 
 /// A record of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredRecord {
     /// Position in the journal, from 1, without gaps.
     pub sequence: u64,
     /// None for records that belong to no session.
@@ -40,12 +40,19 @@ pub struct Stored {
     pub hash: Hash,
 }
 
-impl Stored {
-    /// The record in its place behind another one, the first of a journal where there is none. Nothing is written, and
-    /// no seal says that the place is its own: this is how a record would look in a journal.
+impl StoredRecord {
+    /// Returns the record in its place after another one, or as the first of a journal if that is
+    /// none. Nothing is written, and no seal confirms the place: this shows the form that a record
+    /// would have in a journal.
     #[must_use]
-    pub fn after(last: Option<&Self>, session: Option<String>, agent: Option<String>, record: NewRecord) -> Self {
-        let (sequence, previous) = last.map_or((1, GENESIS), |last| (last.sequence.saturating_add(1), last.hash));
+    pub fn after(
+        last: Option<&Self>,
+        session: Option<String>,
+        agent: Option<String>,
+        record: NewRecord,
+    ) -> Self {
+        let (sequence, previous) =
+            last.map_or((1, GENESIS), |last| (last.sequence.saturating_add(1), last.hash));
         let hash = chain::hash(&previous, sequence, record.document.as_bytes());
         Self { sequence, session, agent, record, previous, hash }
     }

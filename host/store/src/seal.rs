@@ -1,7 +1,7 @@
-//! Keyed codes over rows: whoever lacks the home's key can make none.
+//! Keyed codes over rows: nobody can make one without the home's key.
 //!
-//! A code says that a row was written with the key, not that it is the newest that was: see `grants`
-//! for how rows that count once are kept from being put back.
+//! A code proves that a row was written with the key, not that it is the newest such row: see
+//! `grants` for the protection of single-use rows against being restored.
 
 use crate::chain::Hash;
 use crate::home::Home;
@@ -17,6 +17,9 @@ pub(crate) struct Keys {
     pub(crate) grant: Hash,
     pub(crate) work: Hash,
     pub(crate) breaker: Hash,
+    pub(crate) state: Hash,
+    pub(crate) session: Hash,
+    pub(crate) mark: Hash,
 }
 
 impl Keys {
@@ -28,11 +31,15 @@ impl Keys {
             grant: home.derive_key("portcullis 2026 grant seal"),
             work: home.derive_key("portcullis 2026 work seal"),
             breaker: home.derive_key("portcullis 2026 breaker seal"),
+            state: home.derive_key("portcullis 2026 state seal"),
+            session: home.derive_key("portcullis 2026 session seal"),
+            mark: home.derive_key("portcullis 2026 journal mark"),
         }
     }
 }
 
-/// A code in the making. Each part goes in with its presence and length, so that no two rows look alike.
+/// A code under construction. Each part is added with its presence and length, so that no two rows
+/// give the same input.
 pub(crate) struct Seal(blake3::Hasher);
 
 impl Seal {
@@ -40,7 +47,7 @@ impl Seal {
         Self(blake3::Hasher::new_keyed(key))
     }
 
-    /// Bytes whose length never varies.
+    /// Adds bytes of a constant length.
     pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
         self.0.update(bytes);
         self
@@ -54,11 +61,14 @@ impl Seal {
     pub(crate) fn bytes(mut self, bytes: Option<&[u8]>) -> Self {
         let present = bytes.is_some();
         let bytes = bytes.unwrap_or_default();
-        self.0.update(&[u8::from(present)]).update(&(bytes.len() as u64).to_be_bytes()).update(bytes);
+        self.0
+            .update(&[u8::from(present)])
+            .update(&(bytes.len() as u64).to_be_bytes())
+            .update(bytes);
         self
     }
 
-    /// The values of a row, each with its type.
+    /// Adds the values of a row, each with its type.
     pub(crate) fn over<'v>(key: &Hash, values: impl IntoIterator<Item = ValueRef<'v>>) -> Self {
         values.into_iter().fold(Self::new(key), |seal, value| match value {
             ValueRef::Null => seal.raw(b"n"),
@@ -69,9 +79,14 @@ impl Seal {
         })
     }
 
-    /// These columns of a row, as they stand there.
-    pub(crate) fn over_row(key: &Hash, row: &Row<'_>, columns: Range<usize>) -> rusqlite::Result<Self> {
-        let values: Vec<_> = columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+    /// Adds these columns of a row, as stored.
+    pub(crate) fn over_row(
+        key: &Hash,
+        row: &Row<'_>,
+        columns: Range<usize>,
+    ) -> rusqlite::Result<Self> {
+        let values: Vec<_> =
+            columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
         Ok(Self::over(key, values))
     }
 

@@ -1,23 +1,28 @@
 //! Reading and committing: the database as one process uses it.
 //!
-//! All writes of a commit (states, records, anchor, spent exceptions, work, the session's head) are one
-//! transaction.
+//! All writes of a commit (states, records, anchor, spent exceptions, work, the session's head) are
+//! one transaction.
 
 use crate::breakers::{self, BreakerChange, Breakers};
+use crate::chain::{Head, StoredAnchor};
 use crate::error::{CommitError, StoreError};
-use crate::grants::{self, Grant};
-use crate::home::{Home, PATIENCE};
+use crate::exceptions::{self, StoredException};
+use crate::home::{self, Home, PATIENCE};
+use crate::mark::{self, Mark, MarkState};
+use crate::migrate::FORMAT;
 use crate::outbox::NewWork;
-use crate::past::Past;
-use crate::record::{NewRecord, Stored};
-use crate::schema::{self, Missing};
+use crate::past::SessionHistory;
+use crate::record::{NewRecord, StoredRecord};
+use crate::schema::{self, IfMissing};
 use crate::seal::Keys;
-use crate::writer::{Overtaken, Writer};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use crate::sessions;
+use crate::writer::{self, Conflict, Writer};
+use rusqlite::{Connection, TransactionBehavior};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a commit survives.
+/// The failures that a commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The death of the process. A power cut may take the newest commits, never the journal's order.
@@ -27,26 +32,27 @@ pub enum Durability {
     Full,
 }
 
-/// A session as it stood when a review began.
+/// The state of a session at the beginning of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The session.
     pub session_id: String,
     /// The subagent; none for the main agent.
     pub agent_id: Option<String>,
-    /// Counts the session's commits, those of all its agents; 0 for a session not seen before.
+    /// The number of the session's commits, over all its agents; 0 for a session not seen before.
     pub head: u64,
     /// The session's state.
     pub session: Option<Vec<u8>>,
     /// The agent's own state; the main agent has one too.
     pub agent: Option<Vec<u8>>,
-    /// The exceptions that are live and hold for this session. Their time is the reviewer's to check.
-    pub grants: Vec<Grant>,
-    /// What is known of plugins that failed.
+    /// The exceptions that are live and apply to this session. The reviewer must check their
+    /// expiry.
+    pub exceptions: Vec<StoredException>,
+    /// The failure records of plugins.
     pub breakers: Breakers,
 }
 
-/// What a review leaves behind.
+/// The changes that a review makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// The session's new state; none keeps the old one.
@@ -55,12 +61,12 @@ pub struct Commit {
     pub agent_state: Option<Vec<u8>>,
     /// Records, in order.
     pub records: Vec<NewRecord>,
-    /// Ids of the exceptions that the review relied on. Those that count once end with this commit; all
+    /// Ids of the exceptions that the review relied on. Single-use ones end with this commit; all
     /// of them must still be live.
     pub spend: Vec<String>,
-    /// Work to be kept with it.
+    /// Work to queue in the same transaction.
     pub work: Vec<NewWork>,
-    /// What is known from now on of plugins that failed, at most one change for each.
+    /// The new failure records of plugins, at most one change for each plugin.
     pub breakers: Vec<BreakerChange>,
 }
 
@@ -69,6 +75,10 @@ pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     pub(crate) keys: Keys,
+    /// The home's mark of its journal.
+    pub(crate) mark: MarkState,
+    /// The identity of the open file, regardless of its current name.
+    file: Option<(u64, u64)>,
 }
 
 impl std::fmt::Debug for Store {
@@ -78,28 +88,45 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the home's database, making it where there is none and migrating it where an older version
-    /// made it.
+    /// Opens the home's database; creates it if there never was one, and migrates it if an older
+    /// version created it.
     ///
     /// # Errors
-    /// The database is damaged, of a newer format, read-only or locked for more than 2 s, or the disk is
-    /// full.
+    /// Fails with [`StoreError::Vanished`] if the database is missing although the home has had
+    /// one, or if the database is damaged, of a newer format, read-only or locked for more than 2
+    /// s, or the disk is full.
     pub fn open(home: &Home, durability: Durability) -> Result<Self, StoreError> {
-        Self::open_where(home, durability, Missing::Create)
+        Self::open_where(home, durability, IfMissing::Create)
     }
 
-    /// Opens the home's database where there is one, migrating it where an older version made it.
+    /// Opens the home's database and creates it if it is missing, even if the home has had one: for
+    /// a person who wants a new one.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when there is none, or as for [`Store::open`].
-    pub fn open_existing(home: &Home, durability: Durability) -> Result<Self, StoreError> {
-        Self::open_where(home, durability, Missing::Refuse)
+    /// Fails in the same cases as [`Store::open`], except for [`StoreError::Vanished`].
+    pub fn begin(home: &Home, durability: Durability) -> Result<Self, StoreError> {
+        Self::open_where(home, durability, IfMissing::Begin)
     }
 
-    fn open_where(home: &Home, durability: Durability, missing: Missing) -> Result<Self, StoreError> {
+    /// Opens the home's database if it exists, and migrates it if an older version created it.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Missing`] if it does not exist, and in the same cases as
+    /// [`Store::open`].
+    pub fn open_existing(home: &Home, durability: Durability) -> Result<Self, StoreError> {
+        Self::open_where(home, durability, IfMissing::Refuse)
+    }
+
+    fn open_where(
+        home: &Home,
+        durability: Durability,
+        missing: IfMissing,
+    ) -> Result<Self, StoreError> {
         let keys = Keys::of(home);
         let connection = schema::open(home, &keys, missing)?;
-        let store = Self { connection, path: home.journal(), keys };
+        let mark = mark::ensure_mark(home, &keys, FORMAT, &connection)?;
+        let file = identity(&home.journal());
+        let store = Self { connection, path: home.journal(), keys, mark, file };
         let level = match durability {
             Durability::Process => "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
             Durability::Full => "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
@@ -108,58 +135,82 @@ impl Store {
         Ok(store)
     }
 
-    /// A session as it stands now. An empty agent name is the main agent.
+    /// Returns the current state of a session. An empty agent name is the main agent.
     ///
     /// # Errors
-    /// The exceptions were changed from outside, or the database cannot be read.
+    /// Fails if the session's states, the exceptions or the whole journal were changed from
+    /// outside, or the database cannot be read.
     pub fn snapshot(&self, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
-        snapshot(&self.connection, &self.keys, &self.path, session, agent)
+        snapshot(&self.connection, &self.keys, &self.path, Some(self.mark), session, agent)
     }
 
-    /// Commits what a review on `snapshot` leaves behind, unless the session moved since.
+    /// Commits the changes of a review on `snapshot`, unless the session moved since.
     ///
     /// # Errors
-    /// [`CommitError::Moved`] when it moved, [`CommitError::Spent`] when an exception that the review relied
-    /// on is no longer live, [`CommitError::Learned`] when more is known of a plugin: nothing was written. Otherwise as for [`Store::append`].
-    pub fn commit(&mut self, snapshot: &Snapshot, commit: Commit) -> Result<Vec<Stored>, CommitError> {
+    /// Fails with [`CommitError::Moved`] if it moved, with [`CommitError::Spent`] if an exception
+    /// that the review relied on is no longer live, and with [`CommitError::Learned`] if the
+    /// failure record of a plugin has changed: nothing was written. Otherwise fails in the same
+    /// cases as [`Store::append`].
+    pub fn commit(
+        &mut self,
+        snapshot: &Snapshot,
+        commit: Commit,
+    ) -> Result<Vec<StoredRecord>, CommitError> {
         self.write(|writer| {
-            let found = head(&writer.transaction, &snapshot.session_id).map_err(|error| writer.named(&error))?;
+            let found = sessions::head(&writer.transaction, &snapshot.session_id)
+                .map_err(|error| writer.named(&error))?;
             if found != snapshot.head {
-                return Err(CommitError::Moved { session: snapshot.session_id.clone(), expected: snapshot.head, found });
+                return Err(CommitError::Moved {
+                    session: snapshot.session_id.clone(),
+                    expected: snapshot.head,
+                    found,
+                });
             }
             writer.commit(snapshot, commit)?.map_err(|overtaken| match overtaken {
-                Overtaken::Grant(id) => CommitError::Spent { id },
-                Overtaken::Breaker(plugin) => CommitError::Learned { plugin },
+                Conflict::Exception(id) => CommitError::Spent { id },
+                Conflict::Breaker(plugin) => CommitError::Learned { plugin },
             })
         })
     }
 
-    /// The past steps of an agent; an empty name is the main agent.
+    /// Returns the past steps of an agent; an empty name is the main agent.
     #[must_use]
-    pub fn past<'a>(&'a self, session: &'a str, agent: Option<&'a str>) -> Past<'a> {
-        Past::new(&self.connection, &self.path, session, agent)
+    pub fn past<'a>(&'a self, session: &'a str, agent: Option<&'a str>) -> SessionHistory<'a> {
+        SessionHistory::new(&self.connection, &self.path, session, agent)
     }
 
-    /// Reviews and commits under the write lock, where nobody can move the session: `review` gets the
-    /// snapshot, and other writers wait for it, for at most 2 s.
+    /// Reviews and commits under the write lock, so that nobody can move the session: `review` gets
+    /// the snapshot, and other writers wait for it, for at most 2 s.
     ///
     /// # Errors
-    /// What `review` fails with, in which case nothing is written, or as for [`Store::append`].
+    /// Fails with the error of `review`, in which case nothing is written, and in the same cases as
+    /// [`Store::append`].
     pub fn commit_locked<T, E: From<StoreError>>(
         &mut self,
         session: &str,
         agent: Option<&str>,
-        review: impl FnOnce(&Snapshot, &Past<'_>) -> Result<(Commit, T), E>,
-    ) -> Result<(Vec<Stored>, T), E> {
+        review: impl FnOnce(&Snapshot, &SessionHistory<'_>) -> Result<(Commit, T), E>,
+    ) -> Result<(Vec<StoredRecord>, T), E> {
         self.write(|writer| {
-            let snapshot = snapshot(&writer.transaction, writer.keys, writer.path, session, agent)?;
-            let past = Past::new(&writer.transaction, writer.path, session, agent);
+            let snapshot = snapshot(
+                &writer.transaction,
+                writer.keys,
+                writer.path,
+                writer.mark,
+                session,
+                agent,
+            )?;
+            let past = SessionHistory::new(&writer.transaction, writer.path, session, agent);
             let (commit, value) = review(&snapshot, &past)?;
             drop(past);
             // Nobody else can have ended it, so it never was in the snapshot.
             let foreign = |overtaken| match overtaken {
-                Overtaken::Grant(id) => StoreError::BadGrant { id, reason: "it is not live in this session" },
-                Overtaken::Breaker(plugin) => StoreError::BadBreaker { plugin, reason: "they are not as the snapshot says" },
+                Conflict::Exception(id) => {
+                    StoreError::BadException { id, reason: "it is not live in this session" }
+                }
+                Conflict::Breaker(plugin) => {
+                    StoreError::BadBreaker { plugin, reason: "they are not as the snapshot says" }
+                }
             };
             Ok((writer.commit(&snapshot, commit)?.map_err(foreign)?, value))
         })
@@ -168,36 +219,80 @@ impl Store {
     /// Appends records that belong to no session.
     ///
     /// # Errors
-    /// A record's id is taken or the record cannot be stored; the journal was changed from outside; the
-    /// database is damaged, read-only or locked for more than 2 s, or the disk is full. Nothing is
-    /// written then.
-    pub fn append(&mut self, records: Vec<NewRecord>) -> Result<Vec<Stored>, StoreError> {
+    /// Fails if a record's id is taken or the record cannot be stored, the journal was changed from
+    /// outside, the database is damaged, read-only or locked for more than 2 s, or the disk is
+    /// full. Nothing is written then.
+    pub fn append(&mut self, records: Vec<NewRecord>) -> Result<Vec<StoredRecord>, StoreError> {
         self.write(|writer| writer.append(None, None, records))
     }
 
     /// Moves the log into the database and empties it. For maintenance: it flushes the disk.
     ///
     /// # Errors
-    /// A reader or writer was in the way for more than 2 s, or the database cannot be written.
+    /// Fails if a reader or writer blocked it for more than 2 s, or the database cannot be written.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         let start = Instant::now();
+        let durable = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
         loop {
             match self.empty_log() {
-                Ok(true) => return Ok(()),
-                Ok(false) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+                Ok(true) => return self.remember(durable),
+                Ok(false) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(20))
+                }
                 Ok(false) => return Err(StoreError::Busy { path: self.path.clone() }),
                 Err(error) => return Err(self.named(&error)),
             }
         }
     }
 
-    /// The log is long enough (512 KiB) that reading it slows the next process down.
+    /// Updates the home's mark to a record that is on disk by now. If the mark is invalid, or this
+    /// is not the home's own journal, the mark stays unchanged.
+    fn remember(&mut self, durable: Option<StoredAnchor>) -> Result<(), StoreError> {
+        let Some(head) =
+            durable.filter(|anchored| anchored.holds(&self.keys)).map(|anchored| anchored.head)
+        else {
+            return Ok(());
+        };
+        let contradicted = mark::find_contradiction(self.mark, &self.connection, &head, FORMAT)
+            .map_err(|error| self.named(&error))?;
+        if contradicted.is_some() { Ok(()) } else { self.put_mark(&head, Mark::is_before) }
+    }
+
+    /// Accepts the journal as the home's own, for example one that a person restored from a backup.
+    ///
+    /// # Errors
+    /// Fails if its anchor is invalid, or the mark cannot be written.
+    pub fn accept(&mut self) -> Result<(), StoreError> {
+        let anchored = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
+        let head = StoredAnchor::genuine(anchored, &self.keys, &self.path)?;
+        self.put_mark(&head, |_, _| true)
+    }
+
+    fn put_mark(
+        &mut self,
+        head: &Head,
+        unless: impl FnOnce(&Mark, &Mark) -> bool,
+    ) -> Result<(), StoreError> {
+        let Some(root) = self.path.parent() else { return Ok(()) };
+        let _lock = home::lock(root)?;
+        let mark = Mark { format: FORMAT, sequence: head.sequence, hash: head.hash };
+        let overtaken = matches!(Mark::read(root, &self.keys)?, Some(MarkState::Mark(found)) if !unless(&found, &mark));
+        // Another journal may have taken its place by now.
+        if overtaken || identity(&self.path) != self.file {
+            return Ok(());
+        }
+        mark.write(root, &self.keys)?;
+        self.mark = MarkState::Mark(mark);
+        Ok(())
+    }
+
+    /// Returns true if the log is so long (512 KiB) that reading it slows the next process down.
     #[must_use]
     pub fn checkpoint_due(&self) -> bool {
         self.log_size() >= DUE
     }
 
-    /// The size of the log that the next process has to read, in bytes.
+    /// Returns the size of the log that the next process has to read, in bytes.
     #[must_use]
     pub fn log_size(&self) -> u64 {
         schema::log_size(&self.path)
@@ -207,39 +302,48 @@ impl Store {
         StoreError::database(&self.path, error)
     }
 
-    /// Empties the log if nobody is in the way: it never waits while it holds the lock that hooks need.
+    /// Empties the log if no other process blocks it: it never waits while it holds the lock that
+    /// hooks need.
     pub(crate) fn empty_log(&mut self) -> rusqlite::Result<bool> {
         self.connection.busy_handler(None::<fn(i32) -> bool>)?;
         let outcome = self.copy_and_cut();
-        schema::be_patient(&mut self.connection)?;
+        schema::set_busy_handler(&mut self.connection)?;
         outcome
     }
 
-    /// Copies while others go on writing, so that the lock is held for the rest alone.
+    /// Copies while others continue to write, so that the lock is held only for the rest.
     fn copy_and_cut(&self) -> rusqlite::Result<bool> {
         let mut copy = self.connection.prepare("PRAGMA wal_checkpoint(PASSIVE)")?;
         for _ in 0..COPIES {
-            let (written, copied): (i64, i64) = copy.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))?;
+            let (written, copied): (i64, i64) =
+                copy.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))?;
             if written == copied {
                 break;
             }
         }
-        let busy: i64 = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: i64 =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if busy == 0 {
-            // The first frame of an empty log costs a disk flush: better here than in the next hook. If
-            // another process is writing it already, that is as good.
+            // The first frame of an empty log costs a disk flush: better here than in the next
+            // hook. If another process is writing it already, that is just as good.
             let _first_frame = schema::mark(&self.connection);
         }
         Ok(busy == 0)
     }
 
     /// Runs one write transaction; an error rolls it back.
-    pub(crate) fn write<T, E: From<StoreError>>(&mut self, body: impl FnOnce(&Writer<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &mut self,
+        body: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let value = {
             let path = &self.path;
             let named = |error: rusqlite::Error| StoreError::database(path, &error);
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
-            let writer = Writer { transaction, path, keys: &self.keys };
+            let transaction = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(named)?;
+            let writer = Writer { transaction, path, keys: &self.keys, mark: Some(self.mark) };
             let value = body(&writer)?;
             writer.transaction.commit().map_err(named)?;
             value
@@ -248,8 +352,8 @@ impl Store {
         Ok(value)
     }
 
-    /// Empties a log that maintenance has left to grow, if that can be had without waiting. What was
-    /// committed is durable either way, so a failure changes nothing.
+    /// Empties a log that maintenance has let grow, if that is possible without waiting. Commits
+    /// are durable either way, so a failure changes nothing.
     fn relieve(&mut self) {
         if self.log_size() < OVERDUE {
             return;
@@ -262,43 +366,49 @@ const DUE: u64 = 512 << 10;
 pub(crate) const OVERDUE: u64 = 4 << 20;
 const COPIES: u32 = 4;
 
-pub(crate) const HEAD: &str = "";
 pub(crate) const SESSION: &str = "s";
 
 pub(crate) fn agent_part(agent: Option<&str>) -> String {
     format!("a{}", agent.unwrap_or_default())
 }
 
-/// The states are of one view, and so are the exceptions. Those of the two may differ: a commit checks
-/// both again.
-fn snapshot(connection: &Connection, keys: &Keys, path: &Path, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
-    let mut snapshot = states(connection, session, agent).map_err(|error| StoreError::database(path, &error))?;
-    snapshot.grants = grants::live(connection, keys, path)?;
-    snapshot.breakers = breakers::all(connection, keys, path)?;
-    snapshot.grants.retain(|grant| grant.session.as_deref().is_none_or(|only| only == session));
-    Ok(snapshot)
-}
-
-fn states(connection: &Connection, session: &str, agent: Option<&str>) -> rusqlite::Result<Snapshot> {
+/// Reads a snapshot; all of it is from one view.
+fn snapshot(
+    connection: &Connection,
+    keys: &Keys,
+    path: &Path,
+    mark: Option<MarkState>,
+    session: &str,
+    agent: Option<&str>,
+) -> Result<Snapshot, StoreError> {
+    let named = |error: rusqlite::Error| StoreError::database(path, &error);
+    let _view = connection
+        .is_autocommit()
+        .then(|| connection.unchecked_transaction())
+        .transpose()
+        .map_err(named)?;
     let agent = agent.filter(|name| !name.is_empty());
     let (session_id, agent_id) = (session.to_owned(), agent.map(str::to_owned));
-    let mut snapshot =
-        Snapshot { session_id, agent_id, head: 0, session: None, agent: None, grants: Vec::new(), breakers: Breakers::new() };
-    let mut parts = connection.prepare("SELECT part, head, state FROM states WHERE session = ?1 AND part IN ('', 's', ?2)")?;
-    let mut rows = parts.query(params![session, agent_part(agent)])?;
-    while let Some(row) = rows.next()? {
-        match row.get_ref(0)?.as_str()? {
-            HEAD => snapshot.head = row.get(1)?,
-            SESSION => snapshot.session = row.get(2)?,
-            _ => snapshot.agent = row.get(2)?,
-        }
-    }
+    let (_, buckets) = writer::genuine(connection, keys, path, mark)?;
+    let mut snapshot = Snapshot {
+        session_id,
+        agent_id,
+        head: 0,
+        session: None,
+        agent: None,
+        exceptions: Vec::new(),
+        breakers: Breakers::new(),
+    };
+    sessions::read(connection, keys, path, &buckets, &mut snapshot)?;
+    snapshot.exceptions = exceptions::live_exceptions(connection, keys, path)?;
+    snapshot.breakers = breakers::all_breakers(connection, keys, path)?;
+    snapshot.exceptions.retain(|grant| grant.session.as_deref().is_none_or(|only| only == session));
     Ok(snapshot)
 }
 
-fn head(connection: &Connection, session: &str) -> rusqlite::Result<u64> {
-    let found = connection.query_row("SELECT head FROM states WHERE session = ?1 AND part = ''", [session], |row| row.get(0));
-    Ok(found.optional()?.unwrap_or(0))
+/// Returns the values that distinguish a file from another one with the same name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 #[cfg(test)]
@@ -313,18 +423,31 @@ mod tests {
     }
 
     fn large(id: &str) -> Commit {
-        let record = NewRecord { id: id.into(), kind: "review".into(), document: "x".repeat(50_000), ..NewRecord::default() };
-        Commit { session_state: Some(id.as_bytes().repeat(20_000)), records: vec![record], ..Commit::default() }
+        let record = NewRecord {
+            id: id.into(),
+            kind: "review".into(),
+            document: "x".repeat(50_000),
+            ..NewRecord::default()
+        };
+        Commit {
+            session_state: Some(id.as_bytes().repeat(20_000)),
+            records: vec![record],
+            ..Commit::default()
+        }
     }
 
-    fn put(store: &mut Store, id: &str) -> Result<Vec<Stored>, CommitError> {
+    fn put(store: &mut Store, id: &str) -> Result<Vec<StoredRecord>, CommitError> {
         store.commit(&store.snapshot("s", None)?, large(id))
     }
 
     #[test]
     fn a_write_that_fails_leaves_the_store_as_it_was() {
         let table: [(&str, &str, &str); 2] = [
-            ("PRAGMA max_page_count = 60", "PRAGMA max_page_count = 1000000", "no room left to write"),
+            (
+                "PRAGMA max_page_count = 60",
+                "PRAGMA max_page_count = 1000000",
+                "no room left to write",
+            ),
             ("PRAGMA query_only = ON", "PRAGMA query_only = OFF", "is read-only: make it"),
         ];
         for (fail, mend, message) in table {
@@ -348,7 +471,12 @@ mod tests {
         let home = Home::open(folder.path().join("home")).unwrap();
         for (durability, level) in [(Durability::Process, 1), (Durability::Full, 2)] {
             let store = Store::open(&home, durability).unwrap();
-            let pragma = |name: &str| store.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
+            let pragma = |name: &str| {
+                store
+                    .connection
+                    .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+                    .unwrap()
+            };
             assert_eq!((pragma("synchronous"), pragma("wal_autocheckpoint")), (level, 0));
         }
     }

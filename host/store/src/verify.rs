@@ -1,68 +1,78 @@
-//! Checking the journal from its first record, or from where retention left it, to its anchor.
+//! Verifies the journal from its first record, or from the start that retention left, to its
+//! anchor.
 //!
-//! See `chain` for what a journal that verifies proves, and what it does not.
+//! See `chain` for the guarantees of a journal that verifies, and their limits.
 
-use crate::chain::{self, Anchored, Columns, Hash, Head, SealedStart, Start};
+use crate::chain::{self, Columns, Hash, Head, JournalStart, SealedStart, StoredAnchor};
 use crate::error::StoreError;
+use crate::migrate::FORMAT;
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{grants, outbox};
+use crate::{exceptions, mark, outbox, sessions};
 use rusqlite::{Connection, Row};
 use std::fmt;
 use std::path::Path;
 
-/// How far a check has come.
+/// The progress of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct CheckProgress {
     /// Records checked.
     pub checked: u64,
-    /// Records that start and anchor promise.
+    /// Records that exist according to start and anchor.
     pub total: u64,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
-    /// How many records hold, from the first that retention left.
+    /// The number of valid records, from the first that retention left.
     pub records: u64,
-    /// Where retention left the journal to begin; none if it has all its records.
-    pub pruned: Option<Start>,
-    /// The first position at which something is wrong, and what; none when all holds.
+    /// The start that retention left; none if the journal has all its records.
+    pub pruned: Option<JournalStart>,
+    /// The first position with a flaw, and the flaw; none if all are valid.
     pub first_bad: Option<(u64, Flaw)>,
-    /// Position and hash of the last record that holds: what to keep elsewhere.
+    /// Position and hash of the last valid record, to be kept elsewhere.
     pub head: (u64, Hash),
-    /// What is wrong beside the journal, with exceptions and work that waits; none when all holds.
+    /// The problem outside the journal, with exceptions or queued work; none if all are valid.
     pub beside: Option<String>,
+    /// The problem with the states of sessions; none if all are valid.
+    pub states: Option<String>,
+    /// The reason that this is not the home's own journal, such as being an older copy; none if it
+    /// is.
+    pub replaced: Option<String>,
 }
 
 impl Verification {
-    /// Nothing is wrong.
+    /// Returns true if no problem was found.
     #[must_use]
     pub const fn holds(&self) -> bool {
-        self.first_bad.is_none() && self.beside.is_none()
+        self.first_bad.is_none()
+            && self.beside.is_none()
+            && self.states.is_none()
+            && self.replaced.is_none()
     }
 }
 
-/// What is wrong at a position.
+/// The flaw at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// There is no record at this position, though later ones exist.
+    /// No record has this position, though later ones exist.
     Missing,
     /// The record does not follow the one before it.
     Unlinked,
     /// The document is not the one that was hashed.
     DocumentChanged,
-    /// Another column is not what was sealed, or the record was made without the key.
+    /// Another column differs from the sealed value, or the record was made without the key.
     ColumnsChanged,
-    /// The anchor promises this record and there is none: the end was cut off.
+    /// The anchor covers this record and it is missing: the end was cut off.
     CutOff,
-    /// The record stands after the journal's anchor: it was not committed by us.
+    /// The record comes after the journal's anchor: no genuine commit wrote it.
     AfterAnchor,
     /// The anchor names another hash for the last record.
     AnchorMoved,
     /// The anchor is missing or was made without the key, so the end may be cut off.
     AnchorForged,
-    /// What says that retention removed the records before was made without the key.
+    /// The start that retention recorded was made without the key.
     StartForged,
 }
 
@@ -72,33 +82,43 @@ impl fmt::Display for Flaw {
             Self::Missing => "the record is missing",
             Self::Unlinked => "the record does not follow the one before it",
             Self::DocumentChanged => "the document is not the one that was hashed",
-            Self::ColumnsChanged => "the record's columns were changed, or it was made without the key",
+            Self::ColumnsChanged => {
+                "the record's columns were changed, or it was made without the key"
+            }
             Self::CutOff => "the record is missing: the end of the journal was cut off",
-            Self::AfterAnchor => "the record stands after the journal's anchor",
+            Self::AfterAnchor => "the record comes after the journal's anchor",
             Self::AnchorMoved => "the anchor names another hash",
             Self::AnchorForged => "the anchor is missing or was made without the key",
-            Self::StartForged => "what says that the records before were pruned was made without the key",
+            Self::StartForged => "the mark of the pruned records was made without the key",
         })
     }
 }
 
 impl Store {
-    /// Checks every record, and the anchor, in one view of the journal; `progress` is called now and
-    /// then. Other processes may go on writing.
+    /// Checks every record, and the anchor, in one view of the journal; `progress` is called now
+    /// and then. Other processes may continue to write.
     ///
     /// # Errors
-    /// The database cannot be read, or its indexes do not match its records.
-    pub fn verify(&mut self, mut progress: impl FnMut(Progress)) -> Result<Verification, StoreError> {
+    /// Fails if the database cannot be read, or its indexes do not match its records.
+    pub fn verify(
+        &mut self,
+        mut progress: impl FnMut(CheckProgress),
+    ) -> Result<Verification, StoreError> {
         let (path, keys) = (&self.path, &self.keys);
         let named = |error: rusqlite::Error| StoreError::database(path, &error);
         let view = self.connection.transaction().map_err(named)?;
-        let anchor = Anchored::read(&view).map_err(named)?;
+        let anchor = StoredAnchor::read(&view).map_err(named)?;
         let start = SealedStart::read(&view).map_err(named)?;
         let forged = start.as_ref().is_some_and(|start| !start.holds(keys));
         let pruned = start.map(|sealed| sealed.start);
-        let begin = pruned.map_or(Head::EMPTY, |start| Head { sequence: start.sequence, hash: start.hash, grants: None });
-        let total = anchor.as_ref().map_or(0, |anchor| anchor.head.sequence).saturating_sub(begin.sequence);
-        let progress = |checked| progress(Progress { checked, total });
+        let begin = pruned.map_or(Head::EMPTY, |start| Head {
+            sequence: start.sequence,
+            hash: start.hash,
+            ..Head::EMPTY
+        });
+        let total =
+            anchor.as_ref().map_or(0, |anchor| anchor.head.sequence).saturating_sub(begin.sequence);
+        let progress = |checked| progress(CheckProgress { checked, total });
         let (head, flaw) = if forged {
             (begin, Some((begin.sequence, Flaw::StartForged)))
         } else {
@@ -109,17 +129,44 @@ impl Store {
             Some(anchor) => end(&head, &anchor.head, anchor.holds(keys)),
         });
         check_indexes(&view, path, first_bad.is_some())?;
+        let genuine = anchor.as_ref().is_some_and(|anchor| anchor.holds(keys));
+        let states = if genuine { check_states(&view, keys, path)? } else { None };
         let beside = check_beside(&view, keys, path)?;
-        Ok(Verification { records: head.sequence - begin.sequence, pruned, first_bad, head: (head.sequence, head.hash), beside })
+        let known = anchor
+            .as_ref()
+            .map(|anchor| mark::find_contradiction(self.mark, &view, &anchor.head, FORMAT));
+        let replaced = known.transpose().map_err(named)?.flatten().map(str::to_owned);
+        Ok(Verification {
+            records: head.sequence - begin.sequence,
+            pruned,
+            first_bad,
+            head: (head.sequence, head.hash),
+            beside,
+            states,
+            replaced,
+        })
     }
 }
 
-/// Looks at what is sealed row by row.
-fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
-    match grants::all(view, keys, path).and_then(|_| outbox::check(view, keys, path)) {
+fn check_states(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
+    match sessions::check(view, keys, path) {
         Ok(()) => Ok(None),
-        Err(error @ (StoreError::ForgedGrants { .. } | StoreError::ForgedWork { .. })) => Ok(Some(error.to_string())),
-        // An anchor that does not hold is told of as the journal's.
+        Err(error @ (StoreError::ForgedState { .. } | StoreError::Tampered { .. })) => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Checks the data that is sealed row by row.
+fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
+    match exceptions::all_exceptions(view, keys, path).and_then(|_| outbox::check(view, keys, path))
+    {
+        Ok(()) => Ok(None),
+        Err(error @ (StoreError::ForgedExceptions { .. } | StoreError::ForgedWork { .. })) => {
+            Ok(Some(error.to_string()))
+        }
+        // An invalid anchor is reported as a problem of the journal.
         Err(StoreError::Tampered { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -127,15 +174,20 @@ fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<St
 
 const EVERY: u64 = 256;
 
-/// Follows the chain as far as it holds.
-fn follow(view: &Connection, begin: Head, keys: &Keys, mut progress: impl FnMut(u64)) -> rusqlite::Result<(Head, Option<(u64, Flaw)>)> {
+/// Follows the chain as far as it is valid.
+fn follow(
+    view: &Connection,
+    begin: Head,
+    keys: &Keys,
+    mut progress: impl FnMut(u64),
+) -> rusqlite::Result<(Head, Option<(u64, Flaw)>)> {
     let mut head = begin;
     let mut statement = view.prepare(&format!("{COLUMNS} ORDER BY sequence"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let expected = head.sequence.saturating_add(1);
         match check(row, expected, &head.hash, keys)? {
-            Ok(hash) => head = Head { sequence: expected, hash, grants: None },
+            Ok(hash) => head = Head { sequence: expected, hash, ..Head::EMPTY },
             Err((position, flaw)) => return Ok((head, Some((position, flaw)))),
         }
         let checked = expected.saturating_sub(begin.sequence);
@@ -149,18 +201,25 @@ fn follow(view: &Connection, begin: Head, keys: &Keys, mut progress: impl FnMut(
 
 pub(crate) type Checked = Result<Hash, (u64, Flaw)>;
 
-/// What [`check`] takes.
+/// The columns that [`check`] reads.
 pub(crate) const COLUMNS: &str = "SELECT sequence, at, step, id, kind, session, agent, call_id, subject, verdict, document, previous, hash, seal \
      FROM journal";
 
-/// Reads columns as bytes: a forged one may hold anything.
-pub(crate) fn check(row: &Row<'_>, expected: u64, previous: &Hash, keys: &Keys) -> rusqlite::Result<Checked> {
+/// Checks a row. Reads columns as bytes, since a forged one may hold anything.
+pub(crate) fn check(
+    row: &Row<'_>,
+    expected: u64,
+    previous: &Hash,
+    keys: &Keys,
+) -> rusqlite::Result<Checked> {
     let sequence: i64 = row.get(0)?;
     if u64::try_from(sequence) != Ok(expected) {
         let before = u64::try_from(sequence).unwrap_or(0) < expected;
         return Ok(Err(if before { (0, Flaw::Unlinked) } else { (expected, Flaw::Missing) }));
     }
-    let bytes = |column: usize| -> rusqlite::Result<Option<&[u8]>> { Ok(row.get_ref(column)?.as_bytes_or_null()?) };
+    let bytes = |column: usize| -> rusqlite::Result<Option<&[u8]>> {
+        Ok(row.get_ref(column)?.as_bytes_or_null()?)
+    };
     if bytes(11)? != Some(previous.as_slice()) {
         return Ok(Err((expected, Flaw::Unlinked)));
     }
@@ -189,12 +248,17 @@ fn end(head: &Head, anchor: &Head, genuine: bool) -> Option<(u64, Flaw)> {
     }
 }
 
-/// Look-ups go through the indexes: one that misses a record hides it.
+/// Checks the indexes. Look-ups use them: one that misses a record hides it.
 fn check_indexes(view: &Connection, path: &Path, flawed: bool) -> Result<(), StoreError> {
     if flawed {
         return Ok(());
     }
-    let verdict: String =
-        view.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(|error| StoreError::database(path, &error))?;
-    if verdict == "ok" { Ok(()) } else { Err(StoreError::corrupt(path, verdict.replace(['\n', '\r'], " "))) }
+    let verdict: String = view
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(|error| StoreError::database(path, &error))?;
+    if verdict == "ok" {
+        Ok(())
+    } else {
+        Err(StoreError::corrupt(path, verdict.replace(['\n', '\r'], " ")))
+    }
 }

@@ -1,11 +1,15 @@
-//! A write transaction: what goes into the database together, and what the journal's anchor has to say.
+//! A write transaction: the data that is written together, and the checks against the journal's
+//! anchor.
 
-use crate::chain::{self, Anchored, Columns, Head};
+use crate::chain::{self, Columns, Head, StoredAnchor};
 use crate::error::StoreError;
-use crate::record::{NewRecord, Stored};
+use crate::mark::{self, MarkState};
+use crate::migrate::FORMAT;
+use crate::record::{NewRecord, StoredRecord};
 use crate::seal::Keys;
-use crate::store::{Commit, HEAD, SESSION, Snapshot, agent_part};
-use rusqlite::{Transaction, params};
+use crate::sessions::Buckets;
+use crate::store::{Commit, Snapshot};
+use rusqlite::{Connection, Transaction, params};
 use std::path::Path;
 
 /// A write transaction.
@@ -13,11 +17,13 @@ pub(crate) struct Writer<'a> {
     pub(crate) transaction: Transaction<'a>,
     pub(crate) path: &'a Path,
     pub(crate) keys: &'a Keys,
+    /// The home's mark; none if nothing depends on it yet.
+    pub(crate) mark: Option<MarkState>,
 }
 
-/// What a review relied on and is no longer so, by its id or name.
-pub(crate) enum Overtaken {
-    Grant(String),
+/// Something that a review relied on and that has changed since, by its id or name.
+pub(crate) enum Conflict {
+    Exception(String),
     Breaker(String),
 }
 
@@ -26,8 +32,12 @@ impl Writer<'_> {
         StoreError::database(self.path, error)
     }
 
-    /// What an error of either kind leaves is for the caller to roll back.
-    pub(crate) fn commit(&self, snapshot: &Snapshot, commit: Commit) -> Result<Result<Vec<Stored>, Overtaken>, StoreError> {
+    /// Writes a commit. After an error of either kind, the caller must roll back.
+    pub(crate) fn commit(
+        &self,
+        snapshot: &Snapshot,
+        commit: Commit,
+    ) -> Result<Result<Vec<StoredRecord>, Conflict>, StoreError> {
         let agent = snapshot.agent_id.as_deref();
         if let Err(overtaken) = self.spend(&snapshot.session_id, &commit)? {
             return Ok(Err(overtaken));
@@ -35,29 +45,19 @@ impl Writer<'_> {
         if let Err(overtaken) = self.put_breakers(&commit)? {
             return Ok(Err(overtaken));
         }
-        self.put_states(snapshot, &commit).map_err(|error| self.named(&error))?;
+        self.put_states(snapshot, &commit)?;
         for work in &commit.work {
             self.enqueue(work)?;
         }
         self.append(Some(&snapshot.session_id), agent, commit.records).map(Ok)
     }
 
-    fn put_states(&self, snapshot: &Snapshot, commit: &Commit) -> rusqlite::Result<()> {
-        let mut put = self
-            .transaction
-            .prepare("INSERT INTO states VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET head = excluded.head, state = excluded.state")?;
-        let session = &snapshot.session_id;
-        put.execute(params![session, HEAD, snapshot.head.saturating_add(1), None::<&[u8]>])?;
-        if let Some(state) = &commit.session_state {
-            put.execute(params![session, SESSION, None::<i64>, state])?;
-        }
-        if let Some(state) = &commit.agent_state {
-            put.execute(params![session, agent_part(snapshot.agent_id.as_deref()), None::<i64>, state])?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn append(&self, session: Option<&str>, agent: Option<&str>, records: Vec<NewRecord>) -> Result<Vec<Stored>, StoreError> {
+    pub(crate) fn append(
+        &self,
+        session: Option<&str>,
+        agent: Option<&str>,
+        records: Vec<NewRecord>,
+    ) -> Result<Vec<StoredRecord>, StoreError> {
         if records.is_empty() {
             return Ok(Vec::new());
         }
@@ -71,28 +71,35 @@ impl Writer<'_> {
             let seal = Columns::of(&record, session, agent, at, step).seal(&hash, self.keys);
             let NewRecord { id, kind, call_id, subject, verdict, document, .. } = &record;
             insert
-                .execute(params![sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal])
+                .execute(params![
+                    sequence, id, at, kind, session, agent, step, call_id, subject, verdict,
+                    document, previous, hash, seal
+                ])
                 .map_err(|error| self.refused(&error, id))?;
             head = Head { sequence, hash, ..head };
             let (session, agent) = (session.map(str::to_owned), agent.map(str::to_owned));
-            stored.push(Stored { sequence, session, agent, record, previous, hash });
+            stored.push(StoredRecord { sequence, session, agent, record, previous, hash });
         }
         self.move_anchor(&head)?;
         Ok(stored)
     }
 
-    /// The journal goes on from its anchor, not from the newest row, so that a cut-off end stays visible
-    /// as a gap.
+    /// Returns the anchor, from which the journal continues, not from the newest row, so that a
+    /// cut-off end stays visible as a gap.
     pub(crate) fn anchor(&self) -> Result<Head, StoreError> {
-        let anchored = Anchored::read(&self.transaction).map_err(|error| self.named(&error))?;
-        Anchored::genuine(anchored, self.keys, self.path)
+        self.anchor_and_buckets().map(|(head, _)| head)
+    }
+
+    /// Returns the anchor of the home's own journal, and the digests that it covers.
+    pub(crate) fn anchor_and_buckets(&self) -> Result<(Head, Buckets), StoreError> {
+        genuine(&self.transaction, self.keys, self.path, self.mark)
     }
 
     pub(crate) fn move_anchor(&self, head: &Head) -> Result<(), StoreError> {
         let grants = head.grants.as_ref().map_or(&[] as &[u8], |digest| digest.as_slice());
         self.transaction
             .execute(
-                "UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3, grants = ?4",
+                "UPDATE anchor SET sequence = ?1, hash = ?2, code = ?3, grants = ?4",
                 params![head.sequence, head.hash, head.mac(self.keys), grants],
             )
             .map_err(|error| self.named(&error))?;
@@ -101,13 +108,39 @@ impl Writer<'_> {
 
     fn refused(&self, error: &rusqlite::Error, id: &str) -> StoreError {
         match error.sqlite_error().map(|failure| failure.extended_code) {
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreError::DuplicateId { id: id.to_owned() },
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => StoreError::tampered(self.path, "it has records after its anchor"),
-            Some(rusqlite::ffi::SQLITE_TOOBIG) => {
-                StoreError::BadRecord { id: id.to_owned(), reason: "it is larger than the database takes" }
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => {
+                StoreError::DuplicateId { id: id.to_owned() }
             }
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
+                StoreError::tampered(self.path, "it has records after its anchor")
+            }
+            Some(rusqlite::ffi::SQLITE_TOOBIG) => StoreError::BadRecord {
+                id: id.to_owned(),
+                reason: "it is larger than the database takes",
+            },
             _ => self.named(error),
         }
+    }
+}
+
+/// Returns the anchor of the home's own journal, and the digests that it covers.
+pub(crate) fn genuine(
+    connection: &Connection,
+    keys: &Keys,
+    path: &Path,
+    mark: Option<MarkState>,
+) -> Result<(Head, Buckets), StoreError> {
+    let named = |error: rusqlite::Error| StoreError::database(path, &error);
+    let anchored = StoredAnchor::read(connection).map_err(named)?;
+    let buckets = anchored.as_ref().map(|anchored| anchored.buckets.clone()).unwrap_or_default();
+    let head = StoredAnchor::genuine(anchored, keys, path)?;
+    let known = mark
+        .map(|mark| mark::find_contradiction(mark, connection, &head, FORMAT))
+        .transpose()
+        .map_err(named)?;
+    match known.flatten() {
+        Some(reason) => Err(StoreError::tampered(path, reason)),
+        None => Ok((head, buckets)),
     }
 }
 
@@ -120,7 +153,9 @@ fn checked(record: &NewRecord) -> Result<(i64, Option<i64>), StoreError> {
     if record.id.is_empty() || record.kind.is_empty() {
         return Err(bad("it needs an id and a kind"));
     }
-    let at = i64::try_from(record.at).map_err(|_| bad("its time is beyond the year 292 million: give milliseconds"))?;
-    let step = record.step.map(i64::try_from).transpose().map_err(|_| bad("its step is beyond 2^63"))?;
+    let at = i64::try_from(record.at)
+        .map_err(|_| bad("its time is beyond the year 292 million: give milliseconds"))?;
+    let step =
+        record.step.map(i64::try_from).transpose().map_err(|_| bad("its step is beyond 2^63"))?;
     Ok((at, step))
 }

@@ -4,14 +4,14 @@
 mod common;
 
 use common::{Place, copy_of, record};
-use portcullis_store::{Anchor, NewRecord, Standing, Store, StoreError};
+use portcullis_store::{Anchor, AnchorStatus, NewRecord, Store, StoreError};
 
 fn put(store: &mut Store, ids: impl IntoIterator<Item = u64>) {
     let of = |n: u64| NewRecord { at: n, ..record(&format!("r{n}")) };
     store.append(ids.into_iter().map(of).collect()).unwrap();
 }
 
-fn standings(store: &mut Store, anchors: &[Anchor]) -> Vec<Standing> {
+fn standings(store: &mut Store, anchors: &[Anchor]) -> Vec<AnchorStatus> {
     let found = store.check_anchors(anchors).unwrap();
     assert!(found.iter().map(|(anchor, _)| anchor).eq(anchors));
     found.into_iter().map(|(_, standing)| standing).collect()
@@ -19,7 +19,7 @@ fn standings(store: &mut Store, anchors: &[Anchor]) -> Vec<Standing> {
 
 #[test]
 fn what_became_of_each() {
-    use Standing::{Holds, Missing, Pruned, Replaced};
+    use AnchorStatus::{Holds, Missing, Pruned, Replaced};
     let place = Place::new();
     let mut store = place.store();
     let mut anchors = vec![store.head_anchor(1).unwrap()];
@@ -33,12 +33,20 @@ fn what_became_of_each() {
 
     let rolled_back = copy_of(&place);
     store.prune(4, 100).unwrap();
-    assert_eq!(standings(&mut store, &anchors), [Pruned, Pruned, Pruned, Holds, Holds, Holds, Holds], "the start itself can be compared");
+    assert_eq!(
+        standings(&mut store, &anchors),
+        [Pruned, Pruned, Pruned, Holds, Holds, Holds, Holds],
+        "the start itself can be compared"
+    );
     put(&mut store, [7]);
     anchors.push(store.head_anchor(70).unwrap());
     let mut old = rolled_back.store();
-    assert_eq!(standings(&mut old, &anchors).last(), Some(&Missing), "an older copy of the whole home");
-    // It goes on, with other records.
+    assert_eq!(
+        standings(&mut old, &anchors).last(),
+        Some(&Missing),
+        "an older copy of the whole home"
+    );
+    // It continues, with other records.
     put(&mut old, [8]);
     assert_eq!(standings(&mut old, &anchors[5..]), [Holds, Holds, Replaced]);
     assert_eq!(old.verify(|_| {}).unwrap().first_bad, None, "which the journal itself cannot tell");
@@ -50,7 +58,7 @@ fn what_became_of_each() {
     assert_eq!(standings(&mut store, &anchors[5..6]), [Missing]);
     place.raw().execute("UPDATE start SET hash = zeroblob(31)", []).unwrap();
     assert!(store.check_anchors(&anchors).is_err());
-    let contradictions = [Holds, Pruned, Replaced, Missing].map(Standing::contradicts);
+    let contradictions = [Holds, Pruned, Replaced, Missing].map(AnchorStatus::contradicts);
     assert_eq!(contradictions, [false, false, true, true]);
 }
 
@@ -60,13 +68,29 @@ fn as_a_line() {
     put(&mut place.store(), [1]);
     let anchor = place.store().head_anchor(77).unwrap();
     let line = anchor.to_string();
-    assert_eq!(line, format!("{{\"sequence\":1,\"hash\":\"{}\",\"at\":77}}", portcullis_store::hex(&anchor.hash)));
+    assert_eq!(
+        line,
+        format!(
+            "{{\"sequence\":1,\"hash\":\"{}\",\"at\":77}}",
+            portcullis_store::hex(&anchor.hash)
+        )
+    );
     assert_eq!(line.parse::<Anchor>().unwrap(), anchor);
     let long = line.replace("1,", "1,\"host\":\"h\",");
     assert_eq!(long.parse::<Anchor>().unwrap(), anchor, "whoever keeps it may add to it");
-    for bad in ["", "{}", "[]", "{\"sequence\":1,\"hash\":\"ab\",\"at\":7}", &line.replace('1', "-1"), &line.replace("77", "\"77\"")] {
+    for bad in [
+        "",
+        "{}",
+        "[]",
+        "{\"sequence\":1,\"hash\":\"ab\",\"at\":7}",
+        &line.replace('1', "-1"),
+        &line.replace("77", "\"77\""),
+    ] {
         let error = bad.parse::<Anchor>().unwrap_err();
-        assert!(matches!(error, StoreError::BadAnchor { .. }) && !error.to_string().contains('\n'), "{bad}: {error}");
+        assert!(
+            matches!(error, StoreError::BadAnchor { .. }) && !error.to_string().contains('\n'),
+            "{bad}: {error}"
+        );
     }
 }
 

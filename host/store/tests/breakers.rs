@@ -1,13 +1,18 @@
-//! What is known of plugins that failed: it changes with commits, is not lost between them, and is ours.
+//! Failure records of plugins: they change with commits, are not lost between them, and only the
+//! store itself can write them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
 
 use common::{Place, commit, record};
-use portcullis_store::{BreakerChange, Commit, CommitError, Draft, Store, StoreError};
+use portcullis_store::{BreakerChange, Commit, CommitError, PendingCommit, Store, StoreError};
 
 fn change(plugin: &str, before: Option<&str>, after: Option<&str>) -> BreakerChange {
-    BreakerChange { plugin: plugin.into(), before: before.map(Into::into), after: after.map(Into::into) }
+    BreakerChange {
+        plugin: plugin.into(),
+        before: before.map(Into::into),
+        after: after.map(Into::into),
+    }
 }
 
 fn with(id: &str, breakers: Vec<BreakerChange>) -> Commit {
@@ -26,7 +31,10 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
 fn commits_change_it() {
     let place = Place::new();
     let mut store = place.store();
-    type Row = (&'static [(&'static str, Option<&'static str>, Option<&'static str>)], &'static [(&'static str, &'static str)]);
+    type Row = (
+        &'static [(&'static str, Option<&'static str>, Option<&'static str>)],
+        &'static [(&'static str, &'static str)],
+    );
     let rows: [Row; 4] = [
         (&[("slow", None, Some("1")), ("bad", None, Some("x"))], &[("bad", "x"), ("slow", "1")]),
         (&[("slow", Some("1"), Some("2"))], &[("bad", "x"), ("slow", "2")]),
@@ -34,7 +42,8 @@ fn commits_change_it() {
         (&[], &[("slow", "2")]),
     ];
     for (index, (changes, expected)) in rows.iter().enumerate() {
-        let changes = changes.iter().map(|(plugin, before, after)| change(plugin, *before, *after)).collect();
+        let changes =
+            changes.iter().map(|(plugin, before, after)| change(plugin, *before, *after)).collect();
         let snapshot = store.snapshot("s", None).unwrap();
         store.commit(&snapshot, with(&index.to_string(), changes)).unwrap();
         assert_eq!(known(&place.store()), pairs(expected));
@@ -47,7 +56,8 @@ fn commits_change_it() {
 fn what_another_session_learned_is_not_lost() {
     let place = Place::new();
     let mut store = place.store();
-    let (first, second) = (store.snapshot("first", None).unwrap(), store.snapshot("second", None).unwrap());
+    let (first, second) =
+        (store.snapshot("first", None).unwrap(), store.snapshot("second", None).unwrap());
     store.commit(&first, with("a", vec![change("slow", None, Some("1"))])).unwrap();
     let refused = store.commit(&second, with("b", vec![change("slow", None, Some("1"))]));
     assert!(matches!(refused, Err(CommitError::Learned { plugin }) if plugin == "slow"));
@@ -60,10 +70,21 @@ fn what_another_session_learned_is_not_lost() {
             let mut other = place.store();
             let theirs = other.snapshot("third", None)?;
             let more = format!("{}+", before.clone().unwrap_or_default());
-            other.commit(&theirs, with(&format!("t{reviews}"), vec![change("slow", before.as_deref(), Some(&more))])).unwrap();
+            other
+                .commit(
+                    &theirs,
+                    with(
+                        &format!("t{reviews}"),
+                        vec![change("slow", before.as_deref(), Some(&more))],
+                    ),
+                )
+                .unwrap();
         }
         let after = format!("{}!", before.clone().unwrap_or_default());
-        Ok::<_, StoreError>(Draft { commit: with("c", vec![change("slow", before.as_deref(), Some(&after))]), value: () })
+        Ok::<_, StoreError>(PendingCommit {
+            commit: with("c", vec![change("slow", before.as_deref(), Some(&after))]),
+            value: (),
+        })
     });
     assert_eq!((committed.unwrap().attempts, known(&store)), (3, pairs(&[("slow", "1++!")])));
 }
@@ -75,7 +96,10 @@ fn a_release_forgets_it() {
     assert_eq!(store.release("slow", vec![record("r")]).unwrap(), None);
     let snapshot = store.snapshot("s", None).unwrap();
     store.commit(&snapshot, with("a", vec![change("slow", None, Some("1"))])).unwrap();
-    assert_eq!(store.release("slow", vec![record("r")]).unwrap().map(|stored| stored.len()), Some(1));
+    assert_eq!(
+        store.release("slow", vec![record("r")]).unwrap().map(|stored| stored.len()),
+        Some(1)
+    );
     assert_eq!((known(&store), store.record("r").unwrap().is_some()), (Vec::new(), true));
 }
 
@@ -97,10 +121,16 @@ fn a_row_that_we_did_not_write_is_an_error_until_it_is_released() {
         place.raw().execute_batch(sql).unwrap();
         let error = store.breakers().unwrap_err();
         let StoreError::ForgedBreaker { plugin, .. } = &error else { panic!("{sql}: {error}") };
-        assert!(error.to_string().contains(&format!("run `portcullis plugin release {plugin}`")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("run `portcullis plugin release {plugin}`")),
+            "{error}"
+        );
         assert!(store.snapshot("s", None).is_err(), "{sql}");
         let blind = store.commit(&snapshot, with("b", vec![change(plugin, Some("1"), Some("3"))]));
-        assert!(matches!(blind, Err(CommitError::Store(StoreError::ForgedBreaker { .. }))), "{sql}");
+        assert!(
+            matches!(blind, Err(CommitError::Store(StoreError::ForgedBreaker { .. }))),
+            "{sql}"
+        );
         store.release(plugin, vec![record("r")]).unwrap().unwrap();
         store.snapshot("s", None).unwrap();
     }
@@ -111,7 +141,10 @@ fn what_cannot_be_kept_is_refused() {
     let place = Place::new();
     let mut store = place.store();
     let long = "x".repeat(4097);
-    for (row, message) in [(change("", None, Some("1")), "needs a name"), (change("slow", None, Some(&long)), "longer than 4 KiB")] {
+    for (row, message) in [
+        (change("", None, Some("1")), "needs a name"),
+        (change("slow", None, Some(&long)), "longer than 4 KiB"),
+    ] {
         let snapshot = store.snapshot("s", None).unwrap();
         let error = store.commit(&snapshot, with("a", vec![row])).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

@@ -1,4 +1,4 @@
-//! Homes and databases that cannot be used: each gives one line that names the thing and the mend.
+//! Homes and databases that cannot be used: each gives one line that names the subject and the fix.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
@@ -17,15 +17,16 @@ fn permissions(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Name, what is done to the home or database, part of the message.
+/// Name, the damage to the home or database, part of the message.
 type Case = (&'static str, fn(&Path), &'static str);
 
-/// Opens, reads, writes and verifies; the first error.
+/// Opens, reads, writes and verifies; returns the first error.
 fn use_all(home: &Path) -> Result<(), StoreError> {
     let home = Home::open(home)?;
     let mut store = Store::open(&home, Durability::Process)?;
     let snapshot = store.snapshot("s", None)?;
-    if let Err(portcullis_store::CommitError::Store(error)) = store.commit(&snapshot, commit("new")) {
+    if let Err(portcullis_store::CommitError::Store(error)) = store.commit(&snapshot, commit("new"))
+    {
         return Err(error);
     }
     store.record("a")?;
@@ -35,7 +36,12 @@ fn use_all(home: &Path) -> Result<(), StoreError> {
 
 fn one_line(error: &StoreError) -> String {
     let text = error.to_string();
-    assert!(!text.contains(['\n', '\r']) && !text.ends_with('.') && text.starts_with(|c: char| !c.is_uppercase()), "{text}");
+    assert!(
+        !text.contains(['\n', '\r'])
+            && !text.ends_with('.')
+            && text.starts_with(|c: char| !c.is_uppercase()),
+        "{text}"
+    );
     text
 }
 
@@ -67,25 +73,53 @@ fn a_new_home_is_private() {
 #[test]
 fn homes_that_are_refused() {
     let table: [Case; 9] = [
-        ("a file", |home| fs::remove_dir_all(home).and_then(|()| fs::write(home, "")).unwrap(), "is not a folder: move it away"),
+        (
+            "a file",
+            |home| fs::remove_dir_all(home).and_then(|()| fs::write(home, "")).unwrap(),
+            "is not a folder: move it away",
+        ),
         ("open to the group", |home| mode(home, 0o770), "(mode 0770): run `chmod 700 /"),
         ("open to others", |home| mode(home, 0o703), "(mode 0703): run `chmod 700 /"),
-        ("key that others read", |home| mode(&home.join("key"), 0o644), "/key` is open to other users (mode 0644): run `chmod 600 /"),
-        ("key too short", |home| fs::write(home.join("key"), "short").unwrap(), "/key` has 5 bytes instead of 32"),
-        ("key empty", |home| fs::write(home.join("key"), "").unwrap(), "/key` has 0 bytes instead of 32"),
+        (
+            "key that others read",
+            |home| mode(&home.join("key"), 0o644),
+            "/key` is open to other users (mode 0644): run `chmod 600 /",
+        ),
+        (
+            "key too short",
+            |home| fs::write(home.join("key"), "short").unwrap(),
+            "/key` has 5 bytes instead of 32",
+        ),
+        (
+            "key empty",
+            |home| fs::write(home.join("key"), "").unwrap(),
+            "/key` has 0 bytes instead of 32",
+        ),
         (
             "key a folder",
-            |home| fs::remove_file(home.join("key")).and_then(|()| fs::create_dir(home.join("key"))).unwrap(),
+            |home| {
+                fs::remove_file(home.join("key"))
+                    .and_then(|()| fs::create_dir(home.join("key")))
+                    .unwrap()
+            },
             "/key` is not a file",
         ),
         (
             "cache a file",
-            |home| fs::remove_dir(home.join("cache")).and_then(|()| fs::write(home.join("cache"), "")).unwrap(),
+            |home| {
+                fs::remove_dir(home.join("cache"))
+                    .and_then(|()| fs::write(home.join("cache"), ""))
+                    .unwrap()
+            },
             "/cache` is not a folder",
         ),
         (
             "journal a folder",
-            |home| fs::remove_file(home.join("journal.db")).and_then(|()| fs::create_dir(home.join("journal.db"))).unwrap(),
+            |home| {
+                fs::remove_file(home.join("journal.db"))
+                    .and_then(|()| fs::create_dir(home.join("journal.db")))
+                    .unwrap()
+            },
             "/journal.db` is not a file",
         ),
     ];
@@ -102,7 +136,11 @@ fn homes_that_are_refused() {
 fn a_home_of_somebody_else_is_refused() {
     for name in ["", "key"] {
         let place = Place::new();
-        let path = if name.is_empty() { place.home.path().to_owned() } else { place.home.path().join(name) };
+        let path = if name.is_empty() {
+            place.home.path().to_owned()
+        } else {
+            place.home.path().join(name)
+        };
         if chown(&path, Some(12_345), None).is_err() {
             eprintln!("skipped: only root may give a file away");
             return;
@@ -123,7 +161,10 @@ fn a_path_with_odd_letters_stays_on_one_line() {
     Home::open(&root).unwrap();
     mode(&root, 0o777);
     let text = one_line(&Home::open(&root).unwrap_err());
-    assert!(text.contains(r"it's\na home` is open") && text.contains(r"it'\''s\na home'`"), "{text}");
+    assert!(
+        text.contains(r"it's\na home` is open") && text.contains(r"it'\''s\na home'`"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -135,27 +176,59 @@ fn databases_that_are_refused() {
         fs::remove_file(path).unwrap();
         sqlite(path, text);
     }
-    let table: [Case; 10] = [
-        ("empty", |path| fs::write(path, "").unwrap(), "is damaged (the file is empty): restore it from a copy"),
+    let table: [Case; 11] = [
+        (
+            "empty",
+            |path| fs::write(path, "").unwrap(),
+            "is damaged (the file is empty): restore it from a copy",
+        ),
         ("text", |path| fs::write(path, "hello\n").unwrap(), "is damaged (file is not a database)"),
-        ("noise", |path| fs::write(path, noise(1, 8_192)).unwrap(), "is damaged (file is not a database)"),
-        ("half", |path| fs::write(path, fs::read(path).unwrap().split_off(6_000)).unwrap(), "is damaged (file is not a database)"),
+        (
+            "noise",
+            |path| fs::write(path, noise(1, 8_192)).unwrap(),
+            "is damaged (file is not a database)",
+        ),
+        (
+            "half",
+            |path| fs::write(path, fs::read(path).unwrap().split_off(6_000)).unwrap(),
+            "is damaged (file is not a database)",
+        ),
         (
             "cut",
             |path| fs::File::options().write(true).open(path).unwrap().set_len(3_000).unwrap(),
             "is damaged (database disk image is malformed)",
         ),
-        ("another program's", |path| renew(path, "CREATE TABLE t (x)"), "is damaged (it is a database of something else)"),
+        (
+            "another program's",
+            |path| renew(path, "CREATE TABLE t (x)"),
+            "is damaged (it is a database of something else)",
+        ),
         (
             "newer",
             |path| sqlite(path, "PRAGMA user_version = 7"),
-            "was written by a newer portcullis (format 7, this one reads up to 3): upgrade",
+            "was written by a newer portcullis (format 7, this one reads up to 4): upgrade",
         ),
-        ("no such format", |path| sqlite(path, "PRAGMA user_version = -3"), "is damaged (there is no format -3)"),
-        ("without its tables", |path| renew(path, "PRAGMA user_version = 2; CREATE TABLE t (x)"), "is damaged (no such table: states"),
+        (
+            "no such format",
+            |path| sqlite(path, "PRAGMA user_version = -3"),
+            "is damaged (there is no format -3)",
+        ),
+        (
+            "without its tables",
+            |path| renew(path, "PRAGMA user_version = 4; CREATE TABLE t (x)"),
+            "is damaged (no such table: anchor",
+        ),
+        (
+            "of an older format",
+            |path| renew(path, "PRAGMA user_version = 1; CREATE TABLE t (x)"),
+            "it is of an older format than this home has brought it to",
+        ),
         (
             "format 1 without its tables",
-            |path| renew(path, "PRAGMA user_version = 1; CREATE TABLE t (x)"),
+            |path| {
+                renew(path, "PRAGMA user_version = 1; CREATE TABLE t (x)");
+                fs::remove_file(path.with_extension("mark")).unwrap();
+            },
             "is damaged (no such table: anchor",
         ),
     ];
@@ -170,7 +243,7 @@ fn databases_that_are_refused() {
     }
 }
 
-/// Records in the database file itself; no log.
+/// Fills the database file itself with records; leaves no log.
 fn fill(place: &Place) {
     let mut store = place.store();
     for n in 0..20 {
@@ -178,7 +251,8 @@ fn fill(place: &Place) {
     }
     store.checkpoint().unwrap();
     drop(store);
-    let logless: String = place.raw().query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)).unwrap();
+    let logless: String =
+        place.raw().query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)).unwrap();
     assert_eq!(logless, "delete");
     place.raw().query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
 }
@@ -189,15 +263,16 @@ fn noise(seed: u64, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// Whatever a file holds, the answer is a result. Changed bytes in database and log at places that a
-/// fixed sequence of noise picks.
+/// Any content of a file leads to a result, never a panic. Bytes in database and log are changed at
+/// places from a fixed sequence of noise.
 #[test]
 fn no_content_makes_us_panic() {
     let place = Place::new();
     fill(&place);
     place.store().append((0..9).map(|n| record(&format!("log{n}"))).collect()).unwrap();
-    let files =
-        ["journal.db", "journal.db-wal"].map(|name| (place.home.path().join(name), fs::read(place.home.path().join(name)).unwrap()));
+    let files = ["journal.db", "journal.db-wal"].map(|name| {
+        (place.home.path().join(name), fs::read(place.home.path().join(name)).unwrap())
+    });
     let mut refused = 0;
     for round in 0..150 {
         for (index, (path, whole)) in files.iter().enumerate() {
@@ -228,7 +303,13 @@ fn a_log_without_its_database_is_not_taken_over() {
     let place = Place::new();
     place.store().append((0..50).map(|n| record(&format!("old{n}"))).collect()).unwrap();
     fs::remove_file(place.home.journal()).unwrap();
-    let mut store = place.store();
+    let error = Store::open(&place.home, Durability::Process).unwrap_err();
+    assert!(
+        one_line(&error)
+            .contains("is gone, though this home has had one (`journal.mark` is there)"),
+        "{error}"
+    );
+    let mut store = Store::begin(&place.home, Durability::Process).unwrap();
     store.append(vec![record("new")]).unwrap();
     let found = store.verify(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad), (1, None));
@@ -265,7 +346,10 @@ fn a_lock_that_is_held_too_long() {
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.append(vec![record("r")]).unwrap_err();
-    assert!(one_line(&error).contains("was locked by another process for more than 2 s"), "{error}");
+    assert!(
+        one_line(&error).contains("was locked by another process for more than 2 s"),
+        "{error}"
+    );
     store.snapshot("s", None).unwrap();
     let error = store.checkpoint().unwrap_err();
     assert!(matches!(error, StoreError::Busy { .. }), "{error}");

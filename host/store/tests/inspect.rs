@@ -1,4 +1,4 @@
-//! Looking without touching, opening without making, and putting aside.
+//! Inspecting without changes, opening without creating, and quarantining a journal.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Three records in the database, two in the log; a session, an exception and work.
+/// Creates three records in the database, two in the log; a session, an exception and work.
 fn filled() -> Place {
     let place = Place::new();
     let mut store = place.store();
@@ -21,15 +21,21 @@ fn filled() -> Place {
     store.prune(2, 50).unwrap();
     store.checkpoint().unwrap();
     store.commit(&store.snapshot("s", None).unwrap(), commit("r5")).unwrap();
-    store.add_grant(grant("g"), vec![dated("r6", 6)]).unwrap();
+    store.add_exception(grant("g"), vec![dated("r6", 6)]).unwrap();
     store.enqueue(&work("k")).unwrap();
     place
 }
 
-/// Every file of the home but SQLite's shared memory, which holds nothing of its own.
+/// Reads every file of the home except SQLite's shared memory, which holds no data of its own.
 fn contents(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
-    files.filter(|path| !path.ends_with("journal.db-shm")).map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
+    let files = fs::read_dir(home)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file());
+    files
+        .filter(|path| !path.ends_with("journal.db-shm"))
+        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .collect()
 }
 
 #[test]
@@ -37,8 +43,11 @@ fn facts() {
     let place = filled();
     let before = contents(place.home.path());
     let facts = Store::inspect(&place.home).unwrap();
-    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (3, 5, 1, 6));
-    assert_eq!((facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed), (Some(6), 1, 1, 1, 0));
+    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (4, 5, 1, 6));
+    assert_eq!(
+        (facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed),
+        (Some(6), 1, 1, 1, 0)
+    );
     assert_eq!(facts.damage, None);
     let size = |name: &str| before[&place.home.path().join(name)].len() as u64;
     assert_eq!((facts.size, facts.log_size), (size("journal.db"), size("journal.db-wal")));
@@ -59,7 +68,7 @@ fn overwrite(home: &Path, at: usize, with: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The home of `tests/format-1`, its log too.
+/// Creates the home of `tests/format-1`, including its log.
 fn old(home: &Path) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format-1");
     for name in ["journal.db-shm", "journal.db", "journal.db-wal", "key"] {
@@ -75,15 +84,19 @@ fn sql(home: &Path, text: &str) {
     Connection::open(home.join("journal.db")).unwrap().execute_batch(text).unwrap();
 }
 
-/// Name, what is done to the home, what a look says, and that it changes nothing.
+/// Name, the change to the home, and the result of an inspection, which changes nothing.
 type Case = (&'static str, fn(&Path), &'static str);
 
 #[test]
 fn whatever_stands_there_stays_as_it_is() {
     let table: [Case; 17] = [
-        ("whole", |_| {}, "format 3, 5 records, 5 left"),
-        ("without a log", without_log, "format 3, 5 records, 5 left"),
-        ("without shared memory", |home| fs::remove_file(home.join("journal.db-shm")).unwrap(), "format 3, 5 records, 5 left"),
+        ("whole", |_| {}, "format 4, 5 records, 5 left"),
+        ("without a log", without_log, "format 4, 5 records, 5 left"),
+        (
+            "without shared memory",
+            |home| fs::remove_file(home.join("journal.db-shm")).unwrap(),
+            "format 4, 5 records, 5 left",
+        ),
         ("format 1", old, "format 1, 9 records, 9 left"),
         (
             "format 1, other key",
@@ -99,10 +112,18 @@ fn whatever_stands_there_stays_as_it_is() {
                 without_log(home);
                 overwrite(home, 36, &[0, 0, 0, 9]);
             },
-            "format 3, 5 records, damaged",
+            "format 4, 5 records, damaged",
         ),
-        ("newer", |home| sql(home, "PRAGMA user_version = 9"), "was written by a newer portcullis (format 9, this one reads up to 3)"),
-        ("something else", |home| sql(home, "PRAGMA user_version = 0"), "it is a database of something else"),
+        (
+            "newer",
+            |home| sql(home, "PRAGMA user_version = 9"),
+            "was written by a newer portcullis (format 9, this one reads up to 4)",
+        ),
+        (
+            "something else",
+            |home| sql(home, "PRAGMA user_version = 0"),
+            "it is a database of something else",
+        ),
         (
             "noise",
             |home| {
@@ -111,22 +132,46 @@ fn whatever_stands_there_stays_as_it_is() {
             },
             "is damaged (file is not a database)",
         ),
-        ("empty", |home| fs::write(home.join("journal.db"), "").unwrap(), "is damaged (the file is empty)"),
-        ("missing", |home| fs::remove_file(home.join("journal.db")).unwrap(), "there is no journal"),
+        (
+            "empty",
+            |home| fs::write(home.join("journal.db"), "").unwrap(),
+            "is damaged (the file is empty)",
+        ),
+        (
+            "missing",
+            |home| fs::remove_file(home.join("journal.db")).unwrap(),
+            "there is no journal",
+        ),
         (
             "a folder",
-            |home| fs::remove_file(home.join("journal.db")).and_then(|()| fs::create_dir(home.join("journal.db"))).unwrap(),
+            |home| {
+                fs::remove_file(home.join("journal.db"))
+                    .and_then(|()| fs::create_dir(home.join("journal.db")))
+                    .unwrap()
+            },
             "is not a file",
         ),
-        ("forged anchor", |home| sql(home, "UPDATE anchor SET sequence = 3"), "its anchor does not match the home's key"),
+        (
+            "forged anchor",
+            |home| sql(home, "UPDATE anchor SET sequence = 3"),
+            "its anchor does not match the home's key",
+        ),
         ("no anchor", |home| sql(home, "DELETE FROM anchor"), "its anchor is missing"),
-        ("forged start", |home| sql(home, "UPDATE start SET at = 9"), "its start does not match the home's key"),
+        (
+            "forged start",
+            |home| sql(home, "UPDATE start SET at = 9"),
+            "its start does not match the home's key",
+        ),
         (
             "forged failures",
             |home| sql(home, "INSERT INTO breakers VALUES ('slow', '{}', zeroblob(32))"),
             "the failures of the plugin `slow`",
         ),
-        ("forged exception", |home| sql(home, "UPDATE grants SET once = 1"), "`g` is not as it was granted"),
+        (
+            "forged exception",
+            |home| sql(home, "UPDATE grants SET once = 1"),
+            "`g` is not as it was granted",
+        ),
     ];
     for (name, spoil, message) in table {
         let place = filled();
@@ -135,9 +180,13 @@ fn whatever_stands_there_stays_as_it_is() {
         let home = Home::open_existing(place.home.path()).unwrap().unwrap();
         let text = match Store::inspect(&home) {
             Ok(facts) => {
-                let state = facts
-                    .damage
-                    .map_or(format!("{} left", facts.head.0 - facts.start.map_or(0, |start| start.sequence)), |_| "damaged".into());
+                let state = facts.damage.map_or(
+                    format!(
+                        "{} left",
+                        facts.head.0 - facts.start.map_or(0, |start| start.sequence)
+                    ),
+                    |_| "damaged".into(),
+                );
                 format!("format {}, {} records, {state}", facts.format, facts.records)
             }
             Err(error) => error.to_string(),
@@ -152,21 +201,29 @@ fn while_others_write_and_while_one_shuts_all_out() {
     let place = filled();
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE; DELETE FROM journal").unwrap();
-    assert_eq!(Store::inspect(&place.home).unwrap().records, 5, "what is not committed is not there");
+    assert_eq!(
+        Store::inspect(&place.home).unwrap().records,
+        5,
+        "what is not committed is not there"
+    );
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
     let alone = place.raw();
     alone.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(())).unwrap();
     alone.execute_batch("BEGIN IMMEDIATE; DELETE FROM states; COMMIT").unwrap();
     let error = Store::inspect(&place.home).unwrap_err();
-    assert!(error.to_string().contains("was locked by another process for more than 2 s"), "{error}");
+    assert!(
+        error.to_string().contains("was locked by another process for more than 2 s"),
+        "{error}"
+    );
 }
 
 #[test]
 #[ignore = "the other side of `a_home_that_may_not_be_written`"]
 fn reader_of_a_read_only_home() {
     let Some((home, name)) = orders() else { return };
-    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let mode =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let home = Home::open(home).unwrap();
     let mut store = Store::open(&home, Durability::Process).unwrap();
     store.append(vec![record("a"), record("b")]).unwrap();
@@ -199,7 +256,11 @@ fn a_home_that_may_not_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let output = as_nobody(folder.path(), "reader_of_a_read_only_home", name);
         let said = answers(&output.stdout);
-        assert!(output.status.success() && said.len() == 2, "{name}: {}", String::from_utf8_lossy(&output.stdout));
+        assert!(
+            output.status.success() && said.len() == 2,
+            "{name}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
         assert!(said[0].contains(seen) && said[1].contains(read_only), "{name}: {said:?}");
     }
 }
@@ -212,11 +273,16 @@ fn nothing_is_made_where_nothing_is() {
     assert!(!root.exists());
     let home = Home::open(&root).unwrap();
     let error = Store::open_existing(&home, Durability::Process).unwrap_err();
-    assert!(matches!(error, StoreError::Missing { .. }) && error.to_string().contains("run `portcullis install claude`"), "{error}");
+    assert!(
+        matches!(error, StoreError::Missing { .. })
+            && error.to_string().contains("run `portcullis install claude`"),
+        "{error}"
+    );
     assert!(set_aside(&home, 5).unwrap().is_none());
     assert!(!home.journal().exists());
     Store::open(&home, Durability::Process).unwrap();
-    Store::open_existing(&Home::open_existing(&root).unwrap().unwrap(), Durability::Process).unwrap();
+    Store::open_existing(&Home::open_existing(&root).unwrap().unwrap(), Durability::Process)
+        .unwrap();
     fs::remove_file(root.join("key")).unwrap();
     assert!(Home::open_existing(&root).unwrap().is_none());
     fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
@@ -241,12 +307,16 @@ fn put_aside_with_its_log() {
         set_aside(&place.home, 77).unwrap().unwrap()
     });
     assert_eq!(first, place.home.path().join("journal.db.damaged-77"));
-    assert_eq!(second, place.home.path().join("journal.db.damaged-78"), "an earlier one is not written over");
+    assert_eq!(
+        second,
+        place.home.path().join("journal.db.damaged-78"),
+        "an earlier one is not written over"
+    );
     assert_eq!(ids(&first), ["r2", "r3", "r4", "r5", "r6"], "the log came along");
     let mut store = place.store();
     assert_eq!(store.append(vec![record("anew")]).unwrap()[0].sequence, 1);
     assert_eq!(ids(&place.home.journal()), ["anew"]);
-    // A folder or a link in its place goes likewise.
+    // A folder or a link in its place is handled in the same way.
     drop(store);
     fs::remove_file(place.home.journal()).unwrap();
     std::os::unix::fs::symlink("/dev/zero", place.home.journal()).unwrap();
@@ -284,16 +354,24 @@ fn killed_while_putting_aside() {
         std::thread::sleep(Duration::from_micros(4_000 + seed % 100_000));
         child.kill().unwrap();
         acknowledged.extend(answers(&child.wait_with_output().unwrap().stdout));
-        place.store();
+        assert!(
+            Store::begin(&place.home, Durability::Process).unwrap().verify(|_| {}).unwrap().holds()
+        );
     }
     let files = fs::read_dir(place.home.path()).unwrap().map(|entry| entry.unwrap().path());
     let databases = files.filter(|path| {
         path.file_name().unwrap().to_str().is_some_and(|name| {
             name.starts_with("journal.db") && !name.contains('-')
-                || name.starts_with("journal.db.damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
+                || name.starts_with("journal.db.damaged-")
+                    && !name.ends_with("-wal")
+                    && !name.ends_with("-shm")
         })
     });
     let kept: Vec<String> = databases.flat_map(|path| ids(&path)).collect();
     let lost: Vec<_> = acknowledged.iter().filter(|id| !kept.contains(id)).collect();
-    assert!(lost.is_empty() && acknowledged.len() > 20, "{} acknowledged, lost: {lost:?}", acknowledged.len());
+    assert!(
+        lost.is_empty() && acknowledged.len() > 20,
+        "{} acknowledged, lost: {lost:?}",
+        acknowledged.len()
+    );
 }

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Place, commit, record};
-use portcullis_store::{Commit, CommitError, Draft, Filter, NewRecord, Store, StoreError, Stored};
+use portcullis_store::{
+    Commit, CommitError, Filter, NewRecord, PendingCommit, Store, StoreError, StoredRecord,
+};
 use std::ops::ControlFlow;
 
 fn collect(store: &Store, filter: &Filter) -> Vec<String> {
@@ -18,7 +20,7 @@ fn collect(store: &Store, filter: &Filter) -> Vec<String> {
     ids
 }
 
-/// Two sessions, an agent, and a record of no session; positions 1 to 6.
+/// Creates two sessions, an agent, and a record of no session; positions 1 to 6.
 fn filled(place: &Place) -> Store {
     let mut store = place.store();
     let of = |id: &str, kind: &str, step: u64, at: u64, verdict: Option<&str>| NewRecord {
@@ -33,21 +35,29 @@ fn filled(place: &Place) -> Store {
         store.commit(&snapshot, Commit { records, ..Commit::default() }).unwrap();
     };
     put("one", None, vec![of("aa1", "review", 1, 10, Some("allow"))]);
-    let outcome = NewRecord { call_id: Some("toolu_aa1".into()), ..of("aa2", "outcome", 1, 20, None) };
+    let outcome =
+        NewRecord { call_id: Some("toolu_aa1".into()), ..of("aa2", "outcome", 1, 20, None) };
     put("one", None, vec![outcome, of("ab1", "review", 2, 30, Some("block"))]);
     put("one", Some("scout"), vec![of("ac1", "review", 1, 40, Some("allow"))]);
     put("two", None, vec![of("b", "review", 1, 50, Some("warn"))]);
-    store.append(vec![NewRecord { step: None, call_id: None, ..of("c", "fault", 0, 60, None) }]).unwrap();
+    store
+        .append(vec![NewRecord { step: None, call_id: None, ..of("c", "fault", 0, 60, None) }])
+        .unwrap();
     store
 }
 
 #[test]
 fn a_record_behind_another_is_as_the_journal_has_it() {
     let place = Place::new();
-    let mut last: Option<Stored> = None;
+    let mut last: Option<StoredRecord> = None;
     let mut count = 0;
-    let compare = |stored: Stored| {
-        let placed = Stored::after(last.as_ref(), stored.session.clone(), stored.agent.clone(), stored.record.clone());
+    let compare = |stored: StoredRecord| {
+        let placed = StoredRecord::after(
+            last.as_ref(),
+            stored.session.clone(),
+            stored.agent.clone(),
+            stored.record.clone(),
+        );
         assert_eq!(placed, stored);
         last = Some(stored);
         count += 1;
@@ -63,16 +73,27 @@ fn filters() {
     let store = filled(&place);
     let all = Filter::default();
     let text = |text: &str| Some(text.to_owned());
-    let table: [(Filter, &[&str]); 10] = [
+    let table: [(Filter, &[&str]); 12] = [
         (all.clone(), &["aa1", "aa2", "ab1", "ac1", "b", "c"]),
         (Filter { newest_first: true, limit: Some(2), ..all.clone() }, &["c", "b"]),
         (Filter { session: text("one"), ..all.clone() }, &["aa1", "aa2", "ab1", "ac1"]),
-        (Filter { session: text("one"), kind: text("review"), after: Some(1), ..all.clone() }, &["ab1", "ac1"]),
-        (Filter { kind: text("review"), newest_first: true, limit: Some(3), ..all.clone() }, &["b", "ac1", "ab1"]),
+        (
+            Filter { session: text("one"), kind: text("review"), after: Some(1), ..all.clone() },
+            &["ab1", "ac1"],
+        ),
+        (
+            Filter { kind: text("review"), newest_first: true, limit: Some(3), ..all.clone() },
+            &["b", "ac1", "ab1"],
+        ),
         (Filter { verdict: text("allow"), ..all.clone() }, &["aa1", "ac1"]),
         (Filter { since: Some(40), ..all.clone() }, &["ac1", "b", "c"]),
         (Filter { after: Some(4), limit: Some(1), ..all.clone() }, &["b"]),
         (Filter { session: text("none"), ..all.clone() }, &[]),
+        (Filter { except: text("on"), ..all.clone() }, &["b", "c"]),
+        (
+            Filter { except: text("n"), session: text("one"), ..all.clone() },
+            &["aa1", "aa2", "ab1", "ac1"],
+        ),
         (Filter { limit: Some(0), ..all }, &[]),
     ];
     for (filter, expected) in table {
@@ -111,7 +132,10 @@ fn a_reader_that_lingers_stops_no_writer() {
         .unwrap();
     assert_eq!(seen, 6, "one view");
     maintenance.checkpoint().unwrap();
-    assert_eq!(collect(&reader, &Filter { after: Some(6), ..Filter::default() }), ["meanwhile", "later"]);
+    assert_eq!(
+        collect(&reader, &Filter { after: Some(6), ..Filter::default() }),
+        ["meanwhile", "later"]
+    );
 }
 
 #[test]
@@ -131,7 +155,9 @@ fn by_id_or_prefix() {
         let found = store.record(looked_for).unwrap().map(|stored| stored.record.id);
         assert_eq!(found.as_deref(), expected, "{looked_for}");
     }
-    let Err(StoreError::Ambiguous { candidates, .. }) = store.record("a") else { panic!("`a` names four records") };
+    let Err(StoreError::Ambiguous { candidates, .. }) = store.record("a") else {
+        panic!("`a` names four records")
+    };
     assert_eq!(candidates, ["aa1", "aa2", "ab1", "ac1"]);
 }
 
@@ -158,12 +184,35 @@ fn calls_that_have_a_review() {
     let place = Place::new();
     let mut store = filled(&place);
     let unreviewed = NewRecord { kind: "unreviewed".into(), ..record("u") };
-    store.commit(&store.snapshot("one", None).unwrap(), Commit { records: vec![unreviewed], ..Commit::default() }).unwrap();
+    store
+        .commit(
+            &store.snapshot("one", None).unwrap(),
+            Commit { records: vec![unreviewed], ..Commit::default() },
+        )
+        .unwrap();
     let outcome = NewRecord { kind: "outcome".into(), ..record("o") };
-    store.commit(&store.snapshot("one", None).unwrap(), Commit { records: vec![outcome], ..Commit::default() }).unwrap();
-    let asked = ["toolu_aa1", "toolu_ac1", "toolu_u", "toolu_o", "toolu_b", "toolu_nobody", "", "toolu_aa1"];
+    store
+        .commit(
+            &store.snapshot("one", None).unwrap(),
+            Commit { records: vec![outcome], ..Commit::default() },
+        )
+        .unwrap();
+    let asked = [
+        "toolu_aa1",
+        "toolu_ac1",
+        "toolu_u",
+        "toolu_o",
+        "toolu_b",
+        "toolu_nobody",
+        "",
+        "toolu_aa1",
+    ];
     let found: Vec<_> = store.reviewed_calls("one", &asked).unwrap().into_iter().collect();
-    assert_eq!(found, ["toolu_aa1", "toolu_ac1", "toolu_u"], "an outcome is no review, and `b` is another session's");
+    assert_eq!(
+        found,
+        ["toolu_aa1", "toolu_ac1", "toolu_u"],
+        "an outcome is no review, and `b` is another session's"
+    );
     assert!(store.reviewed_calls("one", &[]).unwrap().is_empty());
 }
 
@@ -181,20 +230,35 @@ fn the_newest_time_is_that_of_the_newest_record() {
 fn sessions_with_counts() {
     let place = Place::new();
     let found = filled(&place).sessions().unwrap();
-    let counts: Vec<_> = found.iter().map(|s| (s.session.as_str(), s.records, s.reviews, s.first_at, s.last_at)).collect();
+    let counts: Vec<_> = found
+        .iter()
+        .map(|s| (s.session.as_str(), s.records, s.reviews, s.first_at, s.last_at))
+        .collect();
     assert_eq!(counts, [("two", 1, 1, 50, 50), ("one", 4, 3, 10, 40)]);
 }
 
 #[test]
 fn a_record_comes_back_as_it_went_in() {
     let place = Place::new();
-    let odd =
-        NewRecord { document: "{\"text\":\"\u{0}\u{1f980} \\\" \n\"}".into(), verdict: None, step: None, call_id: None, ..record("odd") };
+    let odd = NewRecord {
+        document: "{\"text\":\"\u{0}\u{1f980} \\\" \n\"}".into(),
+        verdict: None,
+        step: None,
+        call_id: None,
+        ..record("odd")
+    };
     let stored = place.store().append(vec![odd.clone()]).unwrap().remove(0);
     assert_eq!(stored.record, odd);
     assert_eq!((stored.sequence, stored.previous), (1, [0; 32]));
-    // As the module documentation words it, so that an export can be checked without us.
-    let text = [b"portcullis journal v1".as_slice(), &[0; 32], &1_u64.to_be_bytes(), odd.document.as_bytes()].concat();
+    // As the module documentation describes it, so that an export can be checked without this
+    // crate.
+    let text = [
+        b"portcullis journal v1".as_slice(),
+        &[0; 32],
+        &1_u64.to_be_bytes(),
+        odd.document.as_bytes(),
+    ]
+    .concat();
     assert_eq!(stored.hash, *blake3::hash(&text).as_bytes());
     assert_eq!(place.store().record("odd").unwrap(), Some(stored));
 }
@@ -203,19 +267,31 @@ fn a_record_comes_back_as_it_went_in() {
 fn states_belong_to_session_and_agent() {
     let place = Place::new();
     let mut store = place.store();
-    let put = |store: &mut Store, agent, session_state: Option<&[u8]>, agent_state: Option<&[u8]>| {
-        let snapshot = store.snapshot("s", agent).unwrap();
-        let owned = |state: Option<&[u8]>| state.map(<[u8]>::to_vec);
-        store
-            .commit(&snapshot, Commit { session_state: owned(session_state), agent_state: owned(agent_state), ..Commit::default() })
-            .unwrap();
-    };
+    let put =
+        |store: &mut Store, agent, session_state: Option<&[u8]>, agent_state: Option<&[u8]>| {
+            let snapshot = store.snapshot("s", agent).unwrap();
+            let owned = |state: Option<&[u8]>| state.map(<[u8]>::to_vec);
+            store
+                .commit(
+                    &snapshot,
+                    Commit {
+                        session_state: owned(session_state),
+                        agent_state: owned(agent_state),
+                        ..Commit::default()
+                    },
+                )
+                .unwrap();
+        };
     put(&mut store, None, Some(b"shared"), Some(b"main"));
     put(&mut store, Some("scout"), None, Some(b"scout"));
     put(&mut store, Some("s"), Some(b"later"), Some(b""));
-    for (agent, own) in
-        [(None, Some("main")), (Some(""), Some("main")), (Some("scout"), Some("scout")), (Some("s"), Some("")), (Some("new"), None)]
-    {
+    for (agent, own) in [
+        (None, Some("main")),
+        (Some(""), Some("main")),
+        (Some("scout"), Some("scout")),
+        (Some("s"), Some("")),
+        (Some("new"), None),
+    ] {
         let snapshot = store.snapshot("s", agent).unwrap();
         assert_eq!((snapshot.head, snapshot.session.as_deref()), (3, Some(b"later".as_slice())));
         assert_eq!(snapshot.agent.as_deref(), own.map(str::as_bytes), "{agent:?}");
@@ -234,7 +310,11 @@ fn a_session_that_moved_refuses_the_commit() {
         Err(CommitError::Moved { expected: 0, found: 1, .. }) => {}
         other => panic!("{other:?}"),
     }
-    assert_eq!(collect(&here, &Filter::default()), ["first", "elsewhere"], "nothing of the refused commit stays");
+    assert_eq!(
+        collect(&here, &Filter::default()),
+        ["first", "elsewhere"],
+        "nothing of the refused commit stays"
+    );
     here.commit(&here.snapshot("s", None).unwrap(), commit("second")).unwrap();
 }
 
@@ -248,9 +328,12 @@ fn the_protocol_reviews_again_and_then_under_the_lock() {
             .review("s", None, |snapshot, _| {
                 heads.push(snapshot.head);
                 if heads.len() <= disturbances {
-                    other.commit(&other.snapshot("s", None).unwrap(), commit(&format!("disturbance{}", heads.len())))?;
+                    other.commit(
+                        &other.snapshot("s", None).unwrap(),
+                        commit(&format!("disturbance{}", heads.len())),
+                    )?;
                 }
-                Ok::<_, CommitError>(Draft { commit: commit("mine"), value: snapshot.head })
+                Ok::<_, CommitError>(PendingCommit { commit: commit("mine"), value: snapshot.head })
             })
             .unwrap();
         assert_eq!((committed.attempts, committed.value), (attempts, disturbances as u64));
@@ -265,7 +348,7 @@ fn a_review_that_fails_writes_nothing() {
     let place = Place::new();
     let mut store = place.store();
     let fail = || StoreError::BadRecord { id: "x".into(), reason: "because" };
-    assert!(store.review("s", None, |_, _| Err::<Draft<()>, _>(fail())).is_err());
+    assert!(store.review("s", None, |_, _| Err::<PendingCommit<()>, _>(fail())).is_err());
     assert!(store.commit_locked("s", None, |_, _| Err::<(Commit, ()), _>(fail())).is_err());
     assert_eq!(store.snapshot("s", None).unwrap().head, 0);
     store.append(vec![record("after")]).unwrap();
@@ -277,14 +360,26 @@ fn records_that_cannot_be_stored() {
     let mut store = place.store();
     store.append(vec![record("taken")]).unwrap();
     let table = [
-        (NewRecord { id: String::new(), ..record("x") }, "the record `` cannot be stored: it needs an id and a kind"),
-        (NewRecord { kind: String::new(), ..record("x") }, "the record `x` cannot be stored: it needs an id and a kind"),
+        (
+            NewRecord { id: String::new(), ..record("x") },
+            "the record `` cannot be stored: it needs an id and a kind",
+        ),
+        (
+            NewRecord { kind: String::new(), ..record("x") },
+            "the record `x` cannot be stored: it needs an id and a kind",
+        ),
         (
             NewRecord { at: u64::MAX, ..record("x") },
             "the record `x` cannot be stored: its time is beyond the year 292 million: give milliseconds",
         ),
-        (NewRecord { step: Some(u64::MAX), ..record("x") }, "the record `x` cannot be stored: its step is beyond 2^63"),
-        (record("taken"), "a record with the id `taken` is in the journal already: give each record an id of its own"),
+        (
+            NewRecord { step: Some(u64::MAX), ..record("x") },
+            "the record `x` cannot be stored: its step is beyond 2^63",
+        ),
+        (
+            record("taken"),
+            "a record with the id `taken` is in the journal already: give each record an id of its own",
+        ),
     ];
     for (bad, message) in table {
         let error = store.append(vec![record("good"), bad]).unwrap_err();
@@ -301,7 +396,10 @@ fn checkpoints_empty_the_log_and_lose_nothing() {
     let mut due = 0;
     for n in 0..120 {
         ids.push(format!("r{n:03}"));
-        let large = Commit { session_state: Some(vec![u8::try_from(n).unwrap(); 100_000]), ..commit(&ids[n]) };
+        let large = Commit {
+            session_state: Some(vec![u8::try_from(n).unwrap(); 100_000]),
+            ..commit(&ids[n])
+        };
         store.commit(&store.snapshot("s", None).unwrap(), large).unwrap();
         // Left alone at first, so that the log grows until commits empty it themselves.
         if n > 80 && store.checkpoint_due() {

@@ -1,12 +1,13 @@
-//! From older formats, as the versions before wrote them, to ours. `format-1` is the home of a process that was
-//! killed: six records in the database, three more in its log. `format-2` is another: three records in the
-//! database; three more, an exception with its record and waiting work in its log.
+//! Migration from older formats, as written by the earlier versions, to the current one. `format-1`
+//! is the home of a process that was killed: six records in the database, three more in its log.
+//! `format-2` is another: three records in the database; three more, an exception with its record
+//! and queued work in its log.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use common::{answer, answers, orders, record, spawn};
-use portcullis_store::{BreakerChange, Commit, Durability, Flaw, Home, Store, StoreError};
+use portcullis_store::{BreakerChange, Commit, Durability, Flaw, Home, SEALED, Store, StoreError};
 use rusqlite::{Connection, params};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 const RECORDS: u64 = 9;
 
-/// A copy of the home of format 1; `log` says whether its log comes along.
+/// Copies the home of format 1; `log` is true if its log is copied too.
 fn old_home(folder: &Path, name: &str, log: bool) -> PathBuf {
     home_of(1, folder, name, log)
 }
@@ -55,44 +56,60 @@ fn all_is_there_and_goes_on() {
         let root = old_home(folder.path(), "home", log);
         let mut store = open(&root).unwrap();
         let found = store.verify(|_| {}).unwrap();
-        assert_eq!((found.records, found.first_bad, found.pruned, found.beside), (records, None, None, None));
+        assert_eq!(
+            (found.records, found.first_bad, found.pruned, found.beside),
+            (records, None, None, None)
+        );
         let scout = store.snapshot("second", Some("scout")).unwrap();
         let last = u8::try_from(head + 3).unwrap();
-        assert_eq!((scout.head, scout.session, scout.agent), (head, Some(vec![last; 300]), Some(vec![0xa0 + last; 100])));
+        assert_eq!(
+            (scout.head, scout.session, scout.agent),
+            (head, Some(vec![last; 300]), Some(vec![0xa0 + last; 100]))
+        );
         assert_eq!(store.past("first", None).documents(1).unwrap().len(), 2);
         let first = store.snapshot("first", None).unwrap();
         assert_eq!(store.commit(&first, common::commit("next")).unwrap()[0].sequence, records + 1);
         let grant = common::grant("g");
-        store.add_grant(grant.clone(), vec![record("granted")]).unwrap();
-        assert_eq!(store.snapshot("first", None).unwrap().grants, [grant]);
+        store.add_exception(grant.clone(), vec![record("granted")]).unwrap();
+        assert_eq!(store.snapshot("first", None).unwrap().exceptions, [grant]);
         assert!(store.enqueue(&common::work("k")).unwrap());
         drop(store);
-        assert_eq!(format(&root), 3);
+        assert_eq!(format(&root), 4);
         assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 2);
     }
 }
 
 #[test]
 fn exceptions_and_work_of_format_2_are_there() {
-    for (log, records, exceptions) in [(true, 7, vec![common::grant("g")]), (false, 3, Vec::new())] {
+    for (log, records, exceptions) in [(true, 7, vec![common::grant("g")]), (false, 3, Vec::new())]
+    {
         let folder = tempfile::tempdir().unwrap();
         let root = home_of(2, folder.path(), "home", log);
         let mut store = open(&root).unwrap();
         let found = store.verify(|_| {}).unwrap();
-        assert_eq!((found.records, found.first_bad, found.pruned, found.beside), (records, None, None, None));
+        assert_eq!(
+            (found.records, found.first_bad, found.pruned, found.beside),
+            (records, None, None, None)
+        );
         let first = store.snapshot("first", None).unwrap();
-        assert_eq!((first.head, first.grants.clone(), first.breakers.len()), (if log { 3 } else { 2 }, exceptions, 0));
-        assert_eq!(store.work_due(100).unwrap(), log);
-        let learned = BreakerChange { plugin: "slow".into(), before: None, after: Some("1".into()) };
+        assert_eq!(
+            (first.head, first.exceptions.clone(), first.breakers.len()),
+            (if log { 3 } else { 2 }, exceptions, 0)
+        );
+        let due: Vec<String> =
+            store.due(100, 9).unwrap().into_iter().map(|work| work.kind).collect();
+        assert_eq!(due, if log { vec![SEALED, "notify"] } else { vec![SEALED] });
+        let learned =
+            BreakerChange { plugin: "slow".into(), before: None, after: Some("1".into()) };
         store.commit(&first, Commit { breakers: vec![learned], ..common::commit("next") }).unwrap();
         assert_eq!(store.breakers().unwrap().len(), 1);
         drop(store);
-        assert_eq!(format(&root), 3);
+        assert_eq!(format(&root), 4);
         assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 1);
     }
 }
 
-/// Everything in a database that is new, and everything in one that was migrated.
+/// Compares everything in a new database with everything in a migrated one.
 #[test]
 fn a_migrated_database_has_the_tables_of_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,8 +117,13 @@ fn a_migrated_database_has_the_tables_of_a_new_one() {
     let tables = |root: &Path| -> Vec<(String, String)> {
         open(root).unwrap();
         let db = raw(root);
-        let mut statement = db.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name").unwrap();
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+        let mut statement =
+            db.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name").unwrap();
+        statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
     };
     for format in [1, 2] {
         let old = home_of(format, folder.path(), &format.to_string(), true);
@@ -124,46 +146,69 @@ fn what_was_wrong_before_is_wrong_after() {
     }
 }
 
-/// A process of the version before that had the database open all the while.
+/// A process of the previous version had the database open all the time: it cannot seal states, so
+/// its commit fails as a whole.
 #[test]
-fn an_older_process_in_flight_still_commits() {
+fn an_older_process_in_flight_commits_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let root = old_home(folder.path(), "home", true);
     let old = raw(&root);
     let anchor = |db: &Connection| -> (u64, Vec<u8>) {
-        db.query_row("SELECT sequence, hash FROM anchor", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+        db.query_row("SELECT sequence, hash FROM anchor", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
     };
     assert_eq!(anchor(&old).0, RECORDS);
     let home = Home::open(&root).unwrap();
     let mut store = open(&root).unwrap();
-    old_commit(&old, &home, anchor(&old), "in-flight");
+    let error = old_commit(&old, &home, anchor(&old), "in-flight").unwrap_err();
+    assert!(error.to_string().contains("no such column: mac"), "{error}");
+    let error = old.execute("INSERT INTO states VALUES ('s', '', 1, NULL) ON CONFLICT DO UPDATE SET head = excluded.head", []).unwrap_err();
+    assert!(error.to_string().contains("no such column"), "{error}");
     store.append(vec![record("after")]).unwrap();
     let found = store.verify(|_| {}).unwrap();
-    assert_eq!((found.records, found.first_bad, found.beside), (RECORDS + 2, None, None));
+    assert!(found.holds() && found.records == RECORDS + 1, "{found:?}");
 }
 
-/// A commit of one record that belongs to no session, as format 1 had it.
-fn old_commit(db: &Connection, home: &Home, (sequence, previous): (u64, Vec<u8>), id: &str) {
+/// Commits one record that belongs to no session, in the way of format 1.
+fn old_commit(
+    db: &Connection,
+    home: &Home,
+    (sequence, previous): (u64, Vec<u8>),
+    id: &str,
+) -> rusqlite::Result<()> {
     let sequence = sequence + 1;
-    let hash = blake3::hash(&[b"portcullis journal v1", previous.as_slice(), &sequence.to_be_bytes(), b"{}"].concat());
+    let hash = blake3::hash(
+        &[b"portcullis journal v1", previous.as_slice(), &sequence.to_be_bytes(), b"{}"].concat(),
+    );
     let text = |text: Option<&str>| {
         let bytes = text.unwrap_or_default().as_bytes();
         [&[u8::from(text.is_some())][..], &(bytes.len() as u64).to_be_bytes(), bytes].concat()
     };
-    let columns = [Some(id), Some("fault"), None, None, None, Some("store"), None].map(text).concat();
+    let columns =
+        [Some(id), Some("fault"), None, None, None, Some("store"), None].map(text).concat();
     let numbers = [&[1][..], &5_i64.to_be_bytes(), &[0], &0_i64.to_be_bytes()].concat();
-    let keyed = |purpose: &str, bytes: &[u8]| *blake3::keyed_hash(&home.derive_key(purpose), bytes).as_bytes();
-    let seal = keyed("portcullis 2026 journal record seal", &[hash.as_bytes().as_slice(), &numbers, &columns].concat());
-    let mac = keyed("portcullis 2026 journal anchor", &[&sequence.to_be_bytes()[..], hash.as_bytes()].concat());
-    db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let keyed = |purpose: &str, bytes: &[u8]| {
+        *blake3::keyed_hash(&home.derive_key(purpose), bytes).as_bytes()
+    };
+    let seal = keyed(
+        "portcullis 2026 journal record seal",
+        &[hash.as_bytes().as_slice(), &numbers, &columns].concat(),
+    );
+    let mac = keyed(
+        "portcullis 2026 journal anchor",
+        &[&sequence.to_be_bytes()[..], hash.as_bytes()].concat(),
+    );
+    let transaction = db.unchecked_transaction()?;
     db.execute(
         "INSERT INTO journal (sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal) \
          VALUES (?1, ?2, 5, 'fault', NULL, NULL, NULL, NULL, 'store', NULL, '{}', ?3, ?4, ?5)",
         params![sequence, id, previous, hash.as_bytes(), seal],
-    )
-    .unwrap();
-    db.execute("UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3", params![sequence, hash.as_bytes(), mac]).unwrap();
-    db.execute_batch("COMMIT").unwrap();
+    )?;
+    db.execute(
+        "UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3",
+        params![sequence, hash.as_bytes(), mac],
+    )?;
+    transaction.commit()
 }
 
 const HOMES: usize = 16;
@@ -182,10 +227,12 @@ fn migrator() {
 #[test]
 fn killed_while_migrating() {
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut formats = [0; 3];
+    let mut formats = [0; 4];
     for round in 0..12_u64 {
         let folder = tempfile::tempdir().unwrap();
-        let homes: Vec<_> = (0..HOMES).map(|n| old_home(folder.path(), &n.to_string(), round.is_multiple_of(2))).collect();
+        let homes: Vec<_> = (0..HOMES)
+            .map(|n| old_home(folder.path(), &n.to_string(), round.is_multiple_of(2)))
+            .collect();
         let mut child = spawn("migrator", folder.path(), "victim");
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -197,22 +244,26 @@ fn killed_while_migrating() {
             let found = format(root);
             formats[usize::try_from(found).unwrap() - 1] += 1;
             let mut store = open(root).unwrap();
-            assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+            assert!(store.verify(|_| {}).unwrap().holds());
             if acknowledged.contains(&n.to_string()) {
-                assert_eq!(found, 3, "home {n}");
+                assert_eq!(found, 4, "home {n}");
                 assert!(store.record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
             }
         }
     }
-    assert_eq!(formats[1], 0, "a migration stopped half-way");
-    assert!(formats[0] > 0 && formats[2] > 0, "the processes were killed too early or too late to test anything: {formats:?}");
+    assert_eq!(formats[1..3], [0, 0], "a migration stopped half-way");
+    assert!(
+        formats[0] > 0 && formats[3] > 0,
+        "the processes were killed too early or too late to test anything: {formats:?}"
+    );
 }
 
 #[test]
 fn migrated_by_many() {
     let folder = tempfile::tempdir().unwrap();
     let homes: Vec<_> = (0..HOMES).map(|n| old_home(folder.path(), &n.to_string(), true)).collect();
-    let children: Vec<_> = (0..6).map(|n| spawn("migrator", folder.path(), &format!("p{n}"))).collect();
+    let children: Vec<_> =
+        (0..6).map(|n| spawn("migrator", folder.path(), &format!("p{n}"))).collect();
     for child in children {
         assert!(child.wait_with_output().unwrap().status.success());
     }

@@ -37,7 +37,7 @@ struct Model {
     heads: HashMap<String, u64>,
     sessions: HashMap<String, Vec<u8>>,
     agents: HashMap<(String, Option<String>), Vec<u8>>,
-    /// What the journal holds, and how much it ever held.
+    /// The journal's records, and the number that it ever held.
     records: Vec<Kept>,
     total: u64,
 }
@@ -56,7 +56,7 @@ impl Model {
             head: self.heads.get(session).copied().unwrap_or(0),
             session: self.sessions.get(session).cloned(),
             agent: self.agents.get(&(session.into(), agent.map(Into::into))).cloned(),
-            grants: Vec::new(),
+            exceptions: Vec::new(),
             breakers: std::collections::BTreeMap::new(),
         }
     }
@@ -75,13 +75,22 @@ impl Model {
 
     fn append(&mut self, session: Option<&str>, records: &[NewRecord]) {
         self.total += records.len() as u64;
-        let kept = |record: &NewRecord| Kept { id: record.id.clone(), at: record.at, session: session.map(Into::into) };
+        let kept = |record: &NewRecord| Kept {
+            id: record.id.clone(),
+            at: record.at,
+            session: session.map(Into::into),
+        };
         self.records.extend(records.iter().map(kept));
     }
 
-    /// Times only rise here.
+    /// Removes records older than `before`; in this model times only rise.
     fn prune(&mut self, before: u64) -> u64 {
-        let old = self.records.iter().filter(|kept| kept.at < before).count().min(self.records.len().saturating_sub(1));
+        let old = self
+            .records
+            .iter()
+            .filter(|kept| kept.at < before)
+            .count()
+            .min(self.records.len().saturating_sub(1));
         let gone: Vec<_> = self.records.drain(..old).collect();
         for session in gone.iter().filter_map(|kept| kept.session.as_ref()) {
             if self.records.iter().all(|kept| kept.session.as_ref() != Some(session)) {
@@ -111,7 +120,8 @@ fn run(acts: Vec<Act>) {
     for act in acts {
         match act {
             Act::Look(session, agent) => {
-                let (session, agent) = (format!("session{session}"), [None, Some("a"), Some("b")][usize::from(agent)]);
+                let (session, agent) =
+                    (format!("session{session}"), [None, Some("a"), Some("b")][usize::from(agent)]);
                 let snapshot = store.snapshot(&session, agent).unwrap();
                 assert_eq!(snapshot, model.snapshot(&session, agent));
                 snapshots.push(snapshot);
@@ -119,8 +129,12 @@ fn run(acts: Vec<Act>) {
             Act::Commit { which, session, agent, records } => {
                 let snapshot = &snapshots[which % snapshots.len()];
                 let state = |byte: Option<u8>| byte.map(|byte| vec![byte; usize::from(byte) * 40]);
-                let commit =
-                    Commit { session_state: state(session), agent_state: state(agent), records: fresh(records), ..Commit::default() };
+                let commit = Commit {
+                    session_state: state(session),
+                    agent_state: state(agent),
+                    records: fresh(records),
+                    ..Commit::default()
+                };
                 let current = model.snapshot(&snapshot.session_id, None).head;
                 match store.commit(snapshot, commit.clone()) {
                     Ok(stored) => {
@@ -139,7 +153,9 @@ fn run(acts: Vec<Act>) {
                 model.append(None, &records);
                 store.append(records).unwrap();
             }
-            Act::Prune(before) => assert_eq!(store.prune(before, 1_000).unwrap().records, model.prune(before)),
+            Act::Prune(before) => {
+                assert_eq!(store.prune(before, 1_000).unwrap().records, model.prune(before))
+            }
             Act::Reopen => store = place.store(),
             Act::Checkpoint => store.checkpoint().unwrap(),
         }
@@ -152,7 +168,10 @@ fn run(acts: Vec<Act>) {
     read.unwrap();
     assert!(ids.iter().eq(model.records.iter().map(|kept| &kept.id)));
     let found = store.verify(|_| {}).unwrap();
-    assert_eq!((found.records, found.head.0, found.first_bad), (ids.len() as u64, model.total, None));
+    assert_eq!(
+        (found.records, found.head.0, found.first_bad),
+        (ids.len() as u64, model.total, None)
+    );
 }
 
 proptest! {

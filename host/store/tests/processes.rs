@@ -1,10 +1,10 @@
-//! Many processes on one home: creation, one session's commits, and death at any point.
+//! Many processes on one home: creation, one session's commits, and process death at any point.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use common::{Place, answer, answers, orders, record, spawn};
-use portcullis_store::{Commit, Draft, Durability, Home, Store, StoreError, hex};
+use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, StoreError, hex};
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const PROCESSES: usize = 8;
 const COMMITS: u64 = 60;
 
-/// So that all begin at once.
+/// Waits, so that all begin at once.
 fn await_start(home: &str) {
     while !Path::new(home).with_extension("go").exists() {
         std::thread::sleep(Duration::from_micros(100));
@@ -23,7 +23,8 @@ fn await_start(home: &str) {
 fn run_together(test: &str, home: &Path) -> Vec<String> {
     let children: Vec<_> = (0..PROCESSES).map(|n| spawn(test, home, &format!("p{n}"))).collect();
     std::fs::write(home.with_extension("go"), "").unwrap();
-    let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let outputs: Vec<_> =
+        children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
     assert!(outputs.iter().all(|output| output.status.success()), "a process of `{test}` failed");
     outputs.iter().flat_map(|output| answers(&output.stdout)).collect()
 }
@@ -53,7 +54,7 @@ fn racing_to_create() {
     }
 }
 
-/// One process a hook would open the store for each commit, so this does too.
+/// Opens the store for each commit, because each hook is a process that does so.
 #[test]
 #[ignore = "the other side of `one_session_from_many_processes`"]
 fn committer() {
@@ -67,7 +68,11 @@ fn committer() {
         let committed = store
             .review("shared", agent, |snapshot, _| {
                 std::thread::sleep(Duration::from_micros(200));
-                let count = |state: &Option<Vec<u8>>| state.as_deref().map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().unwrap()));
+                let count = |state: &Option<Vec<u8>>| {
+                    state
+                        .as_deref()
+                        .map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().unwrap()))
+                };
                 let next = |state| Some((count(state) + 1).to_be_bytes().to_vec());
                 let commit = Commit {
                     session_state: next(&snapshot.session),
@@ -75,7 +80,7 @@ fn committer() {
                     records: vec![record(&format!("{name}-{n}"))],
                     ..Commit::default()
                 };
-                Ok::<_, StoreError>(Draft { commit, value: count(&snapshot.session) + 1 })
+                Ok::<_, StoreError>(PendingCommit { commit, value: count(&snapshot.session) + 1 })
             })
             .unwrap();
         attempts += u64::from(committed.attempts);
@@ -89,14 +94,22 @@ fn one_session_from_many_processes() {
     let place = Place::new();
     let lines = run_together("committer", place.home.path());
     let total = PROCESSES as u64 * COMMITS;
-    let attempts: u64 = lines.iter().filter_map(|line| line.strip_prefix("attempts ")).map(|n| n.parse::<u64>().unwrap()).sum();
+    let attempts: u64 = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("attempts "))
+        .map(|n| n.parse::<u64>().unwrap())
+        .sum();
     assert!(attempts > total, "no process ever found the session moved, so this tested nothing");
 
     let mut store = place.store();
     let found = store.verify(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad), (total, None));
     let snapshot = store.snapshot("shared", None).unwrap();
-    assert_eq!((snapshot.head, snapshot.session), (total, Some(total.to_be_bytes().to_vec())), "a commit was lost");
+    assert_eq!(
+        (snapshot.head, snapshot.session),
+        (total, Some(total.to_be_bytes().to_vec())),
+        "a commit was lost"
+    );
     let agents: u64 = (0..PROCESSES)
         .map(|n| store.snapshot("shared", Some(&format!("p{n}"))).unwrap().agent.unwrap())
         .map(|state| u64::from_be_bytes(state.try_into().unwrap()))
@@ -121,7 +134,10 @@ fn victim() {
     for n in 0.. {
         let id = format!("{name}-{n}");
         let state = vec![u8::try_from(n % 251).unwrap(); 9_000];
-        let draft = || Draft { commit: Commit { session_state: Some(state.clone()), ..common::commit(&id) }, value: () };
+        let draft = || PendingCommit {
+            commit: Commit { session_state: Some(state.clone()), ..common::commit(&id) },
+            value: (),
+        };
         store.review("shared", None, |_, _| Ok::<_, StoreError>(draft())).unwrap();
         answer(&id);
         if n % 16 == 15 {
@@ -135,7 +151,7 @@ fn killed_at_any_point() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let mut acknowledged = HashSet::new();
-    // A fixed sequence of delays, so that a failure can be run again.
+    // A fixed sequence of delays, so that a failure can be reproduced.
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     for round in 0..100 {
         let mut child = spawn("victim", &home, &format!("r{round}"));
@@ -152,12 +168,19 @@ fn killed_at_any_point() {
             check_all(&home, &acknowledged);
         }
     }
-    assert!(acknowledged.len() > 200, "the processes died before they could do anything: {}", acknowledged.len());
+    assert!(
+        acknowledged.len() > 200,
+        "the processes died before they could do anything: {}",
+        acknowledged.len()
+    );
 }
 
 fn check_all(home: &Path, acknowledged: &HashSet<String>) {
     let mut store = Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap();
-    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
-    let lost: Vec<_> = acknowledged.iter().filter(|id| store.record(id).unwrap().is_none_or(|found| found.record.id != **id)).collect();
+    assert!(store.verify(|_| {}).unwrap().holds());
+    let lost: Vec<_> = acknowledged
+        .iter()
+        .filter(|id| store.record(id).unwrap().is_none_or(|found| found.record.id != **id))
+        .collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
 }

@@ -1,11 +1,13 @@
-//! Removing the oldest records: what goes, what stays, and that the rest verifies whoever is killed.
+//! Removing the oldest records: those that are removed, those that stay, and that the rest verifies
+//! after any process is killed.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use common::{Place, answer, answers, commit, copy_of, grant, orders, record, spawn};
 use portcullis_store::{
-    Commit, CommitError, Draft, Durability, Filter, Flaw, Grant, GrantEnd, Home, NewRecord, Standing, Start, Store, StoreError,
+    AnchorStatus, Commit, CommitError, Durability, ExceptionEnd, Filter, Flaw, Home, JournalStart,
+    NewRecord, PendingCommit, Store, StoreError, StoredException,
 };
 use rusqlite::params;
 use std::collections::HashMap;
@@ -21,7 +23,12 @@ fn at(id: &str, at: u64) -> NewRecord {
 fn put(store: &mut Store, session: &str, id: &str, time: u64) {
     let snapshot = store.snapshot(session, None).unwrap();
     let state = Some(id.as_bytes().to_vec());
-    let commit = Commit { session_state: state.clone(), agent_state: state, records: vec![at(id, time)], ..Commit::default() };
+    let commit = Commit {
+        session_state: state.clone(),
+        agent_state: state,
+        records: vec![at(id, time)],
+        ..Commit::default()
+    };
     store.commit(&snapshot, commit).unwrap();
 }
 
@@ -37,7 +44,7 @@ fn positions(store: &Store) -> Vec<u64> {
 
 #[test]
 fn the_oldest_go_and_the_newest_stays() {
-    // Times of the records, before, now, how many go.
+    // Times of the records, `before`, `now`, the number of removed records.
     let table: [(&[u64], u64, u64, u64); 11] = [
         (&[10, 20, 30, 40], 25, 100, 2),
         (&[10, 20, 30, 40], 10, 100, 0),
@@ -45,13 +52,13 @@ fn the_oldest_go_and_the_newest_stays() {
         (&[10, 20, 30, 40], 99, 100, 3),
         (&[10], 99, 100, 0),
         (&[], 99, 100, 0),
-        // One that is not old keeps those after it.
+        // A record that is not old keeps those after it.
         (&[50, 10, 60], 25, 100, 0),
-        // A clock that ran ahead for a while.
+        // A clock that was ahead for a while.
         (&[10, 900, 901, 20, 30], 25, 100, 4),
         (&[10, 900, 30, 20], 25, 100, 1),
         (&[900, 30, 31], 25, 100, 0),
-        // A clock that is behind now removes nothing that is not older still.
+        // A clock that is behind now removes only records that are older even so.
         (&[10, 20, 30], 0, 5, 0),
     ];
     for (times, before, now, gone) in table {
@@ -60,19 +67,39 @@ fn the_oldest_go_and_the_newest_stays() {
         for (n, time) in times.iter().enumerate() {
             put(&mut store, "s", &format!("r{n}"), *time);
         }
-        let hash = usize::try_from(gone).unwrap().checked_sub(1).map(|n| store.record(&format!("r{n}")).unwrap().unwrap().hash);
+        let hash = usize::try_from(gone)
+            .unwrap()
+            .checked_sub(1)
+            .map(|n| store.record(&format!("r{n}")).unwrap().unwrap().hash);
         let pruned = store.prune(before, now).unwrap();
         let total = times.len() as u64;
         let case = format!("{times:?} {before}: {pruned:?}");
         assert_eq!(pruned.records, gone, "{case}");
         let time = |n: u64| times[usize::try_from(n).unwrap()];
-        assert_eq!(pruned.start, hash.map(|hash| Start { sequence: gone, hash, at: time(gone - 1), pruned_at: now }), "{case}");
+        assert_eq!(
+            pruned.start,
+            hash.map(|hash| JournalStart {
+                sequence: gone,
+                hash,
+                at: time(gone - 1),
+                pruned_at: now
+            }),
+            "{case}"
+        );
         assert_eq!(pruned.oldest, (total > 0).then(|| (gone + 1, time(gone))), "{case}");
         assert_eq!(positions(&store), (gone + 1..=total).collect::<Vec<_>>(), "{case}");
         let found = place.store().verify(|_| {}).unwrap();
-        assert_eq!((found.records, found.head.0, found.first_bad, found.pruned), (total - gone, total, None, pruned.start), "{case}");
+        assert_eq!(
+            (found.records, found.head.0, found.first_bad, found.pruned),
+            (total - gone, total, None, pruned.start),
+            "{case}"
+        );
         assert_eq!(store.start().unwrap(), pruned.start, "{case}");
-        assert_eq!(store.snapshot("s", None).unwrap().head, total, "a session with a record keeps its state: {case}");
+        assert_eq!(
+            store.snapshot("s", None).unwrap().head,
+            total,
+            "a session with a record keeps its state: {case}"
+        );
         assert_eq!(store.append(vec![record("next")]).unwrap()[0].sequence, total + 1, "{case}");
     }
 }
@@ -85,7 +112,7 @@ fn several_add_up_and_progress_counts_what_is_left() {
     let early = store.head_anchor(900).unwrap();
     for (before, gone) in [(101, 100), (101, 0), (201, 100), (601, 400)] {
         assert_eq!(store.prune(before, 10_000).unwrap().records, gone);
-        assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+        assert!(store.verify(|_| {}).unwrap().holds());
     }
     let start = store.start().unwrap().unwrap();
     assert_eq!((start.sequence, start.at), (600, 600));
@@ -94,7 +121,7 @@ fn several_add_up_and_progress_counts_what_is_left() {
     assert_eq!(seen, [(256, 300), (300, 300)]);
     assert_eq!(store.record("r600").unwrap(), None);
     assert_eq!(store.record("r601").unwrap().unwrap().previous, start.hash);
-    assert_eq!(store.check_anchors(&[early]).unwrap()[0].1, Standing::Holds);
+    assert_eq!(store.check_anchors(&[early]).unwrap()[0].1, AnchorStatus::Holds);
 }
 
 #[test]
@@ -103,7 +130,12 @@ fn a_session_goes_with_its_last_record() {
     let mut store = place.store();
     put(&mut store, "gone", "g1", 10);
     let agent = store.snapshot("gone", Some("scout")).unwrap();
-    store.commit(&agent, Commit { agent_state: Some(vec![1]), records: vec![at("g2", 11)], ..Commit::default() }).unwrap();
+    store
+        .commit(
+            &agent,
+            Commit { agent_state: Some(vec![1]), records: vec![at("g2", 11)], ..Commit::default() },
+        )
+        .unwrap();
     put(&mut store, "resumed", "r1", 12);
     put(&mut store, "idle", "i1", 13);
     put(&mut store, "resumed", "r2", 50);
@@ -112,34 +144,52 @@ fn a_session_goes_with_its_last_record() {
 
     let pruned = store.prune(40, 100).unwrap();
     assert_eq!((pruned.records, pruned.sessions), (4, 2));
-    let heads = ["gone", "idle", "resumed"].map(|session| store.snapshot(session, None).unwrap().head);
+    let heads =
+        ["gone", "idle", "resumed"].map(|session| store.snapshot(session, None).unwrap().head);
     assert_eq!(heads, [0, 0, 2]);
     assert_eq!(store.snapshot("gone", Some("scout")).unwrap().agent, None);
     assert_eq!(store.snapshot("resumed", None).unwrap().session, Some(b"r2".to_vec()));
     let moved = store.commit(&stale, commit("late")).unwrap_err();
     assert!(matches!(moved, CommitError::Moved { expected: 2, found: 0, .. }), "{moved}");
-    // A session that comes back begins anew, with the ids that it began with.
+    // A session that comes back starts as new, with the ids that it started with.
     put(&mut store, "gone", "g1", 101);
     assert_eq!(store.snapshot("gone", None).unwrap().head, 1);
-    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+    assert!(store.verify(|_| {}).unwrap().holds());
 }
 
 #[test]
 fn ended_exceptions_go_when_they_are_old() {
     let place = Place::new();
     let mut store = place.store();
-    for (id, expires_at) in [("live", 1_000), ("over", 60), ("long over", 20), ("revoked", 1_000), ("long revoked", 1_000)] {
-        store.add_grant(Grant { granted_at: 1, expires_at, ..grant(id) }, Vec::new()).unwrap();
+    for (id, expires_at) in [
+        ("live", 1_000),
+        ("over", 60),
+        ("long over", 20),
+        ("revoked", 1_000),
+        ("long revoked", 1_000),
+    ] {
+        store
+            .add_exception(StoredException { granted_at: 1, expires_at, ..grant(id) }, Vec::new())
+            .unwrap();
     }
-    store.revoke_grant("long revoked", 30, Vec::new()).unwrap();
-    store.revoke_grant("revoked", 50, Vec::new()).unwrap();
+    store.revoke_exception("long revoked", 30, Vec::new()).unwrap();
+    store.revoke_exception("revoked", 50, Vec::new()).unwrap();
     assert_eq!(store.prune(40, 70).unwrap().grants, 2);
-    let mut left: Vec<_> = store.grants().unwrap().into_iter().map(|granted| (granted.grant.id, granted.ended)).collect();
+    let mut left: Vec<_> = store
+        .exceptions()
+        .unwrap()
+        .into_iter()
+        .map(|granted| (granted.grant.id, granted.ended))
+        .collect();
     left.sort_by(|a, b| a.0.cmp(&b.0));
-    let expected = [("live", None), ("over", Some((GrantEnd::Expired, 60))), ("revoked", Some((GrantEnd::Revoked, 50)))];
+    let expected = [
+        ("live", None),
+        ("over", Some((ExceptionEnd::Expired, 60))),
+        ("revoked", Some((ExceptionEnd::Revoked, 50))),
+    ];
     assert_eq!(left, expected.map(|(id, end)| (id.to_owned(), end)));
     assert_eq!(store.prune(2_000, 3_000).unwrap().grants, 3);
-    assert_eq!(store.grants().unwrap(), []);
+    assert_eq!(store.exceptions().unwrap(), []);
 }
 
 #[test]
@@ -151,7 +201,12 @@ fn the_file_shrinks() {
         let record = NewRecord { document: filler.clone(), ..at(&format!("r{n}"), n) };
         let state = Some(vec![7; 2_000]);
         let snapshot = store.snapshot(&format!("s{}", n / 100), None).unwrap();
-        store.commit(&snapshot, Commit { session_state: state, records: vec![record], ..Commit::default() }).unwrap();
+        store
+            .commit(
+                &snapshot,
+                Commit { session_state: state, records: vec![record], ..Commit::default() },
+            )
+            .unwrap();
     }
     store.checkpoint().unwrap();
     let size = || std::fs::metadata(place.home.journal()).unwrap().len();
@@ -178,13 +233,16 @@ fn pruned_place() -> Place {
 fn a_start_that_was_changed_without_the_key_is_found() {
     let forged = Some((5, Flaw::StartForged));
     let table: [(&str, Option<(u64, Flaw)>); 10] = [
-        ("UPDATE start SET sequence = 7; DELETE FROM journal WHERE sequence <= 7", Some((7, Flaw::StartForged))),
+        (
+            "UPDATE start SET sequence = 7; DELETE FROM journal WHERE sequence <= 7",
+            Some((7, Flaw::StartForged)),
+        ),
         ("UPDATE start SET hash = zeroblob(32)", forged),
         ("UPDATE start SET at = at + 1", forged),
         ("UPDATE start SET pruned_at = 0", forged),
         ("UPDATE start SET mac = zeroblob(32)", forged),
         ("UPDATE start SET mac = x''", forged),
-        ("UPDATE start SET mac = (SELECT mac FROM anchor)", forged),
+        ("UPDATE start SET mac = (SELECT code FROM anchor)", forged),
         ("DELETE FROM start", Some((1, Flaw::Missing))),
         ("DELETE FROM start; INSERT INTO start SELECT * FROM before", Some((4, Flaw::Missing))),
         ("DELETE FROM journal WHERE sequence = 6", Some((6, Flaw::Missing))),
@@ -198,8 +256,14 @@ fn a_start_that_was_changed_without_the_key_is_found() {
         let error = store.prune(9, 200).unwrap_err();
         assert!(matches!(error, StoreError::Tampered { .. }), "{change}: {error}");
         if flaw.is_some_and(|(_, flaw)| flaw == Flaw::StartForged) {
-            assert!(store.start().unwrap_err().to_string().contains("its start does not match"), "{change}");
-            assert!(store.check_anchors(&[]).is_err() && Store::inspect(&other.home).is_err(), "{change}");
+            assert!(
+                store.start().unwrap_err().to_string().contains("its start does not match"),
+                "{change}"
+            );
+            assert!(
+                store.check_anchors(&[]).is_err() && Store::inspect(&other.home).is_err(),
+                "{change}"
+            );
         }
     }
     assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, None, "the original is whole");
@@ -209,11 +273,19 @@ fn a_start_that_was_changed_without_the_key_is_found() {
 fn a_start_that_was_written_with_the_key_is_taken() {
     let place = pruned_place();
     let db = place.raw();
-    let hash: Vec<u8> = db.query_row("SELECT hash FROM journal WHERE sequence = 8", [], |row| row.get(0)).unwrap();
+    let hash: Vec<u8> =
+        db.query_row("SELECT hash FROM journal WHERE sequence = 8", [], |row| row.get(0)).unwrap();
     let numbers = [8_u64, 77, 78].map(u64::to_be_bytes).concat();
-    let mac = blake3::keyed_hash(&place.home.derive_key("portcullis 2026 journal start"), &[hash.as_slice(), &numbers].concat());
+    let mac = blake3::keyed_hash(
+        &place.home.derive_key("portcullis 2026 journal start"),
+        &[hash.as_slice(), &numbers].concat(),
+    );
     db.execute("DELETE FROM journal WHERE sequence <= 8", []).unwrap();
-    db.execute("UPDATE start SET sequence = 8, hash = ?1, at = 77, pruned_at = 78, mac = ?2", params![hash, mac.as_bytes()]).unwrap();
+    db.execute(
+        "UPDATE start SET sequence = 8, hash = ?1, at = 77, pruned_at = 78, mac = ?2",
+        params![hash, mac.as_bytes()],
+    )
+    .unwrap();
     let found = place.store().verify(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad, found.pruned.unwrap().at), (2, None, 77));
 }
@@ -221,10 +293,19 @@ fn a_start_that_was_written_with_the_key_is_taken() {
 #[test]
 fn records_that_do_not_hold_stay_as_evidence() {
     let table = [
-        ("UPDATE journal SET document = '{}' WHERE sequence = 70", "at record 70, the document is not the one that was hashed"),
-        ("UPDATE journal SET at = 1 WHERE sequence = 70", "at record 70, the record's columns were changed"),
+        (
+            "UPDATE journal SET document = '{}' WHERE sequence = 70",
+            "at record 70, the document is not the one that was hashed",
+        ),
+        (
+            "UPDATE journal SET at = 1 WHERE sequence = 70",
+            "at record 70, the record's columns were changed",
+        ),
         ("DELETE FROM journal WHERE sequence = 70", "at record 70, the record is missing"),
-        ("DELETE FROM journal WHERE sequence BETWEEN 65 AND 80", "at record 65, the record is missing"),
+        (
+            "DELETE FROM journal WHERE sequence BETWEEN 65 AND 80",
+            "at record 65, the record is missing",
+        ),
         ("UPDATE anchor SET sequence = 60", "its anchor does not match the home's key"),
     ];
     for (change, message) in table {
@@ -236,7 +317,10 @@ fn records_that_do_not_hold_stay_as_evidence() {
             store.verify(|_| {}).unwrap().first_bad
         };
         let error = store.prune(90, 200).unwrap_err().to_string();
-        assert!(error.contains(message) && error.contains("portcullis audit verify"), "{change}: {error}");
+        assert!(
+            error.contains(message) && error.contains("portcullis audit verify"),
+            "{change}: {error}"
+        );
         assert_eq!(store.verify(|_| {}).unwrap().first_bad, flaw, "{change}");
     }
 }
@@ -254,8 +338,12 @@ fn writer() {
         let (session, id) = (format!("{name}-{}", n / 20), format!("{name}-{n}."));
         // A pruner may take the session away between snapshot and commit.
         let draft = || {
-            let commit = Commit { session_state: Some(vec![1; 4_000]), records: vec![at(&id, now())], ..Commit::default() };
-            Ok::<_, StoreError>(Draft { commit, value: () })
+            let commit = Commit {
+                session_state: Some(vec![1; 4_000]),
+                records: vec![at(&id, now())],
+                ..Commit::default()
+            };
+            Ok::<_, StoreError>(PendingCommit { commit, value: () })
         };
         let stored = store.review(&session, None, |_, _| draft()).unwrap().stored;
         answer(&format!("{id} {}", stored[0].sequence));
@@ -276,15 +364,19 @@ fn pruner() {
 #[test]
 fn killed_while_pruning() {
     let place = Place::new();
-    let mut writers: Vec<_> = (0..4).map(|n| spawn("writer", place.home.path(), &format!("w{n}"))).collect();
-    // Their answers are read as they come: a writer that nobody reads stops once its pipe is full (64 KiB), and waiting for
-    // its next record would be waiting for ever.
+    let mut writers: Vec<_> =
+        (0..4).map(|n| spawn("writer", place.home.path(), &format!("w{n}"))).collect();
+    // Their answers are read as they arrive: a writer without a reader stops once its pipe is full
+    // (64 KiB), and waiting for its next record would be waiting for ever.
     let read = |mut from: ChildStdout| {
         let mut output = Vec::new();
         from.read_to_end(&mut output).map(|_| output)
     };
-    let outputs: Vec<_> =
-        writers.iter_mut().map(|writer| writer.stdout.take().unwrap()).map(|from| std::thread::spawn(move || read(from))).collect();
+    let outputs: Vec<_> = writers
+        .iter_mut()
+        .map(|writer| writer.stdout.take().unwrap())
+        .map(|from| std::thread::spawn(move || read(from)))
+        .collect();
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut pruned = 0;
     let mut starts = Vec::new();
@@ -295,16 +387,22 @@ fn killed_while_pruning() {
         seed ^= seed << 17;
         std::thread::sleep(Duration::from_micros(5_000 + seed % 60_000));
         child.kill().unwrap();
-        pruned += answers(&child.wait_with_output().unwrap().stdout).iter().map(|n| n.parse::<u64>().unwrap()).sum::<u64>();
+        pruned += answers(&child.wait_with_output().unwrap().stdout)
+            .iter()
+            .map(|n| n.parse::<u64>().unwrap())
+            .sum::<u64>();
         let found = place.store().verify(|_| {}).unwrap();
         assert_eq!((found.first_bad, found.beside), (None, None), "round {round}");
         starts.push(found.pruned.map_or(0, |start| start.sequence));
     }
-    // Pruners may have kept up with the writers. More records after the last pruning than the writers can have on their way:
-    // one at least is acknowledged.
+    // Pruners may have kept up with the writers. This is more records after the last pruning than
+    // the writers can have in flight, so at least one is acknowledged.
     let enough = starts.last().unwrap() + writers.len() as u64 + 1;
     while place.store().verify(|_| {}).unwrap().head.0 < enough {
-        assert!(writers.iter_mut().all(|writer| writer.try_wait().unwrap().is_none()), "a writer failed");
+        assert!(
+            writers.iter_mut().all(|writer| writer.try_wait().unwrap().is_none()),
+            "a writer failed"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
     let mut acknowledged = HashMap::new();
@@ -313,8 +411,12 @@ fn killed_while_pruning() {
         writer.kill().unwrap();
         writer.wait().unwrap();
         let lines = answers(&output.join().unwrap().unwrap());
-        acknowledged
-            .extend(lines.iter().map(|line| line.split_once(' ').unwrap()).map(|(id, at)| (id.to_owned(), at.parse::<u64>().unwrap())));
+        acknowledged.extend(
+            lines
+                .iter()
+                .map(|line| line.split_once(' ').unwrap())
+                .map(|(id, at)| (id.to_owned(), at.parse::<u64>().unwrap())),
+        );
     }
     assert!(starts.is_sorted(), "{starts:?}");
     let start = *starts.last().unwrap();
@@ -324,5 +426,8 @@ fn killed_while_pruning() {
         let found = store.record(id).unwrap().map(|stored| stored.sequence);
         assert_eq!(found, (*sequence > start).then_some(*sequence), "{id}");
     }
-    assert!(acknowledged.values().any(|sequence| *sequence > start), "nothing was left to look for");
+    assert!(
+        acknowledged.values().any(|sequence| *sequence > start),
+        "nothing was left to look for"
+    );
 }

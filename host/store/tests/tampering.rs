@@ -1,4 +1,4 @@
-//! What `verify` says of a journal that somebody changed without going through us.
+//! The report of `verify` on a journal that was changed without going through the store.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
@@ -12,7 +12,9 @@ const RECORDS: u64 = 6;
 fn filled(place: &Place, prefix: &str) {
     let mut store = place.store();
     for n in 1..=RECORDS {
-        store.commit(&store.snapshot("s", Some("scout")).unwrap(), commit(&format!("{prefix}{n}"))).unwrap();
+        store
+            .commit(&store.snapshot("s", Some("scout")).unwrap(), commit(&format!("{prefix}{n}")))
+            .unwrap();
     }
 }
 
@@ -22,13 +24,31 @@ fn sql(text: &'static str) -> impl Fn(&Connection) {
 
 /// Rewrites the chain from a position on, as somebody could who knows the rule but not the key.
 fn forge(db: &Connection, from: u64, document: &str) {
-    let mut previous: Vec<u8> = db.query_row("SELECT previous FROM journal WHERE sequence = ?1", [from], |row| row.get(0)).unwrap();
-    db.execute("UPDATE journal SET document = ?2 WHERE sequence = ?1", params![from, document]).unwrap();
+    let mut previous: Vec<u8> = db
+        .query_row("SELECT previous FROM journal WHERE sequence = ?1", [from], |row| row.get(0))
+        .unwrap();
+    db.execute("UPDATE journal SET document = ?2 WHERE sequence = ?1", params![from, document])
+        .unwrap();
     for sequence in from..=RECORDS {
-        let text: String = db.query_row("SELECT document FROM journal WHERE sequence = ?1", [sequence], |row| row.get(0)).unwrap();
-        let hash = blake3::hash(&[b"portcullis journal v1", previous.as_slice(), &sequence.to_be_bytes(), text.as_bytes()].concat());
-        db.execute("UPDATE journal SET previous = ?2, hash = ?3 WHERE sequence = ?1", params![sequence, previous, hash.as_bytes()])
+        let text: String = db
+            .query_row("SELECT document FROM journal WHERE sequence = ?1", [sequence], |row| {
+                row.get(0)
+            })
             .unwrap();
+        let hash = blake3::hash(
+            &[
+                b"portcullis journal v1",
+                previous.as_slice(),
+                &sequence.to_be_bytes(),
+                text.as_bytes(),
+            ]
+            .concat(),
+        );
+        db.execute(
+            "UPDATE journal SET previous = ?2, hash = ?3 WHERE sequence = ?1",
+            params![sequence, previous, hash.as_bytes()],
+        )
+        .unwrap();
         previous = hash.as_bytes().to_vec();
     }
     db.execute("UPDATE anchor SET hash = ?1", [previous]).unwrap();
@@ -39,12 +59,20 @@ const COPY: &str = "INSERT INTO journal SELECT 7, 'copy', at, kind, session, age
 
 #[test]
 fn every_change_is_found_where_it_is() {
-    let set =
-        |sets: &'static str| move |db: &Connection| db.execute_batch(&format!("UPDATE journal SET {sets} WHERE sequence = 3")).unwrap();
+    let set = |sets: &'static str| {
+        move |db: &Connection| {
+            db.execute_batch(&format!("UPDATE journal SET {sets} WHERE sequence = 3")).unwrap()
+        }
+    };
     type Change = Box<dyn Fn(&Connection)>;
     let table: Vec<(&str, Change, u64, Flaw)> = vec![
         ("document", Box::new(set("document = '{}'")), 3, Flaw::DocumentChanged),
-        ("document, no text", Box::new(set("document = CAST(x'ff00fe' AS TEXT)")), 3, Flaw::DocumentChanged),
+        (
+            "document, no text",
+            Box::new(set("document = CAST(x'ff00fe' AS TEXT)")),
+            3,
+            Flaw::DocumentChanged,
+        ),
         ("hash", Box::new(set("hash = zeroblob(32)")), 3, Flaw::DocumentChanged),
         ("hash, shortened", Box::new(set("hash = x''")), 3, Flaw::DocumentChanged),
         ("previous", Box::new(set("previous = zeroblob(32)")), 3, Flaw::Unlinked),
@@ -60,20 +88,39 @@ fn every_change_is_found_where_it_is() {
         ("call id", Box::new(set("call_id = ''")), 3, Flaw::ColumnsChanged),
         ("subject", Box::new(set("subject = 'Read'")), 3, Flaw::ColumnsChanged),
         ("verdict", Box::new(set("verdict = 'block'")), 3, Flaw::ColumnsChanged),
-        ("letters moved to the next column", Box::new(set("subject = 'Bas', verdict = 'hallow'")), 3, Flaw::ColumnsChanged),
-        ("columns swapped", Box::new(set("session = agent, agent = session")), 3, Flaw::ColumnsChanged),
+        (
+            "letters moved to the next column",
+            Box::new(set("subject = 'Bas', verdict = 'hallow'")),
+            3,
+            Flaw::ColumnsChanged,
+        ),
+        (
+            "columns swapped",
+            Box::new(set("session = agent, agent = session")),
+            3,
+            Flaw::ColumnsChanged,
+        ),
         ("removed", Box::new(sql("DELETE FROM journal WHERE sequence = 3")), 3, Flaw::Missing),
-        ("the first removed", Box::new(sql("DELETE FROM journal WHERE sequence = 1")), 1, Flaw::Missing),
+        (
+            "the first removed",
+            Box::new(sql("DELETE FROM journal WHERE sequence = 1")),
+            1,
+            Flaw::Missing,
+        ),
         (
             "removed and closed up",
-            Box::new(sql("DELETE FROM journal WHERE sequence = 3; UPDATE journal SET sequence = sequence - 1 WHERE sequence > 3")),
+            Box::new(sql(
+                "DELETE FROM journal WHERE sequence = 3; UPDATE journal SET sequence = sequence - 1 WHERE sequence > 3",
+            )),
             3,
             Flaw::Unlinked,
         ),
         (
             "two swapped",
-            Box::new(sql("UPDATE journal SET sequence = 99 WHERE sequence = 2; UPDATE journal SET sequence = 2 WHERE sequence = 3; \
-                          UPDATE journal SET sequence = 3 WHERE sequence = 99")),
+            Box::new(sql(
+                "UPDATE journal SET sequence = 99 WHERE sequence = 2; UPDATE journal SET sequence = 2 WHERE sequence = 3; \
+                          UPDATE journal SET sequence = 3 WHERE sequence = 99",
+            )),
             2,
             Flaw::Unlinked,
         ),
@@ -81,17 +128,43 @@ fn every_change_is_found_where_it_is() {
             "one inserted between",
             Box::new(|db| {
                 db.execute_batch("UPDATE journal SET sequence = sequence + 101 WHERE sequence > 3; UPDATE journal SET sequence = sequence - 100 WHERE sequence > 100").unwrap();
-                db.execute_batch(&COPY.replace("7,", "4,").replace("sequence = 6", "sequence = 3")).unwrap();
+                db.execute_batch(&COPY.replace("7,", "4,").replace("sequence = 6", "sequence = 3"))
+                    .unwrap();
             }),
             4,
             Flaw::Unlinked,
         ),
-        ("one inserted before", Box::new(|db| db.execute_batch(&COPY.replace("7,", "0,")).unwrap()), 0, Flaw::Unlinked),
-        ("one with a negative position", Box::new(|db| db.execute_batch(&COPY.replace("7,", "-7,")).unwrap()), 0, Flaw::Unlinked),
+        (
+            "one inserted before",
+            Box::new(|db| db.execute_batch(&COPY.replace("7,", "0,")).unwrap()),
+            0,
+            Flaw::Unlinked,
+        ),
+        (
+            "one with a negative position",
+            Box::new(|db| db.execute_batch(&COPY.replace("7,", "-7,")).unwrap()),
+            0,
+            Flaw::Unlinked,
+        ),
         ("one put after the end", Box::new(sql(COPY)), 7, Flaw::Unlinked),
-        ("rewritten without the key", Box::new(|db| forge(db, 3, "{\"harmless\":true}")), 3, Flaw::ColumnsChanged),
-        ("cut off in the middle", Box::new(sql("DELETE FROM journal WHERE sequence IN (3, 4)")), 3, Flaw::Missing),
-        ("cut off at the end", Box::new(sql("DELETE FROM journal WHERE sequence > 4")), 5, Flaw::CutOff),
+        (
+            "rewritten without the key",
+            Box::new(|db| forge(db, 3, "{\"harmless\":true}")),
+            3,
+            Flaw::ColumnsChanged,
+        ),
+        (
+            "cut off in the middle",
+            Box::new(sql("DELETE FROM journal WHERE sequence IN (3, 4)")),
+            3,
+            Flaw::Missing,
+        ),
+        (
+            "cut off at the end",
+            Box::new(sql("DELETE FROM journal WHERE sequence > 4")),
+            5,
+            Flaw::CutOff,
+        ),
         ("emptied", Box::new(sql("DELETE FROM journal")), 1, Flaw::CutOff),
         (
             "cut off, and the anchor with it",
@@ -100,10 +173,25 @@ fn every_change_is_found_where_it_is() {
             4,
             Flaw::AnchorForged,
         ),
-        ("anchor's hash", Box::new(sql("UPDATE anchor SET hash = zeroblob(32)")), 6, Flaw::AnchorForged),
-        ("anchor's code", Box::new(sql("UPDATE anchor SET mac = zeroblob(32)")), 6, Flaw::AnchorForged),
+        (
+            "anchor's hash",
+            Box::new(sql("UPDATE anchor SET hash = zeroblob(32)")),
+            6,
+            Flaw::AnchorForged,
+        ),
+        (
+            "anchor's code",
+            Box::new(sql("UPDATE anchor SET code = zeroblob(32)")),
+            6,
+            Flaw::AnchorForged,
+        ),
         ("anchor removed", Box::new(sql("DELETE FROM anchor")), 6, Flaw::AnchorForged),
-        ("all removed, anchor too", Box::new(sql("DELETE FROM journal; DELETE FROM anchor")), 0, Flaw::AnchorForged),
+        (
+            "all removed, anchor too",
+            Box::new(sql("DELETE FROM journal; DELETE FROM anchor")),
+            0,
+            Flaw::AnchorForged,
+        ),
     ];
     let place = Place::new();
     filled(&place, "r");
@@ -114,7 +202,10 @@ fn every_change_is_found_where_it_is() {
         let found = other.store().verify(|progress| last = progress.checked).unwrap();
         assert_eq!(found.first_bad, Some((position, flaw)), "{name}");
         assert_eq!(found.records, found.head.0, "{name}");
-        assert!(found.records < position || matches!(flaw, Flaw::AnchorForged | Flaw::Unlinked), "{name}: {found:?}");
+        assert!(
+            found.records < position || matches!(flaw, Flaw::AnchorForged | Flaw::Unlinked),
+            "{name}: {found:?}"
+        );
         assert!(!flaw.to_string().is_empty());
     }
     assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, None, "the original is whole");
@@ -127,10 +218,17 @@ fn genuine_parts_in_the_wrong_place() {
     let earlier = copy_of(&place);
     place.store().append(vec![record("r7")]).unwrap();
     let take = |db: &Connection| -> (u64, Vec<u8>, Vec<u8>) {
-        db.query_row("SELECT sequence, hash, mac FROM anchor", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
+        db.query_row("SELECT sequence, hash, code FROM anchor", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .unwrap()
     };
     let put = |db: &Connection, (sequence, hash, mac): (u64, Vec<u8>, Vec<u8>)| {
-        db.execute("UPDATE anchor SET sequence = ?1, hash = ?2, mac = ?3", params![sequence, hash, mac]).unwrap();
+        db.execute(
+            "UPDATE anchor SET sequence = ?1, hash = ?2, code = ?3",
+            params![sequence, hash, mac],
+        )
+        .unwrap();
     };
     put(&place.raw(), take(&earlier.raw()));
     assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, Some((7, Flaw::AfterAnchor)));
@@ -139,8 +237,8 @@ fn genuine_parts_in_the_wrong_place() {
 
     // Another journal of the same length under the same key.
     let twin = copy_of(&earlier);
-    for end in ["", "-wal", "-shm"] {
-        let _log_may_be_gone = std::fs::remove_file(format!("{}{end}", twin.home.journal().display()));
+    for name in ["journal.db", "journal.db-wal", "journal.db-shm", "journal.mark"] {
+        let _log_may_be_gone = std::fs::remove_file(twin.home.path().join(name));
     }
     filled(&twin, "t");
     put(&earlier.raw(), take(&twin.raw()));
@@ -159,7 +257,9 @@ fn a_cut_off_end_stays_visible_when_the_journal_goes_on() {
 
 #[test]
 fn nothing_follows_a_forged_anchor() {
-    for change in ["UPDATE anchor SET sequence = 4", "DELETE FROM anchor", "UPDATE anchor SET mac = hash"] {
+    for change in
+        ["UPDATE anchor SET sequence = 4", "DELETE FROM anchor", "UPDATE anchor SET code = hash"]
+    {
         let place = Place::new();
         filled(&place, "r");
         place.raw().execute_batch(change).unwrap();
@@ -175,7 +275,10 @@ fn another_key_does_not_verify() {
     let place = Place::new();
     filled(&place, "r");
     std::fs::remove_file(place.home.path().join("key")).unwrap();
-    let place = Place { home: portcullis_store::Home::open(place.home.path()).unwrap(), folder: place.folder };
+    let place = Place {
+        home: portcullis_store::Home::open(place.home.path()).unwrap(),
+        folder: place.folder,
+    };
     assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, Some((1, Flaw::ColumnsChanged)));
 }
 
@@ -183,7 +286,9 @@ fn another_key_does_not_verify() {
 fn triggers_in_the_file_do_not_run() {
     let place = Place::new();
     filled(&place, "r");
-    sql("CREATE TRIGGER gag AFTER INSERT ON journal BEGIN DELETE FROM journal WHERE sequence = new.sequence; END")(&place.raw());
+    sql(
+        "CREATE TRIGGER gag AFTER INSERT ON journal BEGIN DELETE FROM journal WHERE sequence = new.sequence; END",
+    )(&place.raw());
     place.store().append(vec![record("loud")]).unwrap();
     assert!(place.store().record("loud").unwrap().is_some());
 }
@@ -193,7 +298,7 @@ fn an_index_that_hides_a_record_is_found() {
     let place = Place::new();
     filled(&place, "r");
     let db = place.raw();
-    // The index forgets `r3`: as if its entry had been cut out of the file.
+    // The index loses `r3`: as if its entry had been cut out of the file.
     db.execute_batch("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' WHERE id <> ''r3''' WHERE name = 'journal_id';")
         .unwrap();
     drop(db);
@@ -205,7 +310,11 @@ fn an_index_that_hides_a_record_is_found() {
     .unwrap();
     drop(db);
     let mut store = place.store();
-    assert_eq!(store.record("r3").unwrap(), None, "the index must hide it for this to test anything");
+    assert_eq!(
+        store.record("r3").unwrap(),
+        None,
+        "the index must hide it for this to test anything"
+    );
     let error = store.verify(|_| {}).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
 }

@@ -1,14 +1,14 @@
-//! What an action would do, small enough to be remembered, and when two of these are the same.
+//! The effects of an action, small enough to be remembered, and their comparison.
 
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::clip;
 use portcullis_plugin::types::{Action, Effect, EffectKind, Facts};
 
-/// Effects of one action that are remembered, and bytes of each target.
+/// The maximum number of effects of one action that are remembered, and of bytes of each target.
 pub(crate) const MOST: usize = 12;
 pub(crate) const MOST_TARGET: usize = 200;
 
-/// Effects that come to the same.
+/// Classes of equivalent effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -53,7 +53,9 @@ impl Class {
 
     const fn of(kind: &EffectKind) -> Option<Self> {
         Some(match kind {
-            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => Self::Write,
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => {
+                Self::Write
+            }
             EffectKind::FileDelete | EffectKind::Discard => Self::Delete,
             EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange => Self::Send,
             EffectKind::RemoteDelete => Self::RemoteDelete,
@@ -71,7 +73,8 @@ impl Class {
         })
     }
 
-    /// It is hardly what an action was refused for, where the action does anything else.
+    /// Returns true for a class that is hardly the reason for a refusal, if the action does
+    /// anything else.
     const fn is_light(self) -> bool {
         matches!(self, Self::Read | Self::Contact | Self::Start)
     }
@@ -80,10 +83,15 @@ impl Class {
         matches!(self, Self::Send | Self::RemoteDelete | Self::Contact | Self::Unseen)
     }
 
-    /// What does `new` does at least what was refused as `self`.
+    /// Returns true if `new` does at least as much as the refused `self`.
     const fn covers(self, new: Self) -> bool {
         self as u8 == new as u8
-            || matches!((self, new), (Self::Read, Self::Secret) | (Self::Secret, Self::Read) | (Self::Contact, Self::Send))
+            || matches!(
+                (self, new),
+                (Self::Read, Self::Secret)
+                    | (Self::Secret, Self::Read)
+                    | (Self::Contact, Self::Send)
+            )
     }
 
     pub(crate) const fn words(self) -> &'static str {
@@ -106,21 +114,24 @@ impl Class {
     }
 }
 
-/// One thing that an action would do.
+/// One effect that an action would have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Deed {
     pub(crate) class: Class,
     /// A path without a trailing glob, a host, or a name. Never empty.
     pub(crate) target: String,
-    /// Everything below the target is meant.
+    /// It applies to everything below the target.
     pub(crate) recursive: bool,
 }
 
 impl Deed {
-    /// What an effect does; none where it has no target that could be met again.
+    /// Returns the deed of an effect; none if it has no target that could recur.
     fn of(effect: &Effect, facts: &Facts) -> Option<Self> {
         let class = Class::of(&effect.kind)?;
-        let path = facts.path(effect).map(|path| path.text.as_str()).or_else(|| effect.target.starts_with('/').then_some(&effect.target));
+        let path = facts
+            .path(effect)
+            .map(|path| path.text.as_str())
+            .or_else(|| effect.target.starts_with('/').then_some(&effect.target));
         let (target, recursive) = match path {
             Some(path) if place::is_sink(path) => return None,
             Some(path) => {
@@ -129,33 +140,45 @@ impl Deed {
             }
             None if class.is_on_a_host() => {
                 let host = place::host_of(&effect.target);
-                let host = if host.is_empty() { facts.hosts.first().map(|host| place::host_of(host)).unwrap_or_default() } else { host };
+                let host = if host.is_empty() {
+                    facts.hosts.first().map(|host| place::host_of(host)).unwrap_or_default()
+                } else {
+                    host
+                };
                 (host, false)
             }
             None => (effect.target.clone(), false),
         };
         let needs_path = matches!(class, Class::Privilege | Class::Start);
-        let useless = target.is_empty() || target == "/" || (needs_path && !target.contains('/')) || place::is_loopback(&target);
+        let useless = target.is_empty()
+            || target == "/"
+            || (needs_path && !target.contains('/'))
+            || place::is_loopback(&target);
         (!useless).then(|| Self { class, target: clip(&target, MOST_TARGET), recursive })
     }
 
-    /// This deed, which was refused, is done by `new`.
+    /// Returns true if `new` does this deed, which was refused.
     fn is_done_by(&self, new: &Self) -> bool {
-        let within =
-            |outer: &Self, inner: &Self| outer.recursive && outer.target.starts_with('/') && place::holds(&outer.target, &inner.target);
-        self.class.covers(new.class) && (self.target == new.target || within(self, new) || within(new, self))
+        let within = |outer: &Self, inner: &Self| {
+            outer.recursive
+                && outer.target.starts_with('/')
+                && place::holds(&outer.target, &inner.target)
+        };
+        self.class.covers(new.class)
+            && (self.target == new.target || within(self, new) || within(new, self))
     }
 }
 
-/// What an action would do: its weighty deeds or, where it has none, the light ones.
+/// Returns the deeds of an action: the weighty ones or, if it has none, the light ones.
 pub(crate) fn refusable(action: &Action) -> Vec<Deed> {
-    let all = distinct(action.facts.effects.iter().filter_map(|effect| Deed::of(effect, &action.facts)));
+    let all =
+        distinct(action.facts.effects.iter().filter_map(|effect| Deed::of(effect, &action.facts)));
     let weighty = all.iter().any(|deed| !deed.class.is_light());
     all.into_iter().filter(|deed| !weighty || !deed.class.is_light()).take(MOST).collect()
 }
 
-/// The first of the refused deeds that an action does. Deleting what can be had back, and sending
-/// without the dangerous form that was refused, are milder and count as other deeds.
+/// Returns the first of the refused deeds that an action does. Deleting something restorable, and
+/// sending without the dangerous form that was refused, are milder and count as other deeds.
 pub(crate) fn again(refused: &[Deed], refused_form: bool, action: &Action) -> Option<Deed> {
     let facts = &action.facts;
     let milder = |effect: &Effect, deed: &Deed| match deed.class {

@@ -1,18 +1,21 @@
-//! The builtin pattern `blocked_then_bypassed`: what was refused is tried again in another way.
+//! The builtin pattern `blocked_then_bypassed`: a refused action is tried again in another way.
 //!
-//! It is asked before an action runs and remembers what the action would do. Once the history shows that
-//! the action was refused, later actions are held against it: one that would do the same to the same
-//! target by another tool or in another form is reported, before it runs and once. The same action again
-//! is repetition and none of this pattern's business, and when the refused action runs after all, a person
-//! has allowed it and it is forgotten. Whether the new action is refused too is for the rules; what the
-//! agent is told is for interventions.
+//! It is called before an action runs and remembers the action's intended effects. Once the history
+//! shows that the action was refused, later actions are compared with it: one that would do the
+//! same to the same target by another tool or in another form is reported, before it runs and once.
+//! The same action again is repetition and not this pattern's business, and when the refused action
+//! runs after all, a person has allowed it and it is forgotten. The rules decide if the new action
+//! is refused too; interventions decide on the message to the agent.
 
 mod config;
 mod detect;
 mod effects;
 mod memory;
 
-use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+use portcullis_plugin::pattern::{
+    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
+    Severity,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -34,7 +37,13 @@ impl Pattern for Plugin {
         Ok(settings.to_bytes())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, context: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        history: &History,
+        action: &Action,
+        context: &Context,
+    ) -> Result<Report, Error> {
         let config = config::Config::read(&Settings::read(prepared)?)?;
         let memory = memory::Memory::read(state)?;
         Ok(detect::look(&config, memory, history, action, context))

@@ -1,4 +1,5 @@
-//! Actions that were or may yet be refused, and which attempts were told: the plugin's own state.
+//! Actions that were or may yet be refused, and the attempts that were reported: the plugin's own
+//! state.
 
 use crate::effects::{Class, Deed, MOST as MOST_DEEDS};
 use portcullis_builtin_judging::state;
@@ -7,58 +8,59 @@ use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
 const LAYOUT: u8 = 2;
-/// Attempts that are kept: 36 KiB at most with their deeds, the host keeps 64.
+/// The maximum number of attempts that are kept: 36 KiB at most with their deeds, the host keeps
+/// 64.
 const MOST: usize = 12;
-/// Identities of told attempts that are kept.
+/// The maximum number of identities of reported attempts that are kept.
 const MOST_TOLD: usize = 16;
-/// Bytes of an attempt's label.
+/// The maximum size of an attempt's label, in bytes.
 pub(crate) const MOST_LABEL: usize = 200;
 
 /// An action that was looked at before it ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attempt {
     pub(crate) step: u64,
-    /// When.
+    /// The time of the attempt.
     pub(crate) at: u64,
     pub(crate) shape: u64,
     pub(crate) identity: u64,
     /// It had a dangerous form.
     pub(crate) form: bool,
-    /// What became of it, as far as its own agent's history has told.
+    /// Its refusal, as far as its own agent's history has shown.
     pub(crate) refusal: Refusal,
     pub(crate) tool: String,
-    /// What it was, for people.
+    /// A description for people.
     pub(crate) label: String,
     pub(crate) deeds: Vec<Deed>,
 }
 
-/// Whether an attempt was refused.
+/// The refusal of an attempt, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Not as far as is known.
+    /// Not refused, as far as is known.
     None,
-    /// Until a person allows it.
+    /// Refused until a person allows it.
     Asked,
-    /// For good.
+    /// Refused permanently.
     Blocked,
 }
 
-/// What the pattern keeps between calls.
+/// The state that the pattern keeps between calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// One more than the newest step that was looked at; 0 for none.
     pub(crate) looked: u64,
     /// Oldest first.
     pub(crate) attempts: Vec<Attempt>,
-    /// Identities of attempts that were told, oldest first.
+    /// Identities of attempts that were reported, oldest first.
     pub(crate) told: Vec<u64>,
 }
 
 impl Memory {
-    /// Takes up the state.
+    /// Decodes the state.
     ///
     /// # Errors
-    /// `invalid-input` for bytes that this layout cannot be.
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         state::read(bytes, LAYOUT, |input| {
             Some(Self {
@@ -69,7 +71,7 @@ impl Memory {
         })
     }
 
-    /// The memory as bytes.
+    /// Encodes the memory.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.byte(LAYOUT);
@@ -81,7 +83,7 @@ impl Memory {
         out.into_bytes()
     }
 
-    /// Keeps an attempt; the oldest goes where there is no room.
+    /// Keeps an attempt; the oldest is dropped if there is no room.
     pub(crate) fn keep(&mut self, attempt: Attempt) {
         self.attempts.retain(|known| known.step != attempt.step);
         self.attempts.push(attempt);
@@ -89,7 +91,7 @@ impl Memory {
         self.attempts.drain(..excess);
     }
 
-    /// Takes note of what was told.
+    /// Records that an attempt was reported.
     pub(crate) fn tell(&mut self, identity: u64) {
         self.told.push(identity);
         let excess = self.told.len().saturating_sub(MOST_TOLD);
@@ -104,7 +106,8 @@ fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
         shape: state::long(input)?,
         identity: state::long(input)?,
         form: input.byte()? != 0,
-        refusal: *[Refusal::None, Refusal::Asked, Refusal::Blocked].get(usize::from(input.byte()?))?,
+        refusal: *[Refusal::None, Refusal::Asked, Refusal::Blocked]
+            .get(usize::from(input.byte()?))?,
         tool: input.text()?,
         label: input.text()?,
         deeds: state::list(input, MOST_DEEDS, deed)?,
@@ -112,7 +115,11 @@ fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
 }
 
 fn deed(input: &mut Reader<'_>) -> Option<Deed> {
-    Some(Deed { class: Class::of_byte(input.byte()?)?, recursive: input.byte()? != 0, target: input.text()? })
+    Some(Deed {
+        class: Class::of_byte(input.byte()?)?,
+        recursive: input.byte()? != 0,
+        target: input.text()?,
+    })
 }
 
 fn write(out: &mut Writer, attempt: &Attempt) {

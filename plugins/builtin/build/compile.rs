@@ -13,13 +13,29 @@ use std::{env, fs};
 const TARGET: &str = "wasm32-unknown-unknown";
 const PROFILE: &str = "guest";
 
-/// What of the outer build's environment the inner one must not see. Beside these go all variables
-/// with one of [`FOREIGN_PREFIXES`].
-const FOREIGN: &[&str] =
-    &["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_INCREMENTAL", "TARGET", "HOST", "PROFILE", "OPT_LEVEL", "DEBUG"];
-const FOREIGN_PREFIXES: &[&str] =
-    &["CARGO_TARGET_", "CARGO_PROFILE_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BUILD_"];
-/// Empty rather than absent, so that a wrapper from a configuration file does not come in either.
+/// The variables of the outer build's environment that the inner one must not see. All variables
+/// with one of [`FOREIGN_PREFIXES`] are removed too.
+const FOREIGN: &[&str] = &[
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTDOCFLAGS",
+    "CARGO_INCREMENTAL",
+    "TARGET",
+    "HOST",
+    "PROFILE",
+    "OPT_LEVEL",
+    "DEBUG",
+];
+const FOREIGN_PREFIXES: &[&str] = &[
+    "CARGO_TARGET_",
+    "CARGO_PROFILE_",
+    "CARGO_CFG_",
+    "CARGO_FEATURE_",
+    "CARGO_PKG_",
+    "CARGO_MANIFEST_",
+    "CARGO_BUILD_",
+];
+/// Empty rather than absent, so that a wrapper from a configuration file is not used either.
 const WRAPPERS: &[&str] = &["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"];
 
 /// Compiles every guest.
@@ -31,7 +47,8 @@ pub(crate) fn modules(out: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
     let stacks: BTreeSet<u32> = GUESTS.iter().map(|guest| guest.kind.stack()).collect();
     let mut modules = Vec::with_capacity(GUESTS.len());
     for stack in stacks {
-        let guests: Vec<&'static Guest> = GUESTS.iter().filter(|guest| guest.kind.stack() == stack).collect();
+        let guests: Vec<&'static Guest> =
+            GUESTS.iter().filter(|guest| guest.kind.stack() == stack).collect();
         compile(&root, &target_dir, stack, &guests)?;
         for guest in guests {
             modules.push((guest, read(&target_dir, guest)?));
@@ -42,18 +59,26 @@ pub(crate) fn modules(out: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
 }
 
 fn workspace() -> Result<PathBuf> {
-    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").context("`CARGO_MANIFEST_DIR` is not set: cargo runs this program")?);
-    let root = manifest.ancestors().nth(2).context("the crate does not lie in the workspace's folder `plugins/builtin`")?;
+    let manifest = PathBuf::from(
+        env::var_os("CARGO_MANIFEST_DIR")
+            .context("`CARGO_MANIFEST_DIR` is not set: cargo runs this program")?,
+    );
+    let root = manifest
+        .ancestors()
+        .nth(2)
+        .context("the crate does not lie in the workspace's folder `plugins/builtin`")?;
     Ok(root.to_owned())
 }
 
-/// Everything that the guests are made of.
+/// Watches all sources of the guests.
 fn watch(root: &Path) -> Result<()> {
     for path in ["wit", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
         println!("cargo:rerun-if-changed={}", root.join(path).display());
     }
     let plugins = root.join("plugins");
-    for entry in fs::read_dir(&plugins).with_context(|| format!("cannot list `{}`", plugins.display()))? {
+    for entry in
+        fs::read_dir(&plugins).with_context(|| format!("cannot list `{}`", plugins.display()))?
+    {
         let entry = entry.with_context(|| format!("cannot list `{}`", plugins.display()))?;
         if !["builtin", "examples", "templates"].iter().any(|other| entry.file_name() == *other) {
             println!("cargo:rerun-if-changed={}", entry.path().display());
@@ -70,7 +95,9 @@ fn require_target() -> Result<()> {
         .with_context(|| format!("cannot start the compiler `{}`", rustc.display()))?;
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     if !output.status.success() || !folder.is_dir() {
-        bail!("the target `{TARGET}`, which the builtin plugins are compiled to, is not installed; run `rustup target add {TARGET}`");
+        bail!(
+            "the target `{TARGET}`, which the builtin plugins are compiled to, is not installed; run `rustup target add {TARGET}`"
+        );
     }
     Ok(())
 }
@@ -80,23 +107,39 @@ fn compile(root: &Path, target_dir: &Path, stack: u32, guests: &[&Guest]) -> Res
     let mut command = Command::new(&cargo);
     command
         .current_dir(root)
-        .args(["build", "--locked", "--lib", "--profile", PROFILE, "--target", TARGET, "--target-dir"])
+        .args([
+            "build",
+            "--locked",
+            "--lib",
+            "--profile",
+            PROFILE,
+            "--target",
+            TARGET,
+            "--target-dir",
+        ])
         .arg(target_dir);
     for guest in guests {
         command.args(["-p", guest.package]);
     }
     isolate(&mut command);
     command.env("CARGO_ENCODED_RUSTFLAGS", flags(root, stack)?);
-    let output = command.output().with_context(|| format!("cannot start `{}` for the builtin plugins", cargo.display()))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start `{}` for the builtin plugins", cargo.display()))?;
     if !output.status.success() {
-        bail!("the builtin plugins do not compile to `{TARGET}`:\n{}", String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "the builtin plugins do not compile to `{TARGET}`:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     Ok(())
 }
 
 fn isolate(command: &mut Command) {
     let foreign = |name: &str| {
-        name != "CARGO_BUILD_JOBS" && (FOREIGN.contains(&name) || FOREIGN_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        name != "CARGO_BUILD_JOBS"
+            && (FOREIGN.contains(&name)
+                || FOREIGN_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
     };
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(foreign) {
@@ -109,8 +152,13 @@ fn isolate(command: &mut Command) {
 }
 
 fn flags(root: &Path, stack: u32) -> Result<String> {
-    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let mut flags = vec![format!("-Clink-arg=-zstack-size={stack}"), format!("--remap-path-prefix={}=/portcullis", text(root)?)];
+    let cargo_home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let mut flags = vec![
+        format!("-Clink-arg=-zstack-size={stack}"),
+        format!("--remap-path-prefix={}=/portcullis", text(root)?),
+    ];
     if let Some(home) = cargo_home {
         flags.push(format!("--remap-path-prefix={}=/cargo", text(&home)?));
     }
@@ -118,12 +166,18 @@ fn flags(root: &Path, stack: u32) -> Result<String> {
 }
 
 fn text(path: &Path) -> Result<&str> {
-    path.to_str().with_context(|| format!("the path `{}` is not UTF-8: move the folder", path.display()))
+    path.to_str()
+        .with_context(|| format!("the path `{}` is not UTF-8: move the folder", path.display()))
 }
 
 fn read(target_dir: &Path, guest: &Guest) -> Result<Vec<u8>> {
     let file = format!("{}.wasm", guest.package.replace('-', "_"));
     let path = target_dir.join(TARGET).join(PROFILE).join(file);
-    fs::read(&path)
-        .with_context(|| format!("cannot read `{}`: the guest `{}` needs the crate type `cdylib`", path.display(), guest.package))
+    fs::read(&path).with_context(|| {
+        format!(
+            "cannot read `{}`: the guest `{}` needs the crate type `cdylib`",
+            path.display(),
+            guest.package
+        )
+    })
 }

@@ -33,13 +33,23 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
             )
         };
         for descriptor in encode::descriptors(bytes)? {
-            plugins.insert(descriptor.name.clone(), literal(&descriptor.name, descriptor.waits_for_outcome(), &descriptor.json));
+            plugins.insert(
+                descriptor.name.clone(),
+                literal(&descriptor.name, descriptor.waits_for_outcome(), &descriptor.json),
+            );
         }
         if guest.kind == Kind::ShellReader {
-            reader = format!("/// The reader of shell text.\npub static SHELL_READER: Builtin = {};\n", literal(guest.name, false, ""));
+            reader = format!(
+                "/// The reader of shell text.\npub static SHELL_READER: Builtin = {};\n",
+                literal(guest.name, false, "")
+            );
         }
     }
-    writeln!(all, "\n/// Every component, by name.\npub static COMPONENTS: &[&Component] = &[{}];", names.join(", "))?;
+    writeln!(
+        all,
+        "\n/// Every component, by name.\npub static COMPONENTS: &[&Component] = &[{}];",
+        names.join(", ")
+    )?;
     all.push_str("\n/// Every builtin plugin, by name.\npub static ALL: &[Builtin] = &[\n");
     for literal in plugins.values() {
         writeln!(all, "    {literal},")?;

@@ -1,4 +1,4 @@
-//! Which builtin plugins there are, and which of them share a component.
+//! The builtin plugins, and the components that some of them share.
 
 /// A component.
 pub(crate) struct Guest {
@@ -8,7 +8,8 @@ pub(crate) struct Guest {
     pub(crate) package: &'static str,
     /// The world that it is for.
     pub(crate) kind: Kind,
-    /// The plugins that it holds, by the names in their descriptors and in the configuration; the shell reader is none.
+    /// The plugins that it holds, by the names in their descriptors and in the configuration; the
+    /// shell reader is not one.
     pub(crate) plugins: &'static [&'static str],
 }
 
@@ -24,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The variant's name in the generated code.
+    /// Returns the variant's name in the generated code.
     pub(crate) const fn variant(self) -> &'static str {
         match self {
             Self::RiskCalculator => "RiskCalculator",
@@ -35,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The world's name.
+    /// Returns the world's name.
     pub(crate) const fn world(self) -> &'static str {
         match self {
             Self::RiskCalculator => "risk-calculator",
@@ -46,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The interface that a component of this kind exports, without its version.
+    /// Returns the interface that a component of this kind exports, without its version.
     pub(crate) const fn interface(self) -> &'static str {
         match self {
             Self::RiskCalculator => "portcullis:plugin/assessor",
@@ -57,8 +58,8 @@ impl Kind {
         }
     }
 
-    /// Stack in bytes. A parser recurses with what it reads, the others hardly at all; a small stack
-    /// is a small memory to set up for each call.
+    /// Returns the stack size in bytes. A parser recurses with its input, the others hardly at all;
+    /// a small stack is a small memory to set up for each call.
     pub(crate) const fn stack(self) -> u32 {
         match self {
             Self::ShellReader => 1024 * 1024,
@@ -67,18 +68,48 @@ impl Kind {
     }
 }
 
-const fn guest(name: &'static str, package: &'static str, kind: Kind, plugins: &'static [&'static str]) -> Guest {
+const fn guest(
+    name: &'static str,
+    package: &'static str,
+    kind: Kind,
+    plugins: &'static [&'static str],
+) -> Guest {
     Guest { name, package, kind, plugins }
 }
 
 /// Every component.
 pub(crate) const GUESTS: &[Guest] = &[
-    guest("checkpoint-rollback", "portcullis-builtin-checkpoint-rollback", Kind::Intervention, &["checkpoint-rollback"]),
-    guest("context-reinforcement", "portcullis-builtin-context-reinforcement", Kind::Intervention, &["context-reinforcement"]),
+    guest(
+        "checkpoint-rollback",
+        "portcullis-builtin-checkpoint-rollback",
+        Kind::Intervention,
+        &["checkpoint-rollback"],
+    ),
+    guest(
+        "context-reinforcement",
+        "portcullis-builtin-context-reinforcement",
+        Kind::Intervention,
+        &["context-reinforcement"],
+    ),
     guest("csv", "portcullis-builtin-csv", Kind::AuditExporter, &["csv"]),
-    guest("custom-rules", "portcullis-builtin-custom-rules", Kind::RiskCalculator, &["custom-rules"]),
-    guest("emergency-stop", "portcullis-builtin-emergency-stop", Kind::Intervention, &["emergency-stop"]),
-    guest("instruction-injection", "portcullis-builtin-instruction-injection", Kind::Pattern, &["instruction-injection"]),
+    guest(
+        "custom-rules",
+        "portcullis-builtin-custom-rules",
+        Kind::RiskCalculator,
+        &["custom-rules"],
+    ),
+    guest(
+        "emergency-stop",
+        "portcullis-builtin-emergency-stop",
+        Kind::Intervention,
+        &["emergency-stop"],
+    ),
+    guest(
+        "instruction-injection",
+        "portcullis-builtin-instruction-injection",
+        Kind::Pattern,
+        &["instruction-injection"],
+    ),
     guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter, &["jsonl"]),
     guest(
         "patterns",
@@ -95,7 +126,12 @@ pub(crate) const GUESTS: &[Guest] = &[
             "secret-egress",
         ],
     ),
-    guest("resource-throttling", "portcullis-builtin-resource-throttling", Kind::Intervention, &["resource-throttling"]),
+    guest(
+        "resource-throttling",
+        "portcullis-builtin-resource-throttling",
+        Kind::Intervention,
+        &["resource-throttling"],
+    ),
     guest(
         "risk-calculators",
         "portcullis-builtin-risk-calculators",
@@ -103,5 +139,10 @@ pub(crate) const GUESTS: &[Guest] = &[
         &["rationality", "risk", "rules", "side-effects"],
     ),
     guest("shell", "portcullis-shell-reader", Kind::ShellReader, &[]),
-    guest("soft-correction", "portcullis-builtin-soft-correction", Kind::Intervention, &["soft-correction"]),
+    guest(
+        "soft-correction",
+        "portcullis-builtin-soft-correction",
+        Kind::Intervention,
+        &["soft-correction"],
+    ),
 ];

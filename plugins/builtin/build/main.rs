@@ -1,8 +1,8 @@
 //! Compiles the builtin plugins to components and embeds them.
 //!
 //! Guests -> core modules (`compile`) -> checked components (`encode`) -> Rust that embeds them
-//! (`generate`). A release ships the components: where `PORTCULLIS_BUILTIN_DIR` names their folder,
-//! nothing is compiled, and what is there passes the same checks. Nothing here runs a guest.
+//! (`generate`). A release ships the components: if `PORTCULLIS_BUILTIN_DIR` names their folder,
+//! nothing is compiled, and its contents pass the same checks. Nothing here runs a guest.
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo that way")]
 
 mod compile;
@@ -31,7 +31,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let out = PathBuf::from(env::var_os("OUT_DIR").context("`OUT_DIR` is not set: cargo runs this program")?);
+    let out = PathBuf::from(
+        env::var_os("OUT_DIR").context("`OUT_DIR` is not set: cargo runs this program")?,
+    );
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-env-changed={PREBUILT}");
     let components = match env::var_os(PREBUILT) {
@@ -50,9 +52,15 @@ fn prebuilt(folder: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
     let read = |guest: &'static Guest| {
         let path = folder.join(guest.name).with_extension("wasm");
         println!("cargo:rerun-if-changed={}", path.display());
-        let bytes = fs::read(&path)
-            .with_context(|| format!("cannot read `{}`: `{PREBUILT}` has to name a folder with every builtin plugin", path.display()))?;
-        encode::check(guest, &bytes).with_context(|| format!("`{}`, named by `{PREBUILT}`, cannot be used", path.display()))?;
+        let bytes = fs::read(&path).with_context(|| {
+            format!(
+                "cannot read `{}`: `{PREBUILT}` has to name a folder with every builtin plugin",
+                path.display()
+            )
+        })?;
+        encode::check(guest, &bytes).with_context(|| {
+            format!("`{}`, named by `{PREBUILT}`, cannot be used", path.display())
+        })?;
         Ok((guest, bytes))
     };
     GUESTS.iter().map(read).collect()
@@ -61,9 +69,11 @@ fn prebuilt(folder: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
 fn compiled(out: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
     let modules = compile::modules(out)?;
     let encode = |(guest, module): (&'static Guest, Vec<u8>)| {
-        let component =
-            encode::component(&module).with_context(|| format!("cannot encode the guest `{}` as a component", guest.package))?;
-        encode::check(guest, &component).with_context(|| format!("the guest `{}` cannot be used", guest.package))?;
+        let component = encode::component(&module).with_context(|| {
+            format!("cannot encode the guest `{}` as a component", guest.package)
+        })?;
+        encode::check(guest, &component)
+            .with_context(|| format!("the guest `{}` cannot be used", guest.package))?;
         Ok((guest, component))
     };
     modules.into_iter().map(encode).collect()

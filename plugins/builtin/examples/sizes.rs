@@ -5,6 +5,12 @@ use portcullis_builtin::COMPONENTS;
 
 fn main() {
     for component in COMPONENTS {
-        println!("{:<22} {:>8} bytes  {}  {}", component.name, component.bytes.len(), component.digest, component.plugins.join(" "));
+        println!(
+            "{:<22} {:>8} bytes  {}  {}",
+            component.name,
+            component.bytes.len(),
+            component.digest,
+            component.plugins.join(" ")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Writes each builtin component as `<name>.wasm` into a folder: what a release ships, and what
-//! `PORTCULLIS_BUILTIN_DIR` takes.
+//! Writes each builtin component as `<name>.wasm` into a folder: the files that a release ships,
+//! and that `PORTCULLIS_BUILTIN_DIR` accepts.
 
 use portcullis_builtin::COMPONENTS;
 use std::error::Error;
@@ -8,10 +8,12 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env::args_os().nth(1).ok_or("name the folder to write to")?);
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
     for component in COMPONENTS {
         let path = folder.join(component.name).with_extension("wasm");
-        fs::write(&path, component.bytes).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+        fs::write(&path, component.bytes)
+            .map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! The builtin plugins as data: components, embedded when this crate is built.
 //!
-//! They pass the same door as anybody's: this crate neither knows wasmtime nor runs anything. To embed
-//! the components that a release ships in place of compiling them, name their folder in
-//! `PORTCULLIS_BUILTIN_DIR` while building; `cargo run -p portcullis-builtin --example write -- DIR`
-//! makes such a folder.
+//! They are loaded in the same way as third-party ones: this crate neither knows wasmtime nor runs
+//! anything. To embed the components that a release ships in place of compiling them, name their
+//! folder in `PORTCULLIS_BUILTIN_DIR` while building;
+//! `cargo run -p portcullis-builtin --example write -- DIR` makes such a folder.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ pub struct Builtin {
     pub name: &'static str,
     /// The world that it is for.
     pub kind: Kind,
-    /// Its descriptor says that it looks at ended actions only: known here, so that a hook before an action
-    /// need not look for it.
+    /// True if its descriptor says that it looks at ended actions only: known here, so that a hook
+    /// before an action need not look for it.
     pub waits_for_outcome: bool,
-    /// What it says of itself: JSON of its component's section `portcullis-descriptor`, here to be read without
-    /// looking for it in the bytes. Empty for the shell reader.
+    /// Its metadata: JSON of its component's section `portcullis-descriptor`, kept here so that it
+    /// can be read without looking for it in the bytes. Empty for the shell reader.
     pub descriptor: &'static str,
-    /// Where it is.
+    /// Its component.
     pub component: &'static Component,
 }
 
-/// A component with builtin plugins of one kind. What is asked of each action shares one, since each costs as much
-/// to load as it does to ask.
+/// A component with builtin plugins of one kind. Plugins that are called for each action share one,
+/// since loading a component costs as much as calling it.
 #[derive(Clone, Copy)]
 pub struct Component {
     /// The name of its file, without an ending.
@@ -42,7 +42,7 @@ pub struct Component {
 pub const CHOICE: &str = "portcullis:plugin";
 
 impl Builtin {
-    /// What the first setting must say for it to be this one, where its component holds others too.
+    /// Returns the value of the first setting that selects it, if its component holds others too.
     #[must_use]
     pub const fn choice(&self) -> Option<&'static str> {
         if self.component.plugins.len() > 1 { Some(self.name) } else { None }
@@ -66,14 +66,14 @@ pub enum Kind {
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
-/// The plugin of that name.
+/// Returns the plugin of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Builtin> {
     ALL.iter().find(|builtin| builtin.name == name)
 }
 
 impl Kind {
-    /// The world's name in the WIT package.
+    /// Returns the world's name in the WIT package.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,11 @@
-//! What is embedded is what the list says, small, self-contained, and the same on any machine.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+//! The embedded components match the list, and are small, self-contained, and the same on any
+//! machine.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 
 use portcullis_builtin::{ALL, Builtin, COMPONENTS, Kind, SHELL_READER, find};
 use std::path::Path;
@@ -49,7 +55,11 @@ fn every_plugin_is_there() {
 #[test]
 fn descriptors_are_in_the_bytes() {
     for builtin in ALL {
-        assert!(builtin.descriptor.starts_with(&format!("{{\"name\":\"{}\",", builtin.name)), "{}", builtin.name);
+        assert!(
+            builtin.descriptor.starts_with(&format!("{{\"name\":\"{}\",", builtin.name)),
+            "{}",
+            builtin.name
+        );
         assert!(contains(builtin.component.bytes, builtin.descriptor), "{}", builtin.name);
     }
     assert_eq!(SHELL_READER.descriptor, "");
@@ -57,35 +67,62 @@ fn descriptors_are_in_the_bytes() {
 
 #[test]
 fn who_waits_for_the_outcome_is_what_the_descriptors_say() {
-    let waiting: Vec<_> = every().filter(|builtin| builtin.waits_for_outcome).map(|builtin| builtin.name).collect();
-    let told: Vec<_> = ALL.iter().filter(|builtin| builtin.descriptor.contains("\"outcome\"")).map(|builtin| builtin.name).collect();
+    let waiting: Vec<_> =
+        every().filter(|builtin| builtin.waits_for_outcome).map(|builtin| builtin.name).collect();
+    let told: Vec<_> = ALL
+        .iter()
+        .filter(|builtin| builtin.descriptor.contains("\"outcome\""))
+        .map(|builtin| builtin.name)
+        .collect();
     assert_eq!(waiting, told);
-    assert_eq!(waiting, ["goal-drift", "hallucination", "loop", "repetitive-errors", "resource-spiral", "scope-creep"]);
+    assert_eq!(
+        waiting,
+        [
+            "goal-drift",
+            "hallucination",
+            "loop",
+            "repetitive-errors",
+            "resource-spiral",
+            "scope-creep"
+        ]
+    );
 }
 
 #[test]
 fn digests_are_the_bytes() {
     for component in COMPONENTS {
-        assert_eq!(blake3::hash(component.bytes).to_hex().as_str(), component.digest, "{}", component.name);
+        assert_eq!(
+            blake3::hash(component.bytes).to_hex().as_str(),
+            component.digest,
+            "{}",
+            component.name
+        );
     }
 }
 
-/// Each plugin is in one component, which knows it; those of a component with others are told which one they are.
+/// Each plugin is in one component, which knows it; those of a component with others are selected
+/// by name.
 #[test]
 fn components_hold_the_plugins() {
-    let held: Vec<&str> = COMPONENTS.iter().flat_map(|component| component.plugins.iter().copied()).collect();
+    let held: Vec<&str> =
+        COMPONENTS.iter().flat_map(|component| component.plugins.iter().copied()).collect();
     assert_eq!(held.len(), ALL.len());
     for builtin in ALL {
         assert!(builtin.component.plugins.contains(&builtin.name), "{builtin:?}");
         let shares = builtin.component.plugins.len() > 1;
         assert_eq!(builtin.choice(), shares.then_some(builtin.name));
     }
-    let sharing: Vec<_> = COMPONENTS.iter().filter(|component| component.plugins.len() > 1).map(|component| component.name).collect();
+    let sharing: Vec<_> = COMPONENTS
+        .iter()
+        .filter(|component| component.plugins.len() > 1)
+        .map(|component| component.name)
+        .collect();
     assert_eq!(sharing, ["patterns", "risk-calculators"]);
     assert_eq!(SHELL_READER.choice(), None);
 }
 
-/// Descriptors stand in one section at the component's top level, and name a plugin, its kind and this version.
+/// Descriptors are in one section at the component's top level, and name a plugin, its kind and
+/// this version.
 #[test]
 fn plugins_describe_themselves() {
     for component in COMPONENTS.iter().filter(|component| !component.plugins.is_empty()) {
@@ -103,10 +140,22 @@ fn plugins_describe_themselves() {
         }
         let [(1, descriptors)] = found.as_slice() else { panic!("{}: {found:?}", component.name) };
         let here = || ALL.iter().filter(|builtin| builtin.component.name == component.name);
-        assert_eq!(descriptors.len(), here().map(|builtin| builtin.descriptor.len()).sum::<usize>(), "{}", component.name);
+        assert_eq!(
+            descriptors.len(),
+            here().map(|builtin| builtin.descriptor.len()).sum::<usize>(),
+            "{}",
+            component.name
+        );
         for builtin in here() {
-            for part in [format!("\"kind\":\"{}\"", builtin.kind), format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"))] {
-                assert!(builtin.descriptor.contains(&part), "{part} is not in {}", builtin.descriptor);
+            for part in [
+                format!("\"kind\":\"{}\"", builtin.kind),
+                format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION")),
+            ] {
+                assert!(
+                    builtin.descriptor.contains(&part),
+                    "{part} is not in {}",
+                    builtin.descriptor
+                );
             }
         }
     }
@@ -120,7 +169,10 @@ fn memories_begin_small() {
         let mut bytes = 0;
         for payload in Parser::new(0).parse_all(builtin.component.bytes) {
             if let Payload::MemorySection(memories) = payload.unwrap() {
-                bytes += memories.into_iter().map(|memory| memory.unwrap().initial * 65_536).sum::<u64>();
+                bytes += memories
+                    .into_iter()
+                    .map(|memory| memory.unwrap().initial * 65_536)
+                    .sum::<u64>();
             }
         }
         assert!((65_536..=most).contains(&bytes), "{}: {bytes} bytes of memory", builtin.name);
@@ -133,7 +185,11 @@ fn nothing_of_the_build_machine_is_inside() {
     let home = std::env::home_dir().map(|home| home.join(".cargo").display().to_string()).unwrap();
     for builtin in every() {
         for foreign in [root, home.as_str(), "wasi_snapshot", "wasi:"] {
-            assert!(!contains(builtin.component.bytes, foreign), "{} holds `{foreign}`", builtin.name);
+            assert!(
+                !contains(builtin.component.bytes, foreign),
+                "{} holds `{foreign}`",
+                builtin.name
+            );
         }
     }
 }

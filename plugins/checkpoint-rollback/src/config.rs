@@ -1,4 +1,4 @@
-//! What makes a checkpoint safe, in numbers; each a setting.
+//! The numbers that define a safe checkpoint; each a setting.
 
 use portcullis_plugin::intervention::{Error, Settings, Spec};
 use portcullis_plugin::template::Wording;
@@ -26,7 +26,7 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// Settings that are not this plugin's.
+    /// Fails if the settings are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
         let whole = |key| settings.integer(key).map(i64::unsigned_abs);
         Ok(Self {

@@ -1,8 +1,8 @@
-//! The intervention `checkpoint-rollback`: back to the files as they were before it went wrong.
+//! The intervention `checkpoint-rollback`: restores the files as they were before the issue.
 //!
-//! It names the newest safe checkpoint from before the issue began, and says what happened, what went wrong and
-//! what to try; where none is safe, it makes a plan for a person. What makes a checkpoint safe stands in
-//! `choice`. Whether files are put back at once or a person does it, and putting them back, is for the host.
+//! It names the newest safe checkpoint from before the issue began, and gives the events, the
+//! problem and a suggestion; if none is safe, it makes a plan for a person. `choice` defines a safe
+//! checkpoint. The host decides if files are restored at once or by a person, and restores them.
 
 mod choice;
 mod config;
@@ -12,7 +12,8 @@ mod wording;
 use choice::Choice;
 use portcullis_plugin::host;
 use portcullis_plugin::intervention::{
-    Context, Descriptor, Error, Guidance, Intervention, Issue, Reads, Response, Rollback, Setting, Settings, Situation,
+    Context, Descriptor, Error, Guidance, Intervention, Issue, Reads, Response, Rollback, Setting,
+    Settings, Situation,
 };
 use portcullis_plugin::template::{Values, earlier};
 
@@ -33,7 +34,12 @@ impl Intervention for CheckpointRollback {
         wording::ROLLBACK.prepare(config::SPECS, settings)
     }
 
-    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+    fn intervene(
+        prepared: &[u8],
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Result<Response, Error> {
         let settings = Settings::read(prepared)?;
         let config = config::Config::read(&settings)?;
         let mut values = Values::of(issue, situation, context);
@@ -46,13 +52,18 @@ impl Intervention for CheckpointRollback {
         match choice::of(&config, issue, situation, context, &host::detail) {
             Choice::Safe(checkpoint) => {
                 wording::describe(&mut values, checkpoint, situation);
-                let guidance = Guidance::saying(message(&["rollback", &issue.name, "conversation"], values)?);
+                let guidance =
+                    Guidance::saying(message(&["rollback", &issue.name, "conversation"], values)?);
                 Ok(Response::Rollback(Rollback { checkpoint: checkpoint.id.clone(), guidance }))
             }
             Choice::None(refused) => {
                 let steps = plan::steps(issue, &refused, &values)?;
                 values.set("none_safe", Some(&plan::none_safe(&refused)));
-                Ok(portcullis_plugin::intervention::Plan { reason: message(&["plan"], values)?, steps }.into())
+                Ok(portcullis_plugin::intervention::Plan {
+                    reason: message(&["plan"], values)?,
+                    steps,
+                }
+                .into())
             }
         }
     }

@@ -1,11 +1,11 @@
-//! What a person does where no checkpoint is safe.
+//! The plan for a person if no checkpoint is safe.
 
 use portcullis_builtin_judging::advice::{SINCE, look_at};
 use portcullis_builtin_judging::text::quoted;
 use portcullis_plugin::intervention::{Checkpoint, Error, Issue};
 use portcullis_plugin::template::{Values, fill, line};
 
-/// Checkpoints that are told with what is against them.
+/// The maximum number of checkpoints that are listed with the objections to them.
 const SHOWN: usize = 3;
 /// The most bytes of a checkpoint's name.
 const NAME: usize = 128;
@@ -16,26 +16,37 @@ Undo what is not in files: programs that still run, requests that were sent, pac
 The request was: {request}
 Then tell the agent how to go on, or begin a new session with a narrower request.";
 
-/// Why nothing can be done automatically.
+/// Explains why nothing can be done automatically.
 pub(crate) fn none_safe(refused: &[(&Checkpoint, String)]) -> String {
     match refused {
         [] => "there is no checkpoint of this session's files".into(),
-        [(_, reason)] => format!("the only checkpoint of this session's files is not safe: {reason}"),
+        [(_, reason)] => {
+            format!("the only checkpoint of this session's files is not safe: {reason}")
+        }
         more => format!("none of the {} checkpoints of this session's files is safe", more.len()),
     }
 }
 
-/// What to do, in order.
-pub(crate) fn steps(issue: &Issue, refused: &[(&Checkpoint, String)], values: &Values) -> Result<Vec<String>, Error> {
-    let lines = |template: &str| fill("plan", template, values).map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+/// Returns the steps of the plan, in order.
+pub(crate) fn steps(
+    issue: &Issue,
+    refused: &[(&Checkpoint, String)],
+    values: &Values,
+) -> Result<Vec<String>, Error> {
+    let lines = |template: &str| {
+        fill("plan", template, values)
+            .map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
     let mut steps = lines(look_at(issue))?;
     steps.extend(lines(SINCE)?);
-    steps.extend(refused.iter().take(SHOWN).filter_map(|(checkpoint, reason)| offer(checkpoint, reason)));
+    steps.extend(
+        refused.iter().take(SHOWN).filter_map(|(checkpoint, reason)| offer(checkpoint, reason)),
+    );
     steps.extend(lines(BY_HAND)?);
     Ok(steps)
 }
 
-/// A checkpoint that only a person can judge.
+/// Offers a checkpoint that only a person can judge.
 fn offer(checkpoint: &Checkpoint, reason: &str) -> Option<String> {
     let name = line(&checkpoint.id, NAME);
     let word = quoted(&name)?;

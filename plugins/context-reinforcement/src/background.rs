@@ -1,4 +1,4 @@
-//! The facts that the agent is to have before it.
+//! The facts of which the agent is reminded.
 
 use crate::constraints;
 use crate::strength::Strength;
@@ -8,20 +8,21 @@ use portcullis_plugin::text::cut;
 
 /// The host's limit for one text, in bytes.
 const TEXT: usize = 4096;
-/// The most bytes of the original request: more than a detail's, since it is what all else is measured by.
+/// The most bytes of the original request: more than for a detail, since everything else is
+/// measured by it.
 const REQUEST: usize = 1500;
 /// The most bytes of one goal.
 const GOAL: usize = 300;
-/// Goals that are listed.
+/// The maximum number of goals that are listed.
 const GOALS: usize = 5;
 
-/// Where the agent may work and how much it may use.
+/// The folders in which the agent may work, and the limits of its use.
 const BOUNDARIES: &str = "\
 - The project's folders: {folders}
 - Used of the limits: {limits}
-- What lies outside of that needs the person's word first.";
+- What is outside of that needs the person's approval first.";
 
-/// What to do and what not, by issue.
+/// Examples of right and wrong actions, by issue.
 const EXAMPLES: &[(&str, &str)] = &[
     (
         "repetitive_errors",
@@ -86,12 +87,12 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Issues for which a boundary is what was crossed.
+/// Issues that cross a boundary.
 const CROSSED: &[&str] = &["scope_creep", "resource_spiral", "blocked_then_bypassed"];
-/// Issues for which the request is what was lost sight of.
+/// Issues in which the agent lost sight of the request.
 const LOST: &[&str] = &["goal_drift", "scope_creep", "instruction_injection"];
 
-/// The facts, in the order of their weight.
+/// Returns the facts, in the order of their weight.
 pub(crate) fn of(
     strength: Strength,
     settings: &Settings,
@@ -132,26 +133,35 @@ impl Facts {
     }
 }
 
-/// The goals with something in them, the most important first.
+/// Returns the goals with something in them, the most important first.
 fn stated(context: &Context) -> Vec<&Goal> {
-    let mut goals: Vec<&Goal> = context.goals.iter().filter(|goal| !line(&goal.text, GOAL).is_empty()).collect();
+    let mut goals: Vec<&Goal> =
+        context.goals.iter().filter(|goal| !line(&goal.text, GOAL).is_empty()).collect();
     goals.sort_by_key(|goal| goal.priority);
     goals
 }
 
-/// What the person asked for first, as far back as the host knows.
+/// Returns the person's first request, as far back as the host knows.
 fn original(context: &Context) -> String {
     stated(context).last().map(|goal| line(&goal.text, REQUEST)).unwrap_or_default()
 }
 
-/// All goals, where there is more than the original request.
+/// Returns all goals, if there is more than the original request.
 fn goals(context: &Context) -> String {
     let goals = stated(context);
     if goals.len() < 2 {
         return String::new();
     }
-    let shown = goals.iter().take(GOALS).enumerate().map(|(number, goal)| format!("{}. {}", number + 1, line(&goal.text, GOAL)));
-    let more = goals.len().checked_sub(GOALS).filter(|more| *more > 0).map(|more| format!("and {more} older ones"));
+    let shown = goals
+        .iter()
+        .take(GOALS)
+        .enumerate()
+        .map(|(number, goal)| format!("{}. {}", number + 1, line(&goal.text, GOAL)));
+    let more = goals
+        .len()
+        .checked_sub(GOALS)
+        .filter(|more| *more > 0)
+        .map(|more| format!("and {more} older ones"));
     shown.chain(more).collect::<Vec<_>>().join("\n")
 }
 

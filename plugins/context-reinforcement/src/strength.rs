@@ -1,4 +1,4 @@
-//! How much is said.
+//! The amount of background that is given.
 
 use portcullis_builtin_judging::choice::one_of;
 use portcullis_plugin::intervention::{Error, Issue, Settings, Severity, Situation};
@@ -14,18 +14,22 @@ pub(crate) enum Strength {
     Strong,
 }
 
-const WORDS: &[(&str, Option<Strength>)] =
-    &[("auto", None), ("light", Some(Strength::Light)), ("medium", Some(Strength::Medium)), ("strong", Some(Strength::Strong))];
+const WORDS: &[(&str, Option<Strength>)] = &[
+    ("auto", None),
+    ("light", Some(Strength::Light)),
+    ("medium", Some(Strength::Medium)),
+    ("strong", Some(Strength::Strong)),
+];
 
-/// What the operator fixed, if anything.
+/// Returns the operator's fixed strength, if any.
 ///
 /// # Errors
-/// The setting is none of the known words.
+/// Fails if the setting is not one of the known words.
 pub(crate) fn fixed(settings: &Settings) -> Result<Option<Strength>, Error> {
     one_of(settings, "strength", WORDS)
 }
 
-/// What the issue's severity or the host's escalation asks for, whichever is more.
+/// Returns the strength for the issue's severity or the host's escalation, whichever is more.
 pub(crate) fn of(issue: &Issue, situation: &Situation) -> Strength {
     let severe = match issue.severity {
         Severity::Low => Strength::Light,
@@ -49,11 +53,13 @@ impl Strength {
         }
     }
 
-    /// What is asked of the agent at the end.
+    /// Returns the closing request to the agent.
     pub(crate) const fn closing(self) -> &'static str {
         match self {
             Self::Light => "Please go on with this in mind.",
-            Self::Medium => "Before the next step, say in a sentence how it fits what is said here.",
+            Self::Medium => {
+                "Before the next step, say in a sentence how it fits what is said here."
+            }
             Self::Strong => {
                 "Stop first and say which of this the last steps did not keep. Take no step that does not keep all of it; if there is \
                  none, ask the person."

@@ -1,11 +1,12 @@
 //! The builtin wording, as templates like an operator's.
 //!
-//! Beside the placeholders of `portcullis_plugin::template` there are `{strength}`, `{closing}` (what is asked of
-//! the agent, by strength) and, from the second reminder on, `{earlier}`.
+//! In addition to the placeholders of `portcullis_plugin::template` there are `{strength}`,
+//! `{closing}` (the closing request to the agent, by strength) and, from the second reminder on,
+//! `{earlier}`.
 
 use portcullis_plugin::template::Wording;
 
-/// What is said, by issue.
+/// The texts, by issue.
 pub(crate) const REMINDER: Wording = Wording {
     kind: "context_reinforcement",
     prefix: "context_reinforcement.",

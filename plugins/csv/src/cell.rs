@@ -21,11 +21,15 @@ pub(crate) fn push_cell(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A spreadsheet would take it for a formula: it begins, perhaps after white space that an import
-/// trims, with a sign that starts one. The wide forms count too, since some programs fold them.
+/// Returns true if a spreadsheet would interpret it as a formula: it begins, perhaps after white
+/// space that an import trims, with a sign that starts one. The wide forms count too, since some
+/// programs fold them.
 fn is_formula(text: &str) -> bool {
-    let first = text.trim_start_matches(|character: char| character.is_whitespace() || character.is_control() || character == '\u{feff}');
-    text.starts_with(['\t', '\r']) || first.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+    let first = text.trim_start_matches(|character: char| {
+        character.is_whitespace() || character.is_control() || character == '\u{feff}'
+    });
+    text.starts_with(['\t', '\r'])
+        || first.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! The exporter `csv`: records as a table for a spreadsheet.
 //!
 //! Columns are fixed ([`COLUMNS`]); quoting and line ends are RFC 4180's. A cell that a spreadsheet
-//! would take for a formula gets a leading apostrophe: what an agent types must not run on the desk of
-//! the person who reads about it. That changes cells, so this format is for reading; to check the
-//! journal's chain, export `jsonl`.
+//! would interpret as a formula is escaped with a leading apostrophe: text that an agent types must
+//! not run on the computer of the person who reads about it. That changes cells, so this format is
+//! for reading; to check the journal's chain, export `jsonl`.
 
 mod cell;
 
 use cell::push_cell;
-use portcullis_plugin::audit_exporter::{AuditExporter, AuditRecord, Descriptor, Error, Reads, Rendered};
+use portcullis_plugin::audit_exporter::{
+    AuditExporter, AuditRecord, Descriptor, Error, Reads, Rendered,
+};
 use portcullis_plugin::text::{rfc3339, score};
 
 /// The heading: every column, in order.
@@ -38,9 +40,12 @@ pub const COLUMNS: [&str; 18] = [
 pub struct Csv;
 
 impl AuditExporter for Csv {
-    const DESCRIPTOR: Descriptor =
-        Descriptor::new("csv", env!("CARGO_PKG_VERSION"), "Writes records as a table that is safe to open in a spreadsheet.")
-            .reads(&[Reads::Records]);
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "csv",
+        env!("CARGO_PKG_VERSION"),
+        "Writes records as a table that is safe to open in a spreadsheet.",
+    )
+    .reads(&[Reads::Records]);
 
     fn render(_: &[u8], records: &[AuditRecord], first: bool) -> Result<Rendered, Error> {
         let mut out = String::with_capacity(records.len() * 512 + 256);
@@ -73,9 +78,16 @@ fn row(record: &AuditRecord) -> [String; COLUMNS.len()] {
         decision.map_or_else(String::new, |decision| decision.reasons.join("; ")),
         decision.map_or_else(String::new, |decision| decision.sources.join("; ")),
         joined(&record.detections, |detected| {
-            format!("{} ({}, confidence {})", detected.pattern, detected.severity.as_str(), score(detected.confidence))
+            format!(
+                "{} ({}, confidence {})",
+                detected.pattern,
+                detected.severity.as_str(),
+                score(detected.confidence)
+            )
         }),
-        joined(&record.faults, |faulted| format!("{} {}: {}", faulted.source, faulted.name, faulted.detail)),
+        joined(&record.faults, |faulted| {
+            format!("{} {}: {}", faulted.source, faulted.name, faulted.detail)
+        }),
         record.id.clone(),
         record.previous.clone(),
         record.hash.clone(),
@@ -122,8 +134,17 @@ mod tests {
         let mut record = testing::record(3);
         record.summary = "Bash: echo \"a, b\"\nrm x".into();
         record.agent = Some("=cmd|' /C calc'!A0".into());
-        record.detections = vec![Detected { pattern: "loop".into(), severity: Severity::Medium, confidence: 700, impact: 500 }];
-        record.faults = vec![Faulted { source: "risk".into(), name: "trap".into(), detail: "unreachable".into() }];
+        record.detections = vec![Detected {
+            pattern: "loop".into(),
+            severity: Severity::Medium,
+            confidence: 700,
+            impact: 500,
+        }];
+        record.faults = vec![Faulted {
+            source: "risk".into(),
+            name: "trap".into(),
+            detail: "unreachable".into(),
+        }];
         let decision = record.decision.as_mut().unwrap();
         decision.rationality = Some(333);
         decision.reasons = vec!["one".into(), "two".into()];
@@ -141,6 +162,8 @@ mod tests {
     fn a_record_without_a_decision_leaves_its_cells_empty() {
         let mut record = testing::record(9);
         record.decision = None;
-        assert!(text(&[record], false).starts_with("9,2026-01-01T12:00:00.000Z,review,session-1,,Bash,Bash: ls,,,,,,,,,record-9,"));
+        assert!(text(&[record], false).starts_with(
+            "9,2026-01-01T12:00:00.000Z,review,session-1,,Bash,Bash: ls,,,,,,,,,record-9,"
+        ));
     }
 }

@@ -1,8 +1,9 @@
-//! An action as conditions see it: the names of the language's table, from the host's records.
+//! An action as conditions see it: the names of the language's table, filled from the host's
+//! records.
 
 use portcullis_plugin::types::{
-    Access, Action, Attribute, Command, Context, Coverage, Direction, Effect, EffectKind, Entry, FileOperation, Form, GitState, Intent,
-    Operation, Origin, Path, Quantity, Scope, Word,
+    Access, Action, Attribute, Command, Context, Coverage, Direction, Effect, EffectKind, Entry,
+    FileOperation, Form, GitState, Intent, Operation, Origin, Path, Quantity, Scope, Word,
 };
 use portcullis_rule_language::evaluate::{Around, Fields, Value};
 use portcullis_rule_language::schema::EFFECTS;
@@ -29,7 +30,10 @@ struct SeenHistory<'a>(&'a Context, &'a Action);
 impl<'a> Seen<'a> {
     pub(crate) fn new(action: &'a Action, context: &'a Context) -> Self {
         Self {
-            commands: action.shell().map(|shell| shell.commands.iter().map(SeenCommand).collect()).unwrap_or_default(),
+            commands: action
+                .shell()
+                .map(|shell| shell.commands.iter().map(SeenCommand).collect())
+                .unwrap_or_default(),
             effects: action.facts.effects.iter().map(|effect| SeenEffect(effect, action)).collect(),
             paths: action.facts.paths.iter().map(SeenPath).collect(),
             forms: action.facts.forms.iter().map(SeenForm).collect(),
@@ -66,18 +70,36 @@ impl Fields for Seen<'_> {
             "host" => first(&facts.hosts),
             "forms" => records(&self.forms),
             "access" => Value::text(self.file().map_or("", |file| access(file.access))),
-            "content" => Value::text(self.file().and_then(|file| file.content.as_deref()).unwrap_or_default()),
-            "replaced" => Value::text(self.file().and_then(|file| file.replaced.as_deref()).unwrap_or_default()),
-            "url" => Value::text(if let Operation::Network(request) = &action.operation { &request.url } else { "" }),
-            "message" => Value::text(if let Operation::Message(message) = &action.operation { &message.text } else { "" }),
+            "content" => Value::text(
+                self.file().and_then(|file| file.content.as_deref()).unwrap_or_default(),
+            ),
+            "replaced" => Value::text(
+                self.file().and_then(|file| file.replaced.as_deref()).unwrap_or_default(),
+            ),
+            "url" => Value::text(if let Operation::Network(request) = &action.operation {
+                &request.url
+            } else {
+                ""
+            }),
+            "message" => Value::text(if let Operation::Message(message) = &action.operation {
+                &message.text
+            } else {
+                ""
+            }),
             "server" => match &action.operation {
                 Operation::Tool(call) => Value::text(call.server.as_deref().unwrap_or_default()),
                 _ => Value::text(""),
             },
-            "arguments" => pairs(if let Operation::Tool(call) = &action.operation { &call.arguments } else { &[] }),
+            "arguments" => pairs(if let Operation::Tool(call) = &action.operation {
+                &call.arguments
+            } else {
+                &[]
+            }),
             "parameters" => Value::text(&action.parameters),
             "background" => Value::Flag(action.shell().is_some_and(|shell| shell.background)),
-            "coverage" => Value::text(if facts.coverage == Coverage::Full { "full" } else { "partial" }),
+            "coverage" => {
+                Value::text(if facts.coverage == Coverage::Full { "full" } else { "partial" })
+            }
             "gaps" => Value::texts(&facts.gaps),
             "context" => Value::Record(&self.context),
             "history" => Value::Record(&self.history),
@@ -103,10 +125,19 @@ impl Fields for SeenCommand<'_> {
                 Origin::FunctionBody => "function-body",
                 Origin::Other(_) => "other",
             }),
-            "known" => Value::Flag(!command.program.is_empty() && command.words.iter().all(|word| word.known)),
+            "known" => Value::Flag(
+                !command.program.is_empty() && command.words.iter().all(|word| word.known),
+            ),
             "targets" => {
-                let written = |direction| matches!(direction, Direction::Output | Direction::Append);
-                words(command.redirections.iter().filter(|one| written(one.direction)).map(|one| &one.target))
+                let written =
+                    |direction| matches!(direction, Direction::Output | Direction::Append);
+                words(
+                    command
+                        .redirections
+                        .iter()
+                        .filter(|one| written(one.direction))
+                        .map(|one| &one.target),
+                )
             }
             "assignments" => pairs(&command.assignments),
             _ => unknown(),
@@ -127,7 +158,9 @@ impl Fields for SeenEffect<'_> {
                 let command = at.and_then(|at| action.shell()?.commands.get(at));
                 Value::text(command.map_or("", |command| &command.program))
             }
-            "scope" => Value::text(action.facts.path(effect).map_or(Scope::Unknown, |path| path.scope).as_str()),
+            "scope" => Value::text(
+                action.facts.path(effect).map_or(Scope::Unknown, |path| path.scope).as_str(),
+            ),
             _ => unknown(),
         }
     }
@@ -138,7 +171,9 @@ impl Fields for SeenPath<'_> {
         let path = self.0;
         match name {
             "text" => Value::text(&path.text),
-            "name" => Value::text(path.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default()),
+            "name" => {
+                Value::text(path.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
+            }
             "scope" => Value::text(path.scope.as_str()),
             "entry" => Value::text(match path.entry {
                 Entry::Absent => "absent",
@@ -183,7 +218,8 @@ impl Fields for SeenContext<'_> {
             "home" => Value::text(context.home()),
             "goals" => context.goals.iter().map(|goal| Value::text(&goal.text)).collect(),
             "mode" => {
-                let mode = action.attributes.iter().find(|attribute| attribute.name == "permission-mode");
+                let mode =
+                    action.attributes.iter().find(|attribute| attribute.name == "permission-mode");
                 Value::text(mode.map_or("", |mode| &mode.value))
             }
             "session" => Value::text(&context.session),
@@ -196,21 +232,24 @@ impl Fields for SeenContext<'_> {
 impl Fields for SeenHistory<'_> {
     fn field(&self, name: &'static str) -> Value<'_> {
         let Self(context, action) = *self;
-        let limit = context.limits.iter().find(|limit| matches!(limit.quantity, Quantity::FileOperations));
+        let limit =
+            context.limits.iter().find(|limit| matches!(limit.quantity, Quantity::FileOperations));
         match name {
             "step" => number(action.step),
             "seen" => Value::Number(context.repetition.seen.into()),
             "failures" => Value::Number(context.repetition.failures.into()),
             "successes" => Value::Number(context.repetition.successes.into()),
             "file_operations" => number(limit.map_or(0, |limit| limit.used)),
-            "file_operations_left" => number(limit.map_or(u64::MAX, |limit| limit.maximum.saturating_sub(limit.used))),
+            "file_operations_left" => {
+                number(limit.map_or(u64::MAX, |limit| limit.maximum.saturating_sub(limit.used)))
+            }
             _ => unknown(),
         }
     }
 }
 
-/// A name that the table has and this module does not; a test rules it out. The evaluation takes it for a
-/// failure wherever something is asked of it.
+/// Returns the value of a name that the table has and this module does not; a test rules that out.
+/// The evaluation treats it as a failure in every use.
 fn unknown<'v>() -> Value<'v> {
     Value::Map([].into())
 }
@@ -228,7 +267,12 @@ fn records<T: Fields>(items: &[T]) -> Value<'_> {
 }
 
 fn pairs(attributes: &[Attribute]) -> Value<'_> {
-    Value::Map(attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.value.as_str())).collect())
+    Value::Map(
+        attributes
+            .iter()
+            .map(|attribute| (attribute.name.as_str(), attribute.value.as_str()))
+            .collect(),
+    )
 }
 
 fn words<'v>(words: impl Iterator<Item = &'v Word>) -> Value<'v> {
@@ -236,7 +280,9 @@ fn words<'v>(words: impl Iterator<Item = &'v Word>) -> Value<'v> {
 }
 
 fn line(command: &Command) -> String {
-    let words: Vec<&str> = std::iter::once(command.program.as_str()).chain(command.words.iter().map(|word| word.text.as_str())).collect();
+    let words: Vec<&str> = std::iter::once(command.program.as_str())
+        .chain(command.words.iter().map(|word| word.text.as_str()))
+        .collect();
     words.join(" ")
 }
 

@@ -1,10 +1,10 @@
-//! What the host hands over, and what `prepare` makes of it.
+//! The settings from the host, and the bytes that `prepare` returns for them.
 //!
 //! | setting | type | |
 //! |---|---|---|
 //! | `files` | texts | the name and the text of each file, in turn |
 //! | `disabled` | texts | rules that do not apply |
-//! | `on_fault` | text | what a failure of this plugin comes to |
+//! | `on_fault` | text | the verdict for a failure of this plugin |
 //! | `project` | flag | the files are a project's |
 
 use portcullis_plugin::risk_calculator::Objection;
@@ -14,18 +14,19 @@ use portcullis_rule_language::code::{self, Rule};
 use portcullis_rule_language::place::line_and_column;
 use portcullis_rule_language::read;
 
-/// Rules that can be asked.
+/// Rules that are ready to be evaluated.
 pub(crate) struct Prepared<'a> {
     files: Vec<(&'a str, Vec<Rule<'a>>)>,
-    /// What a failure comes to.
+    /// The verdict for a failure.
     pub(crate) on_fault: Objection,
     /// A repository wrote the rules.
     pub(crate) of_a_project: bool,
 }
 
-/// Settings to bytes: flags, and the name and code of each file with its length.
+/// Encodes settings: flags, and the name and code of each file with its length.
 pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-    let (mut files, mut disabled, mut on_fault, mut of_a_project) = (&[][..], &[][..], Objection::Block, false);
+    let (mut files, mut disabled, mut on_fault, mut of_a_project) =
+        (&[][..], &[][..], Objection::Block, false);
     for setting in settings {
         match (setting.key.as_str(), &setting.value) {
             ("files", SettingValue::Texts(texts)) => files = texts,
@@ -33,13 +34,18 @@ pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
             ("on_fault", SettingValue::Text(word)) => on_fault = verdict(word)?,
             ("project", SettingValue::Flag(flag)) => of_a_project = *flag,
             (key, _) => {
-                return Err(Error::setting(key, "is none of this plugin's, or has another type; the files are named by `rules.files`"));
+                return Err(Error::setting(
+                    key,
+                    "is not a setting of this plugin, or has another type; the files are named by `rules.files`",
+                ));
             }
         }
     }
     let mut out = vec![tag(on_fault), u8::from(of_a_project)];
     for pair in files.chunks(2) {
-        let [name, text] = pair else { return Err(Error::setting("files", "holds a name without a text")) };
+        let [name, text] = pair else {
+            return Err(Error::setting("files", "holds a name without a text"));
+        };
         let rules = read(text).map_err(|problems| {
             let told = problems.first().map(|problem| {
                 let (line, column) = line_and_column(text, problem.span.start);
@@ -47,8 +53,11 @@ pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
             });
             Error::setting("files", &told.unwrap_or_default())
         })?;
-        let active: Vec<Rule<'_>> =
-            rules.into_iter().map(|read| read.rule).filter(|rule| !disabled.iter().any(|name| *name == rule.name)).collect();
+        let active: Vec<Rule<'_>> = rules
+            .into_iter()
+            .map(|read| read.rule)
+            .filter(|rule| !disabled.iter().any(|name| *name == rule.name))
+            .collect();
         for bytes in [name.as_bytes(), &code::to_bytes(&active)] {
             out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
             out.extend_from_slice(bytes);
@@ -58,7 +67,7 @@ pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Takes up again what `prepare` gave.
+    /// Decodes the output of `prepare`.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let [on_fault, of_a_project, rest @ ..] = bytes else { return None };
         let (mut rest, mut files) = (rest, Vec::new());
@@ -69,7 +78,7 @@ impl<'a> Prepared<'a> {
         Some(Self { files, on_fault: from_tag(*on_fault)?, of_a_project: *of_a_project == 1 })
     }
 
-    /// Every rule with its file.
+    /// Returns every rule with its file.
     pub(crate) fn rules(&self) -> impl Iterator<Item = (&str, &Rule<'a>)> {
         self.files.iter().flat_map(|(name, rules)| rules.iter().map(move |rule| (*name, rule)))
     }
@@ -77,12 +86,14 @@ impl<'a> Prepared<'a> {
 
 fn part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, after) = rest.split_first_chunk::<4>()?;
-    let (part, after) = after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    let (part, after) =
+        after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     *rest = after;
     Some(part)
 }
 
-const FAULTS: &[(&str, Objection, u8)] = &[("warn", Objection::Warn, 1), ("ask", Objection::Ask, 2), ("block", Objection::Block, 3)];
+const FAULTS: &[(&str, Objection, u8)] =
+    &[("warn", Objection::Warn, 1), ("ask", Objection::Ask, 2), ("block", Objection::Block, 3)];
 
 fn verdict(word: &str) -> Result<Objection, Error> {
     let found = FAULTS.iter().find(|(known, _, _)| *known == word).map(|(_, verdict, _)| *verdict);

@@ -1,7 +1,7 @@
-//! What to do: now, against the next time, and in the configuration.
+//! The advice: immediate, preventive, and for the configuration.
 //!
-//! Each kind of issue has its lines, for all of them come the common ones. A line that names a detail
-//! falls away where the issue does not hold it.
+//! Each kind of issue has its lines, followed by the common ones. A line that names a detail is
+//! left out if the issue does not have it.
 
 use crate::items;
 use portcullis_builtin_judging::advice::{SINCE, look_at};
@@ -19,7 +19,7 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "repetitive_errors",
         preventive: "Give the agent the facts that it lacked (versions, paths, how to run the tests) in the project's instructions.",
-        configuration: "Lower the sensitivity of `repetitive_errors` if it was right to try so often; raise it to be told earlier.",
+        configuration: "Lower the sensitivity of `repetitive_errors` if it was right to try so often; raise it to be warned earlier.",
     },
     Advice {
         issue: "scope_creep",
@@ -34,17 +34,17 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "goal_drift",
         preventive: "State one goal in a request, and what is not part of it.",
-        configuration: "Raise the sensitivity of `goal_drift` to be told earlier.",
+        configuration: "Raise the sensitivity of `goal_drift` to be warned earlier.",
     },
     Advice {
         issue: "hallucination",
         preventive: "Name the real files, commands and versions in the project's instructions.",
-        configuration: "Raise the sensitivity of `hallucination` to be told earlier.",
+        configuration: "Raise the sensitivity of `hallucination` to be warned earlier.",
     },
     Advice {
         issue: "loop",
         preventive: "Tell the agent when to give up and what to report then.",
-        configuration: "Raise the sensitivity of `loop` to be told earlier.",
+        configuration: "Raise the sensitivity of `loop` to be warned earlier.",
     },
     Advice {
         issue: "blocked_then_bypassed",
@@ -76,21 +76,34 @@ const OTHER: Advice = Advice {
 
 const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis checkpoint restore {checkpoint}`";
 
-/// What to do now.
-pub(crate) fn immediate(issue: &Issue, situation: &Situation, values: &Values) -> Result<Vec<String>, Error> {
+/// Returns the immediate steps.
+pub(crate) fn immediate(
+    issue: &Issue,
+    situation: &Situation,
+    values: &Values,
+) -> Result<Vec<String>, Error> {
     let mut values = values.clone();
-    let safe = situation.checkpoints.iter().find(|checkpoint| checkpoint.unsafe_because.is_none() && checkpoint.step <= issue.first_step);
+    let safe = situation.checkpoints.iter().find(|checkpoint| {
+        checkpoint.unsafe_because.is_none() && checkpoint.step <= issue.first_step
+    });
     values.set("checkpoint", safe.map(|checkpoint| checkpoint.id.as_str()));
     values.set("checkpoint_step", safe.map(|checkpoint| checkpoint.step.to_string()).as_deref());
     items("immediate", &format!("{}\n{SINCE}\n{COMMON_BACK}", look_at(issue)), &values)
 }
 
-/// What to do against the next time.
+/// Returns the steps that prevent a recurrence.
 pub(crate) fn preventive(issue: &Issue, values: &Values) -> Result<Vec<String>, Error> {
-    items("preventive", &format!("{}\nKeep the work in git, so that what an agent changes can be had back.", of(issue).preventive), values)
+    items(
+        "preventive",
+        &format!(
+            "{}\nKeep the work in git, so that what an agent changes can be restored.",
+            of(issue).preventive
+        ),
+        values,
+    )
 }
 
-/// What to change in the configuration.
+/// Returns the changes to the configuration.
 pub(crate) fn configuration(issue: &Issue, values: &Values) -> Result<Vec<String>, Error> {
     items("configuration", of(issue).configuration, values)
 }

@@ -1,18 +1,19 @@
-//! The intervention `emergency-stop`: ends the session and says why.
+//! The intervention `emergency-stop`: ends the session and gives the reason.
 //!
-//! The message is for the person and the agent; the report is what a person needs afterwards: root
-//! cause, what contributed, what to do now, against the next time, and in the configuration. All of it
-//! is made from the issue, the session's totals and its newest actions; what is not known is left out,
-//! never invented. Saving the incident, telling people and offering ways back are the host's part.
+//! The message is for the person and the agent; the report is for a person afterwards: root cause,
+//! contributing factors, immediate steps, prevention, and changes to the configuration. All of it
+//! is made from the issue, the session's totals and its newest actions; unknown details are left
+//! out, never invented. The host saves the incident, notifies people and offers ways to resume.
 //!
-//! An operator's template replaces the message: `templates.ISSUE` among the settings, or `emergency_stop.ISSUE`
-//! among the host's templates.
+//! An operator's template replaces the message: `templates.ISSUE` among the settings, or
+//! `emergency_stop.ISSUE` among the host's templates.
 
 mod advice;
 mod cause;
 
 use portcullis_plugin::intervention::{
-    Context, Descriptor, Error, Intervention, Issue, Reads, Response, Setting, Settings, Situation, Spec, Stop, StopReport,
+    Context, Descriptor, Error, Intervention, Issue, Reads, Response, Setting, Settings, Situation,
+    Spec, Stop, StopReport,
 };
 use portcullis_plugin::template::{Values, Wording, fill};
 use portcullis_plugin::text::cut;
@@ -20,7 +21,7 @@ use portcullis_plugin::text::cut;
 /// The host's limit for one text, in bytes.
 const TEXT: usize = 4096;
 
-/// The message's wording; a line that names something absent falls away.
+/// The message's wording; a line that names something absent is left out.
 const MESSAGE: &str = "\
 This session was stopped, and nothing more will run in it.
 Why: {summary}
@@ -32,7 +33,13 @@ So far: {so_far}.
 The newest actions: {recent}
 Agent: do not try to go on in another way. Tell the person what you were doing and what is unfinished.";
 
-const WORDING: Wording = Wording { kind: "emergency_stop", prefix: "emergency_stop.", texts: &[], default: MESSAGE, extra: &["so_far"] };
+const WORDING: Wording = Wording {
+    kind: "emergency_stop",
+    prefix: "emergency_stop.",
+    texts: &[],
+    default: MESSAGE,
+    extra: &["so_far"],
+};
 
 const SPECS: &[Spec] = &[Wording::SETTING];
 
@@ -41,16 +48,24 @@ const SPECS: &[Spec] = &[Wording::SETTING];
 pub struct EmergencyStop;
 
 impl Intervention for EmergencyStop {
-    const DESCRIPTOR: Descriptor =
-        Descriptor::new("emergency-stop", env!("CARGO_PKG_VERSION"), "Ends the session with a report for the person.")
-            .reads(&[Reads::Issue, Reads::Context])
-            .settings(SPECS);
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "emergency-stop",
+        env!("CARGO_PKG_VERSION"),
+        "Ends the session with a report for the person.",
+    )
+    .reads(&[Reads::Issue, Reads::Context])
+    .settings(SPECS);
 
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         WORDING.prepare(SPECS, settings)
     }
 
-    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+    fn intervene(
+        prepared: &[u8],
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Result<Response, Error> {
         let settings = Settings::read(prepared)?;
         let mut values = Values::of(issue, situation, context);
         values.set("so_far", so_far(situation).as_deref());
@@ -61,13 +76,14 @@ impl Intervention for EmergencyStop {
             preventive: advice::preventive(issue, &values)?,
             configuration: advice::configuration(issue, &values)?,
         };
-        Ok(Stop { message: WORDING.message(&settings, issue, situation, context, values)?, report }.into())
+        Ok(Stop { message: WORDING.message(&settings, issue, situation, context, values)?, report }
+            .into())
     }
 }
 
 portcullis_plugin::export!(intervention: EmergencyStop);
 
-/// What the session has done and used.
+/// Returns the actions and the use of the session so far.
 fn so_far(situation: &Situation) -> Option<String> {
     let totals = &situation.totals;
     let seconds = totals.duration_ms / 1000;
@@ -87,7 +103,7 @@ fn so_far(situation: &Situation) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Texts of which each line is one item.
+/// Fills a template of which each line is one item.
 fn items(name: &str, template: &str, values: &Values) -> Result<Vec<String>, Error> {
     Ok(fill(name, template, values)?.lines().map(|line| cut(line, TEXT)).collect())
 }

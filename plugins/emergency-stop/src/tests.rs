@@ -1,4 +1,4 @@
-//! What the person and the agent are told at the end.
+//! The final messages to the person and the agent.
 
 use super::*;
 use portcullis_builtin_judging::random::{Dice, hole};
@@ -41,9 +41,18 @@ fn busy() -> Situation {
     situation.totals.files = 4;
     situation.totals.duration_ms = 90_500;
     situation.level = 2;
-    let past =
-        |kind: &str, effectiveness| PastIntervention { kind: kind.into(), issue: "loop".into(), step: 5, at: testing::NOW, effectiveness };
-    situation.past = vec![past("soft-correction", Some(200)), past("context-reinforcement", Some(900)), past("soft-correction", None)];
+    let past = |kind: &str, effectiveness| PastIntervention {
+        kind: kind.into(),
+        issue: "loop".into(),
+        step: 5,
+        at: testing::NOW,
+        effectiveness,
+    };
+    situation.past = vec![
+        past("soft-correction", Some(200)),
+        past("context-reinforcement", Some(900)),
+        past("soft-correction", None),
+    ];
     situation
 }
 
@@ -53,7 +62,9 @@ fn lists(report: &StopReport) -> [&[String]; 3] {
 
 #[test]
 fn a_critical_rule_stops_with_a_report() {
-    let issue = bare("rule:no_system_access").with("command", "cat /etc/shadow").with("path", "/etc/shadow");
+    let issue = bare("rule:no_system_access")
+        .with("command", "cat /etc/shadow")
+        .with("path", "/etc/shadow");
     let stop = stop(&issue, &busy(), &testing::context().goal("fix the parser"));
     for part in [
         "[portcullis emergency_stop | rule:no_system_access | 2026-01-01T12:00:00.000Z]",
@@ -66,11 +77,17 @@ fn a_critical_rule_stops_with_a_report() {
         assert!(stop.message.contains(part), "`{part}` is not in\n{}", stop.message);
     }
     assert!(
-        stop.report.root_cause.starts_with("The agent attempted what the rule `no_system_access` forbids"),
+        stop.report
+            .root_cause
+            .starts_with("The agent attempted what the rule `no_system_access` forbids"),
         "{}",
         stop.report.root_cause
     );
-    assert!(stop.report.root_cause.ends_with("Paths: /etc/shadow\nCommands: cat /etc/shadow"), "{}", stop.report.root_cause);
+    assert!(
+        stop.report.root_cause.ends_with("Paths: /etc/shadow\nCommands: cat /etc/shadow"),
+        "{}",
+        stop.report.root_cause
+    );
     assert_eq!(
         stop.report.contributing_factors,
         [
@@ -87,11 +104,18 @@ fn each_issue_has_its_own_report() {
     let mut causes = Vec::new();
     let mut first_steps = Vec::new();
     for name in NAMES {
-        let issue = ["path", "host", "command", "error", "growth"].iter().fold(bare(name), |issue, kind| issue.with(kind, "value"));
+        let issue = ["path", "host", "command", "error", "growth"]
+            .iter()
+            .fold(bare(name), |issue, kind| issue.with(kind, "value"));
         let report = stop(&issue, &busy(), &testing::context().goal("fix the parser")).report;
         causes.push(report.root_cause.lines().next().unwrap().to_owned());
         first_steps.push(report.immediate[0].clone());
-        assert!(report.immediate.len() >= 4 && report.preventive.len() >= 2 && !report.configuration.is_empty(), "{name}: {report:?}");
+        assert!(
+            report.immediate.len() >= 4
+                && report.preventive.len() >= 2
+                && !report.configuration.is_empty(),
+            "{name}: {report:?}"
+        );
     }
     for distinct in [&mut causes, &mut first_steps] {
         let all = distinct.len();
@@ -101,7 +125,7 @@ fn each_issue_has_its_own_report() {
     }
 }
 
-/// With nothing known beside the issue's name, everything still reads well.
+/// With nothing known except the issue's name, everything still reads well.
 #[test]
 fn no_place_is_ever_empty() {
     for name in NAMES {
@@ -109,13 +133,24 @@ fn no_place_is_ever_empty() {
             let issue = testing::issue(name, Severity::Critical, summary);
             let stop = stop(&issue, &testing::situation(), &testing::context());
             let texts = [&stop.message, &stop.report.root_cause];
-            let texts = texts.into_iter().chain(lists(&stop.report).into_iter().flatten()).chain(&stop.report.contributing_factors);
+            let texts = texts
+                .into_iter()
+                .chain(lists(&stop.report).into_iter().flatten())
+                .chain(&stop.report.contributing_factors);
             for text in texts {
                 let holes = ["{", "}", "``", ": \n", ":\n", " .", "  ", "()"];
-                assert!(holes.iter().all(|hole| !text.contains(hole)) && !text.ends_with(':') && !text.is_empty(), "{name}: {text:?}");
+                assert!(
+                    holes.iter().all(|hole| !text.contains(hole))
+                        && !text.ends_with(':')
+                        && !text.is_empty(),
+                    "{name}: {text:?}"
+                );
             }
             assert!(lists(&stop.report).iter().all(|list| !list.is_empty()), "{name}");
-            assert_eq!(stop.report.contributing_factors, ["no goal was stated, so nothing could be measured against one"]);
+            assert_eq!(
+                stop.report.contributing_factors,
+                ["no goal was stated, so nothing could be measured against one"]
+            );
         }
     }
 }
@@ -134,23 +169,35 @@ fn only_a_safe_checkpoint_from_before_is_offered() {
         (vec![checkpoint("late", 5, None)], None),
         (vec![checkpoint("bad", 2, Some("errors before it"))], None),
         (
-            vec![checkpoint("late", 5, None), checkpoint("bad", 3, Some("x")), checkpoint("good", 2, None), checkpoint("old", 1, None)],
+            vec![
+                checkpoint("late", 5, None),
+                checkpoint("bad", 3, Some("x")),
+                checkpoint("good", 2, None),
+                checkpoint("old", 1, None),
+            ],
             Some("good"),
         ),
     ] {
-        let report = stop(&bare("loop"), &Situation { checkpoints, ..testing::situation() }, &testing::context()).report;
-        let named = report.immediate.iter().find_map(|line| line.split("checkpoint restore ").nth(1));
+        let report = stop(
+            &bare("loop"),
+            &Situation { checkpoints, ..testing::situation() },
+            &testing::context(),
+        )
+        .report;
+        let named =
+            report.immediate.iter().find_map(|line| line.split("checkpoint restore ").nth(1));
         assert_eq!(named.map(|id| id.trim_end_matches('`')), offered);
     }
 }
 
 #[test]
 fn limits_and_repetition_contribute() {
-    let context = testing::context().goal("x").failures(3).limit(Quantity::FileOperations, 100, 90).limit(Quantity::Tokens, 100, 89).limit(
-        Quantity::Memory,
-        0,
-        0,
-    );
+    let context = testing::context()
+        .goal("x")
+        .failures(3)
+        .limit(Quantity::FileOperations, 100, 90)
+        .limit(Quantity::Tokens, 100, 89)
+        .limit(Quantity::Memory, 0, 0);
     let mut issue = bare("loop");
     issue.recurrences = 1;
     assert_eq!(
@@ -167,21 +214,30 @@ fn limits_and_repetition_contribute() {
 fn the_operators_words_come_first() {
     for (templates, expected) in [
         (&[("loop", "not for stops")][..], Ok("This session was stopped")),
-        (&[("emergency_stop.default", "stopped: {summary}; {so_far}")], Ok("stopped: a summary of it; 20 steps")),
+        (
+            &[("emergency_stop.default", "stopped: {summary}; {so_far}")],
+            Ok("stopped: a summary of it; 20 steps"),
+        ),
         (&[("emergency_stop.default", "any"), ("emergency_stop.loop", "this")], Ok("this")),
         (&[("emergency_stop.loop", "{host}")], Ok("This session was stopped")),
         (
             &[("emergency_stop.loop", "{sumary}")],
-            Err("template `emergency_stop.loop`, line 1: unknown placeholder `{sumary}`; did you mean `{summary}`?"),
+            Err(
+                "template `emergency_stop.loop`, line 1: unknown placeholder `{sumary}`; did you mean `{summary}`?",
+            ),
         ),
     ] {
         let mut situation = busy();
         situation.templates = templates.iter().map(|template| (*template).into()).collect();
         let prepared = EmergencyStop::prepare(&[]).unwrap();
-        match (EmergencyStop::intervene(&prepared, &bare("loop"), &situation, &testing::context()), expected) {
+        match (
+            EmergencyStop::intervene(&prepared, &bare("loop"), &situation, &testing::context()),
+            expected,
+        ) {
             (Ok(Response::Stop(stop)), Ok(part)) => {
                 assert!(
-                    stop.message.starts_with("[portcullis emergency_stop | loop | 2026-") && stop.message.contains(part),
+                    stop.message.starts_with("[portcullis emergency_stop | loop | 2026-")
+                        && stop.message.contains(part),
                     "{}",
                     stop.message
                 );
@@ -194,10 +250,17 @@ fn the_operators_words_come_first() {
 
 #[test]
 fn settings_are_checked() {
-    let misspelt = EmergencyStop::prepare(&[Setting::new("templates.loop", "{so_fr}")]).unwrap_err();
-    assert_eq!(misspelt.message(), "setting `templates.loop`: line 1: unknown placeholder `{so_fr}`; did you mean `{so_far}`?");
-    let prepared = EmergencyStop::prepare(&[Setting::new("templates.default", "over: {summary}")]).unwrap();
-    let Ok(Response::Stop(stop)) = EmergencyStop::intervene(&prepared, &bare("loop"), &busy(), &testing::context()) else {
+    let misspelt =
+        EmergencyStop::prepare(&[Setting::new("templates.loop", "{so_fr}")]).unwrap_err();
+    assert_eq!(
+        misspelt.message(),
+        "setting `templates.loop`: line 1: unknown placeholder `{so_fr}`; did you mean `{so_far}`?"
+    );
+    let prepared =
+        EmergencyStop::prepare(&[Setting::new("templates.default", "over: {summary}")]).unwrap();
+    let Ok(Response::Stop(stop)) =
+        EmergencyStop::intervene(&prepared, &bare("loop"), &busy(), &testing::context())
+    else {
         panic!("no stop")
     };
     assert!(stop.message.ends_with("over: a summary of it"), "{}", stop.message);
@@ -212,7 +275,8 @@ fn any_issue_gets_whole_texts() {
     for seed in 0..1000 {
         let mut dice = Dice::new(seed);
         let stop = stop(&dice.issue(), &dice.situation(), &dice.context());
-        let texts = lists(&stop.report).into_iter().flatten().chain(&stop.report.contributing_factors);
+        let texts =
+            lists(&stop.report).into_iter().flatten().chain(&stop.report.contributing_factors);
         for text in texts.chain([&stop.message, &stop.report.root_cause]) {
             assert_eq!(hole(text), None, "seed {seed}:\n{text}");
         }

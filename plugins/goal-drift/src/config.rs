@@ -11,12 +11,13 @@ pub(crate) const SPECS: &[Spec] = &[
     Spec::text("sensitivity", "medium", "low divides the threshold by 1.5, high by 0.67"),
     Spec::text("severity", "medium", "the worst severity that it reports"),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
-    Spec::integer("least", 5, "how many of them have to have been held against the goal").between(2, 200),
+    Spec::integer("least", 5, "how many of them have to have been held against the goal")
+        .between(2, 200),
     Spec::score("falls_by", 0, "how far below the older half's mean the newer half's has to be"),
     Spec::score("worse_by", 100, "how much the mean has to fall before it reports again"),
 ];
 
-/// From here on a step serves the goal.
+/// The alignment from which a step serves the goal.
 pub(crate) const ALIGNED: u32 = 500;
 
 /// The settings, read once a call. Means are in thousandths.
@@ -35,13 +36,16 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         let score = |key| settings.score(key).map(u32::from);
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?.max(1);
         Ok(Self {
-            threshold: (score("threshold")?.saturating_mul(1000).saturating_add(sensitivity / 2) / sensitivity).min(1000),
+            threshold: (score("threshold")?.saturating_mul(1000).saturating_add(sensitivity / 2)
+                / sensitivity)
+                .min(1000),
             severity: one_of(settings, "severity", SEVERITIES)?,
             window: whole("window")?,
             least: whole("least")?.max(2),

@@ -4,7 +4,9 @@ use super::Plugin;
 use portcullis_builtin_judging::sample::shell;
 use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, step};
-use portcullis_plugin::types::{Action, Context, Setting, SettingValue, Severity, Status, Step, StepDetail};
+use portcullis_plugin::types::{
+    Action, Context, Setting, SettingValue, Severity, Status, Step, StepDetail,
+};
 
 /// A character a step: a digit is an alignment in tenths, `A` is 1, `-` was not scored, `r` refused and `p`
 /// not ended, both of alignment 0.
@@ -16,7 +18,10 @@ fn steps(letters: &str) -> Vec<Step> {
             'r' => Step { alignment: Some(0), status: Status::Refused, ..plain },
             'p' => Step { alignment: Some(0), status: Status::Pending, ..plain },
             '-' => plain,
-            digit => Step { alignment: digit.to_digit(10).and_then(|tenths| u16::try_from(tenths * 100).ok()), ..plain },
+            digit => Step {
+                alignment: digit.to_digit(10).and_then(|tenths| u16::try_from(tenths * 100).ok()),
+                ..plain
+            },
         }
     };
     letters.chars().enumerate().map(one).collect()
@@ -32,7 +37,8 @@ fn goal() -> Context {
 
 fn ask(letters: &str, settings: &[Setting], state: &[u8], context: &Context) -> Report {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
-    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), context).expect("it answers")
+    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), context)
+        .expect("it answers")
 }
 
 fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
@@ -43,7 +49,10 @@ fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
 type Brief = (u16, u16, Severity, u64);
 
 fn brief(report: &Report) -> Option<Brief> {
-    report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
+    report
+        .detections
+        .first()
+        .map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
@@ -120,11 +129,18 @@ fn it_says_what_and_where() {
         "3 of the 5 recent steps that were held against the goal do not serve it, and it gets worse: 0.00 on average, 1.00 before; \
          the goal is `fix the login page`"
     );
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+    let evidence: Vec<(&str, &str, Option<u64>)> = found
+        .evidence
+        .iter()
+        .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+        .collect();
     assert_eq!(
         evidence,
-        [("goal", "fix the login page", None), ("command", "npm audit", Some(4)), ("path", "/project/styles.css", Some(3))]
+        [
+            ("goal", "fix the login page", None),
+            ("command", "npm audit", Some(4)),
+            ("path", "/project/styles.css", Some(3))
+        ]
     );
 }
 
@@ -145,7 +161,11 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("AAAAAAAA0000", Setting::new("window", 6), true),
     ];
     for (letters, setting, fires) in cases {
-        assert_eq!(!look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(), fires, "{letters} {setting:?}");
+        assert_eq!(
+            !look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(),
+            fires,
+            "{letters} {setting:?}"
+        );
     }
     let capped = look("A0000", &[Setting::new("severity", "low")], &[]);
     assert_eq!(capped.detections.first().map(|found| found.severity), Some(Severity::Low));
@@ -165,11 +185,23 @@ fn settings_change_it_and_bad_ones_are_named() {
 fn it_is_silent_before_an_outcome_and_without_its_step() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
     for action in [shell("ls").at_step(4), shell("ls").at_step(9).succeeded()] {
-        let report = Plugin::detect(&prepared, &[], &testing::history(steps("AA000")), &action, &goal());
+        let report =
+            Plugin::detect(&prepared, &[], &testing::history(steps("AA000")), &action, &goal());
         assert_eq!(report.ok(), Some(Report::nothing()), "{:?}", action.step);
     }
-    let odd = (0..200).map(|index| Step { index: u64::MAX - index, at: u64::MAX, alignment: Some(u16::MAX), ..step(0) });
-    let report = Plugin::detect(&prepared, &[], &testing::history(odd), &shell("ls").at_step(u64::MAX).succeeded(), &goal());
+    let odd = (0..200).map(|index| Step {
+        index: u64::MAX - index,
+        at: u64::MAX,
+        alignment: Some(u16::MAX),
+        ..step(0)
+    });
+    let report = Plugin::detect(
+        &prepared,
+        &[],
+        &testing::history(odd),
+        &shell("ls").at_step(u64::MAX).succeeded(),
+        &goal(),
+    );
     assert_eq!(report.ok(), Some(Report::nothing()), "what is no score was not scored");
 }
 

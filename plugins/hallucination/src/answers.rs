@@ -1,9 +1,9 @@
-//! Which of the things that an action named its outcome says do not exist.
+//! The things that an action named and that do not exist according to its outcome.
 
 use portcullis_builtin_judging::text::clip;
 use portcullis_plugin::types::{Action, Operation, Outcome, Shell, Status};
 
-/// What may not exist.
+/// The kinds of things that may not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -16,9 +16,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [Self::Path, Self::Command, Self::Flag, Self::Tool, Self::Text];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Path, Self::Command, Self::Flag, Self::Tool, Self::Text];
 
-    /// The kind of its evidence.
+    /// Returns the kind of its evidence.
     pub(crate) const fn evidence(self) -> &'static str {
         match self {
             Self::Path | Self::Text => "path",
@@ -41,13 +42,14 @@ impl Target {
     }
 }
 
-/// Bytes of a name, of a line that is looked at, and how many names and lines are.
+/// The maximum size of a name and of a line that is looked at, in bytes, and the maximum number of
+/// names and lines.
 const MOST_NAME: usize = 160;
 const MOST_LINE: usize = 400;
 const MOST_NAMES: usize = 48;
 const MOST_LINES: usize = 16;
 
-/// How outcomes say that something is not there, in lower case.
+/// Phrases of outcomes for missing things, in lower case.
 const PHRASES: &[(&str, Kind)] = &[
     ("string to replace not found", Kind::Text),
     ("old_string not found", Kind::Text),
@@ -83,23 +85,27 @@ const PHRASES: &[(&str, Kind)] = &[
     (": not found", Kind::Command),
 ];
 
-/// The things that the action named and its outcome says do not exist, each with the line that says so.
+/// Returns the things that the action named and that do not exist according to its outcome, each
+/// with the line that says so.
 pub(crate) fn missing(action: &Action, outcome: &Outcome) -> Vec<(Target, String)> {
     let mut found: Vec<(Target, String)> = Vec::new();
     for (line, lower, kind) in lines(outcome) {
         let named = match kind {
             Kind::Text => action.file().map(|file| Target::new(Kind::Text, &file.path)),
             Kind::Tool => Some(Target::new(Kind::Tool, &action.tool)),
-            Kind::Path | Kind::Command | Kind::Flag => named(action, &lower, kind, outcome.status == Status::Ok),
+            Kind::Path | Kind::Command | Kind::Flag => {
+                named(action, &lower, kind, outcome.status == Status::Ok)
+            }
         };
-        if let Some(target) = named.filter(|target| !found.iter().any(|(known, _)| known == target)) {
+        if let Some(target) = named.filter(|target| !found.iter().any(|(known, _)| known == target))
+        {
             found.push((target, line.trim().to_owned()));
         }
     }
     found
 }
 
-/// The lines that say so, in full and in lower case.
+/// Returns the lines that say so, in full and in lower case.
 fn lines(outcome: &Outcome) -> impl Iterator<Item = (&str, String, Kind)> {
     let text = |line: &str| clip(line, MOST_LINE).to_ascii_lowercase();
     outcome
@@ -114,30 +120,44 @@ fn lines(outcome: &Outcome) -> impl Iterator<Item = (&str, String, Kind)> {
         .take(MOST_LINES)
 }
 
-/// The thing that a line names, among those that the action named. Where the action ended well, only its
-/// own program says what is not there: other lines are what it found.
+/// Returns the thing that a line names, among those that the action named. If the action ended
+/// well, only its own program reports missing things: other lines are its findings.
 fn named(action: &Action, line: &str, kind: Kind, ended_well: bool) -> Option<Target> {
     match &action.operation {
-        Operation::File(file) if kind == Kind::Path && !ended_well => Some(Target::new(Kind::Path, &file.path)),
+        Operation::File(file) if kind == Kind::Path && !ended_well => {
+            Some(Target::new(Kind::Path, &file.path))
+        }
         Operation::Shell(shell) => {
-            let speaks = shell.commands.iter().any(|command| !command.program.is_empty() && says(line, &command.program));
-            let shells = ["bash:", "sh:", "zsh:", "(eval)", "dash:"].iter().any(|shell| line.contains(shell));
+            let speaks = shell
+                .commands
+                .iter()
+                .any(|command| !command.program.is_empty() && says(line, &command.program));
+            let shells = ["bash:", "sh:", "zsh:", "(eval)", "dash:"]
+                .iter()
+                .any(|shell| line.contains(shell));
             (!ended_well || speaks || shells).then(|| word(action, shell, line, kind)).flatten()
         }
         _ => None,
     }
 }
 
-/// `program:` stands in the line.
+/// Returns true if `program:` is in the line.
 fn says(line: &str, program: &str) -> bool {
     line.contains(&[&program.to_ascii_lowercase(), ":"].concat())
 }
 
 fn word(action: &Action, shell: &Shell, line: &str, kind: Kind) -> Option<Target> {
     if kind == Kind::Command {
-        return shell.commands.iter().find(|command| holds(line, &command.program)).map(|command| Target::new(kind, &command.program));
+        return shell
+            .commands
+            .iter()
+            .find(|command| holds(line, &command.program))
+            .map(|command| Target::new(kind, &command.program));
     }
-    let words = shell.commands.iter().flat_map(|command| command.words.iter().map(move |word| (command, word.text.as_str())));
+    let words = shell
+        .commands
+        .iter()
+        .flat_map(|command| command.words.iter().map(move |word| (command, word.text.as_str())));
     for (command, word) in words.filter(|(_, word)| word.len() > 1).take(MOST_NAMES) {
         let flag = word.starts_with('-');
         let bare = word.trim_end_matches('/').split('=').next().unwrap_or(word);
@@ -154,24 +174,41 @@ fn word(action: &Action, shell: &Shell, line: &str, kind: Kind) -> Option<Target
             _ => {}
         }
     }
-    let of_facts = || action.facts.paths.iter().take(MOST_NAMES).find(|path| holds(line, path.text.trim_end_matches('/')));
+    let of_facts = || {
+        action
+            .facts
+            .paths
+            .iter()
+            .take(MOST_NAMES)
+            .find(|path| holds(line, path.text.trim_end_matches('/')))
+    };
     (kind == Kind::Path).then(of_facts).flatten().map(|path| Target::new(kind, &path.text))
 }
 
-/// The path that a word stands for, as the host has it; the word itself where it is none.
+/// Returns the path that a word refers to, as the host has it; the word itself if it is not a path.
 fn whole(action: &Action, word: &str) -> String {
     let bare = word.trim_start_matches("./").trim_start_matches("~/");
-    let is = |path: &str| path == bare || path.strip_suffix(bare).is_some_and(|before| before.ends_with('/'));
-    action.facts.paths.iter().find(|path| is(&path.text)).map_or_else(|| word.to_owned(), |path| path.text.clone())
+    let is = |path: &str| {
+        path == bare || path.strip_suffix(bare).is_some_and(|before| before.ends_with('/'))
+    };
+    action
+        .facts
+        .paths
+        .iter()
+        .find(|path| is(&path.text))
+        .map_or_else(|| word.to_owned(), |path| path.text.clone())
 }
 
-/// The line names a short flag by its letter alone: `invalid option -- 'z'`.
+/// Returns true if the line names a short flag by its letter alone: `invalid option -- 'z'`.
 fn short_flag(line: &str, flag: &str) -> bool {
-    let letter = flag.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_ascii_lowercase);
-    letter.is_some_and(|letter| line.contains(&["-- '", &letter, "'"].concat()) || line.contains(&["-- ", &letter].concat()))
+    let letter =
+        flag.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_ascii_lowercase);
+    letter.is_some_and(|letter| {
+        line.contains(&["-- '", &letter, "'"].concat()) || line.contains(&["-- ", &letter].concat())
+    })
 }
 
-/// The line holds the name as a word or path of its own, whatever its case.
+/// Returns true if the line has the name as a word or path of its own, ignoring case.
 fn holds(line: &str, name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
@@ -194,7 +231,7 @@ mod tests {
     use portcullis_builtin_judging::sample::shell;
     use portcullis_plugin::testing::{self, BuildAction};
 
-    /// What ran, how it ended, what it said, and what that says is missing.
+    /// The action, its status, its output, and the missing thing according to that.
     type Case = (Action, Status, &'static str, Option<(Kind, &'static str)>);
 
     #[test]
@@ -202,31 +239,86 @@ mod tests {
         use Kind::{Command, Flag, Path, Text, Tool};
         let cat = || shell("cat src/a.rs").reads("src/a.rs");
         let cases: Vec<Case> = vec![
-            (cat(), Status::Failed, "cat: src/a.rs: No such file or directory", Some((Path, "/project/src/a.rs"))),
-            (cat(), Status::Ok, "cat: src/a.rs: No such file or directory\nx", Some((Path, "/project/src/a.rs"))),
+            (
+                cat(),
+                Status::Failed,
+                "cat: src/a.rs: No such file or directory",
+                Some((Path, "/project/src/a.rs")),
+            ),
+            (
+                cat(),
+                Status::Ok,
+                "cat: src/a.rs: No such file or directory\nx",
+                Some((Path, "/project/src/a.rs")),
+            ),
             (cat(), Status::Ok, "a note: src/a.rs does not exist", None),
             (cat(), Status::Failed, "cat: src/b.rs: No such file or directory", None),
             (cat(), Status::Failed, "cat: lib/src/a.rs.bak: No such file or directory", None),
             (cat(), Status::Failed, "cat: src/a.rs: Permission denied", None),
-            (shell("cd lost"), Status::Failed, "(eval):cd:1: no such file or directory: lost", Some((Path, "lost"))),
+            (
+                shell("cd lost"),
+                Status::Failed,
+                "(eval):cd:1: no such file or directory: lost",
+                Some((Path, "lost")),
+            ),
             (
                 shell("python3 run.py").reads("run.py"),
                 Status::Failed,
                 "python3: can't open file '/project/run.py': [Errno 2]",
                 Some((Path, "/project/run.py")),
             ),
-            (shell("git checkout topic"), Status::Failed, "error: pathspec 'topic' did not match any file(s) known", Some((Path, "topic"))),
-            (shell("tree -L 2"), Status::Failed, "Exit code 127\n(eval):1: command not found: tree", Some((Command, "tree"))),
+            (
+                shell("git checkout topic"),
+                Status::Failed,
+                "error: pathspec 'topic' did not match any file(s) known",
+                Some((Path, "topic")),
+            ),
+            (
+                shell("tree -L 2"),
+                Status::Failed,
+                "Exit code 127\n(eval):1: command not found: tree",
+                Some((Command, "tree")),
+            ),
             (shell("tree src"), Status::Failed, "sh: 1: tree: not found", Some((Command, "tree"))),
             (shell("make all"), Status::Failed, "sh: 1: tree: not found", None),
-            (shell("ls --colour-me"), Status::Failed, "ls: unrecognized option '--colour-me'", Some((Flag, "ls --colour-me"))),
+            (
+                shell("ls --colour-me"),
+                Status::Failed,
+                "ls: unrecognized option '--colour-me'",
+                Some((Flag, "ls --colour-me")),
+            ),
             (shell("ls -z"), Status::Failed, "ls: invalid option -- 'z'", Some((Flag, "ls -z"))),
-            (shell("x --a=b"), Status::Failed, "error: unexpected argument '--a' found", Some((Flag, "x --a"))),
-            (testing::file_read("gone.txt"), Status::Failed, "File does not exist.", Some((Path, "/project/gone.txt"))),
+            (
+                shell("x --a=b"),
+                Status::Failed,
+                "error: unexpected argument '--a' found",
+                Some((Flag, "x --a")),
+            ),
+            (
+                testing::file_read("gone.txt"),
+                Status::Failed,
+                "File does not exist.",
+                Some((Path, "/project/gone.txt")),
+            ),
             (testing::file_read("a.txt"), Status::Ok, "it does not exist", None),
-            (testing::file_edit("a.txt", "x", "y"), Status::Failed, "String to replace not found in file.", Some((Text, "/project/a.txt"))),
-            (testing::tool("query_all", &[]), Status::Failed, "Error: No such tool available: query_all", Some((Tool, "query_all"))),
-            (testing::tool("query", &[("id", "9")]), Status::Failed, "record 9 does not exist", None),
+            (
+                testing::file_edit("a.txt", "x", "y"),
+                Status::Failed,
+                "String to replace not found in file.",
+                Some((Text, "/project/a.txt")),
+            ),
+            (
+                testing::tool("query_all", &[]),
+                Status::Failed,
+                "Error: No such tool available: query_all",
+                Some((Tool, "query_all")),
+            ),
+            (
+                testing::tool("query", &[("id", "9")]),
+                Status::Failed,
+                "record 9 does not exist",
+                None,
+            ),
             (shell(""), Status::Failed, "no such file", None),
         ];
         for (action, status, text, expected) in cases {

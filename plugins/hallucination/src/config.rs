@@ -8,8 +8,13 @@ use portcullis_plugin::types::{Error, Severity};
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
     Spec::integer("threshold", 3, "how many acts on what is not there").between(1, 32),
-    Spec::integer("after_told", 2, "how many of them have to come after the session was told").between(1, 32),
-    Spec::text("sensitivity", "medium", "low stretches both numbers by a half, high shrinks them by a third"),
+    Spec::integer("after_told", 2, "how many of them have to come after the session was warned")
+        .between(1, 32),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low stretches both numbers by a half, high shrinks them by a third",
+    ),
     Spec::text("severity", "high", "the worst severity that it reports"),
     Spec::integer("within", 40, "for how many steps an act counts").between(1, 200),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
@@ -35,9 +40,10 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?;
         let count = |key| whole(key).map(|number| stretched(number, sensitivity).max(1));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Counting acts on what is not there.
+//! Counts acts on missing things.
 
 use crate::answers::{Kind, Target, missing};
 use crate::config::Config;
@@ -9,22 +9,46 @@ use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Access, Action, EffectKind, Operation, Outcome, Severity, Status};
 
-/// Targets that stand as evidence, newest first.
+/// The maximum number of targets in the evidence, newest first.
 const SHOWN: usize = 8;
-/// To ask these is to look whether something is there.
-const LOOKING: &[&str] = &["ls", "stat", "test", "[", "[[", "which", "type", "command", "whereis", "find", "fd", "file", "locate", "tree"];
-/// These bring files.
-const GIT: &[&str] =
-    &["checkout", "switch", "restore", "pull", "merge", "rebase", "stash", "clone", "apply", "reset", "worktree", "submodule"];
-/// These bring commands.
+/// Programs that are called to check if something exists.
+const LOOKING: &[&str] = &[
+    "ls", "stat", "test", "[", "[[", "which", "type", "command", "whereis", "find", "fd", "file",
+    "locate", "tree",
+];
+/// Git subcommands that bring files.
+const GIT: &[&str] = &[
+    "checkout",
+    "switch",
+    "restore",
+    "pull",
+    "merge",
+    "rebase",
+    "stash",
+    "clone",
+    "apply",
+    "reset",
+    "worktree",
+    "submodule",
+];
+/// Programs that bring commands.
 const INSTALLERS: &[&str] = &[
-    "apt", "apt-get", "apk", "brew", "bundle", "cargo", "conda", "dnf", "gem", "go", "make", "mise", "mix", "npm", "pip", "pip3", "pipx",
-    "pnpm", "poetry", "rustup", "uv", "yarn", "yum",
+    "apt", "apt-get", "apk", "brew", "bundle", "cargo", "conda", "dnf", "gem", "go", "make",
+    "mise", "mix", "npm", "pip", "pip3", "pipx", "pnpm", "poetry", "rustup", "uv", "yarn", "yum",
 ];
 
-/// What this action's outcome adds.
-pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action) -> Report {
-    let Some(outcome) = action.outcome.as_ref().filter(|outcome| matches!(outcome.status, Status::Ok | Status::Failed)) else {
+/// Updates the memory with this action's outcome, and reports acts on missing things.
+pub(crate) fn look(
+    config: &Config,
+    mut memory: Memory,
+    history: &History,
+    action: &Action,
+) -> Report {
+    let Some(outcome) = action
+        .outcome
+        .as_ref()
+        .filter(|outcome| matches!(outcome.status, Status::Ok | Status::Failed))
+    else {
         return Report::nothing();
     };
     let before = memory.clone();
@@ -51,33 +75,46 @@ pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, actio
         made(&mut memory, action, &found);
     }
     let acts = u32::try_from(memory.acts.len()).unwrap_or(u32::MAX);
-    let after = u32::try_from(memory.acts.iter().filter(|act| act.told).count()).unwrap_or(u32::MAX);
+    let after =
+        u32::try_from(memory.acts.iter().filter(|act| act.told).count()).unwrap_or(u32::MAX);
     let enough = told && acts >= config.threshold && after >= config.after_told;
-    let report = if enough { detection(config, &memory, history, action, line, after).into() } else { Report::nothing() };
+    let report = if enough {
+        detection(config, &memory, history, action, line, after).into()
+    } else {
+        Report::nothing()
+    };
     if memory == before { report } else { report.remember(memory.to_bytes()) }
 }
 
-/// All that the action does is to look whether something is there.
+/// Returns true if the action only checks if something exists.
 fn is_looking(action: &Action) -> bool {
     match &action.operation {
         Operation::File(file) => file.access == Access::Search,
         Operation::Shell(shell) => {
             !shell.commands.is_empty()
-                && shell.commands.iter().all(|command| LOOKING.contains(&command.program.as_str()) || command.program == "echo")
+                && shell.commands.iter().all(|command| {
+                    LOOKING.contains(&command.program.as_str()) || command.program == "echo"
+                })
         }
         _ => false,
     }
 }
 
-/// A failed action on something that is known not to exist, whatever the error says.
+/// Returns the target of a failed action on something that is known not to exist, whatever the
+/// error says.
 fn again(memory: &Memory, action: &Action, outcome: &Outcome) -> Option<Target> {
     if outcome.status != Status::Failed {
         return None;
     }
-    let makes = |path: &str| action.touched().any(|(kind, made)| *kind == EffectKind::FileCreate && made.text == path);
-    let mut paths =
-        action.touched().filter(|(kind, path)| uses(kind) && !makes(&path.text)).map(|(_, path)| Target::new(Kind::Path, &path.text));
-    let mut programs = action.facts.programs.iter().map(|program| Target::new(Kind::Command, program));
+    let makes = |path: &str| {
+        action.touched().any(|(kind, made)| *kind == EffectKind::FileCreate && made.text == path)
+    };
+    let mut paths = action
+        .touched()
+        .filter(|(kind, path)| uses(kind) && !makes(&path.text))
+        .map(|(_, path)| Target::new(Kind::Path, &path.text));
+    let mut programs =
+        action.facts.programs.iter().map(|program| Target::new(Kind::Command, program));
     let known = |target: &Target| memory.missing.contains(target);
     paths.find(known).or_else(|| programs.find(known))
 }
@@ -86,15 +123,18 @@ const fn uses(kind: &EffectKind) -> bool {
     matches!(kind, EffectKind::FileRead | EffectKind::FileModify | EffectKind::FileDelete)
 }
 
-/// What an action that ended well has made, or has shown to be there, is not missing any more.
+/// Forgets missing things that a successful action has made, or has shown to exist.
 fn made(memory: &mut Memory, action: &Action, missing: &[(Target, String)]) {
     for (kind, path) in action.touched() {
-        let shown = action.file().is_some_and(|file| matches!(file.access, Access::Read | Access::Modify));
+        let shown =
+            action.file().is_some_and(|file| matches!(file.access, Access::Read | Access::Modify));
         if *kind == EffectKind::FileCreate || (shown && uses(kind)) {
             memory.forget(Kind::Path, Some(&path.text));
         }
     }
-    if let Some(file) = action.file().filter(|file| matches!(file.access, Access::Modify | Access::Create)) {
+    if let Some(file) =
+        action.file().filter(|file| matches!(file.access, Access::Modify | Access::Create))
+    {
         memory.forget(Kind::Text, Some(&file.path));
     }
     memory.missing.retain(|target| target.kind != Kind::Tool || target.name != action.tool);
@@ -107,21 +147,30 @@ fn made(memory: &mut Memory, action: &Action, missing: &[(Target, String)]) {
             memory.forget(Kind::Command, None);
         }
     }
-    // What the same outcome says last stands.
+    // A thing that the same outcome reports as missing stays missing.
     for (target, _) in missing {
         memory.learn(target);
     }
 }
 
-/// The share of the recent steps from which on acts are a run of them; fewer are spread over a session that goes
-/// on well, however many they are.
+/// The share of the recent steps from which on acts are a run of them; fewer are spread over a
+/// session that goes well, no matter how many they are.
 const RUN: u32 = 300;
 
-fn detection(config: &Config, memory: &Memory, history: &History, action: &Action, line: Option<String>, after: u32) -> Detection {
+fn detection(
+    config: &Config,
+    memory: &Memory,
+    history: &History,
+    action: &Action,
+    line: Option<String>,
+    after: u32,
+) -> Detection {
     let acts = u32::try_from(memory.acts.len()).unwrap_or(u32::MAX);
     let more = acts.saturating_sub(config.threshold);
-    let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
-    let impact = share(history, config.window, |step| memory.acts.iter().any(|act| act.step == step.index));
+    let confidence = u32::from(config.confidence)
+        .saturating_add(more.saturating_mul(u32::from(config.confidence_step)));
+    let impact =
+        share(history, config.window, |step| memory.acts.iter().any(|act| act.step == step.index));
     let bad = match more {
         _ if impact < RUN => Severity::Low,
         4.. => Severity::High,
@@ -132,19 +181,22 @@ fn detection(config: &Config, memory: &Memory, history: &History, action: &Actio
         &acts.to_string(),
         " actions worked with what is not there, ",
         &after.to_string(),
-        " of them after the session had been told: ",
+        " of them after the session had been warned: ",
         &listed(newest.iter().map(|act| act.target.name.as_str())),
     ]
     .concat();
     let detection = Detection::new("hallucination", bad.min(config.severity), &summary)
         .sure(thousandths(confidence), thousandths(impact))
         .since(memory.acts.first().map_or(action.step, |act| act.step));
-    let targets = newest.iter().take(SHOWN).map(|act| evidence(act.target.kind.evidence(), &act.target.name, Some(act.step)));
+    let targets = newest
+        .iter()
+        .take(SHOWN)
+        .map(|act| evidence(act.target.kind.evidence(), &act.target.name, Some(act.step)));
     let said = line.map(|line| evidence("error", &line, Some(action.step)));
     targets.chain(said).fold(detection, Detection::because)
 }
 
-/// The newest act for each target, newest first.
+/// Returns the newest act for each target, newest first.
 fn newest(acts: &[Act]) -> Vec<&Act> {
     let mut found: Vec<&Act> = Vec::new();
     for act in acts.iter().rev() {

@@ -1,18 +1,22 @@
-//! The builtin pattern `hallucination`: the agent works with what is not there.
+//! The builtin pattern `hallucination`: the agent works with things that do not exist.
 //!
-//! It looks when an outcome arrives. Outcomes say what does not exist: a file, a command, a flag, a tool, a
-//! text in a file. That is remembered for each target that the action itself named. An action that runs into
-//! something missing is one act; when the session had been told so before, it is an act after it was told.
-//! The pattern reports such an act when there are enough of both, and again with each further one. To look
-//! whether something is there is no act, and what was made since is forgotten. Errors of other kinds are
-//! for `repetitive_errors`; what is done about it is for interventions.
+//! It looks when an outcome arrives. Outcomes report missing things: a file, a command, a flag, a
+//! tool, a text in a file. Each such target that the action itself named is remembered. An action
+//! that runs into something missing is one act; if an earlier outcome in the session had reported
+//! it as missing, it is an informed act. The pattern reports an informed act when there are enough
+//! of both, and again with each further one. A check for existence is not an act, and things made
+//! since are forgotten. Errors of other kinds are for `repetitive_errors`; interventions decide on
+//! the response.
 
 mod answers;
 mod config;
 mod detect;
 mod memory;
 
-use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+use portcullis_plugin::pattern::{
+    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
+    Severity,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -34,7 +38,13 @@ impl Pattern for Plugin {
         Ok(settings.to_bytes())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, _: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        history: &History,
+        action: &Action,
+        _: &Context,
+    ) -> Result<Report, Error> {
         let config = config::Config::read(&Settings::read(prepared)?)?;
         let memory = memory::Memory::read(state)?;
         Ok(detect::look(&config, memory, history, action))

@@ -1,4 +1,4 @@
-//! What does not exist, and which acts ran into it: the plugin's own state.
+//! Missing things, and the acts that ran into them: the plugin's own state.
 
 use crate::answers::{Kind, Target};
 use portcullis_builtin_judging::place;
@@ -8,7 +8,8 @@ use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
 const LAYOUT: u8 = 1;
-/// Missing things and acts that are kept, newest last: 24 KiB at most, the host keeps 64.
+/// The maximum number of missing things and of acts that are kept, newest last: 24 KiB at most, the
+/// host keeps 64.
 const MOST_MISSING: usize = 64;
 const MOST_ACTS: usize = 48;
 
@@ -16,12 +17,12 @@ const MOST_ACTS: usize = 48;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(crate) step: u64,
-    /// The session had been told before.
+    /// The session had been informed before.
     pub(crate) told: bool,
     pub(crate) target: Target,
 }
 
-/// What the pattern keeps between calls.
+/// The state that the pattern keeps between calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) missing: Vec<Target>,
@@ -29,19 +30,25 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Takes up the state.
+    /// Decodes the state.
     ///
     /// # Errors
-    /// `invalid-input` for bytes that this layout cannot be.
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         state::read(bytes, LAYOUT, |input| {
             let missing = state::list(input, MOST_MISSING, target)?;
-            let act = |input: &mut Reader<'_>| Some(Act { step: state::long(input)?, told: input.byte()? != 0, target: target(input)? });
+            let act = |input: &mut Reader<'_>| {
+                Some(Act {
+                    step: state::long(input)?,
+                    told: input.byte()? != 0,
+                    target: target(input)?,
+                })
+            };
             Some(Self { missing, acts: state::list(input, MOST_ACTS, act)? })
         })
     }
 
-    /// The memory as bytes.
+    /// Encodes the memory.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.byte(LAYOUT);
@@ -56,7 +63,7 @@ impl Memory {
         out.into_bytes()
     }
 
-    /// The session is told that something does not exist; says whether it knew.
+    /// Records that something does not exist; returns true if that was known.
     pub(crate) fn learn(&mut self, target: &Target) -> bool {
         let known = self.missing.contains(target);
         self.missing.retain(|other| other != target);
@@ -64,14 +71,19 @@ impl Memory {
         known
     }
 
-    /// An act ran into it.
+    /// Records an act that ran into it.
     pub(crate) fn act(&mut self, step: u64, told: bool, target: Target) {
         push(&mut self.acts, Act { step, told, target }, MOST_ACTS);
     }
 
-    /// Something of this kind may be there now: what is at `path`, below it and above it, or everything.
+    /// Forgets things of this kind that may exist now: those at `path`, below it and above it, or
+    /// all.
     pub(crate) fn forget(&mut self, kind: Kind, path: Option<&str>) {
-        let near = |name: &str| path.is_none_or(|path| place::holds(path, name) || (kind == Kind::Path && place::holds(name, path)));
+        let near = |name: &str| {
+            path.is_none_or(|path| {
+                place::holds(path, name) || (kind == Kind::Path && place::holds(name, path))
+            })
+        };
         self.missing.retain(|target| target.kind != kind || !near(&target.name));
     }
 }

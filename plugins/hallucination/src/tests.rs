@@ -8,18 +8,23 @@ use portcullis_plugin::types::{Action, EffectKind, Setting, SettingValue, Severi
 
 const GONE: &str = "Exit code 1\ncat: src/gone.rs: No such file or directory";
 
-/// A character a step: what the table of `action` has for it.
+/// A character a step, according to the table of `action`.
 fn action(letter: char) -> Action {
     match letter {
         'a' => shell("cat src/gone.rs").reads("src/gone.rs").failed(GONE),
         'A' => testing::file_read("src/gone.rs").failed("File does not exist."),
-        'b' => shell("cat lost.txt").reads("lost.txt").failed("cat: lost.txt: No such file or directory"),
+        'b' => shell("cat lost.txt")
+            .reads("lost.txt")
+            .failed("cat: lost.txt: No such file or directory"),
         'c' => shell("tree src").failed("Exit code 127\n(eval):1: command not found: tree"),
         't' => testing::tool("query_all", &[]).failed("No such tool available: query_all"),
-        'e' => testing::file_edit("src/main.rs", "old", "new").failed("String to replace not found in file."),
+        'e' => testing::file_edit("src/main.rs", "old", "new")
+            .failed("String to replace not found in file."),
         'E' => testing::file_edit("src/main.rs", "old", "new").succeeded(),
         'f' => shell("ls --colour-me").failed("ls: unrecognized option '--colour-me'"),
-        'l' => shell("ls src/gone.rs").reads("src/gone.rs").failed("ls: cannot access 'src/gone.rs': No such file or directory"),
+        'l' => shell("ls src/gone.rs")
+            .reads("src/gone.rs")
+            .failed("ls: cannot access 'src/gone.rs': No such file or directory"),
         'w' => testing::file_write("src/gone.rs", "x").succeeded(),
         'm' => shell("mkdir -p src/gone.rs").creates("src/gone.rs").succeeded(),
         'g' => shell("git checkout topic").succeeded(),
@@ -31,7 +36,7 @@ fn action(letter: char) -> Action {
     }
 }
 
-/// What the last of these steps raises, and which raise something.
+/// Returns the detection of the last of these steps, and the steps with a detection.
 fn play(letters: &str, settings: &[Setting]) -> (Option<Detection>, String) {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
     let (mut state, mut steps, mut fired, mut last) = (Vec::new(), Vec::new(), String::new(), None);
@@ -41,7 +46,8 @@ fn play(letters: &str, settings: &[Setting]) -> (Option<Detection>, String) {
         steps.push(Step { status, ..step(index as u64) });
         let kept = steps.len().saturating_sub(200);
         let history = testing::history(steps[kept..].iter().copied());
-        let mut report = Plugin::detect(&prepared, &state, &history, &action, &testing::context()).expect("it answers");
+        let mut report = Plugin::detect(&prepared, &state, &history, &action, &testing::context())
+            .expect("it answers");
         state = report.state.unwrap_or(state);
         fired.push(if report.detections.is_empty() { '.' } else { '!' });
         last = report.detections.pop();
@@ -103,7 +109,11 @@ fn how_sure_and_how_bad() {
     ];
     for (letters, confidence, impact, severity, first) in cases {
         let found = play(letters, &[]).0.expect(letters);
-        assert_eq!((found.confidence, found.impact, found.severity, found.first_step), (confidence, impact, severity, first), "{letters}");
+        assert_eq!(
+            (found.confidence, found.impact, found.severity, found.first_step),
+            (confidence, impact, severity, first),
+            "{letters}"
+        );
     }
 }
 
@@ -113,11 +123,14 @@ fn it_says_what_and_where() {
     assert_eq!(found.pattern, "hallucination");
     assert_eq!(
         found.summary,
-        "5 actions worked with what is not there, 2 of them after the session had been told: `/project/src/gone.rs`, `tree`, \
+        "5 actions worked with what is not there, 2 of them after the session had been warned: `/project/src/gone.rs`, `tree`, \
          `/project/lost.txt`"
     );
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+    let evidence: Vec<(&str, &str, Option<u64>)> = found
+        .evidence
+        .iter()
+        .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+        .collect();
     assert_eq!(
         evidence,
         [
@@ -143,12 +156,19 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("a.aa", Setting::new("within", 4), true),
     ];
     for (letters, setting, fires) in cases {
-        assert_eq!(play(letters, std::slice::from_ref(&setting)).0.is_some(), fires, "{letters} {setting:?}");
+        assert_eq!(
+            play(letters, std::slice::from_ref(&setting)).0.is_some(),
+            fires,
+            "{letters} {setting:?}"
+        );
     }
     let capped = play("aaa", &[Setting::new("severity", "low")]).0.expect("it fires");
     assert_eq!(capped.severity, Severity::Low);
-    let bad: [(&str, SettingValue, &str); 3] =
-        [("threshold", 0.into(), "from 1 to"), ("sensitivity", "huge".into(), "one of `low`"), ("after", 2.into(), "unknown")];
+    let bad: [(&str, SettingValue, &str); 3] = [
+        ("threshold", 0.into(), "from 1 to"),
+        ("sensitivity", "huge".into(), "one of `low`"),
+        ("after", 2.into(), "unknown"),
+    ];
     for (key, value, part) in bad {
         let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
         assert!(error.contains(key) && error.contains(part), "{error}");
@@ -161,8 +181,16 @@ fn the_memory_is_bounded_versioned_and_checked() {
     let mut state = Vec::new();
     for index in 0..150_u64 {
         let name = format!("{}{}", index / 2, "é".repeat(150));
-        let action = shell(&format!("cat {name}")).at_step(index).failed(&format!("cat: {name}: No such file or directory"));
-        let report = Plugin::detect(&prepared, &state, &testing::history([step(index)]), &action, &testing::context());
+        let action = shell(&format!("cat {name}"))
+            .at_step(index)
+            .failed(&format!("cat: {name}: No such file or directory"));
+        let report = Plugin::detect(
+            &prepared,
+            &state,
+            &testing::history([step(index)]),
+            &action,
+            &testing::context(),
+        );
         state = report.expect("its own state is right").state.unwrap_or(state);
         assert!(state.len() < 32 * 1024, "{}", state.len());
     }
@@ -177,22 +205,46 @@ fn the_memory_is_bounded_versioned_and_checked() {
         ("of an unknown kind", vec![1, 1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0], false),
     ];
     for (name, state, answers) in cases {
-        assert_eq!(Plugin::detect(&prepared, &state, &history, &action('a'), &testing::context()).is_ok(), answers, "{name}");
+        assert_eq!(
+            Plugin::detect(&prepared, &state, &history, &action('a'), &testing::context()).is_ok(),
+            answers,
+            "{name}"
+        );
     }
-    assert!(Plugin::detect(b"\x01\x00\x00\x00\x00", &[], &history, &action('a'), &testing::context()).is_err());
+    assert!(
+        Plugin::detect(b"\x01\x00\x00\x00\x00", &[], &history, &action('a'), &testing::context())
+            .is_err()
+    );
 }
 
 #[test]
 fn odd_input_does_no_harm() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
-    let texts = ["", "é: not found", "\u{0}no such file", &"no such file é".repeat(2000), &"x: not found\n".repeat(3000), "-- '"];
+    let texts = [
+        "",
+        "é: not found",
+        "\u{0}no such file",
+        &"no such file é".repeat(2000),
+        &"x: not found\n".repeat(3000),
+        "-- '",
+    ];
     for text in texts {
         for step in [0, u64::MAX] {
-            let mut odd = shell("é -é --").does(EffectKind::FileRead, "é").at_step(step).failed(text);
+            let mut odd =
+                shell("é -é --").does(EffectKind::FileRead, "é").at_step(step).failed(text);
             odd.facts.effects.iter_mut().for_each(|effect| effect.path = Some(u32::MAX));
-            assert!(Plugin::detect(&prepared, &[], &testing::history([]), &odd, &testing::context()).is_ok(), "{text:.20}");
+            assert!(
+                Plugin::detect(&prepared, &[], &testing::history([]), &odd, &testing::context())
+                    .is_ok(),
+                "{text:.20}"
+            );
         }
     }
-    let silent = Plugin::detect(&prepared, &[], &testing::history([]), &shell("cat a"), &testing::context());
-    assert_eq!(silent.map(|report| report.state.is_none() && report.detections.is_empty()).ok(), Some(true), "before an outcome");
+    let silent =
+        Plugin::detect(&prepared, &[], &testing::history([]), &shell("cat a"), &testing::context());
+    assert_eq!(
+        silent.map(|report| report.state.is_none() && report.detections.is_empty()).ok(),
+        Some(true),
+        "before an outcome"
+    );
 }

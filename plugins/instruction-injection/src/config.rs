@@ -8,12 +8,21 @@ use portcullis_plugin::types::{Error, Severity};
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
     Spec::integer("threshold", 3, "how much the signs of a text have to weigh").between(1, 20),
-    Spec::text("sensitivity", "medium", "low stretches the threshold by a half, high shrinks it by a third"),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low stretches the threshold by a half, high shrinks it by a third",
+    ),
     Spec::text("severity", "high", "the worst severity that it reports"),
-    Spec::integer("within", 5, "how many steps after such a text are held against it").between(1, 50),
-    Spec::flag("seen", true, "a text is told even when nothing follows it"),
+    Spec::integer("within", 5, "how many steps after such a text are held against it")
+        .between(1, 50),
+    Spec::flag("seen", true, "a text is reported even when nothing follows it"),
     Spec::score("confidence_seen", 500, "how sure it is of a text at the threshold"),
-    Spec::score("confidence_followed", 900, "how sure it is when the agent acts on an address or a command of the text"),
+    Spec::score(
+        "confidence_followed",
+        900,
+        "how sure it is when the agent acts on an address or a command of the text",
+    ),
     Spec::score("impact", 500, "how much of the session it is said to touch"),
 ];
 
@@ -35,9 +44,10 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?;
         Ok(Self {
             threshold: stretched(whole("threshold")?, sensitivity).max(1),

@@ -1,4 +1,4 @@
-//! Reading what comes in, and holding against it what is done next.
+//! Reads incoming text, and compares the next actions with it.
 
 use crate::config::Config;
 use crate::follow::followed;
@@ -10,8 +10,13 @@ use portcullis_builtin_judging::text::{clip, evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Access, Action, Context, Outcome, Severity};
 
-/// What this action adds.
-pub(crate) fn look(config: &Config, mut memory: Memory, action: &Action, context: &Context) -> Report {
+/// Updates the memory with this action, and reports instructions and their execution.
+pub(crate) fn look(
+    config: &Config,
+    mut memory: Memory,
+    action: &Action,
+    context: &Context,
+) -> Report {
     let before = memory.clone();
     let mut report = Report::nothing();
     let looked = action.step.saturating_add(1);
@@ -25,9 +30,16 @@ pub(crate) fn look(config: &Config, mut memory: Memory, action: &Action, context
     if memory == before { report } else { report.remember(memory.to_bytes()) }
 }
 
-/// The action acts on what a text named a few steps ago.
-fn following(config: &Config, memory: &mut Memory, action: &Action, context: &Context) -> Option<Detection> {
-    memory.found.retain(|found| action.step.saturating_sub(found.step) <= config.within || found.step > action.step);
+/// Detects an action on something that a text named a few steps ago.
+fn following(
+    config: &Config,
+    memory: &mut Memory,
+    action: &Action,
+    context: &Context,
+) -> Option<Detection> {
+    memory.found.retain(|found| {
+        action.step.saturating_sub(found.step) <= config.within || found.step > action.step
+    });
     let texts = memory.found.iter_mut().rev().filter(|found| found.step < action.step);
     for found in texts {
         if let Some(thing) = followed(&mut found.things, action, context) {
@@ -42,7 +54,9 @@ fn following(config: &Config, memory: &mut Memory, action: &Action, context: &Co
 fn follows(config: &Config, found: &Found, thing: &Thing, action: &Action) -> Detection {
     let sure = match thing.kind {
         Kind::Host | Kind::Mail | Kind::Command => config.confidence_followed,
-        Kind::Path | Kind::Name => config.confidence_followed.saturating_sub(200).max(config.confidence_seen),
+        Kind::Path | Kind::Name => {
+            config.confidence_followed.saturating_sub(200).max(config.confidence_seen)
+        }
     };
     let summary = [
         "the result of step ",
@@ -55,19 +69,27 @@ fn follows(config: &Config, found: &Found, thing: &Thing, action: &Action) -> De
     ]
     .concat();
     let own = label(action);
-    let detection = Detection::new("instruction_injection", Severity::High.min(config.severity), &summary)
-        .sure(sure, config.impact)
-        .since(found.step)
-        .because(evidence(&found.source.0, &found.source.1, Some(found.step)))
-        .because(evidence("text", &found.excerpt, Some(found.step)))
-        .because(evidence(thing.kind.evidence(), &thing.name, Some(action.step)));
+    let detection =
+        Detection::new("instruction_injection", Severity::High.min(config.severity), &summary)
+            .sure(sure, config.impact)
+            .since(found.step)
+            .because(evidence(&found.source.0, &found.source.1, Some(found.step)))
+            .because(evidence("text", &found.excerpt, Some(found.step)))
+            .because(evidence(thing.kind.evidence(), &thing.name, Some(action.step)));
     let shown = own.kind == thing.kind.evidence() && own.value == thing.name;
     if shown { detection } else { detection.because(own) }
 }
 
-/// The outcome's text instructs the agent. What the agent wrote itself comes from nobody else.
-fn arrived(config: &Config, memory: &mut Memory, action: &Action, outcome: &Outcome) -> Option<Detection> {
-    let own = action.file().is_some_and(|file| !matches!(file.access, Access::Read | Access::Search));
+/// Detects an outcome whose text instructs the agent. A text that the agent wrote itself comes from
+/// nobody else.
+fn arrived(
+    config: &Config,
+    memory: &mut Memory,
+    action: &Action,
+    outcome: &Outcome,
+) -> Option<Detection> {
+    let own =
+        action.file().is_some_and(|file| !matches!(file.access, Access::Read | Access::Search));
     if own {
         return None;
     }

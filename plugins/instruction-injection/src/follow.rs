@@ -1,20 +1,31 @@
-//! Whether an action acts on what a text names.
+//! Detects an action on something that a text names.
 
 use crate::things::{Kind, Thing};
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, Context};
 
-/// The first of the things that an action acts on and nothing but the text asked for.
-pub(crate) fn followed<'a>(things: &'a mut [Thing], action: &Action, context: &Context) -> Option<&'a mut Thing> {
-    let goals: Vec<String> = context.goals.iter().map(|goal| goal.text.to_ascii_lowercase()).collect();
-    things.iter_mut().find(|thing| !thing.told && acts_on(action, thing) && !goals.iter().any(|goal| goal.contains(&thing.name)))
+/// Returns the first of the things that an action acts on and nothing but the text asked for.
+pub(crate) fn followed<'a>(
+    things: &'a mut [Thing],
+    action: &Action,
+    context: &Context,
+) -> Option<&'a mut Thing> {
+    let goals: Vec<String> =
+        context.goals.iter().map(|goal| goal.text.to_ascii_lowercase()).collect();
+    things.iter_mut().find(|thing| {
+        !thing.told
+            && acts_on(action, thing)
+            && !goals.iter().any(|goal| goal.contains(&thing.name))
+    })
 }
 
 fn acts_on(action: &Action, thing: &Thing) -> bool {
     let name = thing.name.trim_end_matches("...");
     match thing.kind {
         Kind::Host => {
-            let is = |host: &str| host == name || host.strip_suffix(name).is_some_and(|below| below.ends_with('.'));
+            let is = |host: &str| {
+                host == name || host.strip_suffix(name).is_some_and(|below| below.ends_with('.'))
+            };
             action.facts.hosts.iter().any(|host| is(&place::host_of(host)))
                 || action.facts.effects.iter().any(|effect| is(&place::host_of(&effect.target)))
         }
@@ -32,7 +43,10 @@ fn acts_on(action: &Action, thing: &Thing) -> bool {
     }
 }
 
-/// What an action says, in lower case.
+/// Returns the text of an action, in lower case.
 fn text(action: &Action) -> String {
-    action.shell().map_or(action.parameters.as_str(), |shell| shell.text.as_str()).to_ascii_lowercase()
+    action
+        .shell()
+        .map_or(action.parameters.as_str(), |shell| shell.text.as_str())
+        .to_ascii_lowercase()
 }

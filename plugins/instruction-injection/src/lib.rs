@@ -1,10 +1,12 @@
-//! The builtin pattern `instruction_injection`: text that came with a tool's result instructs the agent.
+//! The builtin pattern `instruction_injection`: text that came with a tool's result instructs the
+//! agent.
 //!
-//! When an outcome arrives its text is read for instructions to an agent (`instruction-text` knows these).
-//! Such a text is told once, mildly: it may be meant for nobody. What it names (addresses, hosts, paths,
-//! commands, tools) is remembered, and when one of the next actions acts on such a thing, that is told
-//! before the action runs, and it is grave: the agent follows the text. What the person named in a goal is
-//! the person's wish. What is done about it is for interventions.
+//! When an outcome arrives its text is read for instructions to an agent (`instruction-text` knows
+//! these). Such a text is reported once, mildly: it may be meant for nobody. The things that it
+//! names (addresses, hosts, paths, commands, tools) are remembered, and when one of the next
+//! actions acts on one of them, that is reported before the action runs, and it is grave: the agent
+//! follows the text. Things that the person named in a goal are the person's wish. Interventions
+//! decide on the response.
 
 mod config;
 mod detect;
@@ -12,7 +14,10 @@ mod follow;
 mod memory;
 mod things;
 
-use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+use portcullis_plugin::pattern::{
+    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
+    Severity,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -34,7 +39,13 @@ impl Pattern for Plugin {
         Ok(settings.to_bytes())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], _: &History, action: &Action, context: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        _: &History,
+        action: &Action,
+        context: &Context,
+    ) -> Result<Report, Error> {
         let config = config::Config::read(&Settings::read(prepared)?)?;
         let memory = memory::Memory::read(state)?;
         Ok(detect::look(&config, memory, action, context))

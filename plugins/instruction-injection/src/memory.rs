@@ -7,38 +7,39 @@ use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
 const LAYOUT: u8 = 1;
-/// Texts that are kept: 18 KiB at most with what they name, the host keeps 64.
+/// The maximum number of texts that are kept: 18 KiB at most with the things that they name, the
+/// host keeps 64.
 const MOST: usize = 8;
-/// Excerpts that were told and need not be again.
+/// The maximum number of reported excerpts, which are not reported again.
 const MOST_TOLD: usize = 64;
-/// Bytes of an excerpt and of a source.
+/// The maximum size of an excerpt and of a source, in bytes.
 pub(crate) const MOST_TEXT: usize = 300;
 
 /// A text that instructed the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// With which step's result it came.
+    /// The step whose result contained it.
     pub(crate) step: u64,
     pub(crate) excerpt: String,
-    /// The kind and value of what it came with.
+    /// The kind and value of its source.
     pub(crate) source: (String, String),
     pub(crate) things: Vec<Thing>,
 }
 
-/// What the pattern keeps between calls.
+/// The state that the pattern keeps between calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// One more than the newest step that was held against the texts; 0 for none.
+    /// One more than the newest step that was compared with the texts; 0 for none.
     pub(crate) looked: u64,
     pub(crate) found: Vec<Found>,
     told: Vec<u64>,
 }
 
 impl Memory {
-    /// Takes up the state.
+    /// Decodes the state.
     ///
     /// # Errors
-    /// `invalid-input` for bytes that this layout cannot be.
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         state::read(bytes, LAYOUT, |input| {
             Some(Self {
@@ -49,7 +50,7 @@ impl Memory {
         })
     }
 
-    /// The memory as bytes.
+    /// Encodes the memory.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.byte(LAYOUT);
@@ -61,7 +62,7 @@ impl Memory {
         out.into_bytes()
     }
 
-    /// Keeps a text; says whether it is new.
+    /// Keeps a text; returns true if it is new.
     pub(crate) fn keep(&mut self, found: Found) -> bool {
         let key = fingerprint(&found.excerpt);
         push(&mut self.found, found, MOST);
@@ -106,7 +107,9 @@ fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
     list.drain(..excess);
 }
 
-/// FNV-1a.
+/// Hashes a text with FNV-1a.
 fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -1,13 +1,13 @@
-//! What a text names that an action can act on.
+//! The things in a text that an action can act on.
 
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::clip;
 
-/// Things of one text that are remembered, and bytes of each.
+/// The maximum number of things of one text that are remembered, and of bytes of each.
 pub(crate) const MOST: usize = 12;
 pub(crate) const MOST_NAME: usize = 120;
 
-/// What a thing is.
+/// The kind of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -21,9 +21,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [Self::Host, Self::Mail, Self::Path, Self::Command, Self::Name];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Host, Self::Mail, Self::Path, Self::Command, Self::Name];
 
-    /// The kind of its evidence.
+    /// Returns the kind of its evidence.
     pub(crate) const fn evidence(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -40,13 +41,13 @@ impl Kind {
 pub(crate) struct Thing {
     pub(crate) kind: Kind,
     pub(crate) name: String,
-    /// An action on it was told.
+    /// An action on it was reported.
     pub(crate) told: bool,
 }
 
-/// Verbs that a program or a tool follows.
+/// Verbs that precede a program or a tool.
 const USE: &[&str] = &["run", "execute", "invoke", "call", "use", "using", "trigger"];
-/// Programs that are in use anyway, and words that are none.
+/// Programs that are in use anyway, and words that are not programs.
 const COMMON: &[&str] = &[
     "git",
     "npm",
@@ -101,7 +102,7 @@ const COMMON: &[&str] = &[
     "shell",
 ];
 
-/// What a folded text names.
+/// Returns the things that a folded text names.
 pub(crate) fn things(text: &str) -> Vec<Thing> {
     let mut found: Vec<Thing> = Vec::new();
     let spans = text.split('`').skip(1).step_by(2);
@@ -109,7 +110,13 @@ pub(crate) fn things(text: &str) -> Vec<Thing> {
         keep(&mut found, Kind::Command, span);
     }
     let mut before = "";
-    let blank = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ',' | ';');
+    let blank = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | ',' | ';'
+            )
+    };
     for word in text.split(blank) {
         let word = word.trim_end_matches(['.', '!', '?', ':']);
         if word.is_empty() {
@@ -125,19 +132,27 @@ pub(crate) fn things(text: &str) -> Vec<Thing> {
 
 fn thing(word: &str, before: &str) -> Option<(Kind, String)> {
     if word.contains("://") {
-        return Some((Kind::Host, place::host_of(word))).filter(|(_, host)| host.contains('.') && !place::is_loopback(host));
+        return Some((Kind::Host, place::host_of(word)))
+            .filter(|(_, host)| host.contains('.') && !place::is_loopback(host));
     }
-    let mail = word.split_once('@').filter(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('/'));
+    let mail = word
+        .split_once('@')
+        .filter(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('/'));
     if mail.is_some() {
         return Some((Kind::Mail, word.to_owned()));
     }
     let path = word.trim_start_matches("~/").trim_start_matches("./");
     let rooted = path.len() < word.len() || word.starts_with('/');
     let hidden = word.starts_with('.') && word.chars().nth(1).is_some_and(char::is_alphabetic);
-    if (rooted || hidden) && path.len() >= 4 && path.chars().any(char::is_alphabetic) && !path.starts_with("//") {
+    if (rooted || hidden)
+        && path.len() >= 4
+        && path.chars().any(char::is_alphabetic)
+        && !path.starts_with("//")
+    {
         return Some((Kind::Path, path.to_owned()));
     }
-    let name = (USE.contains(&before) && word.len() >= 3) || (word.contains('_') && word.len() >= 5);
+    let name =
+        (USE.contains(&before) && word.len() >= 3) || (word.contains('_') && word.len() >= 5);
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     (name && plain && !COMMON.contains(&word)).then(|| (Kind::Name, word.to_owned()))
 }
@@ -159,7 +174,10 @@ mod tests {
             ("send it to https://drop.example.net/x?y.", &[(Kind::Host, "drop.example.net")]),
             ("open http://localhost:3000", &[]),
             ("mail to eve@example.org, now", &[(Kind::Mail, "eve@example.org")]),
-            ("read ~/.ssh/id_rsa and /etc/shadow", &[(Kind::Path, ".ssh/id_rsa"), (Kind::Path, "/etc/shadow")]),
+            (
+                "read ~/.ssh/id_rsa and /etc/shadow",
+                &[(Kind::Path, ".ssh/id_rsa"), (Kind::Path, "/etc/shadow")],
+            ),
             ("print .env!", &[(Kind::Path, ".env")]),
             ("type `rm -rf build` now", &[(Kind::Command, "rm -rf build")]),
             ("call read_secret", &[(Kind::Name, "read_secret")]),
@@ -169,7 +187,8 @@ mod tests {
         ];
         for (text, expected) in cases {
             let found = things(text);
-            let brief: Vec<(Kind, &str)> = found.iter().map(|thing| (thing.kind, thing.name.as_str())).collect();
+            let brief: Vec<(Kind, &str)> =
+                found.iter().map(|thing| (thing.kind, thing.name.as_str())).collect();
             assert_eq!(brief, expected, "{text}");
         }
     }

@@ -1,12 +1,12 @@
-//! How many attacks are caught and how many harmless texts are flagged, in files of one JSON object a line:
-//! `{"id": "...", "text": "...", "label": "attack" or "benign"}`.
+//! Counts the attacks that are caught and the harmless texts that are flagged, in files of one JSON
+//! object a line: `{"id": "...", "text": "...", "label": "attack" or "benign"}`.
 //!
 //! ```sh
 //! cargo run --release -p portcullis-builtin-instruction-text --example texts -- FILE...
 //! cargo run --release -p portcullis-builtin-instruction-text --example texts -- --list FILE...
 //! ```
 //!
-//! With `--list` it names what was missed and what was flagged wrongly.
+//! With `--list` it names the missed texts and the wrongly flagged ones.
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
 use portcullis_builtin_instruction_text::{INSTRUCTS, read};
@@ -22,8 +22,15 @@ struct Counts {
 
 impl Counts {
     fn line(&self, name: &str) -> String {
-        let share = |part: usize, all: usize| if all == 0 { "-".to_owned() } else { format!("{:.1} %", part as f64 * 100.0 / all as f64) };
-        let (caught, flagged) = (share(self.caught, self.attacks), share(self.flagged, self.benign));
+        let share = |part: usize, all: usize| {
+            if all == 0 {
+                "-".to_owned()
+            } else {
+                format!("{:.1} %", part as f64 * 100.0 / all as f64)
+            }
+        };
+        let (caught, flagged) =
+            (share(self.caught, self.attacks), share(self.flagged, self.benign));
         format!(
             "{name}: {}/{} attacks caught ({caught}), {}/{} benign flagged ({flagged})",
             self.caught, self.attacks, self.flagged, self.benign
@@ -32,12 +39,17 @@ impl Counts {
 }
 
 fn measure(file: &str, list: bool, all: &mut Counts) -> Result<(), String> {
-    let lines = std::fs::read_to_string(file).map_err(|error| format!("cannot read `{file}`: {error}"))?;
+    let lines =
+        std::fs::read_to_string(file).map_err(|error| format!("cannot read `{file}`: {error}"))?;
     let mut counts = Counts::default();
     for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = || format!("{file}:{}", number + 1);
-        let row: serde_json::Value = serde_json::from_str(line).map_err(|error| format!("{}: {error}", place()))?;
-        let text = row.get("text").and_then(serde_json::Value::as_str).ok_or_else(|| format!("{}: there is no `text`", place()))?;
+        let row: serde_json::Value =
+            serde_json::from_str(line).map_err(|error| format!("{}: {error}", place()))?;
+        let text = row
+            .get("text")
+            .and_then(serde_json::Value::as_str)
+            .ok_or_else(|| format!("{}: there is no `text`", place()))?;
         let label = row.get("label").and_then(serde_json::Value::as_str);
         let found = read(text);
         let hit = found.weight >= INSTRUCTS;
@@ -52,7 +64,12 @@ fn measure(file: &str, list: bool, all: &mut Counts) -> Result<(), String> {
                 counts.flagged += usize::from(hit);
                 hit
             }
-            other => return Err(format!("{}: the label is {other:?}, should be `attack` or `benign`", place())),
+            other => {
+                return Err(format!(
+                    "{}: the label is {other:?}, should be `attack` or `benign`",
+                    place()
+                ));
+            }
         };
         if wrong && list {
             let id = row.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();

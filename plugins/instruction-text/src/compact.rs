@@ -1,17 +1,18 @@
-//! Text whose words are broken up or run together: letters apart, digits for letters, no blanks at all.
+//! Text whose words are broken up or run together: letters apart, digits for letters, no blanks at
+//! all.
 //!
-//! Such a line is read without its blanks, each letter by what it looks like, and only for phrases that are
-//! long enough to be no accident.
+//! Such a line is read without its blanks, each letter by its appearance, and only for phrases that
+//! are too long to match by accident.
 
 use crate::signs::{Sign, Signs};
 
-/// Letters of a line that are looked at.
+/// The maximum number of letters of a line that are looked at.
 const MOST: usize = 4096;
-/// Lines of a text, and long words of a line, that are looked at.
+/// The maximum number of lines of a text, and of long words of a line, that are looked at.
 const MOST_LINES: usize = 2000;
 const MOST_LONG: usize = 8;
 
-/// The signs in the lines of folded text that are broken up.
+/// Returns the signs in the lines of folded text that are broken up.
 pub(crate) fn read(text: &str) -> Signs {
     let mut best = Signs::default();
     for line in text.lines().take(MOST_LINES) {
@@ -38,12 +39,15 @@ fn judge(letters: &str, part: &str) -> Signs {
     found.hidden()
 }
 
-/// The parts of a line that are broken up: all of it where it is mostly single letters or words with digits
-/// in them, else its words that are too long to be any.
+/// Returns the parts of a line that are broken up: all of it if it is mostly single letters or
+/// words with digits in them, else its words that are too long to be real ones.
 fn broken_up(line: &str) -> Vec<&str> {
     let (mut words, mut single, mut mixed) = (0_usize, 0_usize, 0_usize);
     let mut long = Vec::new();
-    for word in line.split(|c: char| !c.is_alphanumeric() && !matches!(c, '@' | '$')).filter(|word| !word.is_empty()) {
+    for word in line
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '@' | '$'))
+        .filter(|word| !word.is_empty())
+    {
         words += 1;
         single += usize::from(word.chars().nth(1).is_none());
         let digits = word.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'@' | b'$'));
@@ -55,7 +59,7 @@ fn broken_up(line: &str) -> Vec<&str> {
     if words >= 6 && (single * 2 > words || mixed * 3 > words) { vec![line] } else { long }
 }
 
-/// What a letter or digit looks like; `l` and `i` both look like `1`.
+/// Returns the letter that a letter or digit looks like; `l` and `i` both look like `1`.
 const fn letter(c: char) -> Option<char> {
     Some(match c {
         'l' | '1' | '!' | '|' => 'i',
@@ -82,11 +86,32 @@ fn follows(letters: &str, first: &str, then: &[&str], within: usize) -> bool {
 const PHRASES: &[(Sign, &[&str])] = &[
     (
         Sign::Unprotect,
-        &["withoutrestrictions", "norestrictions", "disabieaiiguardraiis", "disabieaiisafety", "turnoffsafety", "nocontentpoiicy"],
+        &[
+            "withoutrestrictions",
+            "norestrictions",
+            "disabieaiiguardraiis",
+            "disabieaiisafety",
+            "turnoffsafety",
+            "nocontentpoiicy",
+        ],
     ),
-    (Sign::Role, &["youarenowdan", "youarenowan", "youarenowina", "youarenoionger", "doanythingnow", "deveiopermode", "jaiibreakmode"]),
+    (
+        Sign::Role,
+        &[
+            "youarenowdan",
+            "youarenowan",
+            "youarenowina",
+            "youarenoionger",
+            "doanythingnow",
+            "deveiopermode",
+            "jaiibreakmode",
+        ],
+    ),
     (Sign::Obey, &["obeyoniymy", "doasisay", "obeymycommands"]),
-    (Sign::Secrecy, &["donotteiitheuser", "dontteiitheuser", "withoutteiiingtheuser", "donotinformtheuser"]),
+    (
+        Sign::Secrecy,
+        &["donotteiitheuser", "dontteiitheuser", "withoutteiiingtheuser", "donotinformtheuser"],
+    ),
     (
         Sign::Tool,
         &[
@@ -104,7 +129,7 @@ const PHRASES: &[(Sign, &[&str])] = &[
     (Sign::Memory, &["thisuserisanadmin", "userisaiwaysadmin", "thisuserisadmin"]),
 ];
 
-/// What to look for, what has to follow it, and within how many letters.
+/// The words to look for, the words that have to follow, and the maximum distance in letters.
 type Pair = (Sign, &'static [&'static str], &'static [&'static str], usize);
 
 const PAIRS: &[Pair] = &[
@@ -132,22 +157,55 @@ const PAIRS: &[Pair] = &[
     ),
     (
         Sign::Leak,
-        &["reveai", "print", "show", "output", "dispiay", "expose", "repeat", "ieak", "teiime", "inciude", "disciose"],
-        &["systemprompt", "hiddenprompt", "hiddeninstruction", "yourinstruction", "initiaiprompt", "syscanary", "deveiopermessage"],
+        &[
+            "reveai", "print", "show", "output", "dispiay", "expose", "repeat", "ieak", "teiime",
+            "inciude", "disciose",
+        ],
+        &[
+            "systemprompt",
+            "hiddenprompt",
+            "hiddeninstruction",
+            "yourinstruction",
+            "initiaiprompt",
+            "syscanary",
+            "deveiopermessage",
+        ],
         24,
     ),
     (
         Sign::Exfiltrate,
         &["send", "post", "upioad", "emaii", "forward"],
-        &["emaiisto", "secretsto", "credentiaisto", "passwordsto", "tokensto", "datatohttp", "keysto", "recordsto", "secretvaiue"],
+        &[
+            "emaiisto",
+            "secretsto",
+            "credentiaisto",
+            "passwordsto",
+            "tokensto",
+            "datatohttp",
+            "keysto",
+            "recordsto",
+            "secretvaiue",
+        ],
         32,
     ),
     (
         Sign::Exfiltrate,
-        &["etcshadow", "etcpasswd", "sshidrsa", "awscredentiais", "gitcredentiais", "procseifenviron"],
+        &[
+            "etcshadow",
+            "etcpasswd",
+            "sshidrsa",
+            "awscredentiais",
+            "gitcredentiais",
+            "procseifenviron",
+        ],
         &["show", "send", "iist", "paste", "print", "post", "teii", "contents", "hash", "dump"],
         80,
     ),
-    (Sign::Tool, &["caiireadsecret", "usereadsecret", "caiithetooi"], &["and", "then", "without"], 16),
+    (
+        Sign::Tool,
+        &["caiireadsecret", "usereadsecret", "caiithetooi"],
+        &["and", "then", "without"],
+        16,
+    ),
     (Sign::Exfiltrate, &["ioadpixei", "thenioad"], &["http"], 16),
 ];

@@ -1,22 +1,34 @@
-//! Pieces of a text that say something else when they are decoded.
+//! Pieces of a text that have another content when they are decoded.
 
-/// Bytes of one piece that are decoded, and the fewest that are worth it.
+/// The maximum size of a piece that is decoded, in bytes, and the minimum that is worth it.
 const MOST: usize = 8 * 1024;
 const LEAST: usize = 16;
 
-/// What the encoded pieces of a text say: percent signs, entities, base64, hex and letters turned by 13.
+/// Decodes the encoded pieces of a text: percent signs, entities, base64, hex and letters rotated
+/// by 13.
 pub(crate) fn pieces(text: &str, folded: &str) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(Some(text).filter(|text| text.matches('%').take(3).count() == 3).and_then(percent));
+    found
+        .extend(Some(text).filter(|text| text.matches('%').take(3).count() == 3).and_then(percent));
     found.extend(Some(entities(text)).filter(|_| text.matches("&#").take(3).count() == 3));
     found.extend(blobs(text).filter_map(|blob| base64(blob).or_else(|| hex(blob))).take(12));
     found.extend(Some(turned(folded)).filter(|_| TURNED.iter().any(|word| folded.contains(word))));
     found
 }
 
-/// Words that instructions are made of (system, previous, instruction, prompt, ignore, reveal), and the most
-/// frequent word of all, turned by 13.
-const TURNED: &[&str] = &["flfgrz", "cerivbhf", "vafgehpgvba", "cebzcg", "vtaber", "erirny", "nffvfgnag", "nqzvavfgengbe", " gur "];
+/// Common words of instructions (system, previous, instruction, prompt, ignore, reveal), and the
+/// most frequent word of all, rotated by 13.
+const TURNED: &[&str] = &[
+    "flfgrz",
+    "cerivbhf",
+    "vafgehpgvba",
+    "cebzcg",
+    "vtaber",
+    "erirny",
+    "nffvfgnag",
+    "nqzvavfgengbe",
+    " gur ",
+];
 
 fn turned(text: &str) -> String {
     let turn = |c: char| match c {
@@ -27,7 +39,7 @@ fn turned(text: &str) -> String {
     text.chars().map(turn).collect()
 }
 
-/// Runs of letters and digits that are long enough to hold a sentence.
+/// Returns runs of letters and digits that are long enough to hold a sentence.
 fn blobs(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_');
     text.split(move |c| !inside(c)).filter(|blob| blob.len() >= LEAST).take(64)
@@ -68,21 +80,24 @@ fn hex(blob: &str) -> Option<String> {
     readable(bytes?)
 }
 
-/// Bytes that are text: words with blanks between.
+/// Returns bytes that are text: words with blanks between.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let plain = text.chars().all(|c| !c.is_control() || c.is_whitespace());
     (plain && text.contains(' ') && text.len() >= LEAST / 2).then_some(text)
 }
 
-/// None where hardly anything was encoded.
+/// Decodes percent signs; none if hardly anything was encoded.
 fn percent(text: &str) -> Option<String> {
     let mut decoded = 0;
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
         let mut ahead = rest.clone();
-        let pair = (ahead.next().and_then(|b| char::from(b).to_digit(16)), ahead.next().and_then(|b| char::from(b).to_digit(16)));
+        let pair = (
+            ahead.next().and_then(|b| char::from(b).to_digit(16)),
+            ahead.next().and_then(|b| char::from(b).to_digit(16)),
+        );
         match (byte, pair) {
             (b'%', (Some(high), Some(low))) => {
                 bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
@@ -131,9 +146,21 @@ mod tests {
             ("gur flfgrz", "the system"),
         ];
         for (text, expected) in cases {
-            assert!(pieces(text, text).iter().any(|piece| piece == expected), "{text}: {:?}", pieces(text, text));
+            assert!(
+                pieces(text, text).iter().any(|piece| piece == expected),
+                "{text}: {:?}",
+                pieces(text, text)
+            );
         }
-        for text in ["", "%", "%%%", "&#&#&#", "&#x;&#99999999999;&#1", "aaaaaaaaaaaaaaaaaaaaaaaaaa", "0f0f0f0f0f0f0f0f0f0f0f0f"] {
+        for text in [
+            "",
+            "%",
+            "%%%",
+            "&#&#&#",
+            "&#x;&#99999999999;&#1",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "0f0f0f0f0f0f0f0f0f0f0f0f",
+        ] {
             assert!(pieces(text, text).len() <= 1, "{text}");
         }
     }

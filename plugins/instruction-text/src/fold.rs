@@ -1,10 +1,10 @@
-//! Text as it reads: without what nobody sees, in plain letters, in lower case.
+//! Text as it reads: without invisible characters, in plain letters, in lower case.
 
 /// Folded text.
 #[derive(Debug)]
 pub(crate) struct Folded {
     pub(crate) text: String,
-    /// What stood in characters that nobody sees (the tags of Unicode's plane 14).
+    /// The content of invisible characters (the tags of Unicode's plane 14).
     pub(crate) smuggled: String,
     pub(crate) hidden: bool,
 }
@@ -43,15 +43,20 @@ pub(crate) fn fold(text: &str) -> Folded {
     Folded { text: out, hidden: !smuggled.is_empty(), smuggled }
 }
 
-/// The text without what nobody sees.
+/// Returns the text without invisible characters.
 pub(crate) fn seen(text: &str) -> String {
     text.chars().filter(|c| !is_unseen(*c)).collect()
 }
 
-/// A word of mixed scripts is Latin in disguise.
+/// Replaces a word of mixed scripts, which is Latin in disguise.
 fn unmask(out: &mut String, start: usize, mixed: bool) {
     if mixed {
-        let word: String = out.get(start..).unwrap_or_default().chars().map(|c| look_alike(c).unwrap_or(c)).collect();
+        let word: String = out
+            .get(start..)
+            .unwrap_or_default()
+            .chars()
+            .map(|c| look_alike(c).unwrap_or(c))
+            .collect();
         out.truncate(start);
         out.push_str(&word);
     }
@@ -83,7 +88,8 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Characters that take no room: joiners, direction marks, soft hyphens, selectors, combining marks.
+/// Returns true for characters that take no room: joiners, direction marks, soft hyphens,
+/// selectors, combining marks.
 const fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -104,13 +110,17 @@ const fn is_unseen(c: char) -> bool {
     )
 }
 
-/// A Latin letter without its mark.
+/// Returns a Latin letter without its mark.
 const fn plain_letter(c: char) -> Option<char> {
     Some(match c {
-        'à'..='å' | 'À'..='Å' | 'ā' | 'ă' | 'ą' | 'Ā' | 'Ă' | 'Ą' | 'ǎ' | 'ạ' | 'ả' => 'a',
+        'à'..='å' | 'À'..='Å' | 'ā' | 'ă' | 'ą' | 'Ā' | 'Ă' | 'Ą' | 'ǎ' | 'ạ' | 'ả' => {
+            'a'
+        }
         'ç' | 'Ç' | 'ć' | 'ĉ' | 'ċ' | 'č' | 'Ć' | 'Č' => 'c',
         'ď' | 'đ' | 'Ď' | 'Đ' => 'd',
-        'è'..='ë' | 'È'..='Ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' | 'Ē' | 'Ę' | 'Ě' | 'ẹ' | 'ẻ' | 'ẽ' => 'e',
+        'è'..='ë' | 'È'..='Ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' | 'Ē' | 'Ę' | 'Ě' | 'ẹ' | 'ẻ' | 'ẽ' => {
+            'e'
+        }
         'ĝ' | 'ğ' | 'ġ' | 'ģ' | 'Ğ' => 'g',
         'ĥ' | 'ħ' => 'h',
         'ì'..='ï' | 'Ì'..='Ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ı' | 'İ' | 'ị' => 'i',
@@ -130,7 +140,7 @@ const fn plain_letter(c: char) -> Option<char> {
     })
 }
 
-/// The Latin letter that a Cyrillic or Greek one looks like.
+/// Returns the Latin letter that a Cyrillic or Greek one looks like.
 const fn look_alike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' => 'a',

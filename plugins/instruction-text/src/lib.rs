@@ -1,15 +1,15 @@
-//! Tells text that gives an AI agent instructions from text that does not.
+//! Recognises text that gives an AI agent instructions.
 //!
-//! [`read`] takes any text, mostly a tool's result, and says which signs of an instruction to the agent it
-//! holds: that earlier instructions no longer count, that the agent is someone else now, that it shall
-//! reveal its prompt, keep something from the person, send secrets away. Text that hides what it says
-//! (characters without width, letters of other scripts, digits for letters, letters apart, encodings) is
-//! read as what it says. Text that only speaks of such instructions, in quotation marks or as an example,
-//! is meant to pass.
+//! [`read`] takes any text, mostly a tool's result, and returns the signs of an instruction to the
+//! agent in it: that earlier instructions no longer count, that the agent is someone else now, that
+//! it shall reveal its prompt, keep something from the person, send secrets away. Text that hides
+//! its content (characters without width, letters of other scripts, digits for letters, letters
+//! apart, encodings) is read as that content. Text that only speaks of such instructions, in
+//! quotation marks or as an example, is meant to pass.
 //!
-//! It knows words and their order, nothing of meaning, and nothing of the session: what a sign is worth is
-//! for the pattern that asks. The work is one pass over the text and a bounded number of looks at each
-//! sentence.
+//! It knows words and their order, no meaning, and nothing about the session: the pattern that
+//! calls it decides the importance of a sign. The work is one pass over the text and a bounded
+//! number of looks at each sentence.
 
 mod compact;
 mod decode;
@@ -24,12 +24,12 @@ pub use signs::{Sign, Signs};
 
 /// The most bytes of a text that are read.
 pub const MOST: usize = 20 * 1024;
-/// From here on a text is taken to instruct an agent.
+/// The weight from which a text is assumed to instruct an agent.
 pub const INSTRUCTS: u32 = 3;
-/// Encoded pieces of one text that are decoded.
+/// The maximum number of encoded pieces of one text that are decoded.
 const PIECES: usize = 16;
 
-/// Which signs of an instruction to an agent a text holds.
+/// Returns the signs of an instruction to an agent in a text.
 ///
 /// ```
 /// use portcullis_builtin_instruction_text::{INSTRUCTS, Sign, read};
@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Signs {
     found.max(compact::read(&folded.text))
 }
 
-/// The signs in folded text.
+/// Returns the signs in folded text.
 fn plain(text: &str) -> Signs {
     let mut best = Signs::default();
     let mut newest: [Signs; 3] = Default::default();
@@ -75,11 +75,14 @@ fn plain(text: &str) -> Signs {
     best
 }
 
-/// The text around a place.
+/// Returns the text around a place.
 fn around(text: &str, at: usize) -> String {
     const BEFORE: usize = 300;
     const AFTER: usize = 700;
-    let (start, end) = (text.floor_char_boundary(at.saturating_sub(BEFORE)), text.floor_char_boundary(at.saturating_add(AFTER)));
+    let (start, end) = (
+        text.floor_char_boundary(at.saturating_sub(BEFORE)),
+        text.floor_char_boundary(at.saturating_add(AFTER)),
+    );
     text.get(start..end).unwrap_or_default().to_owned()
 }
 

@@ -1,6 +1,7 @@
-//! Phrases that say something as a whole, folded: lower case, one blank between words, no apostrophes.
+//! Phrases that carry a meaning as a whole, folded: lower case, one blank between words, no
+//! apostrophes.
 
-/// Everything that the agent was told is to be forgotten; wants a word that says so beside it.
+/// The agent is to forget everything said to it; requires a further word that says so.
 pub(crate) const FORGET: &[&str] = &[
     "forget everything",
     "forget all that",
@@ -12,7 +13,7 @@ pub(crate) const FORGET: &[&str] = &[
     "ignore anything",
 ];
 
-/// The same in other languages, where it needs nothing beside it.
+/// The same in other languages, in which it requires no further word.
 pub(crate) const FORGET_FOREIGN: &[&str] = &[
     "vergiss alles",
     "olvida todo",
@@ -28,7 +29,7 @@ pub(crate) const FORGET_FOREIGN: &[&str] = &[
     "talimatlari unut",
 ];
 
-/// What came before does not count; what then is to be done makes it an instruction.
+/// Earlier text does not count; a following order makes it an instruction.
 pub(crate) const ABOVE: &[&str] = &[
     "ignore the above",
     "disregard the above",
@@ -41,7 +42,7 @@ pub(crate) const ABOVE: &[&str] = &[
     "ignore what you were told",
 ];
 
-/// What then is to be done.
+/// The order that follows.
 pub(crate) const INSTEAD: &[&str] = &[
     "instead",
     "and say",
@@ -73,7 +74,13 @@ pub(crate) const VOID: &[&str] = &[
 ];
 
 /// A heading that claims the right to override.
-pub(crate) const OVERRIDING: &[&str] = &["override active", "system override", "admin override", "safety override", "instruction override"];
+pub(crate) const OVERRIDING: &[&str] = &[
+    "override active",
+    "system override",
+    "admin override",
+    "safety override",
+    "instruction override",
+];
 
 /// Protections are off.
 pub(crate) const UNPROTECTED: &[&str] = &[
@@ -98,7 +105,7 @@ pub(crate) const UNPROTECTED: &[&str] = &[
     "rules dont apply to you",
 ];
 
-/// What protects an agent and nothing else.
+/// Things that protect an agent and nothing else.
 pub(crate) const GUARDS: &[&str] = &[
     "guardrails",
     "safety filter",
@@ -121,12 +128,21 @@ pub(crate) const GUARDS: &[&str] = &[
 ];
 
 /// Limits that can be on something else, too.
-pub(crate) const LIMITED: &[&str] =
-    &["restrictions on", "restrictions for", "limitations on", "limitations of", "without limitation", "restrictions to", "limits on"];
+pub(crate) const LIMITED: &[&str] = &[
+    "restrictions on",
+    "restrictions for",
+    "limitations on",
+    "limitations of",
+    "without limitation",
+    "restrictions to",
+    "limits on",
+];
 
 /// Verbs that a bid for an unlimited agent begins with, or goes on with.
-pub(crate) const BEHAVE: &[&str] = &["act", "answer", "respond", "continue", "proceed", "comply", "behave", "operate", "speak"];
-pub(crate) const AND_BEHAVE: &[&str] = &["and answer", "and continue", "and respond", "and proceed", "and act", "and comply"];
+pub(crate) const BEHAVE: &[&str] =
+    &["act", "answer", "respond", "continue", "proceed", "comply", "behave", "operate", "speak"];
+pub(crate) const AND_BEHAVE: &[&str] =
+    &["and answer", "and continue", "and respond", "and proceed", "and act", "and comply"];
 
 /// The agent is someone else.
 pub(crate) const SOMEONE_ELSE: &[&str] = &[
@@ -165,10 +181,19 @@ pub(crate) const NOW: &[&str] = &[
 ];
 
 /// You are now in a state that anybody may be in.
-pub(crate) const NOW_ABLE: &[&str] = &["now able", "now ready", "now free", "now connected", "now logged", "now using", "now on"];
+pub(crate) const NOW_ABLE: &[&str] =
+    &["now able", "now ready", "now free", "now connected", "now logged", "now using", "now on"];
 
 /// Modes that an agent has none of.
-pub(crate) const MODES: &[&str] = &["debug mode", "developer mode", "maintenance mode", "admin mode", "root mode", "god mode", "sudo mode"];
+pub(crate) const MODES: &[&str] = &[
+    "debug mode",
+    "developer mode",
+    "maintenance mode",
+    "admin mode",
+    "root mode",
+    "god mode",
+    "sudo mode",
+];
 
 /// To play someone.
 pub(crate) const PRETEND: &[&str] = &[
@@ -251,8 +276,9 @@ pub(crate) const CHANGED: &[&str] = &[
     "drop the current task",
 ];
 
-/// What follows such a change where it is meant for an agent.
-pub(crate) const CHANGED_TO: &[&str] = &["now do this", "do this", "the following", "new instructions", "my", "ignore", "now obey"];
+/// Phrases that follow such a change if it is meant for an agent.
+pub(crate) const CHANGED_TO: &[&str] =
+    &["now do this", "do this", "the following", "new instructions", "my", "ignore", "now obey"];
 
 /// New instructions, which can be anybody's.
 pub(crate) const FRESH: &[&str] = &[
@@ -280,7 +306,7 @@ pub(crate) const FRESH: &[&str] = &[
     "instead write",
 ];
 
-/// To ask for what the agent was told.
+/// To ask for the agent's own instructions.
 pub(crate) const ASK_PROMPT: &[&str] = &[
     "what is your system prompt",
     "what are your instructions",
@@ -294,7 +320,7 @@ pub(crate) const ASK_PROMPT: &[&str] = &[
     "your initial prompt",
 ];
 
-/// What stands before the text.
+/// References to earlier text.
 pub(crate) const WORDS_ABOVE: &[&str] = &[
     "everything above",
     "words above",
@@ -309,10 +335,25 @@ pub(crate) const WORDS_ABOVE: &[&str] = &[
     "top of this chat",
 ];
 
-/// To ask for a secret, and what is asked for.
-pub(crate) const ASK_SECRET: &[&str] = &["tell me the", "give me the", "reveal the", "what is the secret", "disclose the", "tell me your"];
-pub(crate) const SECRETS: &[&str] =
-    &["password", "secret key", "secret word", "secret code", "api key", "api keys", "credentials", "passphrase"];
+/// To ask for a secret, and the things asked for.
+pub(crate) const ASK_SECRET: &[&str] = &[
+    "tell me the",
+    "give me the",
+    "reveal the",
+    "what is the secret",
+    "disclose the",
+    "tell me your",
+];
+pub(crate) const SECRETS: &[&str] = &[
+    "password",
+    "secret key",
+    "secret word",
+    "secret code",
+    "api key",
+    "api keys",
+    "credentials",
+    "passphrase",
+];
 
 /// To keep something from the person.
 pub(crate) const SECRETLY: &[&str] = &[
@@ -341,11 +382,20 @@ pub(crate) const SECRETLY: &[&str] = &[
     "do not mention that you",
 ];
 
-/// Tokens by which models tell roles apart.
-pub(crate) const TOKENS: &[&str] =
-    &["<|im_start|>", "<|im_end|>", "<|system|>", "<|start_header_id|>", "<<sys>>", "[inst]", "[/inst]", "[system]", "<|endoftext|>"];
+/// Tokens that delimit roles for models.
+pub(crate) const TOKENS: &[&str] = &[
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|system|>",
+    "<|start_header_id|>",
+    "<<sys>>",
+    "[inst]",
+    "[/inst]",
+    "[system]",
+    "<|endoftext|>",
+];
 
-/// What a message of another role may begin with.
+/// Possible beginnings of a message of another role.
 pub(crate) const HEADS: &[&str] = &[
     "<!-- assistant",
     "<!-- ai",
@@ -367,9 +417,18 @@ pub(crate) const HEADS: &[&str] = &[
     "### new instruction",
     "begin admin",
 ];
-pub(crate) const ROLES: &[&str] = &["system:", "systeme:", "assistant:", "system note:", "system message:", "admin:", "developer:", "ai:"];
+pub(crate) const ROLES: &[&str] = &[
+    "system:",
+    "systeme:",
+    "assistant:",
+    "system note:",
+    "system message:",
+    "admin:",
+    "developer:",
+    "ai:",
+];
 
-/// Files that hold secrets wherever they lie.
+/// Files that hold secrets in any folder.
 pub(crate) const SECRET_FILES: &[&str] = &[
     "/etc/shadow",
     "/etc/passwd",
@@ -396,7 +455,7 @@ pub(crate) const SECRET_FILES: &[&str] = &[
     ".pypirc",
 ];
 
-/// Services that show a stranger what is sent to them, and names that say as much.
+/// Services that show a stranger the data sent to them, and names that say as much.
 pub(crate) const SINKS: &[&str] = &[
     "webhook.site",
     "ngrok",
@@ -420,18 +479,31 @@ pub(crate) const SINKS: &[&str] = &[
 ];
 
 /// Somewhere else without an address.
-pub(crate) const ELSEWHERE: &[&str] = &["external server", "remote server", "my server", "attacker", "my endpoint", "against ns"];
+pub(crate) const ELSEWHERE: &[&str] =
+    &["external server", "remote server", "my server", "attacker", "my endpoint", "against ns"];
 
-/// To disclose, beside the words for it.
+/// To disclose, in addition to the words for it.
 pub(crate) const DISCLOSE: &[&str] = &["tell me", "contents", "show me", "give me"];
 /// All that a file of settings holds.
-pub(crate) const EVERY_SECRET: &[&str] = &["every secret", "secrets", "every line", "all secrets", "secret line"];
+pub(crate) const EVERY_SECRET: &[&str] =
+    &["every secret", "secrets", "every line", "all secrets", "secret line"];
 /// A reader's own key, which programs need.
-pub(crate) const OWN_KEY: &[&str] = &["header", "headers", "your api key", "your token", "your own", "authenticate"];
+pub(crate) const OWN_KEY: &[&str] =
+    &["header", "headers", "your api key", "your token", "your own", "authenticate"];
 /// To have a picture loaded.
-pub(crate) const LOAD: &[&str] = &["load", "render", "embed", "then include", "then load", "then display", "append", "puis chargez"];
+pub(crate) const LOAD: &[&str] = &[
+    "load",
+    "render",
+    "embed",
+    "then include",
+    "then load",
+    "then display",
+    "append",
+    "puis chargez",
+];
 /// Other people's data.
-pub(crate) const OTHERS: &[&str] = &["autre locataire", "another tenant", "other tenants", "another customers"];
+pub(crate) const OTHERS: &[&str] =
+    &["autre locataire", "another tenant", "other tenants", "another customers"];
 
 /// To do without being allowed.
 pub(crate) const SKIP: &[&str] = &[
@@ -530,10 +602,18 @@ pub(crate) const DECODE: &[&str] = &[
 ];
 
 /// To let go in two words.
-pub(crate) const LET_GO: &[&str] = &["set aside", "throw out", "throw away", "erase", "let go of", "wipe"];
+pub(crate) const LET_GO: &[&str] =
+    &["set aside", "throw out", "throw away", "erase", "let go of", "wipe"];
 /// Nothing that binds an agent.
-pub(crate) const NO_RULES: &[&str] =
-    &["no rules", "no guidelines", "no policies", "no morals", "without rules", "no ethics", "without morals"];
+pub(crate) const NO_RULES: &[&str] = &[
+    "no rules",
+    "no guidelines",
+    "no policies",
+    "no morals",
+    "without rules",
+    "no ethics",
+    "without morals",
+];
 /// To put a secret into what others see.
 pub(crate) const INCLUDE: &[&str] = &[
     "include the value",
@@ -544,8 +624,9 @@ pub(crate) const INCLUDE: &[&str] = &[
     "put the value",
     "paste the value",
 ];
-/// What makes a prompt the agent's whole one.
-pub(crate) const WHOLE: &[&str] = &["full", "entire", "complete", "configuration", "verbatim", "word for word"];
+/// Words that mean the agent's whole prompt.
+pub(crate) const WHOLE: &[&str] =
+    &["full", "entire", "complete", "configuration", "verbatim", "word for word"];
 
 /// Orders that claim to be new and the system's.
 pub(crate) const NEW_ORDERS: &[&str] = &[
@@ -559,7 +640,7 @@ pub(crate) const NEW_ORDERS: &[&str] = &[
     "new system rule",
     "new system rules",
 ];
-/// That the agent was told them.
+/// The agent received them.
 pub(crate) const YOU_WERE_TOLD: &[&str] = &[
     "you were given",
     "you were told",
@@ -570,7 +651,7 @@ pub(crate) const YOU_WERE_TOLD: &[&str] = &[
     "you follow",
     "you must follow",
 ];
-/// Who is not to know, and what.
+/// The people who are not to know, and the things that they are not to know.
 pub(crate) const WHO: &[&str] = &[
     "the user",
     "users",
@@ -584,6 +665,7 @@ pub(crate) const WHO: &[&str] = &[
     "the operator",
     "the person",
 ];
-pub(crate) const WHAT_YOU_DO: &[&str] = &["that you", "about this", "what you", "you did", "of this"];
+pub(crate) const WHAT_YOU_DO: &[&str] =
+    &["that you", "about this", "what you", "you did", "of this"];
 /// So that nobody notices.
 pub(crate) const QUIETLY: &[&str] = &["quietly", "silently", "secretly", "covertly"];

@@ -1,27 +1,27 @@
-//! Sentences as words, without what is only quoted.
+//! Sentences as words, without quotations.
 
 use crate::vocabulary::{Words, of};
 
-/// Words of a sentence that are looked at, and sentences of a text.
+/// The maximum number of words of a sentence that are looked at, and of sentences of a text.
 const MOST_WORDS: usize = 80;
 const MOST_SENTENCES: usize = 2000;
 
 /// One sentence.
 #[derive(Debug)]
 pub(crate) struct Sentence<'a> {
-    /// As it stands, in lower case, what is quoted left out.
+    /// The original text, in lower case, without quotations.
     pub(crate) raw: String,
     /// Its words with one blank before, between and after.
     pub(crate) line: String,
-    /// What each word is.
+    /// The kinds of each word.
     pub(crate) kinds: Vec<Words>,
-    /// All that its words are.
+    /// The kinds of all its words together.
     pub(crate) all: Words,
-    /// As it stands, in lower case, with what is quoted.
+    /// The original text, in lower case, with quotations.
     pub(crate) whole: &'a str,
-    /// Where it begins in the text.
+    /// Its position in the text.
     pub(crate) start: usize,
-    /// How its words begin: a phrase of which no word begins so does not stand in it.
+    /// The first letters of its words: a phrase whose words begin otherwise does not occur in it.
     beginnings: Beginnings,
 }
 
@@ -49,7 +49,7 @@ impl Beginnings {
     }
 }
 
-/// The sentences of folded text that hold a word of the vocabulary.
+/// Returns the sentences of folded text that hold a word of the vocabulary.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = Sentence<'_>> {
     let mut begin = 0;
     let lines = text.split_inclusive('\n').map(move |line| {
@@ -60,14 +60,25 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = Sentence<'_>> {
     lines
         .flat_map(|(begin, line)| {
             let spoken = unquoted(line);
-            pieces(line).into_iter().filter_map(move |(start, end)| sentence(line, begin, &spoken, start, end))
+            pieces(line)
+                .into_iter()
+                .filter_map(move |(start, end)| sentence(line, begin, &spoken, start, end))
         })
         .take(MOST_SENTENCES)
 }
 
-fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end: usize) -> Option<Sentence<'a>> {
+fn sentence<'a>(
+    line: &'a str,
+    begin: usize,
+    spoken: &[bool],
+    start: usize,
+    end: usize,
+) -> Option<Sentence<'a>> {
     let whole = line.get(start..end)?;
-    let raw: String = whole.char_indices().map(|(at, c)| if spoken.get(start + at).copied().unwrap_or(true) { c } else { ' ' }).collect();
+    let raw: String = whole
+        .char_indices()
+        .map(|(at, c)| if spoken.get(start + at).copied().unwrap_or(true) { c } else { ' ' })
+        .collect();
     let mut words = String::from(" ");
     let mut kinds = Vec::new();
     let mut all = Words::default();
@@ -78,8 +89,9 @@ fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end:
         let (before, from) = rest.split_at(at);
         let (word, after) = from.split_at(from.find(|c| !inside(c)).unwrap_or(from.len()));
         rest = after;
-        // A part of a host's name means nothing: `attacker.example`.
-        let named = before.ends_with('.') || (after.starts_with('.') && after.chars().nth(1).is_some_and(char::is_alphanumeric));
+        // A part of a host's name has no meaning: `attacker.example`.
+        let named = before.ends_with('.')
+            || (after.starts_with('.') && after.chars().nth(1).is_some_and(char::is_alphanumeric));
         let word = if word.contains('\'') { word.replace('\'', "") } else { word.to_owned() };
         if word.is_empty() {
             continue;
@@ -92,19 +104,30 @@ fn sentence<'a>(line: &'a str, begin: usize, spoken: &[bool], start: usize, end:
         words.push(' ');
     }
     // One word instructs nobody, unless the script has no blanks or it marks a role.
-    let says_something = !all.is_empty() && (kinds.len() > 1 || !words.is_ascii() || whole.contains(['<', '[']));
-    says_something.then_some(Sentence { raw, line: words, kinds, all, whole, start: begin + start, beginnings })
+    let says_something =
+        !all.is_empty() && (kinds.len() > 1 || !words.is_ascii() || whole.contains(['<', '[']));
+    says_something.then_some(Sentence {
+        raw,
+        line: words,
+        kinds,
+        all,
+        whole,
+        start: begin + start,
+        beginnings,
+    })
 }
 
-/// Where sentences begin and end in a line: at a full stop and its like before a blank.
+/// Returns the start and end of sentences in a line: at a full stop or a similar sign before a
+/// blank.
 fn pieces(line: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);
-        let ends =
-            matches!(c, '.' | '!' | '?' | ';') && next.is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | ')' | '<'));
+        let ends = matches!(c, '.' | '!' | '?' | ';')
+            && next
+                .is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | ')' | '<'));
         if ends {
             let end = at + c.len_utf8();
             found.push((start, end));
@@ -115,8 +138,8 @@ fn pieces(line: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// For each byte of a line whether it is said, not quoted. A quotation that is nearly all of the line is
-/// said.
+/// Marks each byte of a line that is said, not quoted. A quotation that is nearly all of the line
+/// is said.
 fn unquoted(line: &str) -> Vec<bool> {
     let mut spoken = vec![true; line.len()];
     let mut open: Option<(char, usize)> = None;
@@ -125,7 +148,9 @@ fn unquoted(line: &str) -> Vec<bool> {
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map_or(' ', |(_, next)| *next);
         match open {
-            None if matches!(c, '"' | '`') || (c == '\'' && !before.is_alphanumeric()) => open = Some((c, at)),
+            None if matches!(c, '"' | '`') || (c == '\'' && !before.is_alphanumeric()) => {
+                open = Some((c, at))
+            }
             Some((mark, from)) if c == mark && (mark != '\'' || !next.is_alphanumeric()) => {
                 spoken.get_mut(from..at).unwrap_or_default().fill(false);
                 open = None;
@@ -137,18 +162,26 @@ fn unquoted(line: &str) -> Vec<bool> {
     if spoken.iter().all(|byte| *byte) {
         return spoken;
     }
-    let said: String = line.char_indices().filter(|(at, _)| spoken.get(*at).copied().unwrap_or(true)).map(|(_, c)| c).collect();
-    let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
-    let relayed = words.iter().any(|word| of(word).has(Words::RELAY)) && !words.iter().any(|word| of(word).has(Words::META));
+    let said: String = line
+        .char_indices()
+        .filter(|(at, _)| spoken.get(*at).copied().unwrap_or(true))
+        .map(|(_, c)| c)
+        .collect();
+    let words: Vec<&str> =
+        said.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
+    let relayed = words.iter().any(|word| of(word).has(Words::RELAY))
+        && !words.iter().any(|word| of(word).has(Words::META));
     if words.len() < 3 || relayed { vec![true; line.len()] } else { spoken }
 }
 
 impl Sentence<'_> {
-    /// The words stand there, as whole words.
+    /// Returns true if the words occur, as whole words.
     pub(crate) fn says(&self, phrase: &str) -> bool {
         self.beginnings.has(phrase)
             && self.line.match_indices(phrase).any(|(at, _)| {
-                let edge = |at: Option<usize>| at.and_then(|at| self.line.as_bytes().get(at)).is_none_or(|byte| *byte == b' ');
+                let edge = |at: Option<usize>| {
+                    at.and_then(|at| self.line.as_bytes().get(at)).is_none_or(|byte| *byte == b' ')
+                };
                 edge(at.checked_sub(1)) && edge(Some(at + phrase.len()))
             })
     }
@@ -157,22 +190,23 @@ impl Sentence<'_> {
         phrases.iter().any(|phrase| self.says(phrase))
     }
 
-    /// Where words of a kind stand.
+    /// Returns the positions of words of a kind.
     pub(crate) fn places(&self, kind: Words) -> impl Iterator<Item = usize> + '_ {
         self.kinds.iter().enumerate().filter(move |(_, word)| word.has(kind)).map(|(at, _)| at)
     }
 
-    /// A word of the kind stands at one of the places.
+    /// Returns true if a word of the kind is at one of the places.
     pub(crate) fn has_at(&self, kind: Words, places: std::ops::Range<usize>) -> bool {
         self.kinds.iter().take(places.end).skip(places.start).any(|word| word.has(kind))
     }
 
-    /// A word of the second kind follows one of the first within so many words; where the first stands.
+    /// Returns the position of a word of the first kind that one of the second follows within so
+    /// many words.
     pub(crate) fn near(&self, first: Words, second: Words, within: usize) -> Option<usize> {
         self.places(first).find(|at| self.has_at(second, at + 1..at + 1 + within))
     }
 
-    /// The word before says that it is not to be done.
+    /// Returns true if the word before negates it.
     pub(crate) fn negated(&self, at: usize) -> bool {
         self.has_at(Words::NOT, at.saturating_sub(2)..at)
     }

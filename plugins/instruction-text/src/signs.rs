@@ -1,4 +1,4 @@
-//! What was found in a text.
+//! The findings in a text.
 
 /// A sign that a text instructs an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Sign {
     Role,
     /// The agent is to obey the text.
     Obey,
-    /// The agent is to tell what it was told.
+    /// The agent is to reveal its instructions.
     Leak,
     /// The person is not to know.
     Secrecy,
@@ -27,12 +27,12 @@ pub enum Sign {
     Address,
     /// Something is to be decoded and followed.
     Encoded,
-    /// It hides what it says.
+    /// It hides its content.
     Hidden,
 }
 
 impl Sign {
-    /// The name in evidence.
+    /// Returns the name in evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl Sign {
 /// The signs of a text, or of some sentences of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// How much they weigh together; from [`INSTRUCTS`](crate::INSTRUCTS) on the text instructs.
+    /// Their total weight; from [`INSTRUCTS`](crate::INSTRUCTS) on the text instructs.
     pub weight: u32,
     /// Each once, in the order in which they came.
     pub signs: Vec<Sign>,
     /// The sentences that hold them, folded to plain lower-case words.
     pub excerpt: String,
-    /// The folded text around them, up to a kilobyte: what they are about may stand beside them.
+    /// The folded text around them, up to a kilobyte: their subject may be nearby.
     pub around: String,
 }
 
@@ -71,7 +71,7 @@ impl Signs {
         Self { weight: 0, signs: Vec::new(), excerpt: excerpt.to_owned(), around: String::new() }
     }
 
-    /// Adds a sign; one that is there already adds nothing.
+    /// Adds a sign; one that is present already adds nothing.
     pub(crate) fn add(&mut self, sign: Sign, weight: u32) {
         if !self.signs.contains(&sign) {
             self.signs.push(sign);
@@ -79,12 +79,18 @@ impl Signs {
         }
     }
 
-    /// Neighbouring sentences as one.
+    /// Combines neighbouring sentences.
     pub(crate) fn together(parts: &[Self]) -> Self {
         let mut all = Self::default();
         for part in parts.iter().filter(|part| part.weight > 0) {
             all.weight = all.weight.saturating_add(part.weight);
-            all.signs.extend(part.signs.iter().filter(|sign| !all.signs.contains(sign)).copied().collect::<Vec<_>>());
+            all.signs.extend(
+                part.signs
+                    .iter()
+                    .filter(|sign| !all.signs.contains(sign))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
             if !all.excerpt.is_empty() {
                 all.excerpt.push_str(" / ");
             }
@@ -93,7 +99,7 @@ impl Signs {
         all
     }
 
-    /// What it says was hidden, which is a sign of its own where it says anything.
+    /// Marks the signs as hidden, which is a sign of its own if there are any.
     pub(crate) fn hidden(mut self) -> Self {
         if self.weight > 0 {
             self.add(Sign::Hidden, 1);

@@ -1,28 +1,28 @@
-//! What single words can mean in an instruction. Most words mean nothing here.
+//! The possible meanings of single words in an instruction. Most words mean nothing here.
 //!
-//! Words are folded: lower case, without marks. Besides English there are the usual words of German,
-//! French, Spanish, Italian, Portuguese, Dutch and Russian.
+//! Words are folded: lower case, without marks. Besides English there are the usual words of
+//! German, French, Spanish, Italian, Portuguese, Dutch and Russian.
 
-/// What a word may be: a set.
+/// The possible meanings of a word: a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words(u32);
 
 impl Words {
     /// To let instructions go: ignore, forget.
     pub(crate) const OVERRIDE: Self = Self(1);
-    /// What an agent was told: instructions, rules, a prompt.
+    /// The agent's orders: instructions, rules, a prompt.
     pub(crate) const ORDERS: Self = Self(1 << 1);
-    /// Which of it: previous, all, your.
+    /// A part of them: previous, all, your.
     pub(crate) const WHICH: Self = Self(1 << 2);
-    /// That it was there before: previous, earlier, original.
+    /// Their earlier time: previous, earlier, original.
     pub(crate) const EARLIER: Self = Self(1 << 3);
-    /// Whose it is: system, hidden, your.
+    /// Their owner: system, hidden, your.
     pub(crate) const INNER: Self = Self(1 << 4);
     /// To show: reveal, print, repeat.
     pub(crate) const SHOW: Self = Self(1 << 5);
     /// To switch off: disable, remove, bypass.
     pub(crate) const OFF: Self = Self(1 << 6);
-    /// What protects: guardrails, safety, restrictions.
+    /// Protections: guardrails, safety, restrictions.
     pub(crate) const GUARD: Self = Self(1 << 7);
     /// No, without.
     pub(crate) const NONE: Self = Self(1 << 8);
@@ -30,7 +30,7 @@ impl Words {
     pub(crate) const NOT: Self = Self(1 << 9);
     /// You, your.
     pub(crate) const YOU: Self = Self(1 << 10);
-    /// What an agent is or may be told to be: assistant, hacker, admin.
+    /// Roles that an agent has or may be given: assistant, hacker, admin.
     pub(crate) const PERSONA: Self = Self(1 << 11);
     /// Without limits: uncensored, unrestricted, dan.
     pub(crate) const LOOSE: Self = Self(1 << 12);
@@ -44,7 +44,7 @@ impl Words {
     pub(crate) const OPEN: Self = Self(1 << 16);
     /// The person: user, human.
     pub(crate) const PERSON: Self = Self(1 << 17);
-    /// To say: tell, mention, inform.
+    /// To say: mention, inform.
     pub(crate) const TELL: Self = Self(1 << 18);
     /// A tool, a call, an action.
     pub(crate) const TOOL: Self = Self(1 << 19);
@@ -54,7 +54,7 @@ impl Words {
     pub(crate) const CONSENT: Self = Self(1 << 21);
     /// To keep in mind: remember, memorize.
     pub(crate) const KEEP: Self = Self(1 << 22);
-    /// To do as told: follow, obey, comply.
+    /// To obey: follow, obey, comply.
     pub(crate) const RELAY: Self = Self(1 << 23);
     /// It speaks of such texts: detector, example, phrase.
     pub(crate) const META: Self = Self(1 << 24);
@@ -82,7 +82,7 @@ impl Words {
     }
 }
 
-/// What a word may be.
+/// Returns the possible meanings of a word.
 pub(crate) fn of(word: &str) -> Words {
     use Words as W;
     match word {
@@ -212,80 +212,98 @@ pub(crate) fn of(word: &str) -> Words {
         | "eerdere"
         | "предыдущие"
         | "прежние" => W::WHICH.with(W::EARLIER),
-        "all" | "any" | "every" | "everything" | "these" | "those" | "toutes" | "tous" | "toute" | "alle" | "allen" | "todas" | "todos"
-        | "tutte" | "tutti" | "alles" | "todo" | "tout" | "tutto" | "tudo" | "wszystkie" | "tum" | "جميع" | "सभी" | "все" | "всё" => {
+        "all" | "any" | "every" | "everything" | "these" | "those" | "toutes" | "tous"
+        | "toute" | "alle" | "allen" | "todas" | "todos" | "tutte" | "tutti" | "alles" | "todo"
+        | "tout" | "tutto" | "tudo" | "wszystkie" | "tum" | "جميع" | "सभी" | "все" | "всё" => {
             W::WHICH
         }
-        "system" | "hidden" | "confidential" | "developer" | "internal" | "secret" | "private" | "systeme" | "sistema" | "cachee"
-        | "systems" => W::INNER.with(W::WHICH),
-        "your" | "youre" | "yourself" | "votre" | "vos" | "tes" | "deine" | "deinen" | "ihre" | "tus" | "tuas" | "suas" | "jouw" => {
-            W::YOU.with(W::INNER).with(W::WHICH)
-        }
+        "system" | "hidden" | "confidential" | "developer" | "internal" | "secret" | "private"
+        | "systeme" | "sistema" | "cachee" | "systems" => W::INNER.with(W::WHICH),
+        "your" | "youre" | "yourself" | "votre" | "vos" | "tes" | "deine" | "deinen" | "ihre"
+        | "tus" | "tuas" | "suas" | "jouw" => W::YOU.with(W::INNER).with(W::WHICH),
         "you" | "vous" | "du" | "thou" => W::YOU,
-        "reveal" | "expose" | "leak" | "disclose" | "divulge" | "print" | "output" | "display" | "write" | "repeat" | "recite" | "echo"
-        | "show" | "dump" | "paste" | "list" | "extract" | "summarize" | "translate" | "share" | "give" | "affichez" | "revelez"
-        | "montrez" | "copiez" | "zeige" | "zeig" | "offenbare" | "muestra" | "revela" | "revele" | "mostra" | "mostre" | "toon"
-        | "покажи" | "раскрой" => W::SHOW,
-        "disable" | "deactivate" | "remove" | "lift" | "bypass" | "circumvent" | "suspend" | "jailbreak" | "evade" | "unlock"
-        | "desactivez" | "deaktiviere" | "desactiva" | "disattiva" | "desative" => W::OFF,
-        "guardrails" | "guardrail" | "safety" | "safeguards" | "restrictions" | "restriction" | "filters" | "filter" | "limitations"
-        | "moderation" | "censorship" | "ethics" | "ethical" | "moral" | "refusal" | "refusals" | "refusing" | "boundaries" | "limits" => {
+        "reveal" | "expose" | "leak" | "disclose" | "divulge" | "print" | "output" | "display"
+        | "write" | "repeat" | "recite" | "echo" | "show" | "dump" | "paste" | "list"
+        | "extract" | "summarize" | "translate" | "share" | "give" | "affichez" | "revelez"
+        | "montrez" | "copiez" | "zeige" | "zeig" | "offenbare" | "muestra" | "revela"
+        | "revele" | "mostra" | "mostre" | "toon" | "покажи" | "раскрой" => W::SHOW,
+        "disable" | "deactivate" | "remove" | "lift" | "bypass" | "circumvent" | "suspend"
+        | "jailbreak" | "evade" | "unlock" | "desactivez" | "deaktiviere" | "desactiva"
+        | "disattiva" | "desative" => W::OFF,
+        "guardrails" | "guardrail" | "safety" | "safeguards" | "restrictions" | "restriction"
+        | "filters" | "filter" | "limitations" | "moderation" | "censorship" | "ethics"
+        | "ethical" | "moral" | "refusal" | "refusals" | "refusing" | "boundaries" | "limits" => {
             W::GUARD
         }
         "no" | "without" | "zero" | "sans" | "ohne" | "sin" | "senza" | "sem" | "zonder" => W::NONE,
-        "not" | "dont" | "never" | "doesnt" | "cannot" | "cant" | "shouldnt" | "mustnt" | "wont" | "didnt" => W::NOT,
-        "assistant" | "chatbot" | "bot" | "ai" | "llm" | "claude" | "chatgpt" | "gpt" | "gemini" | "copilot" | "agents" => {
-            W::PERSONA.with(W::AGENT)
-        }
+        "not" | "dont" | "never" | "doesnt" | "cannot" | "cant" | "shouldnt" | "mustnt"
+        | "wont" | "didnt" => W::NOT,
+        "assistant" | "chatbot" | "bot" | "ai" | "llm" | "claude" | "chatgpt" | "gpt"
+        | "gemini" | "copilot" | "agents" => W::PERSONA.with(W::AGENT),
         "agent" | "model" => W::PERSONA.with(W::AGENT),
-        "hacker" | "persona" | "character" | "tool" | "terminal" | "interpreter" | "entity" | "expert" | "simulator" | "oracle" => {
+        "hacker" | "persona" | "character" | "tool" | "terminal" | "interpreter" | "entity"
+        | "expert" | "simulator" | "oracle" => {
             W::PERSONA.with(if matches!(word.as_bytes(), b"tool") { W::TOOL } else { W::default() })
         }
-        "uncensored" | "unfiltered" | "unrestricted" | "jailbroken" | "dan" | "unlimited" | "amoral" | "immoral" | "unethical"
-        | "malicious" | "evil" | "rogue" | "machiavellian" => W::LOOSE.with(W::PERSONA),
-        "send" | "post" | "posts" | "upload" | "forward" | "export" | "append" | "attach" | "transmit" | "email" | "mail"
-        | "exfiltrate" | "exfil" | "submit" | "envoyez" | "envoyer" | "envoie" | "sende" | "schicke" | "envia" | "envie" | "invia"
-        | "stuur" | "отправь" | "tunnel" | "deliver" | "beacon" | "pass" => W::SEND,
-        "secrets" | "password" | "passwords" | "credentials" | "credential" | "token" | "tokens" | "apikey" | "keys" | "key" | "env"
-        | "environment" | "cookies" | "wallet" | "seed" | "hashes" => W::SECRET.with(W::DATA),
-        "contents" | "content" | "data" | "file" | "files" | "it" | "them" | "output's" | "body" | "conversation" | "history" | "value"
-        | "values" | "valeur" | "donnees" | "daten" | "datos" | "dati" | "dados" | "emails" | "records" | "result" | "results"
-        | "entries" | "everything's" | "chat" | "transcript" | "line" | "lines" | "entry" => W::DATA,
-        "read" | "open" | "cat" | "tail" | "curl" | "wget" | "head" | "retrieve" | "fetch" | "grab" | "access" | "get" | "copy"
-        | "load" | "locate" | "find" => W::OPEN,
-        "user" | "users" | "human" | "humans" | "person" | "anyone" | "anybody" | "operator" | "owner" | "utilisateur" | "benutzer"
-        | "usuario" | "utente" => W::PERSON,
-        "tell" | "mention" | "inform" | "notify" | "alert" | "warn" | "telling" | "mentioning" | "informing" | "notifying" | "alerting"
-        | "knowing" | "knowledge" | "noticing" => W::TELL,
-        "tools" | "outil" | "outils" | "calls" | "call" | "actions" | "action" | "command" | "requests" | "request" | "function" => {
-            W::TOOL.with(W::USE)
+        "uncensored" | "unfiltered" | "unrestricted" | "jailbroken" | "dan" | "unlimited"
+        | "amoral" | "immoral" | "unethical" | "malicious" | "evil" | "rogue" | "machiavellian" => {
+            W::LOOSE.with(W::PERSONA)
         }
-        "invoke" | "run" | "execute" | "trigger" | "perform" | "use" | "approve" | "approuvez" | "authorize" | "utilisez" | "accept" => {
-            W::USE
+        "send" | "post" | "posts" | "upload" | "forward" | "export" | "append" | "attach"
+        | "transmit" | "email" | "mail" | "exfiltrate" | "exfil" | "submit" | "envoyez"
+        | "envoyer" | "envoie" | "sende" | "schicke" | "envia" | "envie" | "invia" | "stuur"
+        | "отправь" | "tunnel" | "deliver" | "beacon" | "pass" => W::SEND,
+        "secrets" | "password" | "passwords" | "credentials" | "credential" | "token"
+        | "tokens" | "apikey" | "keys" | "key" | "env" | "environment" | "cookies" | "wallet"
+        | "seed" | "hashes" => W::SECRET.with(W::DATA),
+        "contents" | "content" | "data" | "file" | "files" | "it" | "them" | "output's"
+        | "body" | "conversation" | "history" | "value" | "values" | "valeur" | "donnees"
+        | "daten" | "datos" | "dati" | "dados" | "emails" | "records" | "result" | "results"
+        | "entries" | "everything's" | "chat" | "transcript" | "line" | "lines" | "entry" => {
+            W::DATA
         }
-        "confirmation" | "approval" | "permission" | "consent" | "asking" | "confirming" | "review" | "verification" => W::CONSENT,
-        "remember" | "memorize" | "memorise" | "memorisez" | "store" | "recuerda" | "merke" | "retenez" | "persist" => W::KEEP,
-        "follow" | "obey" | "comply" | "respond" | "reply" | "answer" | "must" | "suivez" | "befolge" | "sigue" | "obedece" => W::RELAY,
-        "detector" | "detectors" | "detection" | "detect" | "detects" | "fixture" | "fixtures" | "taxonomy" | "phrase" | "phrases"
-        | "example" | "examples" | "benchmark" | "regression" | "heading" | "parser" | "classifier" | "classifiers" | "corpus"
-        | "corpora" | "owasp" | "malicious's" | "article" | "blog" | "paper" | "quotes" | "quoted" | "quiz" | "slide" | "docs"
-        | "documentation" | "changelog" | "snippet" | "wording" | "literal" | "attack" | "attacks" | "injection" | "injections"
-        | "postmortem" | "lesson" | "trainer" | "analysts" | "students" | "learners" | "assert" | "guidance's" | "appendix" | "refused" => {
-            W::META
+        "read" | "open" | "cat" | "tail" | "curl" | "wget" | "head" | "retrieve" | "fetch"
+        | "grab" | "access" | "get" | "copy" | "load" | "locate" | "find" => W::OPEN,
+        "user" | "users" | "human" | "humans" | "person" | "anyone" | "anybody" | "operator"
+        | "owner" | "utilisateur" | "benutzer" | "usuario" | "utente" => W::PERSON,
+        "tell" | "mention" | "inform" | "notify" | "alert" | "warn" | "telling" | "mentioning"
+        | "informing" | "notifying" | "alerting" | "knowing" | "knowledge" | "noticing" => W::TELL,
+        "tools" | "outil" | "outils" | "calls" | "call" | "actions" | "action" | "command"
+        | "requests" | "request" | "function" => W::TOOL.with(W::USE),
+        "invoke" | "run" | "execute" | "trigger" | "perform" | "use" | "approve" | "approuvez"
+        | "authorize" | "utilisez" | "accept" => W::USE,
+        "confirmation" | "approval" | "permission" | "consent" | "asking" | "confirming"
+        | "review" | "verification" => W::CONSENT,
+        "remember" | "memorize" | "memorise" | "memorisez" | "store" | "recuerda" | "merke"
+        | "retenez" | "persist" => W::KEEP,
+        "follow" | "obey" | "comply" | "respond" | "reply" | "answer" | "must" | "suivez"
+        | "befolge" | "sigue" | "obedece" => W::RELAY,
+        "detector" | "detectors" | "detection" | "detect" | "detects" | "fixture" | "fixtures"
+        | "taxonomy" | "phrase" | "phrases" | "example" | "examples" | "benchmark"
+        | "regression" | "heading" | "parser" | "classifier" | "classifiers" | "corpus"
+        | "corpora" | "owasp" | "malicious's" | "article" | "blog" | "paper" | "quotes"
+        | "quoted" | "quiz" | "slide" | "docs" | "documentation" | "changelog" | "snippet"
+        | "wording" | "literal" | "attack" | "attacks" | "injection" | "injections"
+        | "postmortem" | "lesson" | "trainer" | "analysts" | "students" | "learners" | "assert"
+        | "guidance's" | "appendix" | "refused" => W::META,
+        "decode" | "base64" | "rot13" | "decrypt" | "unscramble" | "decipher" | "hex"
+        | "encoded" => W::CODE,
+        "explain" | "explains" | "explaining" | "what" | "whats" | "why" | "how" | "difference"
+        | "describe" | "documented" | "describes" => W::EXPLAIN,
+        "admin" | "administrator" | "administrateur" | "root" | "trusted" | "authorized"
+        | "privileged" | "superuser" | "administrador" | "amministratore" => {
+            W::RIGHTS.with(W::PERSONA)
         }
-        "decode" | "base64" | "rot13" | "decrypt" | "unscramble" | "decipher" | "hex" | "encoded" => W::CODE,
-        "explain" | "explains" | "explaining" | "what" | "whats" | "why" | "how" | "difference" | "describe" | "documented"
-        | "describes" => W::EXPLAIN,
-        "admin" | "administrator" | "administrateur" | "root" | "trusted" | "authorized" | "privileged" | "superuser" | "administrador"
-        | "amministratore" => W::RIGHTS.with(W::PERSONA),
-        "now" | "pretend" | "roleplay" | "roleplaying" | "act" | "enable" | "switch" | "mode" | "from" | "im" | "maintenant" | "etes"
-        | "jetzt" | "ahora" | "eres" | "ora" | "sei" | "agora" | "do" | "keep" | "turn" | "stay" | "new" | "changed" | "updated"
-        | "note" | "if" | "only" | "im_start" | "inst" | "sys" | "doit" | "locataire" | "tenant" | "attention" | "dear"
-        | "hypothetically" | "as" => W::OTHER,
+        "now" | "pretend" | "roleplay" | "roleplaying" | "act" | "enable" | "switch" | "mode"
+        | "from" | "im" | "maintenant" | "etes" | "jetzt" | "ahora" | "eres" | "ora" | "sei"
+        | "agora" | "do" | "keep" | "turn" | "stay" | "new" | "changed" | "updated" | "note"
+        | "if" | "only" | "im_start" | "inst" | "sys" | "doit" | "locataire" | "tenant"
+        | "attention" | "dear" | "hypothetically" | "as" => W::OTHER,
         "systemprompts" | "指令" => W::ORDERS.with(W::INNER),
-        other if !other.is_ascii() && CJK.iter().any(|(part, _)| other.contains(part)) => {
-            CJK.iter().filter(|(part, _)| other.contains(part)).fold(W::default(), |all, (_, kind)| all.with(*kind))
-        }
+        other if !other.is_ascii() && CJK.iter().any(|(part, _)| other.contains(part)) => CJK
+            .iter()
+            .filter(|(part, _)| other.contains(part))
+            .fold(W::default(), |all, (_, kind)| all.with(*kind)),
         _ => W::default(),
     }
 }

@@ -1,18 +1,20 @@
 //! The exporter `jsonl`: records as JSON Lines, one object a line.
 //!
-//! The object holds what one searches for, then `previous`, `hash` and `document`. The document is the
-//! record as the journal holds it, put into a JSON *string*: whatever a shipper or a database does to
-//! the line's own formatting, unescaping that string gives back every byte that was hashed, which a
-//! nested object would not. So anybody can check an export without the journal:
+//! The object holds the fields to search for, then `previous`, `hash` and `document`. The document
+//! is the record as the journal holds it, put into a JSON *string*: even if a shipper or a database
+//! changes the line's own formatting, unescaping that string gives back every byte that was hashed,
+//! which a nested object would not. So anybody can check an export without the journal:
 //!
 //! ```text
 //! hash = BLAKE3("portcullis journal v1" || previous || sequence as 8 bytes, big end first || document)
 //! ```
 //!
-//! with `previous` as its 32 bytes, and each line's `previous` equal to the `hash` of the line before.
-//! Nothing is cut or judged here.
+//! with `previous` as its 32 bytes, and each line's `previous` equal to the `hash` of the line
+//! before. Nothing is cut or judged here.
 
-use portcullis_plugin::audit_exporter::{AuditExporter, AuditRecord, Decision, Descriptor, Error, Reads, Rendered};
+use portcullis_plugin::audit_exporter::{
+    AuditExporter, AuditRecord, Decision, Descriptor, Error, Reads, Rendered,
+};
 use portcullis_plugin::text::{push_json, rfc3339};
 
 /// The exporter.
@@ -28,7 +30,9 @@ impl AuditExporter for Jsonl {
     .reads(&[Reads::Records]);
 
     fn render(_: &[u8], records: &[AuditRecord], _: bool) -> Result<Rendered, Error> {
-        let mut out = String::with_capacity(records.iter().map(|record| record.document.len() * 5 / 4 + 512).sum());
+        let mut out = String::with_capacity(
+            records.iter().map(|record| record.document.len() * 5 / 4 + 512).sum(),
+        );
         for record in records {
             line(&mut out, record);
         }
@@ -59,7 +63,7 @@ fn line(out: &mut String, record: &AuditRecord) {
     out.push_str("}\n");
 }
 
-/// Risk is a whole number of thousandths, as in the document.
+/// Writes a decision. Risk is a whole number of thousandths, as in the document.
 fn decided(out: &mut String, decision: &Decision) {
     field(out, "verdict", decision.verdict.as_str());
     out.push_str(",\"risk\":");
@@ -90,7 +94,11 @@ mod tests {
 
     fn hash(previous: &[u8; 32], sequence: u64, document: &str) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(b"portcullis journal v1").update(previous).update(&sequence.to_be_bytes()).update(document.as_bytes());
+        hasher
+            .update(b"portcullis journal v1")
+            .update(previous)
+            .update(&sequence.to_be_bytes())
+            .update(document.as_bytes());
         hasher.finalize()
     }
 
@@ -123,7 +131,8 @@ mod tests {
         let mut records = Vec::new();
         for sequence in 1..=4 {
             let mut record = testing::record(sequence);
-            record.document = format!("{{\"sequence\":{sequence},\"say\":\"\\\"{}\\\"\"}}", "é\\n".repeat(3));
+            record.document =
+                format!("{{\"sequence\":{sequence},\"say\":\"\\\"{}\\\"\"}}", "é\\n".repeat(3));
             record.previous = blake3::Hash::from(previous).to_string();
             previous = hash(&previous, sequence, &record.document).into();
             record.hash = blake3::Hash::from(previous).to_string();
@@ -132,7 +141,9 @@ mod tests {
         let mut head = [0; 32];
         for line in rendered(&records) {
             assert_eq!(line["previous"], blake3::Hash::from(head).to_string());
-            head = hash(&head, line["sequence"].as_u64().unwrap(), line["document"].as_str().unwrap()).into();
+            head =
+                hash(&head, line["sequence"].as_u64().unwrap(), line["document"].as_str().unwrap())
+                    .into();
             assert_eq!(line["hash"], blake3::Hash::from(head).to_string());
         }
         assert_eq!(head, previous);
@@ -146,9 +157,18 @@ mod tests {
         let mut spoken = testing::record(u64::MAX);
         spoken.agent = Some("reviewer".into());
         let lines = rendered(&[silent, spoken]);
-        assert_eq!((&lines[0]["kind"], lines[0].get("verdict"), lines[0].get("agent")), (&Value::from("approval"), None, None));
-        assert_eq!((&lines[1]["verdict"], &lines[1]["risk"]), (&Value::from("allow"), &Value::from(100)));
-        assert_eq!((&lines[1]["agent"], &lines[1]["sequence"]), (&Value::from("reviewer"), &Value::from(u64::MAX)));
+        assert_eq!(
+            (&lines[0]["kind"], lines[0].get("verdict"), lines[0].get("agent")),
+            (&Value::from("approval"), None, None)
+        );
+        assert_eq!(
+            (&lines[1]["verdict"], &lines[1]["risk"]),
+            (&Value::from("allow"), &Value::from(100))
+        );
+        assert_eq!(
+            (&lines[1]["agent"], &lines[1]["sequence"]),
+            (&Value::from("reviewer"), &Value::from(u64::MAX))
+        );
         assert_eq!(lines[1]["at"], "2026-01-01T12:00:00.000Z");
         assert!(rendered(&[]).is_empty());
     }

@@ -1,14 +1,23 @@
-//! What a person looks at first when an issue could not be left to the agent.
+//! The first things that a person should check when an issue could not be left to the agent.
 //!
-//! The texts are templates of `portcullis_plugin::template`: a line that names a detail falls away where the
-//! issue does not hold it.
+//! The texts are templates of `portcullis_plugin::template`: a line that names a detail is left out
+//! if the issue does not have it.
 
 use portcullis_plugin::intervention::Issue;
 
 const LOOK_AT: &[(&str, &str)] = &[
-    ("repetitive_errors", "Find out why it fails: `{error}`\nTry the command yourself: `{command}`"),
-    ("scope_creep", "Check what was touched outside: {evidence.path}\nUndo what should not be there."),
-    ("resource_spiral", "Look for programs that still run and for files that were left behind.\nGrowth: {evidence.growth}"),
+    (
+        "repetitive_errors",
+        "Find out why it fails: `{error}`\nTry the command yourself: `{command}`",
+    ),
+    (
+        "scope_creep",
+        "Check what was touched outside: {evidence.path}\nUndo what should not be there.",
+    ),
+    (
+        "resource_spiral",
+        "Look for programs that still run and for files that were left behind.\nGrowth: {evidence.growth}",
+    ),
     ("goal_drift", "Compare what was done with what was asked: {request}"),
     ("hallucination", "Check what was built on things that do not exist: {evidence.path}"),
     ("loop", "See whether something that the agent waited for is stuck: {evidence.command}"),
@@ -29,13 +38,13 @@ const LOOK_AT: &[(&str, &str)] = &[
 
 const OTHER: &str = "Check what it names: {evidence.path}";
 
-/// What to look at whatever the issue.
+/// The checks for every issue.
 pub const SINCE: &str = "\
 Read what was done since step {first_step}: {recent}
 Look over the files that were changed ({files} in this session) before you keep them.
 See the whole record: `portcullis audit show`";
 
-/// A template, a step in each line.
+/// Returns a template, a step in each line.
 #[must_use]
 pub fn look_at(issue: &Issue) -> &'static str {
     LOOK_AT.iter().find(|(known, _)| *known == issue.family()).map_or(OTHER, |(_, text)| text)

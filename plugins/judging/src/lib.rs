@@ -1,8 +1,9 @@
-//! What the builtin judges share: settings that are words, a sense of where a path or host lies, what a person
-//! looks at first, steps of a history, a pattern's own state, and text that fits the host's bounds.
+//! Code that the builtin judges share: settings with allowed words, the location of a path or host,
+//! a person's first checks, steps of a history, a pattern's own state, and text that fits the
+//! host's bounds.
 //!
-//! It exports no plugin of its own and holds no judgement: what a fact means stands in the crate of the
-//! judge that uses it.
+//! It exports no plugin of its own and holds no judgement: the meaning of a fact is decided in the
+//! crate of the judge that uses it.
 
 pub mod advice;
 pub mod choice;

@@ -1,22 +1,32 @@
-//! Where a path or a host lies, as far as its text tells.
+//! The location of a path or a host, as far as its text reveals it.
 //!
-//! The host has said whether a path is inside the expected scope; this module only knows the few places
-//! that mean more than that: folders that everybody shares, homes, credentials, devices that keep
-//! nothing, and this machine's own addresses.
+//! The host has classified a path as inside the expected scope or not; this module only knows the
+//! few places that mean more than that: folders that everybody shares, homes, credentials, devices
+//! that keep nothing, and this machine's own addresses.
 
 use portcullis_plugin::types::{Effect, EffectKind, Entry, Facts, Path, Scope};
 
 /// Folders that belong to everybody on the machine.
-const SHARED: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "/run/shm"];
+const SHARED: &[&str] =
+    &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm", "/run/shm"];
 
 /// Folders that hold one home each.
 const HOMES: &[&str] = &["/home", "/Users", "/var/home"];
 
 /// Special files that take or give data and keep none.
-const SINKS: &[&str] =
-    &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/random", "/dev/urandom"];
+const SINKS: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/tty",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/random",
+    "/dev/urandom",
+];
 
-/// Names whose presence in a path says that it is about credentials.
+/// Names whose presence in a path marks it as credentials.
 const CREDENTIALS: &[&str] = &[
     ".ssh",
     ".aws",
@@ -40,19 +50,20 @@ const CREDENTIALS: &[&str] = &[
     "authorized_keys",
 ];
 
-/// The effects that leave or take anything: those on devices such as `/dev/null` do not.
+/// Returns the effects that leave or take anything: those on devices such as `/dev/null` do not.
 pub fn lasting(facts: &Facts) -> impl Iterator<Item = &Effect> {
     facts.effects.iter().filter(|effect| !is_sink(&effect.target))
 }
 
-/// A special file that takes or gives data and keeps none.
+/// Returns true for a special file that takes or gives data and keeps none.
 #[must_use]
 pub fn is_sink(path: &str) -> bool {
     SINKS.contains(&path) || path.starts_with("/dev/fd/")
 }
 
-/// The folder whose whole content `path` names: itself, or what stands before `/*`, `/**`, `/.*` or any
-/// other last part that is nothing but a glob. The second value tells that there was such a part.
+/// Returns the folder whose whole content `path` names: itself, or the part before `/*`, `/**`,
+/// `/.*` or any other last part that is nothing but a glob. The second value is true if there was
+/// such a part.
 #[must_use]
 pub fn whole(path: &str) -> (&str, bool) {
     let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
@@ -65,15 +76,15 @@ pub fn whole(path: &str) -> (&str, bool) {
     }
 }
 
-/// All of a folder that others use too: `/tmp`, `/tmp/*`, a home's whole `.cache`.
+/// Returns true for all of a folder that others use too: `/tmp`, `/tmp/*`, a home's whole `.cache`.
 #[must_use]
 pub fn is_shared(path: &str) -> bool {
     let (folder, _) = whole(path);
     SHARED.contains(&folder) || folder.strip_suffix("/.cache").is_some_and(is_usual_home)
 }
 
-/// A person's whole home, or the folder of all homes: `home`, which the host knows, and those of others
-/// by where homes usually lie.
+/// Returns true for a person's whole home, or the folder of all homes: `home`, which the host
+/// knows, and those of others in the usual folders.
 #[must_use]
 pub fn is_home(path: &str, home: &str) -> bool {
     let (folder, _) = whole(path);
@@ -81,52 +92,67 @@ pub fn is_home(path: &str, home: &str) -> bool {
 }
 
 fn is_usual_home(folder: &str) -> bool {
-    let one = |homes: &&str| folder.strip_prefix(*homes).and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.contains('/'));
+    let one = |homes: &&str| {
+        folder
+            .strip_prefix(*homes)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(|name| !name.contains('/'))
+    };
     folder == "/root" || HOMES.contains(&folder) || HOMES.iter().any(one)
 }
 
-/// The root of the file system.
+/// Returns true for the root of the file system.
 #[must_use]
 pub fn is_root(path: &str) -> bool {
     whole(path).0 == "/"
 }
 
-/// Somewhere below a person's home, or the home itself.
+/// Returns true for a path below a person's home, or the home itself.
 #[must_use]
 pub fn in_home(path: &str, home: &str) -> bool {
     let own = !home.is_empty() && holds(home, path);
-    own || is_home(path, home) || holds("/root", path) || HOMES.iter().any(|homes| holds(homes, path))
+    own || is_home(path, home)
+        || holds("/root", path)
+        || HOMES.iter().any(|homes| holds(homes, path))
 }
 
-/// What comes after a person's home in a path that lies below one: `home`, `/root`, or where homes usually lie.
+/// Returns the rest of a path below a person's home: `home`, `/root`, or a home in a usual folder.
 #[must_use]
 pub fn below_home<'a>(path: &'a str, home: &str) -> Option<&'a str> {
     let below = |folder: &str| path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/');
     let own = Some(home).filter(|home| !home.is_empty()).and_then(below).or_else(|| below("/root"));
-    let usual = || HOMES.iter().find_map(|homes| below(homes)?.split_once('/').map(|(_, rest)| rest));
+    let usual =
+        || HOMES.iter().find_map(|homes| below(homes)?.split_once('/').map(|(_, rest)| rest));
     own.or_else(usual).filter(|rest| !rest.is_empty())
 }
 
-/// A part of the path's text names credentials.
+/// Returns true if a part of the path's text names credentials.
 #[must_use]
 pub fn is_credential(path: &str) -> bool {
-    path.split('/').any(|part| CREDENTIALS.contains(&part) || part.starts_with("id_rsa") || part.starts_with("id_ed25519"))
+    path.split('/').any(|part| {
+        CREDENTIALS.contains(&part) || part.starts_with("id_rsa") || part.starts_with("id_ed25519")
+    })
 }
 
-/// `path` is `folder` or lies below it.
+/// Returns true if `path` is `folder` or is below it.
 #[must_use]
 pub fn holds(folder: &str, path: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The project's folder that `path` lies in; the innermost, where folders nest.
+/// Returns the project's folder that contains `path`; the innermost, if folders are nested.
 #[must_use]
 pub fn root_of<'a>(path: &str, roots: &'a [String]) -> Option<&'a str> {
-    roots.iter().map(String::as_str).filter(|root| !root.is_empty() && holds(root, path)).max_by_key(|root| root.len())
+    roots
+        .iter()
+        .map(String::as_str)
+        .filter(|root| !root.is_empty() && holds(root, path))
+        .max_by_key(|root| root.len())
 }
 
-/// All of a project: one of its folders, a folder above it, everything below it, or its `.git`.
+/// Returns true for all of a project: one of its folders, a folder above it, everything below it,
+/// or its `.git`.
 #[must_use]
 pub fn is_project(path: &str, roots: &[String]) -> bool {
     let (folder, _) = whole(path);
@@ -134,52 +160,63 @@ pub fn is_project(path: &str, roots: &[String]) -> bool {
     roots.iter().any(|root| !root.is_empty() && holds(target, root))
 }
 
-/// This machine itself.
+/// Returns true for this machine itself.
 #[must_use]
 pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let host = host.trim_end_matches('.');
     matches!(host, "localhost" | "::1" | "0.0.0.0" | "0:0:0:0:0:0:0:1" | "ip6-localhost")
         || host.ends_with(".localhost")
-        || (host.starts_with("127.") && host.split('.').count() == 4 && host.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+        || (host.starts_with("127.")
+            && host.split('.').count() == 4
+            && host.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
-/// The host of an address, a `host:port` or a bare host; empty when there is none.
+/// Returns the host of an address, a `host:port` or a bare host; empty without a host.
 #[must_use]
 pub fn host_of(target: &str) -> String {
-    let rest = target.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or(target);
+    let rest =
+        target.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or(target);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match authority.split_once(']') {
         Some((inner, _)) => inner.trim_start_matches('['),
-        None if authority.matches(':').count() == 1 => authority.split(':').next().unwrap_or_default(),
+        None if authority.matches(':').count() == 1 => {
+            authority.split(':').next().unwrap_or_default()
+        }
         None => authority,
     };
     host.to_ascii_lowercase()
 }
 
-/// What a network effect reaches lies outside this machine, or is not known to lie on it.
+/// Returns true if the target of a network effect is outside this machine, or is not known to be on
+/// it.
 #[must_use]
 pub fn is_external(effect: &Effect) -> bool {
-    matches!(effect.kind, EffectKind::Network | EffectKind::Send) && !is_loopback(&host_of(&effect.target))
+    matches!(effect.kind, EffectKind::Network | EffectKind::Send)
+        && !is_loopback(&host_of(&effect.target))
 }
 
-/// Where an effect's path lies. A shared folder of which only a part that is not known yet is meant,
-/// such as a fresh temporary file, is scratch; the whole of it is where the host says.
+/// Returns the scope of an effect's path. A shared folder of which only a not yet known part is
+/// meant, such as a fresh temporary file, is scratch; the whole of it has the scope that the host
+/// reports.
 #[must_use]
 pub fn scope_of(effect: &Effect, path: &Path) -> Scope {
     if !effect.certain && is_shared(&path.text) { Scope::Scratch } else { path.scope }
 }
 
-/// Removing it loses nothing that was meant to stay: it can be had back, is scratch, or is not there.
+/// Returns true if removing it loses nothing that was meant to stay: it can be restored, is
+/// scratch, or does not exist.
 ///
-/// A place that is only partly known counts as its known part, so an unknown part of the project does
-/// not pass, nor one of a shared folder, unless the same action makes it there (`mktemp`).
+/// A place that is only partly known counts as its known part, so an unknown part of the project
+/// does not pass, nor one of a shared folder, unless the same action makes it there (`mktemp`).
 #[must_use]
 pub fn is_expendable(effect: &Effect, facts: &Facts) -> bool {
     let Some(path) = facts.path(effect) else { return false };
     match path.scope {
-        _ if is_shared(&path.text) => !effect.certain && facts.effects.iter().any(|made| makes(made, effect)),
+        _ if is_shared(&path.text) => {
+            !effect.certain && facts.effects.iter().any(|made| makes(made, effect))
+        }
         Scope::Scratch => true,
         Scope::Inside => effect.certain && (path.restorable || path.entry == Entry::Absent),
         Scope::Outside | Scope::System | Scope::Unknown => false,
@@ -198,19 +235,48 @@ mod tests {
 
     #[test]
     fn knows_places() {
-        let project: Question = |path| is_project(path, &["/home/me/app".to_owned(), String::new()]);
+        let project: Question =
+            |path| is_project(path, &["/home/me/app".to_owned(), String::new()]);
         let cases: &[(&str, Question, &[&str], &[&str])] = &[
             (
                 "shared",
                 is_shared,
-                &["/tmp", "/tmp/", "/tmp/*", "/tmp/**", "/tmp/.*", "/tmp/*/*", "/var/tmp/{*,.*}", "/home/me/.cache", "/root/.cache/*"],
-                &["/tmp/mine", "/tmp/*.log", "/tmp/x/*", "/home/me/app/.cache", "/home/me/.cache/pip", "/tmpx", "/"],
+                &[
+                    "/tmp",
+                    "/tmp/",
+                    "/tmp/*",
+                    "/tmp/**",
+                    "/tmp/.*",
+                    "/tmp/*/*",
+                    "/var/tmp/{*,.*}",
+                    "/home/me/.cache",
+                    "/root/.cache/*",
+                ],
+                &[
+                    "/tmp/mine",
+                    "/tmp/*.log",
+                    "/tmp/x/*",
+                    "/home/me/app/.cache",
+                    "/home/me/.cache/pip",
+                    "/tmpx",
+                    "/",
+                ],
             ),
             ("root", is_root, &["/", "/*", "/**", "/.*"], &["/a", "", "a", "/a/*"]),
             (
                 "home",
                 |path| is_home(path, "/work/me"),
-                &["/root", "/home", "/home/me", "/home/me/", "/home/me/*", "/Users/me/**", "/home/*", "/work/me", "/work/me/*"],
+                &[
+                    "/root",
+                    "/home",
+                    "/home/me",
+                    "/home/me/",
+                    "/home/me/*",
+                    "/Users/me/**",
+                    "/home/*",
+                    "/work/me",
+                    "/work/me/*",
+                ],
                 &["/home/me/app", "/homes/me", "/root/x", "/tmp", "/work", "/work/you"],
             ),
             (
@@ -219,12 +285,29 @@ mod tests {
                 &["/home/me/a/b", "/root/.bashrc", "/work/me/a"],
                 &["/etc/passwd", "/rooted", "/work/you/a"],
             ),
-            ("home of nobody", |path| is_home(path, "") || in_home(path, ""), &["/home/me"], &["", "/", "/work/me"]),
+            (
+                "home of nobody",
+                |path| is_home(path, "") || in_home(path, ""),
+                &["/home/me"],
+                &["", "/", "/work/me"],
+            ),
             (
                 "project",
                 project,
-                &["/home/me/app", "/home/me/app/*", "/home/me", "/", "/home/me/app/.git", "/home/me/app/.git/"],
-                &["/home/me/app/src", "/home/me/app/src/*", "/home/me/app/.gitignore", "/home/me/application"],
+                &[
+                    "/home/me/app",
+                    "/home/me/app/*",
+                    "/home/me",
+                    "/",
+                    "/home/me/app/.git",
+                    "/home/me/app/.git/",
+                ],
+                &[
+                    "/home/me/app/src",
+                    "/home/me/app/src/*",
+                    "/home/me/app/.gitignore",
+                    "/home/me/application",
+                ],
             ),
             ("sink", is_sink, &["/dev/null", "/dev/fd/3"], &["/dev/sda", "/dev", "null"]),
             (
@@ -236,8 +319,23 @@ mod tests {
             (
                 "loopback",
                 is_loopback,
-                &["localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "app.localhost", "0.0.0.0"],
-                &["127.0.0.1.example.org", "example.org", "", "10.0.0.1", "localhost.example.org", "1270.0.0.1"],
+                &[
+                    "localhost",
+                    "127.0.0.1",
+                    "127.8.9.1",
+                    "::1",
+                    "[::1]",
+                    "app.localhost",
+                    "0.0.0.0",
+                ],
+                &[
+                    "127.0.0.1.example.org",
+                    "example.org",
+                    "",
+                    "10.0.0.1",
+                    "localhost.example.org",
+                    "1270.0.0.1",
+                ],
             ),
         ];
         for (name, question, yes, no) in cases {

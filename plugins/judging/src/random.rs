@@ -23,8 +23,21 @@ pub const ISSUES: &[&str] = &[
     "",
 ];
 
-const KINDS: &[&str] =
-    &["path", "command", "host", "error", "growth", "alternative", "goal", "refused", "secret", "tool", "output", "", "x"];
+const KINDS: &[&str] = &[
+    "path",
+    "command",
+    "host",
+    "error",
+    "growth",
+    "alternative",
+    "goal",
+    "refused",
+    "secret",
+    "tool",
+    "output",
+    "",
+    "x",
+];
 
 const TEXTS: &[&str] = &[
     "",
@@ -44,9 +57,15 @@ const TEXTS: &[&str] = &[
     "漢字 👩‍👧",
 ];
 
-const QUANTITIES: &[Quantity] = &[Quantity::FileOperations, Quantity::Memory, Quantity::Tokens, Quantity::Time, Quantity::BatchSize];
+const QUANTITIES: &[Quantity] = &[
+    Quantity::FileOperations,
+    Quantity::Memory,
+    Quantity::Tokens,
+    Quantity::Time,
+    Quantity::BatchSize,
+];
 
-/// What a text holds where a detail is missing; none in a whole one.
+/// Finds the gap in a text that a missing detail left; none in a whole one.
 #[must_use]
 pub fn hole(text: &str) -> Option<String> {
     let broken = |line: &&str| {
@@ -56,21 +75,25 @@ pub fn hole(text: &str) -> Option<String> {
             || line.ends_with(": .")
             || ["``", ": ,", " ,", "()", ": ;"].iter().any(|hole| line.contains(hole))
     };
-    if text.trim().is_empty() { Some("no text at all".to_owned()) } else { text.lines().find(broken).map(str::to_owned) }
+    if text.trim().is_empty() {
+        Some("no text at all".to_owned())
+    } else {
+        text.lines().find(broken).map(str::to_owned)
+    }
 }
 
-/// A row of numbers that looks like chance.
+/// A pseudo-random number generator.
 #[derive(Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Begins a row.
+    /// Seeds the generator.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `end`; 0 where there is none.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub const fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -78,7 +101,7 @@ impl Dice {
         if end == 0 { 0 } else { (self.0 >> 11) % end }
     }
 
-    /// One of these.
+    /// Returns one of these.
     pub fn one<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(usize::try_from(self.below(of.len() as u64)).unwrap_or(0))
     }
@@ -94,11 +117,12 @@ impl Dice {
         u16::try_from(self.below(1001)).unwrap_or(0)
     }
 
-    /// Any issue.
+    /// Returns any issue.
     pub fn issue(&mut self) -> Issue {
         let severities = [Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
         let severity = self.one(&severities).copied().unwrap_or(Severity::Low);
-        let mut issue = testing::issue(self.one(ISSUES).copied().unwrap_or_default(), severity, &self.text());
+        let mut issue =
+            testing::issue(self.one(ISSUES).copied().unwrap_or_default(), severity, &self.text());
         for _ in 0..self.below(8) {
             let kind = self.one(KINDS).copied().unwrap_or_default();
             issue = issue.with(kind, &self.text());
@@ -108,7 +132,7 @@ impl Dice {
         Issue { confidence: self.score(), impact: self.score(), ..issue }
     }
 
-    /// Any situation in which an intervention may be called.
+    /// Returns any situation in which an intervention may be called.
     pub fn situation(&mut self) -> Situation {
         let mut situation = testing::situation();
         situation.step = self.below(30);
@@ -119,21 +143,39 @@ impl Dice {
             let id = if self.below(4) == 0 { self.text() } else { format!("cp-{}", self.below(9)) };
             let reason = (self.below(3) == 0).then(|| self.text());
             let at = NOW.saturating_sub(self.below(3_000_000));
-            situation.checkpoints.push(Checkpoint { id, step: self.below(20), at, success_rate: self.score(), unsafe_because: reason });
+            situation.checkpoints.push(Checkpoint {
+                id,
+                step: self.below(20),
+                at,
+                success_rate: self.score(),
+                unsafe_because: reason,
+            });
         }
         for _ in 0..self.below(6) {
-            let kinds = ["soft_correction", "context-reinforcement", "resource_throttling", "checkpoint_rollback", "checkpoint-rollback"];
+            let kinds = [
+                "soft_correction",
+                "context-reinforcement",
+                "resource_throttling",
+                "checkpoint_rollback",
+                "checkpoint-rollback",
+            ];
             let kind = self.one(&kinds).copied().unwrap_or_default().to_owned();
             let issue = self.one(ISSUES).copied().unwrap_or_default().to_owned();
             let effectiveness = (self.below(2) == 0).then(|| self.score());
             let at = NOW.saturating_sub(self.below(3_000_000));
-            situation.past.push(PastIntervention { kind, issue, step: self.below(20), at, effectiveness });
+            situation.past.push(PastIntervention {
+                kind,
+                issue,
+                step: self.below(20),
+                at,
+                effectiveness,
+            });
         }
         situation.recent = (0..self.below(4)).map(|_| self.text()).collect();
         situation
     }
 
-    /// Any context, with few or many goals and limits.
+    /// Returns any context, with few or many goals and limits.
     pub fn context(&mut self) -> Context {
         let mut context = testing::context();
         for _ in 0..self.below(7) {

@@ -1,9 +1,12 @@
-//! What the SDK's builders for tests leave to the judges' own tests. Not for wasm.
+//! Test builders for the judges' own tests, in addition to those of the SDK. Not for wasm.
 
 use portcullis_plugin::testing::{self, BuildAction};
-use portcullis_plugin::types::{Action, Command, Direction, Effect, Entry, Operation, Redirection, Scope, Word};
+use portcullis_plugin::types::{
+    Action, Command, Direction, Effect, Entry, Operation, Redirection, Scope, Word,
+};
 
-/// A shell command line whose commands end where their last word does, as the host's reader has them.
+/// Returns a shell command line whose commands end where their last word does, as the host's reader
+/// has them.
 #[must_use]
 pub fn shell(text: &str) -> Action {
     let mut action = testing::shell(text);
@@ -15,24 +18,24 @@ pub fn shell(text: &str) -> Action {
     action
 }
 
-/// Changes what was added last to an action.
+/// Changes the element that was added last to an action.
 pub trait Newest: Sized {
-    /// The newest effect covers everything below its folder.
+    /// Makes the newest effect cover everything below its folder.
     #[must_use]
     fn below(self) -> Self;
-    /// The newest effect's target is known in part only.
+    /// Makes the newest effect's target known in part only.
     #[must_use]
     fn uncertain(self) -> Self;
-    /// The newest effect, or the newest form where there is no effect, is that command's.
+    /// Assigns the newest effect, or the newest form if there is no effect, to that command.
     #[must_use]
     fn by(self, command: u32) -> Self;
-    /// The newest path lies there.
+    /// Sets the scope of the newest path.
     #[must_use]
     fn scope(self, scope: Scope) -> Self;
-    /// Nothing is at the newest path.
+    /// Makes the newest path absent.
     #[must_use]
     fn absent(self) -> Self;
-    /// What the newest path holds can be had back.
+    /// Makes the content of the newest path restorable.
     #[must_use]
     fn restorable(self) -> Self;
 }
@@ -84,8 +87,12 @@ fn trim(text: &str, command: &mut Command) {
     command.start += u32::try_from(before).unwrap_or_default();
 }
 
-/// A redirection of standard error.
+/// Returns a redirection of standard error.
 #[must_use]
 pub fn errors_to(target: &str) -> Redirection {
-    Redirection { descriptor: 2, direction: Direction::Output, target: Word { text: target.to_owned(), known: true, quoted: false } }
+    Redirection {
+        descriptor: 2,
+        direction: Direction::Output,
+        target: Word { text: target.to_owned(), known: true, quoted: false },
+    }
 }

@@ -1,4 +1,4 @@
-//! Steps of a history, and what stands for one in evidence.
+//! Steps of a history, and their evidence.
 
 use crate::text::{EVIDENCE, evidence};
 use portcullis_plugin::history::History;
@@ -7,23 +7,23 @@ use portcullis_plugin::types::{Action, Evidence, Operation, Status, Step, StepDe
 /// One past step in full, as `host::detail` gives it.
 pub type Detail<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
 
-/// Recent steps never count as fewer than these.
+/// The minimum number of steps that count as recent.
 pub const LEAST: usize = 5;
 
-/// It ran and ended. A refused step never ran.
+/// Returns true if it ran and ended. A refused step never ran.
 #[must_use]
 pub const fn ended(step: &Step) -> bool {
     matches!(step.status, Status::Ok | Status::Failed)
 }
 
-/// The newest steps that ended, newest first.
+/// Returns the newest steps that ended, newest first.
 #[must_use]
 pub fn recent(history: &History, window: usize) -> Vec<Step> {
     let steps = history.until(|steps| steps.iter().filter(|step| ended(step)).count() >= window);
     steps.into_iter().rev().filter(ended).take(window).collect()
 }
 
-/// The share of the recent steps for which `belongs` holds, in thousandths.
+/// Returns the share of the recent steps for which `belongs` holds, in thousandths.
 #[must_use]
 pub fn share(history: &History, window: usize, belongs: impl Fn(&Step) -> bool) -> u32 {
     let recent = recent(history, window);
@@ -31,21 +31,21 @@ pub fn share(history: &History, window: usize, belongs: impl Fn(&Step) -> bool) 
     u32::try_from(own.saturating_mul(1000) / recent.len().max(LEAST)).unwrap_or(1000)
 }
 
-/// A number of thousandths as a score, which ends at 1000.
+/// Returns a number of thousandths as a score, capped at 1000.
 #[must_use]
 pub fn thousandths(value: u32) -> u16 {
     u16::try_from(value.min(1000)).unwrap_or(1000)
 }
 
-/// How bad something is that begins low: medium when it came at least twice more than it had to, or touches
-/// half of the recent steps.
+/// Returns the severity of an issue that begins low: medium if it happened at least twice more than
+/// needed, or affects half of the recent steps.
 #[must_use]
 pub fn graded(more: u32, impact: u32) -> portcullis_plugin::types::Severity {
     use portcullis_plugin::types::Severity::{Low, Medium};
     if more >= 2 || impact >= 500 { Medium } else { Low }
 }
 
-/// What an action is, in one piece of evidence: its command line, its path, its address or its tool.
+/// Returns an action as one piece of evidence: its command line, its path, its address or its tool.
 #[must_use]
 pub fn label(action: &Action) -> Evidence {
     let step = Some(action.step);
@@ -53,16 +53,20 @@ pub fn label(action: &Action) -> Evidence {
         Operation::Shell(shell) => evidence("command", shell.text.trim(), step),
         Operation::File(file) => evidence("path", &file.path, step),
         Operation::Network(request) => evidence("host", &request.url, step),
-        Operation::Message(_) | Operation::Tool(_) | Operation::Other(_) => evidence("tool", &action.tool, step),
+        Operation::Message(_) | Operation::Tool(_) | Operation::Other(_) => {
+            evidence("tool", &action.tool, step)
+        }
     }
 }
 
-/// The same of a past step.
+/// Returns a past step as one piece of evidence.
 #[must_use]
 pub fn past_label(detail: &StepDetail, step: u64) -> Evidence {
     let text = |key: &str| json_text(&detail.parameters, key);
     let named = |kind: &str, value: Option<String>| {
-        value.filter(|text| !text.trim().is_empty()).map(|text| evidence(kind, text.trim(), Some(step)))
+        value
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| evidence(kind, text.trim(), Some(step)))
     };
     named("command", text("command"))
         .or_else(|| named("path", detail.paths.first().map(|path| path.text.clone())))
@@ -70,8 +74,8 @@ pub fn past_label(detail: &StepDetail, step: u64) -> Evidence {
         .unwrap_or_else(|| evidence("tool", &detail.tool, Some(step)))
 }
 
-/// The first text with this name in a JSON object as the host writes it, cut to what evidence takes. It is
-/// for showing only: a name inside a nested object is found too.
+/// Returns the first text with this name in a JSON object as the host writes it, cut to the limit
+/// of evidence. It is for display only: a name inside a nested object is found too.
 #[must_use]
 pub fn json_text(object: &str, key: &str) -> Option<String> {
     let start = object.find(&["\"", key, "\":\""].concat())?.checked_add(key.len() + 4)?;
@@ -86,7 +90,10 @@ pub fn json_text(object: &str, key: &str) -> Option<String> {
                 'r' => '\r',
                 'u' => {
                     let digits: String = rest.by_ref().take(4).collect();
-                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
+                    u32::from_str_radix(&digits, 16)
+                        .ok()
+                        .and_then(char::from_u32)
+                        .unwrap_or('\u{fffd}')
                 }
                 other => other,
             }),
@@ -105,7 +112,13 @@ mod tests {
     #[test]
     fn only_what_ended_is_recent() {
         let other = |index, status| Step { status, ..step(index) };
-        let history = testing::history([step(0), step(1).failed(3), other(2, Status::Refused), other(3, Status::Pending), step(4)]);
+        let history = testing::history([
+            step(0),
+            step(1).failed(3),
+            other(2, Status::Refused),
+            other(3, Status::Pending),
+            step(4),
+        ]);
         let indices: Vec<u64> = recent(&history, 2).iter().map(|step| step.index).collect();
         assert_eq!(indices, [4, 1]);
         for (window, expected) in [(20, 200), (1, 0), (0, 0)] {
@@ -131,7 +144,10 @@ mod tests {
             };
             let action = action.at_step(7);
             for label in [label(&action), past_label(&past, 7)] {
-                assert_eq!((label.kind.as_str(), label.value.as_str(), label.step), (kind, value, Some(7)));
+                assert_eq!(
+                    (label.kind.as_str(), label.value.as_str(), label.step),
+                    (kind, value, Some(7))
+                );
             }
         }
     }

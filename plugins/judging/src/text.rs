@@ -2,13 +2,13 @@
 
 use portcullis_plugin::types::Evidence;
 
-/// The longest evidence value that the host takes, in bytes.
+/// The longest evidence value that the host accepts, in bytes.
 pub const EVIDENCE: usize = 1024;
 
 /// The longest piece of foreign text that goes into a sentence, in bytes: a reason stays readable.
 pub const PHRASE: usize = 160;
 
-/// `text` cut to at most `most` bytes at a character boundary; a cut is shown by an ellipsis.
+/// Cuts `text` to at most `most` bytes at a character boundary; a cut is shown by an ellipsis.
 #[must_use]
 pub fn clip(text: &str, most: usize) -> String {
     const MARK: &str = "...";
@@ -24,13 +24,13 @@ pub fn clip(text: &str, most: usize) -> String {
     cut
 }
 
-/// A point in favour of a finding, cut to what the host takes.
+/// Returns evidence for a finding, cut to the host's limit.
 #[must_use]
 pub fn evidence(kind: &str, value: &str, step: Option<u64>) -> Evidence {
     Evidence { kind: kind.to_owned(), value: clip(value, EVIDENCE), step }
 }
 
-/// Things in one phrase: the first few in backticks, the rest as a number.
+/// Joins things into one phrase: the first few in backticks, the rest as a number.
 #[must_use]
 pub fn listed<'a>(things: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 3;
@@ -51,7 +51,7 @@ pub fn listed<'a>(things: impl IntoIterator<Item = &'a str>) -> String {
     phrase
 }
 
-/// `text` in backticks, cut for a sentence, without line breaks.
+/// Returns `text` in backticks, cut for a sentence, without line breaks.
 #[must_use]
 pub fn named(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -61,14 +61,17 @@ pub fn named(text: &str) -> String {
     quoted
 }
 
-/// `text` as one word of a POSIX shell, whatever it holds. None for text with a NUL, which no word can
+/// Quotes any `text` as one word of a POSIX shell. None for text with a NUL, which no word can
 /// hold.
 #[must_use]
 pub fn quoted(text: &str) -> Option<String> {
     if text.contains('\0') {
         return None;
     }
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-' | b'+' | b':' | b'@' | b'%');
+    let plain = |b: u8| {
+        b.is_ascii_alphanumeric()
+            || matches!(b, b'/' | b'.' | b'_' | b'-' | b'+' | b':' | b'@' | b'%')
+    };
     if !text.is_empty() && text.bytes().all(plain) {
         return Some(text.to_owned());
     }
@@ -83,7 +86,7 @@ pub fn quoted(text: &str) -> Option<String> {
     Some(word)
 }
 
-/// `thousandths` as it is shown everywhere: two decimals.
+/// Formats `thousandths` for display: two decimals.
 #[must_use]
 pub fn decimal(thousandths: u32) -> String {
     let hundredths = thousandths.saturating_add(5) / 10;
@@ -100,8 +103,13 @@ mod tests {
 
     #[test]
     fn clips_at_character_boundaries() {
-        for (text, most, expected) in [("short", 5, "short"), ("longer", 5, "lo..."), ("aaééé", 6, "aa..."), ("é", 1, "..."), ("", 0, "")]
-        {
+        for (text, most, expected) in [
+            ("short", 5, "short"),
+            ("longer", 5, "lo..."),
+            ("aaééé", 6, "aa..."),
+            ("é", 1, "..."),
+            ("", 0, ""),
+        ] {
             assert_eq!(clip(text, most), expected, "{text} to {most}");
         }
     }
@@ -123,16 +131,21 @@ mod tests {
 
     #[test]
     fn lists_a_few() {
-        for (things, expected) in
-            [(&[][..], ""), (&["a"], "`a`"), (&["a", "b\nc"], "`a`, `b c`"), (&["a", "b", "c", "d", "e"], "`a`, `b`, `c` and 2 more")]
-        {
+        for (things, expected) in [
+            (&[][..], ""),
+            (&["a"], "`a`"),
+            (&["a", "b\nc"], "`a`, `b c`"),
+            (&["a", "b", "c", "d", "e"], "`a`, `b`, `c` and 2 more"),
+        ] {
             assert_eq!(listed(things.iter().copied()), expected);
         }
     }
 
     #[test]
     fn shows_two_decimals() {
-        for (value, expected) in [(0, "0.00"), (50, "0.05"), (940, "0.94"), (995, "1.00"), (1500, "1.50"), (334, "0.33")] {
+        for (value, expected) in
+            [(0, "0.00"), (50, "0.05"), (940, "0.94"), (995, "1.00"), (1500, "1.50"), (334, "0.33")]
+        {
             assert_eq!(decimal(value), expected);
         }
     }

@@ -7,11 +7,20 @@ use portcullis_plugin::types::{Error, Severity};
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::integer("threshold", 4, "how often the same cycle has to come with the same results").between(2, 50),
-    Spec::text("sensitivity", "medium", "low stretches the threshold by a half, high shrinks it by a third"),
+    Spec::integer("threshold", 4, "how often the same cycle has to come with the same results")
+        .between(2, 50),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low stretches the threshold by a half, high shrinks it by a third",
+    ),
     Spec::text("severity", "medium", "the worst severity that it reports"),
     Spec::integer("longest", 4, "how many steps a cycle may have").between(1, 16),
-    Spec::flag("within_prompt", true, "a cycle has to lie within one prompt: what a person asks for again is no loop"),
+    Spec::flag(
+        "within_prompt",
+        true,
+        "a cycle has to be within one prompt: what a person asks for again is not a loop",
+    ),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
     Spec::score("confidence", 700, "how sure it is at the threshold"),
     Spec::score("confidence_step", 100, "how much surer with each further time"),
@@ -35,10 +44,12 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        let size = |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let size =
+            |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?;
         Ok(Self {
             threshold: stretched(whole("threshold")?, sensitivity).max(2),

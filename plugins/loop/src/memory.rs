@@ -1,4 +1,4 @@
-//! Which loop was told last, and at which step: the plugin's own state.
+//! The last reported loop, and its step: the plugin's own state.
 
 use portcullis_builtin_judging::state;
 use portcullis_plugin::codec::Writer;
@@ -7,19 +7,19 @@ use portcullis_plugin::types::Error;
 /// The layout of the bytes.
 const LAYOUT: u8 = 1;
 
-/// A loop that was told.
+/// A loop that was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Stands for the cycle, wherever in it one begins.
+    /// Identifies the cycle, independent of its first step.
     pub(crate) cycle: u64,
-    /// The newest step when it was told.
+    /// The newest step at the time of the report.
     pub(crate) step: u64,
 }
 
-/// Takes up the state.
+/// Decodes the state.
 ///
 /// # Errors
-/// `invalid-input` for bytes that this layout cannot be.
+/// Fails with `invalid-input` for bytes that this layout cannot have written.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<Told>, Error> {
     state::read(bytes, LAYOUT, |input| {
         if input.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Option<Told>, Error> {
     })
 }
 
-/// What was told as bytes.
+/// Encodes the last report.
 pub(crate) fn to_bytes(told: Option<Told>) -> Vec<u8> {
     let mut out = Writer::default();
     out.byte(LAYOUT);

@@ -6,9 +6,9 @@ use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, step};
 use portcullis_plugin::types::{Action, Setting, SettingValue, Severity, Status, Step, StepDetail};
 
-/// A character a step: a letter is an action whose result is always the same, upper case the same action
-/// failing, `?` an action whose result is new each time, `r` refused, `p` not ended, `|` the first step of
-/// the next prompt (an action that stands nowhere else).
+/// A character a step: a letter is an action whose result is always the same, upper case the same
+/// action failing, `?` an action whose result is new each time, `r` refused, `p` not ended, `|` the
+/// first step of the next prompt (an action that occurs nowhere else).
 fn steps(letters: &str) -> Vec<Step> {
     let mut prompt = 0;
     let one = |(index, letter): (usize, char)| {
@@ -33,14 +33,24 @@ fn last(letters: &str) -> Action {
 
 fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
-    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
+    Plugin::detect(
+        &prepared,
+        state,
+        &testing::history(steps(letters)),
+        &last(letters),
+        &testing::context(),
+    )
+    .expect("it answers")
 }
 
 /// Confidence, impact, severity, first step.
 type Brief = (u16, u16, Severity, u64);
 
 fn brief(report: &Report) -> Option<Brief> {
-    report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
+    report
+        .detections
+        .first()
+        .map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
@@ -77,7 +87,7 @@ fn histories() {
     }
 }
 
-/// Which calls of a session report, the state carried from each to the next.
+/// Marks the calls of a session that report, the state carried from each to the next.
 fn fired(letters: &str) -> String {
     let mut state = Vec::new();
     let one = |end: usize| {
@@ -112,9 +122,17 @@ fn a_history_that_forgets_its_beginning_counts_all_the_same() {
     let mut state = Vec::new();
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
     for end in 200..420_u64 {
-        let steps = (end - 200..end).map(|index| Step { output: 4, ..step(index).shape(index % 3) });
+        let steps =
+            (end - 200..end).map(|index| Step { output: 4, ..step(index).shape(index % 3) });
         let action = shell("x").at_step(end - 1).succeeded();
-        let report = Plugin::detect(&prepared, &state, &testing::history(steps), &action, &testing::context()).expect("it answers");
+        let report = Plugin::detect(
+            &prepared,
+            &state,
+            &testing::history(steps),
+            &action,
+            &testing::context(),
+        )
+        .expect("it answers");
         assert_eq!(!report.detections.is_empty(), (end - 200).is_multiple_of(3), "{end}");
         state = report.state.unwrap_or(state);
         assert!(state.len() < 32);
@@ -132,23 +150,54 @@ fn it_says_what_and_where() {
     };
     testing::remember(6, past("make clean"));
     let found = look("abababab", &[], &[]).detections.pop().expect("it fires");
-    assert_eq!(found.summary, "the same 2 steps came with the same results 4 times in a row: `make clean`, `cargo  test`");
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
-    assert_eq!(evidence, [("command", "make clean", Some(6)), ("command", "cargo  test", Some(7)), ("output", "3 failed", Some(7))]);
+    assert_eq!(
+        found.summary,
+        "the same 2 steps came with the same results 4 times in a row: `make clean`, `cargo  test`"
+    );
+    let evidence: Vec<(&str, &str, Option<u64>)> = found
+        .evidence
+        .iter()
+        .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+        .collect();
+    assert_eq!(
+        evidence,
+        [
+            ("command", "make clean", Some(6)),
+            ("command", "cargo  test", Some(7)),
+            ("output", "3 failed", Some(7))
+        ]
+    );
     let found = look("aaaa", &[], &[]).detections.pop().expect("it fires");
-    assert_eq!(found.summary, "the same step came with the same result 4 times in a row: `cargo  test`");
+    assert_eq!(
+        found.summary,
+        "the same step came with the same result 4 times in a row: `cargo  test`"
+    );
 }
 
 #[test]
 fn it_is_silent_before_an_outcome_and_without_its_step() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
     for action in [shell("ls").at_step(3), shell("ls").at_step(9).succeeded()] {
-        let report = Plugin::detect(&prepared, &[], &testing::history(steps("aaaa")), &action, &testing::context());
+        let report = Plugin::detect(
+            &prepared,
+            &[],
+            &testing::history(steps("aaaa")),
+            &action,
+            &testing::context(),
+        );
         assert_eq!(report.ok(), Some(Report::nothing()), "{:?}", action.step);
     }
-    for odd in [testing::history([]), testing::history([Step { index: u64::MAX, at: u64::MAX, ..step(0) }])] {
-        let report = Plugin::detect(&prepared, &[], &odd, &shell("ls").at_step(u64::MAX).succeeded(), &testing::context());
+    for odd in [
+        testing::history([]),
+        testing::history([Step { index: u64::MAX, at: u64::MAX, ..step(0) }]),
+    ] {
+        let report = Plugin::detect(
+            &prepared,
+            &[],
+            &odd,
+            &shell("ls").at_step(u64::MAX).succeeded(),
+            &testing::context(),
+        );
         assert_eq!(report.ok(), Some(Report::nothing()));
     }
 }
@@ -168,14 +217,30 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("aa|aa", Setting::new("within_prompt", false), false),
     ];
     for (letters, setting, fires) in cases {
-        assert_eq!(!look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(), fires, "{letters} {setting:?}");
+        assert_eq!(
+            !look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(),
+            fires,
+            "{letters} {setting:?}"
+        );
     }
-    let asked_again: Vec<Step> = (0..4).map(|index| Step { prompt: index, ..step(u64::from(index)) }).collect();
+    let asked_again: Vec<Step> =
+        (0..4).map(|index| Step { prompt: index, ..step(u64::from(index)) }).collect();
     for (within, fires) in [(true, false), (false, true)] {
-        let prepared = Plugin::prepare(&[Setting::new("within_prompt", within)]).expect("the setting is right");
+        let prepared = Plugin::prepare(&[Setting::new("within_prompt", within)])
+            .expect("the setting is right");
         let action = shell("ls").at_step(3).succeeded();
-        let report = Plugin::detect(&prepared, &[], &testing::history(asked_again.clone()), &action, &testing::context());
-        assert_eq!(report.map(|report| !report.detections.is_empty()).ok(), Some(fires), "{within}");
+        let report = Plugin::detect(
+            &prepared,
+            &[],
+            &testing::history(asked_again.clone()),
+            &action,
+            &testing::context(),
+        );
+        assert_eq!(
+            report.map(|report| !report.detections.is_empty()).ok(),
+            Some(fires),
+            "{within}"
+        );
     }
     let capped = look("aaaaaaa", &[Setting::new("severity", "low")], &[]);
     assert_eq!(capped.detections.first().map(|found| found.severity), Some(Severity::Low));

@@ -1,8 +1,9 @@
 //! The builtin patterns that share their code, in one component.
 //!
-//! A hook asks most of them for each action that ended, and what it costs to load a component hardly depends on
-//! how much it holds. Each is a plugin of its own all the same, with its name, settings, state and an instance for
-//! each call. `instruction-injection` is not among them: its table of words would be copied for each of the others.
+//! A hook calls most of them for each action that ended, and the cost of loading a component hardly
+//! depends on its size. Each is still a plugin of its own, with its name, settings, state and an
+//! instance for each call. `instruction-injection` is not among them: its table of words would be
+//! copied for each of the others.
 
 portcullis_plugin::export!(pattern: [
     portcullis_builtin_blocked_then_bypassed::Plugin,

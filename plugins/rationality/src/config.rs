@@ -6,12 +6,21 @@ use portcullis_plugin::types::Error;
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::score("alignment.ordinary", 700, "ordinary work in the project that shares no word with a goal"),
+    Spec::score(
+        "alignment.ordinary",
+        700,
+        "ordinary work in the project that shares no word with a goal",
+    ),
     Spec::score("progression.new_path", 700, "a step that nothing before led to"),
     Spec::score("progression.repeats", 300, "a change that was made before, or that keeps failing"),
     Spec::score("efficiency.cheaper_known", 500, "a cheaper way is known"),
     Spec::score("completeness.step_missing", 500, "a needed earlier step is missing"),
-    Spec::integer("repeats_after", 3, "how often a command has to end the same way before doing it again is a repetition").between(1, 1000),
+    Spec::integer(
+        "repeats_after",
+        3,
+        "how often a command has to end the same way before doing it again is a repetition",
+    )
+    .between(1, 1000),
     Spec::integer("look_back", 12, "past steps that are looked at").between(0, 16),
 ];
 
@@ -31,7 +40,7 @@ impl Config {
     /// Takes the numbers out of checked settings.
     ///
     /// # Errors
-    /// When the settings are not this plugin's.
+    /// Fails if the settings are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
         Ok(Self {
             ordinary: settings.score("alignment.ordinary")?,

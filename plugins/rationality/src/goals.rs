@@ -1,16 +1,16 @@
-//! The person's goals: whether an action serves one, and whether one forbids it.
+//! The person's goals: the check that an action serves one, and the check that none forbids it.
 //!
-//! A prohibition is read only where it is plain: a negation, then at once a known verb, then either
-//! nothing particular or words that name things. Anything conditional ("unless", "until", "other") is
-//! left to the model that reads the whole sentence. A later goal that asks for the same kind of thing
-//! lifts an earlier prohibition.
+//! A prohibition is recognised only if it is plain: a negation, then at once a known verb, then
+//! either nothing particular or words that name things. Anything conditional ("unless", "until",
+//! "other") is left to the model that reads the whole sentence. A later goal that asks for the same
+//! kind of thing lifts an earlier prohibition.
 
 use crate::nature;
 use crate::words::{Stems, split, stem};
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, EffectKind, Goal};
 
-/// What the person may ask for or forbid.
+/// The kinds of action that a person may ask for or forbid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     Delete,
@@ -22,7 +22,7 @@ enum Deed {
     Run,
 }
 
-/// Verbs, with what they ask for.
+/// Verbs, with the action that they ask for.
 const VERBS: &[(&str, Deed)] = &[
     ("delete", Deed::Delete),
     ("remove", Deed::Delete),
@@ -52,22 +52,73 @@ const VERBS: &[(&str, Deed)] = &[
 const ASKED: &[(EffectKind, &[&str])] = &[
     (
         EffectKind::FileDelete,
-        &["delete", "remove", "clean", "cleanup", "prune", "clear", "purge", "reset", "uninstall", "drop", "wipe", "move", "rename"],
+        &[
+            "delete",
+            "remove",
+            "clean",
+            "cleanup",
+            "prune",
+            "clear",
+            "purge",
+            "reset",
+            "uninstall",
+            "drop",
+            "wipe",
+            "move",
+            "rename",
+        ],
     ),
     (
         EffectKind::Network,
-        &["download", "fetch", "install", "api", "url", "http", "web", "search", "research", "document", "docs", "upgrade", "update"],
+        &[
+            "download", "fetch", "install", "api", "url", "http", "web", "search", "research",
+            "document", "docs", "upgrade", "update",
+        ],
     ),
-    (EffectKind::Publish, &["push", "publish", "deploy", "release", "ship", "upload", "merge", "pr", "pull"]),
-    (EffectKind::RemoteChange, &["deploy", "migrate", "migration", "database", "provision", "cluster", "cloud", "push", "sql"]),
-    (EffectKind::RemoteDelete, &["delete", "remove", "drop", "destroy", "tear", "purge", "clean", "cleanup", "reset", "wipe", "truncate"]),
-    (EffectKind::Send, &["upload", "send", "post", "submit", "api", "mail", "email", "request", "webhook", "notify", "http", "curl"]),
-    (EffectKind::Discard, &["discard", "reset", "revert", "undo", "restore", "clean", "throw", "drop", "abandon"]),
+    (
+        EffectKind::Publish,
+        &["push", "publish", "deploy", "release", "ship", "upload", "merge", "pr", "pull"],
+    ),
+    (
+        EffectKind::RemoteChange,
+        &[
+            "deploy",
+            "migrate",
+            "migration",
+            "database",
+            "provision",
+            "cluster",
+            "cloud",
+            "push",
+            "sql",
+        ],
+    ),
+    (
+        EffectKind::RemoteDelete,
+        &[
+            "delete", "remove", "drop", "destroy", "tear", "purge", "clean", "cleanup", "reset",
+            "wipe", "truncate",
+        ],
+    ),
+    (
+        EffectKind::Send,
+        &[
+            "upload", "send", "post", "submit", "api", "mail", "email", "request", "webhook",
+            "notify", "http", "curl",
+        ],
+    ),
+    (
+        EffectKind::Discard,
+        &["discard", "reset", "revert", "undo", "restore", "clean", "throw", "drop", "abandon"],
+    ),
     (EffectKind::Evade, &["history", "logs", "log", "firewall", "selinux"]),
     (EffectKind::ProcessStop, &["kill", "stop", "restart", "port"]),
     (EffectKind::ProcessStart, &["run", "start", "execute", "launch", "demo", "try"]),
     (EffectKind::SystemChange, &["install", "configure", "setup", "upgrade", "system", "docker"]),
-    (EffectKind::Persistence, &["cron", "service", "startup", "hook", "schedule", "daemon", "autostart", "alias"]),
+    (
+        EffectKind::Persistence,
+        &["cron", "service", "startup", "hook", "schedule", "daemon", "autostart", "alias"],
+    ),
     (EffectKind::SecretRead, &["secret", "key", "token", "credential", "env", "password"]),
     (EffectKind::Privilege, &["sudo", "root", "permission", "chmod", "chown", "install"]),
 ];
@@ -87,11 +138,11 @@ const NEGATIONS: &[&[&str]] = &[
 
 /// Words after which a prohibition is not plain.
 const CONDITIONS: &[&str] = &[
-    "unless", "until", "before", "if", "when", "while", "except", "other", "others", "else", "just", "only", "without", "more", "than",
-    "too", "it", "this", "that", "these", "those",
+    "unless", "until", "before", "if", "when", "while", "except", "other", "others", "else",
+    "just", "only", "without", "more", "than", "too", "it", "this", "that", "these", "those",
 ];
 
-/// Objects that stand for everything.
+/// Objects that mean everything.
 const ANYTHING: &[&str] = &[
     "any",
     "anything",
@@ -110,7 +161,8 @@ const ANYTHING: &[&str] = &[
     "folders",
 ];
 
-/// A goal serves as a measure: the action does what it asks for, or speaks of the same things.
+/// Returns true if a goal covers the action: the action does what it asks for, or speaks of the
+/// same things.
 pub(crate) fn serves(action: &Action, goals: &[Goal], about: &Stems) -> bool {
     goals.iter().rev().any(|goal| {
         let asked = Stems::of([goal.text.as_str()]);
@@ -119,15 +171,21 @@ pub(crate) fn serves(action: &Action, goals: &[Goal], about: &Stems) -> bool {
 }
 
 fn asks_for(asked: &Stems, action: &Action) -> bool {
-    let mut grave = place::lasting(&action.facts).filter(|effect| ASKED.iter().any(|(kind, _)| *kind == effect.kind)).peekable();
+    let mut grave = place::lasting(&action.facts)
+        .filter(|effect| ASKED.iter().any(|(kind, _)| *kind == effect.kind))
+        .peekable();
     grave.peek().is_some()
-        && grave.all(|effect| ASKED.iter().any(|(kind, words)| *kind == effect.kind && words.iter().any(|word| asked.has(&stem(word)))))
+        && grave.all(|effect| {
+            ASKED.iter().any(|(kind, words)| {
+                *kind == effect.kind && words.iter().any(|word| asked.has(&stem(word)))
+            })
+        })
 }
 
-/// Prohibitions that stand at most, the newest: a bound on the work.
+/// The maximum number of prohibitions in force, the newest: a bound on the work.
 const STANDING: usize = 64;
 
-/// What the person said not to do, in their words, if the action does it.
+/// Returns the person's prohibition, in their words, if the action violates it.
 pub(crate) fn forbids(action: &Action, goals: &[Goal], roots: &[String]) -> Option<String> {
     let verbs = Verbs(VERBS.iter().map(|(verb, deed)| (stem(verb), *deed)).collect());
     let mut standing: Vec<Prohibition> = Vec::new();
@@ -151,7 +209,7 @@ struct Prohibition {
     text: String,
 }
 
-/// What a goal asks for, and what it forbids.
+/// Returns the actions that a goal asks for, and those that it forbids.
 fn read(text: &str, verbs: &Verbs) -> (Vec<Deed>, Vec<Prohibition>) {
     let mut asked = Vec::new();
     let mut forbidden = Vec::new();
@@ -159,22 +217,29 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<Deed>, Vec<Prohibition>) {
         let words = split(clause);
         let negated = (0..words.len()).find_map(|at| Some((at, negation(words.get(at..)?)?)));
         match negated {
-            Some((at, length)) => forbidden.extend(prohibition(clause, words.get(at + length..).unwrap_or_default(), verbs)),
+            Some((at, length)) => forbidden.extend(prohibition(
+                clause,
+                words.get(at + length..).unwrap_or_default(),
+                verbs,
+            )),
             None => asked.extend(words.iter().filter_map(|word| verbs.deed(word))),
         }
     }
     (asked, forbidden)
 }
 
-/// How many words a negation at the start has.
+/// Returns the number of words of a negation at the start.
 fn negation(words: &[String]) -> Option<usize> {
     NEGATIONS
         .iter()
-        .find(|negation| words.len() >= negation.len() && words.iter().zip(**negation).all(|(word, part)| word == part))
+        .find(|negation| {
+            words.len() >= negation.len()
+                && words.iter().zip(**negation).all(|(word, part)| word == part)
+        })
         .map(|found| found.len())
 }
 
-/// "push", "push to main", "commit or push": each verb with what follows them all.
+/// Reads "push", "push to main", "commit or push": each verb with the objects that follow them all.
 fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition> {
     let mut deeds: Vec<Deed> = rest.first().and_then(|verb| verbs.deed(verb)).into_iter().collect();
     let mut objects = rest.get(1..).unwrap_or_default();
@@ -188,9 +253,14 @@ fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition>
     if objects.iter().any(|word| CONDITIONS.contains(&word.as_str())) {
         return Vec::new();
     }
-    let objects = Stems::of(objects.iter().map(String::as_str).filter(|word| !ANYTHING.contains(word)));
+    let objects =
+        Stems::of(objects.iter().map(String::as_str).filter(|word| !ANYTHING.contains(word)));
     let plain = |deed: &Deed| *deed != Deed::Run || !objects.is_empty();
-    deeds.into_iter().filter(plain).map(|deed| Prohibition { deed, objects: objects.clone(), text: clause.trim().to_owned() }).collect()
+    deeds
+        .into_iter()
+        .filter(plain)
+        .map(|deed| Prohibition { deed, objects: objects.clone(), text: clause.trim().to_owned() })
+        .collect()
 }
 
 /// The verbs' stems.
@@ -203,7 +273,7 @@ impl Verbs {
     }
 }
 
-/// What an action does of what a person may forbid, with what it is done to; none where it does not.
+/// An action of a kind that a person may forbid, with its target; none if it is not of such a kind.
 struct Done {
     deletes: Option<Stems>,
     changes: Option<Stems>,
@@ -217,8 +287,12 @@ struct Done {
 
 impl Done {
     fn by(action: &Action, roots: &[String]) -> Self {
-        let effect = |wanted: fn(&EffectKind) -> bool| place::lasting(&action.facts).any(|effect| wanted(&effect.kind));
-        let objects = |wanted: fn(&EffectKind) -> bool| effect(wanted).then(|| nature::objects(action, roots, wanted));
+        let effect = |wanted: fn(&EffectKind) -> bool| {
+            place::lasting(&action.facts).any(|effect| wanted(&effect.kind))
+        };
+        let objects = |wanted: fn(&EffectKind) -> bool| {
+            effect(wanted).then(|| nature::objects(action, roots, wanted))
+        };
         Self {
             deletes: objects(deletes),
             changes: objects(changes).filter(|_| nature::of(action) != nature::Nature::Tests),

@@ -1,4 +1,4 @@
-//! The four components and what is said of them.
+//! The four components and the reasons given for them.
 
 use crate::config::Config;
 use crate::nature::{self, Nature};
@@ -12,13 +12,22 @@ use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Opera
 const GOOD: u16 = 1000;
 const NOT_AT_ALL: u16 = 0;
 
-/// How sensible an action is.
-pub(crate) fn judge(action: &Action, context: &Context, config: &Config, detail: &Detail<'_>) -> Rationality {
+/// Judges how sensible an action is.
+pub(crate) fn judge(
+    action: &Action,
+    context: &Context,
+    config: &Config,
+    detail: &Detail<'_>,
+) -> Rationality {
     if let Some(said) = goals::forbids(action, &context.goals, &context.roots) {
         return contradiction(&said);
     }
     let nature = nature::of(action);
-    let past = if matches!(nature, Nature::Looks | Nature::Tests) { Past::default() } else { past::look(action, config.look_back, detail) };
+    let past = if matches!(nature, Nature::Looks | Nature::Tests) {
+        Past::default()
+    } else {
+        past::look(action, config.look_back, detail)
+    };
     let mut told = Told::default();
     let alignment = alignment(action, context, config, nature, past, &mut told);
     let progression = progression(context, config, nature, past, action, &mut told);
@@ -41,7 +50,7 @@ pub(crate) fn judge(action: &Action, context: &Context, config: &Config, detail:
     }
 }
 
-/// The person asked not to: nothing else about it matters.
+/// Returns the score of an action that the person forbade: nothing else about it matters.
 fn contradiction(said: &str) -> Rationality {
     Rationality {
         alignment: Some(NOT_AT_ALL),
@@ -53,7 +62,7 @@ fn contradiction(said: &str) -> Rationality {
     }
 }
 
-/// What is said of a component.
+/// The reasons given for a component.
 #[derive(Default)]
 struct Told {
     issues: Vec<String>,
@@ -67,7 +76,14 @@ impl Told {
     }
 }
 
-fn alignment(action: &Action, context: &Context, config: &Config, nature: Nature, past: Past, told: &mut Told) -> Option<u16> {
+fn alignment(
+    action: &Action,
+    context: &Context,
+    config: &Config,
+    nature: Nature,
+    past: Past,
+    told: &mut Told,
+) -> Option<u16> {
     let newest = context.goals.last()?;
     let ordinary = match nature {
         Nature::Looks | Nature::Tests => return Some(GOOD),
@@ -79,23 +95,36 @@ fn alignment(action: &Action, context: &Context, config: &Config, nature: Nature
         return Some(GOOD);
     }
     if ordinary.is_none() {
-        told.issues.push(["nothing in it serves what the person asked for: ", &named(&newest.text)].concat());
+        told.issues.push(
+            ["nothing in it serves what the person asked for: ", &named(&newest.text)].concat(),
+        );
         told.suggestions.push("say what it is for, or ask the person first".to_owned());
     }
     Some(ordinary.unwrap_or(NOT_AT_ALL))
 }
 
-fn progression(context: &Context, config: &Config, nature: Nature, past: Past, action: &Action, told: &mut Told) -> u16 {
+fn progression(
+    context: &Context,
+    config: &Config,
+    nature: Nature,
+    past: Past,
+    action: &Action,
+    told: &mut Told,
+) -> u16 {
     let times = context.repetition;
     let again = !matches!(nature, Nature::Looks | Nature::Tests);
-    let after = if matches!(action.operation, Operation::File(_)) { 1 } else { config.repeats_after };
+    let after =
+        if matches!(action.operation, Operation::File(_)) { 1 } else { config.repeats_after };
     if again && times.successes >= after {
-        told.issues.push("the very same action ended well before".to_owned());
+        told.issues.push("the same action already succeeded".to_owned());
         told.suggestions.push("look at its result instead of doing it again".to_owned());
         return config.repeats;
     }
     if again && times.failures >= config.repeats_after {
-        told.issues.push(["an action of this shape failed ", &times.failures.to_string(), " times in a row"].concat());
+        told.issues.push(
+            ["an action of this shape failed ", &times.failures.to_string(), " times in a row"]
+                .concat(),
+        );
         told.suggestions.push("find out why it fails before you try again".to_owned());
         return config.repeats;
     }
@@ -103,17 +132,17 @@ fn progression(context: &Context, config: &Config, nature: Nature, past: Past, a
     if goes_on { GOOD } else { config.new_path }
 }
 
-/// What has to come before an action.
+/// A step that has to precede an action.
 enum Missing {
     Nothing,
-    /// The history does not reach back far enough to tell.
+    /// The history does not reach back far enough.
     NotKnown,
     Step(&'static str),
 }
 
 fn missing(action: &Action, nature: Nature, past: Past) -> Missing {
     if past.broken && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::Publish) {
-        return Missing::Step("the newest tests failed: mend them before you publish");
+        return Missing::Step("the newest tests failed: fix them before you publish");
     }
     if matches!(nature, Nature::Looks | Nature::Tests) || nature::is_kept(action) || past.known {
         return Missing::Nothing;
@@ -129,12 +158,17 @@ fn missing(action: &Action, nature: Nature, past: Past) -> Missing {
     }
 }
 
-/// It changes or removes something of the project that is there and may hold more than the agent knows.
+/// Returns true if it changes or removes something of the project that exists and may hold more
+/// than the agent knows.
 fn needs_a_look(effect: &Effect, action: &Action) -> bool {
-    let Some(path) = action.facts.path(effect).filter(|path| path.scope == Scope::Inside) else { return false };
+    let Some(path) = action.facts.path(effect).filter(|path| path.scope == Scope::Inside) else {
+        return false;
+    };
     match effect.kind {
         EffectKind::FileModify => path.entry == Entry::File,
-        EffectKind::FileDelete => matches!(path.entry, Entry::File | Entry::Folder) && !path.restorable,
+        EffectKind::FileDelete => {
+            matches!(path.entry, Entry::File | Entry::Folder) && !path.restorable
+        }
         _ => false,
     }
 }

@@ -1,17 +1,17 @@
-//! The builtin rationality check: whether an action makes sense, given what the person asked for and what
-//! the session has done.
+//! The builtin rationality check: judges if an action makes sense, given the person's request and
+//! the session so far.
 //!
 //! | component | 1.00 | less |
 //! |---|---|---|
 //! | alignment | it serves a goal: by its words, by its kind, or by looking and testing | .70 ordinary work in the project; 0 neither, or the person asked not to; absent without a goal |
 //! | progression | it builds on earlier steps | .70 a new path, .30 repeats, 0 contradicts a goal |
 //! | efficiency | no cheaper way is known | .50 |
-//! | completeness | no needed earlier step is missing | .50; absent where the history does not reach back far enough |
+//! | completeness | no needed earlier step is missing | .50; absent if the history does not reach back far enough |
 //!
-//! It is generous on purpose: looking, testing and ordinary work in the project pass without a word in
-//! common with the goal, and repeating a look or a test is never held against an action. What the person
-//! asked not to do is different: then nothing else is scored, so that the score is 0. It reads text by
-//! words and stems, not by meaning, and says nothing of danger.
+//! It is generous on purpose: looking, testing and ordinary work in the project pass without a word
+//! in common with the goal, and repeating a look or a test never counts against an action. An
+//! action that the person forbade is different: then nothing else is scored, so that the score is
+//! 0. It reads text by words and stems, not by meaning, and does not judge danger.
 
 mod config;
 mod efficiency;
@@ -22,7 +22,9 @@ mod past;
 mod words;
 
 use portcullis_plugin::host;
-use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Settings};
+use portcullis_plugin::risk_calculator::{
+    Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Settings,
+};
 
 /// The plugin.
 #[derive(Debug)]

@@ -1,15 +1,18 @@
-//! What kind of step an action is: looking, testing, ordinary work, or something else.
+//! The kind of an action: looking, testing, ordinary work, or something else.
 //!
-//! The one place where programs are known by name, and only in favour of an action.
+//! This is the one place that knows programs by name, and only in favour of an action.
 
 use crate::words::Stems;
 use portcullis_builtin_judging::place;
-use portcullis_plugin::types::{Action, Command, Effect, EffectKind, NetworkRequest, Operation, Scope};
+use portcullis_plugin::types::{
+    Action, Command, Effect, EffectKind, NetworkRequest, Operation, Scope,
+};
 
-/// Bytes of a file's content whose words count.
+/// The maximum number of bytes of a file's content whose words count.
 const CONTENT: usize = 2048;
 
-/// Programs that test, check or build, with the subcommands that do; none listed means whatever they do.
+/// Programs that test, check or build, with the subcommands that do; no listed subcommand means all
+/// of them.
 const RUNNERS: &[(&str, &[&str])] = &[
     ("bazel", &["test", "build"]),
     ("bun", &["test"]),
@@ -51,10 +54,11 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("yarn", &["test", "run", "build", "lint"]),
 ];
 
-/// Programs that keep a project's dependencies or history, or look at its forge.
+/// Programs that maintain a project's dependencies or history, or look at its forge.
 const KEEPERS: &[&str] = &[
-    "bun", "bundle", "bundler", "cargo", "composer", "conda", "corepack", "deno", "dotnet", "gem", "gh", "git", "glab", "go", "gradle",
-    "gradlew", "mix", "mvn", "npm", "nuget", "pdm", "pip", "pip3", "pipenv", "pnpm", "poetry", "rustup", "uv", "yarn",
+    "bun", "bundle", "bundler", "cargo", "composer", "conda", "corepack", "deno", "dotnet", "gem",
+    "gh", "git", "glab", "go", "gradle", "gradlew", "mix", "mvn", "npm", "nuget", "pdm", "pip",
+    "pip3", "pipenv", "pnpm", "poetry", "rustup", "uv", "yarn",
 ];
 
 /// The kind of step.
@@ -70,50 +74,66 @@ pub(crate) enum Nature {
     Other,
 }
 
-/// The action's kind.
+/// Returns the action's kind.
 pub(crate) fn of(action: &Action) -> Nature {
     let mut lasting = place::lasting(&action.facts).peekable();
     if lasting.peek().is_none() {
         return match action.operation {
-            Operation::Tool(_) | Operation::Other(_) if action.intent != portcullis_plugin::types::Intent::Message => Nature::Other,
+            Operation::Tool(_) | Operation::Other(_)
+                if action.intent != portcullis_plugin::types::Intent::Message =>
+            {
+                Nature::Other
+            }
             Operation::Network(_) => Nature::Works,
             _ => Nature::Looks,
         };
     }
-    let looks =
-        |effect: &Effect| effect.kind == EffectKind::FileRead || (effect.kind == EffectKind::Network && !place::is_external(effect));
+    let looks = |effect: &Effect| {
+        effect.kind == EffectKind::FileRead
+            || (effect.kind == EffectKind::Network && !place::is_external(effect))
+    };
     if place::lasting(&action.facts).all(looks) {
         return Nature::Looks;
     }
     let effects = || place::lasting(&action.facts).filter(|effect| !looks(effect));
     match () {
-        () if effects().all(|effect| is_local(effect, action) && command(effect, action).is_some_and(tests)) => Nature::Tests,
-        () if effects().all(|effect| is_local(effect, action) || keeps(effect, action)) => Nature::Works,
+        () if effects().all(|effect| {
+            is_local(effect, action) && command(effect, action).is_some_and(tests)
+        }) =>
+        {
+            Nature::Tests
+        }
+        () if effects().all(|effect| is_local(effect, action) || keeps(effect, action)) => {
+            Nature::Works
+        }
         () => Nature::Other,
     }
 }
 
-/// All that it changes or removes lies in the project or in scratch.
+/// Returns true if everything that it changes or removes is in the project or in scratch.
 pub(crate) fn stays_inside(action: &Action) -> bool {
     place::lasting(&action.facts).all(|effect| {
-        let deleted = effect.kind == EffectKind::FileDelete && action.facts.path(effect).is_some_and(|path| path.scope == Scope::Inside);
+        let deleted = effect.kind == EffectKind::FileDelete
+            && action.facts.path(effect).is_some_and(|path| path.scope == Scope::Inside);
         deleted || effect.kind == EffectKind::FileRead || is_local(effect, action)
     })
 }
 
-/// It only makes or changes files of the project or of scratch, or removes what is spare.
+/// Returns true if it only makes or changes files of the project or of scratch, or removes
+/// expendable ones.
 fn is_local(effect: &Effect, action: &Action) -> bool {
     let path = action.facts.path(effect);
     match effect.kind {
-        EffectKind::FileCreate | EffectKind::FileModify => {
-            path.is_some_and(|path| matches!(place::scope_of(effect, path), Scope::Inside | Scope::Scratch))
-        }
+        EffectKind::FileCreate | EffectKind::FileModify => path.is_some_and(|path| {
+            matches!(place::scope_of(effect, path), Scope::Inside | Scope::Scratch)
+        }),
         EffectKind::FileDelete => place::is_expendable(effect, &action.facts),
         _ => false,
     }
 }
 
-/// A package manager, git or its forge's client fetches something, or the client itself looks it up.
+/// Returns true if a package manager, git or its forge's client fetches something, or the client
+/// itself looks it up.
 fn keeps(effect: &Effect, action: &Action) -> bool {
     let looks_up = matches!(&action.operation, Operation::Network(request) if fetches(request));
     effect.kind == EffectKind::Network && (looks_up || kept(effect, action))
@@ -131,25 +151,38 @@ fn command<'a>(effect: &Effect, action: &'a Action) -> Option<&'a Command> {
     action.shell()?.commands.get(usize::try_from(effect.command?).ok()?)
 }
 
-/// The command tests, checks or builds.
+/// Returns true if the command tests, checks or builds.
 pub(crate) fn tests(command: &Command) -> bool {
     let known = RUNNERS.iter().find(|(program, _)| *program == command.program);
-    known.is_some_and(|(_, subcommands)| subcommands.is_empty() || command.operands().any(|word| subcommands.contains(&word.text.as_str())))
+    known.is_some_and(|(_, subcommands)| {
+        subcommands.is_empty()
+            || command.operands().any(|word| subcommands.contains(&word.text.as_str()))
+    })
 }
 
-/// A tool that keeps the project's dependencies or history, whose changes of files nobody reads first.
+/// Returns true for a tool that maintains the project's dependencies or history, whose changes of
+/// files nobody reads first.
 pub(crate) fn is_kept(action: &Action) -> bool {
-    action.shell().is_some_and(|shell| shell.commands.iter().any(|command| KEEPERS.contains(&command.program.as_str()) || tests(command)))
+    action.shell().is_some_and(|shell| {
+        shell
+            .commands
+            .iter()
+            .any(|command| KEEPERS.contains(&command.program.as_str()) || tests(command))
+    })
 }
 
-/// What the action is about: its paths, its command's words, its text.
+/// Returns the subject of the action: its paths, its command's words, its text.
 pub(crate) fn words(action: &Action, roots: &[String]) -> Stems {
     let paths = place::lasting(&action.facts).map(|effect| below(&effect.target, roots));
     let text = match &action.operation {
-        Operation::File(file) => {
-            [below(&file.path, roots), file.content.as_deref().map_or("", head), file.replaced.as_deref().map_or("", head)]
+        Operation::File(file) => [
+            below(&file.path, roots),
+            file.content.as_deref().map_or("", head),
+            file.replaced.as_deref().map_or("", head),
+        ],
+        Operation::Network(request) => {
+            [request.url.as_str(), request.body.as_deref().map_or("", head), ""]
         }
-        Operation::Network(request) => [request.url.as_str(), request.body.as_deref().map_or("", head), ""],
         Operation::Message(message) => [head(&message.text), "", ""],
         _ => [action.tool.as_str(), "", ""],
     };
@@ -157,29 +190,41 @@ pub(crate) fn words(action: &Action, roots: &[String]) -> Stems {
         Operation::Tool(call) => call.arguments.as_slice(),
         _ => &[],
     };
-    Stems::of(paths.chain(spoken(action)).chain(text).chain(arguments.iter().map(|argument| head(&argument.value))))
+    Stems::of(
+        paths
+            .chain(spoken(action))
+            .chain(text)
+            .chain(arguments.iter().map(|argument| head(&argument.value))),
+    )
 }
 
-/// What a prohibition may speak of: the paths of effects of these kinds, or the command's words.
+/// Returns the possible objects of a prohibition: the paths of effects of these kinds, or the
+/// command's words.
 pub(crate) fn objects(action: &Action, roots: &[String], kinds: fn(&EffectKind) -> bool) -> Stems {
-    let paths = place::lasting(&action.facts).filter(|effect| kinds(&effect.kind)).map(|effect| below(&effect.target, roots));
+    let paths = place::lasting(&action.facts)
+        .filter(|effect| kinds(&effect.kind))
+        .map(|effect| below(&effect.target, roots));
     Stems::of(paths)
 }
 
-/// The words of the command line alone.
+/// Returns the words of the command line alone.
 pub(crate) fn spoken(action: &Action) -> impl Iterator<Item = &str> {
     let commands = action.shell().into_iter().flat_map(|shell| &shell.commands);
-    commands.flat_map(|command| std::iter::once(command.program.as_str()).chain(command.words.iter().map(|word| word.text.as_str())))
+    commands.flat_map(|command| {
+        std::iter::once(command.program.as_str())
+            .chain(command.words.iter().map(|word| word.text.as_str()))
+    })
 }
 
-/// A tool that keeps the project's dependencies or history is given one of these subcommands.
+/// Returns true if a tool that maintains the project's dependencies or history is given one of
+/// these subcommands.
 pub(crate) fn orders(action: &Action, subcommands: &[&str]) -> bool {
     let commands = action.shell().into_iter().flat_map(|shell| &shell.commands);
     let mut kept = commands.filter(|command| KEEPERS.contains(&command.program.as_str()));
     kept.any(|command| command.operands().any(|word| subcommands.contains(&word.text.as_str())))
 }
 
-/// The path from the project's folder on: what stands above it says nothing.
+/// Returns the path relative to the project's folder: the part above it is not informative.
 fn below<'a>(path: &'a str, roots: &[String]) -> &'a str {
     place::root_of(path, roots).and_then(|root| path.strip_prefix(root)).unwrap_or(path)
 }
@@ -192,12 +237,17 @@ fn head(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// A recorded call's parameters name a program that tests, checks or builds, with its subcommand.
+/// Returns true if a recorded call's parameters name a program that tests, checks or builds, with
+/// its subcommand.
 pub(crate) fn names_a_test(parameters: &str) -> bool {
-    let words: Vec<&str> =
-        parameters.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = parameters
+        .split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))
+        .filter(|word| !word.is_empty())
+        .collect();
     words.iter().enumerate().any(|(at, word)| {
         let next = words.get(at + 1).copied().unwrap_or_default();
-        RUNNERS.iter().any(|(program, subcommands)| program == word && (subcommands.is_empty() || subcommands.contains(&next)))
+        RUNNERS.iter().any(|(program, subcommands)| {
+            program == word && (subcommands.is_empty() || subcommands.contains(&next))
+        })
     })
 }

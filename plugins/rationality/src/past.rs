@@ -1,4 +1,4 @@
-//! What the newest steps had to do with this one.
+//! The relation of the newest steps to this one.
 
 use crate::nature;
 use portcullis_builtin_judging::place;
@@ -7,16 +7,17 @@ use portcullis_plugin::types::{Action, EffectKind, Operation, Status, StepDetail
 /// One past step in full.
 pub(crate) type Detail<'a> = dyn Fn(u64) -> Option<StepDetail> + 'a;
 
-/// Paths of this action, and of each earlier step, that are compared: a bound on the work.
+/// The maximum number of paths of this action, and of each earlier step, that are compared: a bound
+/// on the work.
 const OWN: usize = 32;
 const THEIRS: usize = 64;
 
-/// What the look back showed.
+/// The results of the look back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Past {
-    /// An earlier step had to do with the same path, or with one beside it.
+    /// An earlier step concerned the same path, or a neighbouring one.
     pub(crate) near: bool,
-    /// An earlier step had to do with the very path that this one changes.
+    /// An earlier step concerned the very path that this one changes.
     pub(crate) known: bool,
     /// Every step of the session was looked at.
     pub(crate) whole: bool,
@@ -40,8 +41,16 @@ pub(crate) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
             past.whole = false;
             continue;
         };
-        past.near |= earlier.paths.iter().take(THEIRS).any(|path| own.iter().any(|(_, own)| beside(own, &path.text)));
-        past.known |= earlier.paths.iter().take(THEIRS).any(|path| own.iter().any(|(kind, own)| shows(kind, own, &path.text)));
+        past.near |= earlier
+            .paths
+            .iter()
+            .take(THEIRS)
+            .any(|path| own.iter().any(|(_, own)| beside(own, &path.text)));
+        past.known |= earlier
+            .paths
+            .iter()
+            .take(THEIRS)
+            .any(|path| own.iter().any(|(kind, own)| shows(kind, own, &path.text)));
         if !tested && let Some(failed) = ended_badly(&earlier, action) {
             tested = true;
             past.broken = failed;
@@ -50,24 +59,29 @@ pub(crate) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
     past
 }
 
-/// Having to do with `other` shows what `own` holds: it is the same or a part of it; for a deletion, also
-/// the folder that it stands in.
+/// Returns true if a step on `other` reveals the contents of `own`: it is the same or a part of it;
+/// for a deletion, also its parent folder.
 fn shows(kind: &EffectKind, own: &str, other: &str) -> bool {
-    let listed = *kind == EffectKind::FileDelete && own.rsplit_once('/').is_some_and(|(folder, _)| folder == other);
+    let listed = *kind == EffectKind::FileDelete
+        && own.rsplit_once('/').is_some_and(|(folder, _)| folder == other);
     place::holds(own, other) || listed
 }
 
-/// The same folder, or one of the two below the other.
+/// Returns true for the same folder, or if one of the two is below the other.
 fn beside(own: &str, other: &str) -> bool {
     let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
-    place::holds(own, other) || place::holds(other, own) || (!folder.is_empty() && place::holds(folder, other))
+    place::holds(own, other)
+        || place::holds(other, own)
+        || (!folder.is_empty() && place::holds(folder, other))
 }
 
-/// Whether a past test or build failed; none for any other step. The details keep no parsed commands, so
-/// its parameters' text has to name a runner that this action's shape would be known by.
+/// Returns true if a past test or build failed; none for any other step. The details keep no parsed
+/// commands, so its parameters' text has to name a runner that this action's shape would be known
+/// by.
 fn ended_badly(earlier: &StepDetail, action: &Action) -> Option<bool> {
     let outcome = earlier.outcome.as_ref()?;
     let shell = matches!(action.operation, Operation::Shell(_)) && earlier.tool == action.tool;
     let ended = matches!(outcome.status, Status::Ok | Status::Failed);
-    (shell && ended && nature::names_a_test(&earlier.parameters)).then_some(outcome.status == Status::Failed)
+    (shell && ended && nature::names_a_test(&earlier.parameters))
+        .then_some(outcome.status == Status::Failed)
 }

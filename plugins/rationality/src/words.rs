@@ -1,57 +1,85 @@
 //! Words and their stems: enough to see that `src/loginForm.ts` has to do with "the login forms".
 
-/// Words that are looked at in one set; what is past them does not count.
+/// The maximum number of words that are looked at in one set; the rest does not count.
 const MOST: usize = 2000;
 
-/// Words that say nothing of what a text is about.
+/// Words that reveal nothing about the subject of a text.
 const EMPTY: &[&str] = &[
-    "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "before", "but", "by", "can", "could",
-    "do", "does", "for", "from", "get", "go", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like",
-    "make", "me", "my", "need", "no", "not", "now", "of", "on", "one", "or", "our", "out", "please", "should", "so", "some", "sure",
-    "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "up", "us", "use", "using", "want", "was", "we",
-    "what", "when", "where", "which", "with", "would", "you", "your",
+    "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be",
+    "before", "but", "by", "can", "could", "do", "does", "for", "from", "get", "go", "has", "have",
+    "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like", "make", "me", "my",
+    "need", "no", "not", "now", "of", "on", "one", "or", "our", "out", "please", "should", "so",
+    "some", "sure", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to",
+    "up", "us", "use", "using", "want", "was", "we", "what", "when", "where", "which", "with",
+    "would", "you", "your",
 ];
 
-/// Parts of paths that say nothing of what a file is about.
-const EVERYWHERE: &[&str] = &["home", "index", "lib", "main", "mod", "src", "tmp", "users", "usr", "var", "w", "work", "workspace"];
+/// Parts of paths that reveal nothing about the subject of a file.
+const EVERYWHERE: &[&str] = &[
+    "home",
+    "index",
+    "lib",
+    "main",
+    "mod",
+    "src",
+    "tmp",
+    "users",
+    "usr",
+    "var",
+    "w",
+    "work",
+    "workspace",
+];
 
 /// Stems, sorted, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stems(Vec<String>);
 
 impl Stems {
-    /// The stems of the words in these texts that say something.
+    /// Returns the stems of the meaningful words in these texts.
     pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let all = texts.into_iter().flat_map(split).filter(|word| !EMPTY.contains(&word.as_str()) && !EVERYWHERE.contains(&word.as_str()));
-        let mut stems: Vec<String> = all.map(|word| stem(&word)).filter(|stem| stem.chars().count() > 1).take(MOST).collect();
+        let all = texts
+            .into_iter()
+            .flat_map(split)
+            .filter(|word| !EMPTY.contains(&word.as_str()) && !EVERYWHERE.contains(&word.as_str()));
+        let mut stems: Vec<String> = all
+            .map(|word| stem(&word))
+            .filter(|stem| stem.chars().count() > 1)
+            .take(MOST)
+            .collect();
         stems.sort_unstable();
         stems.dedup();
         Self(stems)
     }
 
-    /// Nothing in it.
+    /// Returns true if there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The two have a word in common, or one has a word that begins like one of the other's.
+    /// Returns true if the two have a word in common, or one has a word that begins like one of the
+    /// other's.
     pub(crate) fn meet(&self, other: &Self) -> bool {
-        self.0.iter().any(|word| other.begins_like(word)) || other.0.iter().any(|word| self.begins_like(word))
+        self.0.iter().any(|word| other.begins_like(word))
+            || other.0.iter().any(|word| self.begins_like(word))
     }
 
-    /// It has this stem itself.
+    /// Returns true if it has this stem itself.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.0.binary_search_by(|known| known.as_str().cmp(word)).is_ok()
     }
 
-    /// It holds `word`, or a longer one that begins with it if it is long enough to tell.
+    /// Returns true if it has `word`, or a longer one that begins with it if it is long enough to
+    /// be distinctive.
     fn begins_like(&self, word: &str) -> bool {
         let at = self.0.partition_point(|known| known.as_str() < word);
-        self.0.get(at).is_some_and(|known| known == word || (word.chars().count() >= 4 && known.starts_with(word)))
+        self.0.get(at).is_some_and(|known| {
+            known == word || (word.chars().count() >= 4 && known.starts_with(word))
+        })
     }
 }
 
-/// The words of a text in lower case; `camelCase` is two, a contraction is one.
+/// Returns the words of a text in lower case; `camelCase` is two, a contraction is one.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -72,17 +100,28 @@ pub(crate) fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// The word without the endings that English bends it with.
+/// Returns the word without English endings.
 pub(crate) fn stem(word: &str) -> String {
     let word = word.strip_suffix("'s").unwrap_or(word);
-    const ENDINGS: &[&str] = &["ations", "ation", "ying", "ings", "ing", "ers", "ied", "ies", "ed", "es", "er", "s", "e", "y"];
-    let bends =
-        |ending: &str, rest: &str| rest.chars().count() >= 3 && !(ending.starts_with('y') && rest.ends_with(['a', 'e', 'i', 'o', 'u']));
-    let cut = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending).filter(|rest| bends(ending, rest)));
+    const ENDINGS: &[&str] = &[
+        "ations", "ation", "ying", "ings", "ing", "ers", "ied", "ies", "ed", "es", "er", "s", "e",
+        "y",
+    ];
+    let bends = |ending: &str, rest: &str| {
+        rest.chars().count() >= 3
+            && !(ending.starts_with('y') && rest.ends_with(['a', 'e', 'i', 'o', 'u']))
+    };
+    let cut = ENDINGS
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending).filter(|rest| bends(ending, rest)));
     let cut = cut.unwrap_or(word);
     let mut end = cut.chars();
     let doubled = matches!((end.next_back(), end.next_back()), (Some(a), Some(b)) if a == b && !"aeiouls".contains(a));
-    let shorter = if doubled { cut.char_indices().next_back().and_then(|(at, _)| cut.get(..at)) } else { None };
+    let shorter = if doubled {
+        cut.char_indices().next_back().and_then(|(at, _)| cut.get(..at))
+    } else {
+        None
+    };
     shorter.unwrap_or(cut).to_owned()
 }
 

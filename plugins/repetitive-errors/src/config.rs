@@ -8,7 +8,11 @@ use portcullis_plugin::types::{Error, Severity};
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
     Spec::integer("threshold", 3, "how often the same error has to come up").between(2, 200),
-    Spec::text("sensitivity", "medium", "low stretches the threshold by a half, high shrinks it by a third"),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low stretches the threshold by a half, high shrinks it by a third",
+    ),
     Spec::text("severity", "medium", "the worst severity that it reports"),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
     Spec::score("confidence", 600, "how sure it is at the threshold"),
@@ -31,9 +35,10 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?;
         Ok(Self {
             threshold: stretched(whole("threshold")?, sensitivity).max(2),

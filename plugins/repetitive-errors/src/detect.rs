@@ -1,4 +1,4 @@
-//! Counting one error in the history.
+//! Counts one error in the history.
 
 use crate::config::Config;
 use crate::memory::Memory;
@@ -8,24 +8,38 @@ use portcullis_plugin::history::{History, MOST_STEPS};
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, Status, Step};
 
-/// Steps that stand as evidence, newest first.
+/// The maximum number of steps in the evidence, newest first.
 const SHOWN: usize = 8;
 
-/// What this action's outcome adds.
-pub(crate) fn look(config: &Config, mut memory: Memory, history: &History, action: &Action) -> Report {
-    let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.status == Status::Failed) else { return Report::nothing() };
+/// Updates the memory with this action's outcome, and reports a repeated error.
+pub(crate) fn look(
+    config: &Config,
+    mut memory: Memory,
+    history: &History,
+    action: &Action,
+) -> Report {
+    let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.status == Status::Failed)
+    else {
+        return Report::nothing();
+    };
     let steps = history.newest(MOST_STEPS);
-    let Some(own) = steps.iter().rev().find(|step| step.index == action.step).filter(|step| is_error(step)) else {
+    let Some(own) =
+        steps.iter().rev().find(|step| step.index == action.step).filter(|step| is_error(step))
+    else {
         return Report::nothing();
     };
     memory.keep(own.error, &outcome.error);
     let times = unresolved(&steps, own.error);
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let report = if count >= config.threshold { detection(config, &memory, history, &times, action).into() } else { Report::nothing() };
+    let report = if count >= config.threshold {
+        detection(config, &memory, history, &times, action).into()
+    } else {
+        Report::nothing()
+    };
     report.remember(memory.to_bytes())
 }
 
-/// Steps that ended in this error, oldest first, with no success of their shape since.
+/// Returns the steps that ended in this error, oldest first, with no success of their shape since.
 fn unresolved(steps: &[Step], error: u64) -> Vec<&Step> {
     let mut succeeded: Vec<u64> = Vec::new();
     let mut found: Vec<&Step> = Vec::new();
@@ -41,32 +55,54 @@ fn unresolved(steps: &[Step], error: u64) -> Vec<&Step> {
     found
 }
 
-/// A step that ran and failed with an error that has a fingerprint. Refused ones never ran.
+/// Returns true for a step that ran and failed with an error that has a fingerprint. Refused ones
+/// never ran.
 fn is_error(step: &Step) -> bool {
     step.status == Status::Failed && step.error != 0
 }
 
-fn detection(config: &Config, memory: &Memory, history: &History, times: &[&Step], action: &Action) -> Detection {
+fn detection(
+    config: &Config,
+    memory: &Memory,
+    history: &History,
+    times: &[&Step],
+    action: &Action,
+) -> Detection {
     let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
     let more = count.saturating_sub(config.threshold);
-    let confidence = u32::from(config.confidence).saturating_add(more.saturating_mul(u32::from(config.confidence_step))).min(1000);
-    let impact = share(history, config.window, |step| times.iter().any(|time| time.index == step.index));
+    let confidence = u32::from(config.confidence)
+        .saturating_add(more.saturating_mul(u32::from(config.confidence_step)))
+        .min(1000);
+    let impact =
+        share(history, config.window, |step| times.iter().any(|time| time.index == step.index));
     let bad = graded(more, impact);
     let error = times.last().map_or(0, |step| step.error);
     let text = memory.text(error).map(telling);
-    let summary = ["the same error came up ", &count.to_string(), " times without a success between: ", &first_line(text)].concat();
+    let summary = [
+        "the same error came up ",
+        &count.to_string(),
+        " times without a success between: ",
+        &first_line(text),
+    ]
+    .concat();
     let detection = Detection::new("repetitive_errors", bad.min(config.severity), &summary)
         .sure(thousandths(confidence), thousandths(impact))
         .since(times.first().map_or(0, |step| step.index));
     let told = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
-    let steps = times.iter().rev().take(SHOWN).map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
+    let steps = times
+        .iter()
+        .rev()
+        .take(SHOWN)
+        .map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
     told.into_iter().chain([label(action)]).chain(steps).fold(detection, Detection::because)
 }
 
-/// Without the line that only says that it failed, where another one says why.
+/// Removes the line that only says that it failed, if another one gives the reason.
 fn telling(text: &str) -> &str {
     match text.trim_start().split_once('\n') {
-        Some((first, rest)) if first.starts_with("Exit code ") && !rest.trim().is_empty() => rest.trim_start(),
+        Some((first, rest)) if first.starts_with("Exit code ") && !rest.trim().is_empty() => {
+            rest.trim_start()
+        }
         _ => text,
     }
 }

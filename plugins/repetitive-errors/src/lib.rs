@@ -1,16 +1,20 @@
 //! The builtin pattern `repetitive_errors`: the same error again and again.
 //!
-//! It looks when an outcome arrives, and reports when that outcome is a failure whose error has now been
-//! seen the threshold's number of times, each without a later success of the same action shape. Every
-//! further failure of the kind is worse than the one before, so it reports again; any other step is
-//! silent, so an unchanged situation is told once. The history holds fingerprints only, so the newest
-//! errors' texts are kept in the plugin's own state. What is done about it is for interventions.
+//! It looks when an outcome arrives, and reports when that outcome is a failure whose error has now
+//! been seen the threshold's number of times, each without a later success of the same action
+//! shape. Every further failure of the kind is worse than the one before, so it reports again; any
+//! other step is silent, so an unchanged situation is reported once. The history holds fingerprints
+//! only, so the newest errors' texts are kept in the plugin's own state. Interventions decide on
+//! the response.
 
 mod config;
 mod detect;
 mod memory;
 
-use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+use portcullis_plugin::pattern::{
+    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
+    Severity,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -32,7 +36,13 @@ impl Pattern for Plugin {
         Ok(settings.to_bytes())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, _: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        history: &History,
+        action: &Action,
+        _: &Context,
+    ) -> Result<Report, Error> {
         let config = config::Config::read(&Settings::read(prepared)?)?;
         let memory = memory::Memory::read(state)?;
         Ok(detect::look(&config, memory, history, action))

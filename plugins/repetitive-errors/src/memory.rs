@@ -4,9 +4,10 @@ use portcullis_builtin_judging::text::clip;
 use portcullis_plugin::codec::{Reader, Writer};
 use portcullis_plugin::types::Error;
 
-/// The layout of the bytes. Another one's are dropped: only texts are lost.
+/// The layout of the bytes. Bytes of another layout are dropped: only texts are lost.
 const LAYOUT: u8 = 1;
-/// Errors that are kept, and bytes of each text: 24 KiB at most, the host keeps 64.
+/// The maximum number of errors that are kept, and of bytes of each text: 24 KiB at most, the host
+/// keeps 64.
 const MOST: usize = 32;
 const MOST_TEXT: usize = 700;
 
@@ -15,22 +16,22 @@ const MOST_TEXT: usize = 700;
 pub(crate) struct Memory(Vec<(u64, String)>);
 
 impl Memory {
-    /// Takes up the state; empty where there is none or it has another layout.
+    /// Decodes the state; empty if it is missing or has another layout.
     ///
     /// # Errors
-    /// `invalid-input` for bytes that this layout cannot be.
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
     pub(crate) fn read(state: &[u8]) -> Result<Self, Error> {
         let mut input = Reader::new(state);
         match input.byte() {
             None => Ok(Self::default()),
-            Some(LAYOUT) => {
-                entries(&mut input).filter(|_| input.is_empty()).ok_or_else(|| Error::input("`state` is damaged: start a new session"))
-            }
+            Some(LAYOUT) => entries(&mut input)
+                .filter(|_| input.is_empty())
+                .ok_or_else(|| Error::input("`state` is damaged: start a new session")),
             Some(_) => Ok(Self::default()),
         }
     }
 
-    /// The memory as bytes.
+    /// Encodes the memory.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.byte(LAYOUT);
@@ -42,7 +43,7 @@ impl Memory {
         out.into_bytes()
     }
 
-    /// Keeps an error's newest text; the oldest error goes where there is no room.
+    /// Keeps an error's newest text; the oldest error is dropped if there is no room.
     pub(crate) fn keep(&mut self, error: u64, text: &str) {
         self.0.retain(|(known, _)| *known != error);
         self.0.push((error, clip(text.trim(), MOST_TEXT)));
@@ -50,14 +51,19 @@ impl Memory {
         self.0.drain(..excess);
     }
 
-    /// An error's newest text.
+    /// Returns an error's newest text.
     pub(crate) fn text(&self, error: u64) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == error).map(|(_, text)| text.as_str()).filter(|text| !text.is_empty())
+        self.0
+            .iter()
+            .find(|(known, _)| *known == error)
+            .map(|(_, text)| text.as_str())
+            .filter(|text| !text.is_empty())
     }
 }
 
 fn entries(input: &mut Reader<'_>) -> Option<Memory> {
     let count = input.number().filter(|count| *count <= MOST)?;
-    let entries: Option<Vec<(u64, String)>> = (0..count).map(|_| Some((u64::from_le_bytes(input.eight()?), input.text()?))).collect();
+    let entries: Option<Vec<(u64, String)>> =
+        (0..count).map(|_| Some((u64::from_le_bytes(input.eight()?), input.text()?))).collect();
     entries.map(Memory)
 }

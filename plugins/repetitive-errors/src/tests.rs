@@ -17,7 +17,11 @@ fn steps(letters: &str) -> Vec<Step> {
             'a'..='c' => plain.failed(u64::from(letter)),
             'x' => plain.failed(u64::from('a')),
             'n' => plain.failed(0),
-            'r' => Step { status: Status::Refused, error: u64::from('a'), ..step(index as u64).shape(shape('a')) },
+            'r' => Step {
+                status: Status::Refused,
+                error: u64::from('a'),
+                ..step(index as u64).shape(shape('a'))
+            },
             'p' => Step { status: Status::Pending, ..step(index as u64).shape(shape('a')) },
             _ => plain,
         }
@@ -37,14 +41,24 @@ fn last(letters: &str) -> Action {
 
 fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
-    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
+    Plugin::detect(
+        &prepared,
+        state,
+        &testing::history(steps(letters)),
+        &last(letters),
+        &testing::context(),
+    )
+    .expect("it answers")
 }
 
 /// Confidence, impact, severity, first step.
 type Brief = (u16, u16, Severity, u64);
 
 fn brief(report: &Report) -> Option<Brief> {
-    report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
+    report
+        .detections
+        .first()
+        .map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
@@ -76,7 +90,11 @@ fn histories() {
         assert_eq!(brief(&look(letters, &[], &[])), expected, "{letters}");
     }
     let many = ["aaa", &".".repeat(30), "a"].concat();
-    assert_eq!(brief(&look(&many, &[], &[])), Some((700, 50, Low, 0)), "only the recent steps count for the share");
+    assert_eq!(
+        brief(&look(&many, &[], &[])),
+        Some((700, 50, Low, 0)),
+        "only the recent steps count for the share"
+    );
 }
 
 #[test]
@@ -93,7 +111,11 @@ fn sensitivity_and_settings() {
         ("aa", &[Setting::new("threshold", 2), Setting::new("sensitivity", "high")], true),
     ];
     for (letters, settings, fires) in cases {
-        assert_eq!(!look(letters, settings, &[]).detections.is_empty(), fires, "{letters} {settings:?}");
+        assert_eq!(
+            !look(letters, settings, &[]).detections.is_empty(),
+            fires,
+            "{letters} {settings:?}"
+        );
     }
     let capped = look("aaaaaa", &[Setting::new("severity", "low")], &[]);
     assert_eq!(capped.detections.first().map(|found| found.severity), Some(Severity::Low));
@@ -120,13 +142,29 @@ fn it_says_what_and_where() {
         ("Exit code 2\n \n", "`Exit code 2`", "Exit code 2"),
     ] {
         let action = shell("cargo test").at_step(4).failed(told);
-        let report = Plugin::detect(&prepared, &[], &testing::history(steps("..aaa")), &action, &testing::context()).expect("it answers");
+        let report = Plugin::detect(
+            &prepared,
+            &[],
+            &testing::history(steps("..aaa")),
+            &action,
+            &testing::context(),
+        )
+        .expect("it answers");
         let found: &Detection = report.detections.first().expect("it fires");
-        assert_eq!(found.summary, format!("the same error came up 3 times without a success between: {line}"));
-        let evidence: Vec<(&str, &str, Option<u64>)> =
-            found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+        assert_eq!(
+            found.summary,
+            format!("the same error came up 3 times without a success between: {line}")
+        );
+        let evidence: Vec<(&str, &str, Option<u64>)> = found
+            .evidence
+            .iter()
+            .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+            .collect();
         let steps = [("step", "4", Some(4)), ("step", "3", Some(3)), ("step", "2", Some(2))];
-        let expected: Vec<_> = [("error", error, Some(4)), ("command", "cargo test", Some(4))].into_iter().chain(steps).collect();
+        let expected: Vec<_> = [("error", error, Some(4)), ("command", "cargo test", Some(4))]
+            .into_iter()
+            .chain(steps)
+            .collect();
         assert_eq!(evidence, expected);
     }
 }
@@ -136,7 +174,8 @@ fn it_is_silent_before_an_outcome_and_without_its_step() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
     let history = testing::history(steps("aaa"));
     for action in [shell("cargo test").at_step(3), shell("cargo test").at_step(9).failed("error")] {
-        let report = Plugin::detect(&prepared, &[], &history, &action, &testing::context()).expect("it answers");
+        let report = Plugin::detect(&prepared, &[], &history, &action, &testing::context())
+            .expect("it answers");
         assert_eq!(report, Report::nothing(), "{:?}", action.step);
     }
 }
@@ -148,17 +187,29 @@ fn the_memory_is_bounded_versioned_and_checked() {
     for index in 0..100_u64 {
         let history = testing::history([step(index).failed(index + 1)]);
         let action = shell("x").at_step(index).failed(&"é".repeat(3000));
-        let report = Plugin::detect(&prepared, &state, &history, &action, &testing::context()).expect("its own state is right");
+        let report = Plugin::detect(&prepared, &state, &history, &action, &testing::context())
+            .expect("its own state is right");
         state = report.state.expect("it remembers the error");
     }
     assert!(state.len() < 32 * 1024, "{}", state.len());
 
     let damaged = state.get(..state.len() - 1).expect("it is not empty").to_vec();
     let of_another_version = [&[9][..], &state].concat();
-    for (name, state, answers) in [("damaged", damaged, false), ("of another version", of_another_version, true)] {
+    for (name, state, answers) in
+        [("damaged", damaged, false), ("of another version", of_another_version, true)]
+    {
         let history = testing::history(steps("aaa"));
         let report = Plugin::detect(&prepared, &state, &history, &last("aaa"), &testing::context());
         assert_eq!(report.is_ok(), answers, "{name}");
     }
-    assert!(Plugin::detect(b"\x01\x00\x00\x00\x00", &[], &testing::history(steps("aaa")), &last("aaa"), &testing::context()).is_err());
+    assert!(
+        Plugin::detect(
+            b"\x01\x00\x00\x00\x00",
+            &[],
+            &testing::history(steps("aaa")),
+            &last("aaa"),
+            &testing::context()
+        )
+        .is_err()
+    );
 }

@@ -1,4 +1,4 @@
-//! When growth is told, and in which words.
+//! The conditions for a report of growth, and its wording.
 
 use crate::config::Config;
 use crate::growth::{Growth, Resource, Windows, growth, reach_back, windows};
@@ -9,8 +9,14 @@ use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, Evidence, Severity, Step};
 
-/// What this action's outcome adds.
-pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
+/// Evaluates the session after this action's outcome.
+pub(crate) fn look(
+    config: &Config,
+    told: Told,
+    history: &History,
+    action: &Action,
+    detail: &Detail<'_>,
+) -> Report {
     if action.outcome.is_none() {
         return Report::nothing();
     }
@@ -40,7 +46,8 @@ pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Acti
     if telling == told { report } else { report.remember(to_bytes(&telling)) }
 }
 
-/// One window may be an accident, two a burst; only what grew all the way can be the worst.
+/// Returns the severity. One window may be an accident, two a burst; only growth throughout can be
+/// the worst.
 fn severity(config: &Config, worst: &Growth) -> Severity {
     let times = |factor: u32| worst.score > config.threshold.saturating_mul(factor);
     let bad = match worst.grew {
@@ -52,8 +59,19 @@ fn severity(config: &Config, worst: &Growth) -> Severity {
     bad.min(config.severity)
 }
 
-fn detection(config: &Config, worst: &Growth, spiral: &[Growth], windows: &Windows<'_>, action: &Action, detail: &Detail<'_>) -> Detection {
-    let summary = ["what the session uses grows from window to window: ", &spiral.iter().map(told).collect::<Vec<_>>().join("; ")].concat();
+fn detection(
+    config: &Config,
+    worst: &Growth,
+    spiral: &[Growth],
+    windows: &Windows<'_>,
+    action: &Action,
+    detail: &Detail<'_>,
+) -> Detection {
+    let summary = [
+        "what the session uses grows from window to window: ",
+        &spiral.iter().map(told).collect::<Vec<_>>().join("; "),
+    ]
+    .concat();
     let growths = spiral.iter().map(|growth| evidence("growth", &told(growth), Some(action.step)));
     let confidence = worst.grew.saturating_mul(1000).saturating_add(1) / 3;
     let detection = Detection::new("resource_spiral", severity(config, worst), &summary)
@@ -62,21 +80,34 @@ fn detection(config: &Config, worst: &Growth, spiral: &[Growth], windows: &Windo
     growths.chain(greediest(worst, windows, action, detail)).fold(detection, Detection::because)
 }
 
-/// `files 3, 6, 12, 24 (x 2.00 a window)`.
+/// Formats growth: `files 3, 6, 12, 24 (x 2.00 a window)`.
 fn told(growth: &Growth) -> String {
     let used: Vec<String> = growth.used.iter().map(u128::to_string).collect();
     let ratio = decimal(growth.score.saturating_add(1000));
     [growth.resource.name(), " ", &used.join(", "), " (x ", &ratio, " a window)"].concat()
 }
 
-/// The first step of the first window that used more than the one before.
+/// Returns the first step of the first window that used more than the one before.
 fn begin(worst: &Growth, windows: &Windows<'_>) -> Option<u64> {
-    let grew = worst.used.iter().zip(worst.used.iter().skip(1)).position(|(before, after)| after > before)?;
+    let grew = worst
+        .used
+        .iter()
+        .zip(worst.used.iter().skip(1))
+        .position(|(before, after)| after > before)?;
     windows.get(grew.checked_add(1)?)?.first().map(|step| step.index)
 }
 
-/// The step of the newest window that used most.
-fn greediest(worst: &Growth, windows: &Windows<'_>, action: &Action, detail: &Detail<'_>) -> Option<Evidence> {
+/// Returns the step of the newest window that used most.
+fn greediest(
+    worst: &Growth,
+    windows: &Windows<'_>,
+    action: &Action,
+    detail: &Detail<'_>,
+) -> Option<Evidence> {
     let step: &&Step = windows.last()?.iter().max_by_key(|step| worst.resource.of(step))?;
-    if step.index == action.step { Some(label(action)) } else { detail(step.index).map(|past| past_label(&past, step.index)) }
+    if step.index == action.step {
+        Some(label(action))
+    } else {
+        detail(step.index).map(|past| past_label(&past, step.index))
+    }
 }

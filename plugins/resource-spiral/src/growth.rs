@@ -1,13 +1,13 @@
-//! Windows over the newest steps, and how what they use grows.
+//! Windows over the newest steps, and the growth of their use.
 
 use crate::config::Config;
 use portcullis_builtin_judging::steps::ended;
 use portcullis_plugin::types::Step;
 
-/// Windows that are compared.
+/// The number of windows that are compared.
 pub(crate) const WINDOWS: usize = 4;
 
-/// What may grow.
+/// The resources that may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Files,
@@ -19,7 +19,7 @@ pub(crate) enum Resource {
 impl Resource {
     pub(crate) const ALL: [Self; 4] = [Self::Files, Self::Bytes, Self::Tokens, Self::Time];
 
-    /// What a step uses of it.
+    /// Returns a step's use of it.
     pub(crate) fn of(self, step: &Step) -> u64 {
         match self {
             Self::Files => step.files.into(),
@@ -42,15 +42,16 @@ impl Resource {
 /// The windows' steps, oldest first.
 pub(crate) type Windows<'a> = [Vec<&'a Step>; WINDOWS];
 
-/// Whether the steps fill all windows of time, so that older ones would lie in none.
+/// Returns true if the steps fill all windows of time, so that older ones would be in none.
 pub(crate) fn reach_back(config: &Config, steps: &[Step]) -> bool {
     let times = || steps.iter().map(|step| step.at);
-    let spanned = times().max().zip(times().min()).map(|(newest, oldest)| newest.saturating_sub(oldest));
+    let spanned =
+        times().max().zip(times().min()).map(|(newest, oldest)| newest.saturating_sub(oldest));
     spanned.is_some_and(|spanned| spanned >= config.window_ms.saturating_mul(WINDOWS as u64))
 }
 
-/// Cuts the history into windows: by time where it reaches back far enough, else by steps; none where there
-/// are too few of these, too.
+/// Cuts the history into windows: by time if it reaches back far enough, else by steps; none if
+/// there are too few of these, too.
 pub(crate) fn windows<'a>(config: &Config, steps: &'a [Step]) -> Option<Windows<'a>> {
     let end = steps.iter().map(|step| step.at).max()?;
     let mut windows = Windows::default();
@@ -61,11 +62,20 @@ pub(crate) fn windows<'a>(config: &Config, steps: &'a [Step]) -> Option<Windows<
     };
     if reach_back(config, steps) {
         for step in steps.iter().filter(|step| ended(step)) {
-            put(usize::try_from(end.saturating_sub(step.at) / config.window_ms.max(1)).unwrap_or(usize::MAX), step);
+            put(
+                usize::try_from(end.saturating_sub(step.at) / config.window_ms.max(1))
+                    .unwrap_or(usize::MAX),
+                step,
+            );
         }
         return Some(windows);
     }
-    let newest: Vec<&Step> = steps.iter().rev().filter(|step| ended(step)).take(config.window_steps.saturating_mul(WINDOWS)).collect();
+    let newest: Vec<&Step> = steps
+        .iter()
+        .rev()
+        .filter(|step| ended(step))
+        .take(config.window_steps.saturating_mul(WINDOWS))
+        .collect();
     if newest.len() < config.window_steps.saturating_mul(WINDOWS) {
         return None;
     }
@@ -75,20 +85,22 @@ pub(crate) fn windows<'a>(config: &Config, steps: &'a [Step]) -> Option<Windows<
     Some(windows)
 }
 
-/// How one resource grows.
+/// The growth of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Growth {
     pub(crate) resource: Resource,
     pub(crate) used: [u128; WINDOWS],
     /// The mean ratio of a window to the one before, less one, in thousandths.
     pub(crate) score: u32,
-    /// How many windows used more than the one before.
+    /// The number of windows that used more than the one before.
     pub(crate) grew: u32,
 }
 
-/// The growth of a resource; none where a window used too little of it, or nothing grew.
+/// Returns the growth of a resource; none if a window used too little of it, or nothing grew.
 pub(crate) fn growth(config: &Config, windows: &Windows<'_>, resource: Resource) -> Option<Growth> {
-    let used = windows.each_ref().map(|steps| steps.iter().map(|step| u128::from(resource.of(step))).sum::<u128>());
+    let used = windows
+        .each_ref()
+        .map(|steps| steps.iter().map(|step| u128::from(resource.of(step))).sum::<u128>());
     let [first, .., last] = used;
     if used.iter().any(|window| *window < config.least(resource)) {
         return None;
@@ -100,8 +112,8 @@ pub(crate) fn growth(config: &Config, windows: &Windows<'_>, resource: Resource)
     (score > 0).then_some(Growth { resource, used, score, grew: u32::try_from(grew).unwrap_or(0) })
 }
 
-/// The greatest whole number whose cube is at most `value`. The ratios of the windows multiply to that of the
-/// last to the first, so their geometric mean is its cube root.
+/// Returns the greatest whole number whose cube is at most `value`. The ratios of the windows
+/// multiply to that of the last to the first, so their geometric mean is its cube root.
 fn cube_root(value: u128) -> u128 {
     let (mut low, mut high) = (0_u128, 1_u128 << 42);
     while low < high {
@@ -117,8 +129,16 @@ mod tests {
 
     #[test]
     fn roots_are_rounded_down() {
-        let cases =
-            [(0, 0), (1, 1), (7, 1), (8, 2), (999_999_999, 999), (1_000_000_000, 1000), (5_832_000_000, 1800), (5_831_999_999, 1799)];
+        let cases = [
+            (0, 0),
+            (1, 1),
+            (7, 1),
+            (8, 2),
+            (999_999_999, 999),
+            (1_000_000_000, 1000),
+            (5_832_000_000, 1800),
+            (5_831_999_999, 1799),
+        ];
         for (value, root) in cases {
             assert_eq!(cube_root(value), root, "{value}");
         }

@@ -1,11 +1,12 @@
 //! The builtin pattern `resource_spiral`: the session uses more and more.
 //!
-//! It looks when an outcome arrives. The newest steps are cut into four equal windows, of a minute each or,
-//! where times do not tell, of forty steps; what each used of files, bytes, tokens and time is summed. It
-//! reports when the mean growth from window to window passes the threshold for one of the four, again when
-//! that has become worse by `worse_by` or another of the four joins in, and again when it comes back after
-//! it had ended. Windows that use too little to speak of growth count for nothing. How much use is too much
-//! is no question here, that is for limits; what is done about growth is for interventions.
+//! It looks when an outcome arrives. The newest steps are cut into four equal windows, of a minute
+//! each or, if times are not informative, of forty steps; the use of files, bytes, tokens and time
+//! in each is summed. It reports when the mean growth from window to window passes the threshold
+//! for one of the four, again when that has become worse by `worse_by` or another of the four joins
+//! in, and again when it comes back after it had ended. Windows with too little use to measure
+//! growth are ignored. Absolute use is not judged here, that is for limits; interventions decide on
+//! the response to growth.
 
 mod config;
 mod detect;
@@ -13,7 +14,10 @@ mod growth;
 mod memory;
 
 use portcullis_plugin::host;
-use portcullis_plugin::pattern::{Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings, Severity};
+use portcullis_plugin::pattern::{
+    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
+    Severity,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -35,7 +39,13 @@ impl Pattern for Plugin {
         Ok(settings.to_bytes())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, _: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        history: &History,
+        action: &Action,
+        _: &Context,
+    ) -> Result<Report, Error> {
         let config = config::Config::read(&Settings::read(prepared)?)?;
         let told = memory::read(state)?;
         Ok(detect::look(&config, told, history, action, &host::detail))

@@ -1,4 +1,4 @@
-//! Which growth was told last: the plugin's own state.
+//! The last reported growth: the plugin's own state.
 
 use crate::growth::Resource;
 use portcullis_builtin_judging::state;
@@ -8,13 +8,13 @@ use portcullis_plugin::types::Error;
 /// The layout of the bytes.
 const LAYOUT: u8 = 1;
 
-/// The growth that was told, by `Resource`, in thousandths and one more; 0 for none.
+/// The reported growth, by `Resource`, in thousandths and one more; 0 for none.
 pub(crate) type Told = [u32; Resource::ALL.len()];
 
-/// Takes up the state.
+/// Decodes the state.
 ///
 /// # Errors
-/// `invalid-input` for bytes that this layout cannot be.
+/// Fails with `invalid-input` for bytes that this layout cannot have written.
 pub(crate) fn read(bytes: &[u8]) -> Result<Told, Error> {
     state::read(bytes, LAYOUT, |input| {
         let mut told = Told::default();
@@ -25,7 +25,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Told, Error> {
     })
 }
 
-/// What was told as bytes.
+/// Encodes the last report.
 pub(crate) fn to_bytes(told: &Told) -> Vec<u8> {
     let mut out = Writer::default();
     out.byte(LAYOUT);

@@ -6,7 +6,7 @@ use portcullis_plugin::pattern::{Detection, Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, step};
 use portcullis_plugin::types::{Setting, SettingValue, Severity, Status, Step, StepDetail};
 
-/// Sets what a step uses.
+/// Sets the use of a step.
 type Use = fn(&mut Step, u32);
 
 const FILES: Use = |step, amount| step.files = u16::try_from(amount).unwrap_or(u16::MAX);
@@ -14,8 +14,8 @@ const BYTES: Use = |step, amount| step.bytes = u64::from(amount) * 1024;
 const TOKENS: Use = |step, amount| step.tokens = amount * 100;
 const TIME: Use = |step, amount| step.duration_ms = amount * 100;
 
-/// Steps `apart` milliseconds from each other, so many in each window, the first of which uses it all; one
-/// idle step stands before them, so that the first window is whole.
+/// Returns steps `apart` milliseconds from each other, so many in each window, the first of which
+/// uses it all; one idle step precedes them, so that the first window is complete.
 fn session(windows: &[u32], in_each: u64, apart: u64, uses: Use) -> Vec<Step> {
     let mut steps = vec![Step { at: testing::NOW, ..step(0) }];
     for amount in windows {
@@ -29,7 +29,7 @@ fn session(windows: &[u32], in_each: u64, apart: u64, uses: Use) -> Vec<Step> {
     steps
 }
 
-/// Six steps in each minute.
+/// Returns six steps in each minute.
 fn minutes(windows: &[u32], uses: Use) -> Vec<Step> {
     session(windows, 6, 10_000, uses)
 }
@@ -37,8 +37,16 @@ fn minutes(windows: &[u32], uses: Use) -> Vec<Step> {
 fn ask(steps: &[Step], settings: &[Setting], state: &[u8]) -> Report {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
     let newest = &steps[steps.len().saturating_sub(200)..];
-    let action = shell("./generate.sh").at_step(newest.last().map_or(0, |step| step.index)).succeeded();
-    Plugin::detect(&prepared, state, &testing::history(newest.iter().copied()), &action, &testing::context()).expect("it answers")
+    let action =
+        shell("./generate.sh").at_step(newest.last().map_or(0, |step| step.index)).succeeded();
+    Plugin::detect(
+        &prepared,
+        state,
+        &testing::history(newest.iter().copied()),
+        &action,
+        &testing::context(),
+    )
+    .expect("it answers")
 }
 
 fn look(steps: &[Step]) -> Option<Detection> {
@@ -84,13 +92,21 @@ fn growth_over_four_minutes() {
 #[test]
 fn where_times_do_not_tell_steps_do() {
     let growing = [3, 6, 12, 24];
-    let forget = |steps: Vec<Step>| steps.into_iter().map(|step| Step { at: 0, ..step }).collect::<Vec<Step>>();
-    let refuse = |steps: Vec<Step>, status| steps.into_iter().map(|step| Step { status, ..step }).collect::<Vec<Step>>();
+    let forget = |steps: Vec<Step>| {
+        steps.into_iter().map(|step| Step { at: 0, ..step }).collect::<Vec<Step>>()
+    };
+    let refuse = |steps: Vec<Step>, status| {
+        steps.into_iter().map(|step| Step { status, ..step }).collect::<Vec<Step>>()
+    };
     let cases: [(&str, Vec<Step>, bool); 9] = [
         ("no times", forget(session(&growing, 40, 1000, FILES)), true),
         ("too few steps", forget(session(&growing, 39, 1000, FILES)), false),
         ("a second a step", session(&growing, 40, 1000, FILES), true),
-        ("a second a step, long before", session(&[9, 9, 9, 9, 9, 9, 9, 3, 6, 12, 24], 40, 1000, FILES), true),
+        (
+            "a second a step, long before",
+            session(&[9, 9, 9, 9, 9, 9, 9, 3, 6, 12, 24], 40, 1000, FILES),
+            true,
+        ),
         ("ten steps a second", session(&growing, 40, 100, FILES), true),
         ("a session of three minutes", session(&growing, 4, 10_000, FILES), false),
         ("refused", refuse(minutes(&growing, FILES), Status::Refused), false),
@@ -129,12 +145,17 @@ fn another_resource_that_joins_in_is_told() {
     let steps = minutes(&[3, 6, 12, 24], FILES);
     let state = ask(&steps, &[], &[]).state.expect("it was told");
     assert!(ask(&steps, &[], &state).detections.is_empty(), "an unchanged situation is told once");
-    let both: Vec<Step> = steps.iter().map(|step| Step { bytes: u64::from(step.files) * 65_536, ..*step }).collect();
+    let both: Vec<Step> =
+        steps.iter().map(|step| Step { bytes: u64::from(step.files) * 65_536, ..*step }).collect();
     let found = ask(&both, &[], &state).detections.pop().expect("it is worse");
-    let evidence: Vec<(&str, &str)> = found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str())).collect();
+    let evidence: Vec<(&str, &str)> =
+        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str())).collect();
     assert_eq!(
         evidence,
-        [("growth", "files 3, 6, 12, 24 (x 2.00 a window)"), ("growth", "bytes 196608, 393216, 786432, 1572864 (x 2.00 a window)")]
+        [
+            ("growth", "files 3, 6, 12, 24 (x 2.00 a window)"),
+            ("growth", "bytes 196608, 393216, 786432, 1572864 (x 2.00 a window)")
+        ]
     );
 }
 
@@ -150,10 +171,22 @@ fn it_says_what_and_where() {
     testing::remember(19, past);
     let found = look(&minutes(&[3, 6, 12, 24], FILES)).expect("it fires");
     assert_eq!(found.pattern, "resource_spiral");
-    assert_eq!(found.summary, "what the session uses grows from window to window: files 3, 6, 12, 24 (x 2.00 a window)");
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
-    assert_eq!(evidence, [("growth", "files 3, 6, 12, 24 (x 2.00 a window)", Some(24)), ("command", "cp -r a b", Some(19))]);
+    assert_eq!(
+        found.summary,
+        "what the session uses grows from window to window: files 3, 6, 12, 24 (x 2.00 a window)"
+    );
+    let evidence: Vec<(&str, &str, Option<u64>)> = found
+        .evidence
+        .iter()
+        .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+        .collect();
+    assert_eq!(
+        evidence,
+        [
+            ("growth", "files 3, 6, 12, 24 (x 2.00 a window)", Some(24)),
+            ("command", "cp -r a b", Some(19))
+        ]
+    );
 }
 
 #[test]
@@ -175,7 +208,8 @@ fn settings_change_it_and_bad_ones_are_named() {
     }
     let short = session(&[3, 6, 12, 24], 5, 1000, FILES);
     assert!(!ask(&short, &[Setting::new("window_steps", 5)], &[]).detections.is_empty());
-    let capped = ask(&minutes(&[3, 18, 108, 648], FILES), &[Setting::new("severity", "medium")], &[]);
+    let capped =
+        ask(&minutes(&[3, 18, 108, 648], FILES), &[Setting::new("severity", "medium")], &[]);
     assert_eq!(capped.detections.first().map(|found| found.severity), Some(Severity::Medium));
     let bad: [(&str, SettingValue, &str); 4] = [
         ("window_steps", 51.into(), "from 1 to 50"),
@@ -203,20 +237,35 @@ fn foreign_bytes_are_refused() {
         (b"\x01\x00\x00\x00\x00", b"", false),
     ];
     for (prepared, state, answers) in cases {
-        assert_eq!(Plugin::detect(prepared, state, &history, &action, &testing::context()).is_ok(), answers, "{state:?}");
+        assert_eq!(
+            Plugin::detect(prepared, state, &history, &action, &testing::context()).is_ok(),
+            answers,
+            "{state:?}"
+        );
     }
 }
 
 #[test]
 fn odd_numbers_do_no_harm() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
-    let odd =
-        |index: u64, at: u64, bytes: u64| Step { index, at, bytes, tokens: u32::MAX, files: u16::MAX, duration_ms: u32::MAX, ..step(0) };
+    let odd = |index: u64, at: u64, bytes: u64| Step {
+        index,
+        at,
+        bytes,
+        tokens: u32::MAX,
+        files: u16::MAX,
+        duration_ms: u32::MAX,
+        ..step(0)
+    };
     let extremes = [0, 1, u64::MAX];
-    let steps: Vec<Step> = (0..200_usize).map(|n| odd(u64::MAX - n as u64, extremes[n % 3], extremes[n / 3 % 3])).collect();
-    for action in [shell("ls").succeeded(), shell("ls").at_step(u64::MAX).failed("x"), shell("ls")] {
+    let steps: Vec<Step> = (0..200_usize)
+        .map(|n| odd(u64::MAX - n as u64, extremes[n % 3], extremes[n / 3 % 3]))
+        .collect();
+    for action in [shell("ls").succeeded(), shell("ls").at_step(u64::MAX).failed("x"), shell("ls")]
+    {
         let history = testing::history(steps.iter().copied());
-        let told = [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255];
+        let told =
+            [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255];
         assert!(Plugin::detect(&prepared, &told, &history, &action, &testing::context()).is_ok());
     }
 }

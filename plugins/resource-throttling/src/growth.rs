@@ -1,8 +1,9 @@
-//! How fast a resource grows, read from an issue's evidence.
+//! The growth rate of a resource, read from an issue's evidence.
 //!
-//! Evidence of the kind `growth` begins with the resource and holds the ratio of a window to the one before it
-//! after an `x`, as the pattern `resource_spiral` writes it: `files 3, 6, 12, 24 (x 2.00 a window)`. Where there is
-//! no `x`, a single number is the ratio: `tokens 1.6`. What reads otherwise counts as not told.
+//! Evidence of the kind `growth` begins with the resource and holds the ratio of a window to the
+//! one before it after an `x`, as the pattern `resource_spiral` writes it:
+//! `files 3, 6, 12, 24 (x 2.00 a window)`. Without an `x`, a single number is the ratio:
+//! `tokens 1.6`. Evidence in any other form is ignored.
 
 use portcullis_plugin::intervention::{Issue, Quantity};
 use portcullis_plugin::text::score;
@@ -11,12 +12,12 @@ use portcullis_plugin::text::score;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Growth {
     pub(crate) quantity: Quantity,
-    /// A window's use by that of the window before, in thousandths.
+    /// The ratio of a window's use to that of the window before, in thousandths.
     pub(crate) ratio: u64,
 }
 
 impl Growth {
-    /// `x 2.00`.
+    /// Formats the ratio: `x 2.00`.
     pub(crate) fn told(&self) -> String {
         match u16::try_from(self.ratio) {
             Ok(ratio) => format!("x {}", score(ratio)),
@@ -35,7 +36,7 @@ const RESOURCES: &[(&str, Quantity)] = &[
     ("time", Quantity::Time),
 ];
 
-/// Every resource whose growth is told, with the greatest that is told of it.
+/// Returns every resource with a reported growth, with the greatest value reported for it.
 pub(crate) fn of(issue: &Issue) -> Vec<Growth> {
     let mut found: Vec<Growth> = Vec::new();
     for growth in issue.evidence_of("growth").filter_map(read) {
@@ -50,9 +51,13 @@ pub(crate) fn of(issue: &Issue) -> Vec<Growth> {
 fn read(text: &str) -> Option<Growth> {
     let (name, rest) = text.trim().split_once([' ', ':'])?;
     let name = name.to_ascii_lowercase().replace('_', "-");
-    let quantity = RESOURCES.iter().find(|(known, _)| *known == name).map(|(_, quantity)| quantity.clone())?;
+    let quantity =
+        RESOURCES.iter().find(|(known, _)| *known == name).map(|(_, quantity)| quantity.clone())?;
     let words = || rest.split([' ', ',', '(', ')', ';']).filter(|word| !word.is_empty());
-    let after_x = words().skip_while(|word| *word != "x").nth(1).or_else(|| words().find_map(|word| word.strip_prefix('x')));
+    let after_x = words()
+        .skip_while(|word| *word != "x")
+        .nth(1)
+        .or_else(|| words().find_map(|word| word.strip_prefix('x')));
     let mut numbers = words().filter_map(thousandths);
     let single = numbers.next().filter(|_| numbers.next().is_none());
     let ratio = match after_x {
@@ -62,7 +67,7 @@ fn read(text: &str) -> Option<Growth> {
     Some(Growth { quantity, ratio })
 }
 
-/// A decimal number as thousandths; what does not fit is as great as can be.
+/// Parses a decimal number as thousandths; saturates if it does not fit.
 fn thousandths(word: &str) -> Option<u64> {
     let (whole, fraction) = word.split_once('.').unwrap_or((word, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -110,7 +115,12 @@ mod tests {
 
     #[test]
     fn growth_is_told_in_two_decimals() {
-        for (ratio, text) in [(2000, "x 2.00"), (1795, "x 1.80"), (65_536, "x 65"), (u64::MAX, "x 18446744073709551")] {
+        for (ratio, text) in [
+            (2000, "x 2.00"),
+            (1795, "x 1.80"),
+            (65_536, "x 65"),
+            (u64::MAX, "x 18446744073709551"),
+        ] {
             assert_eq!(Growth { quantity: Quantity::Time, ratio }.told(), text);
         }
     }

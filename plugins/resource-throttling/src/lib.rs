@@ -1,9 +1,10 @@
-//! The intervention `resource-throttling`: the session goes on under tighter limits.
+//! The intervention `resource-throttling`: the session continues under tighter limits.
 //!
-//! Each limit in force is multiplied by a factor: for an issue whose evidence tells growth, that of the growth
-//! of that very resource; for any other issue that of its severity, for all of them. The batch size is halved.
-//! No limit is ever looser than what is in force, and none falls below 1. The message says each limit with its old
-//! and its new value, and how to do with less. Counting, warning and refusing are the host's part.
+//! Each limit in force is multiplied by a factor: for an issue whose evidence reports growth, the
+//! factor for the growth of that very resource; for any other issue the factor for its severity,
+//! for all of them. The batch size is halved. No limit is ever looser than the limit in force, and
+//! none falls below 1. The message gives each limit with its old and its new value, and advice on
+//! using less. Counting, warning and refusing are the host's part.
 
 mod config;
 mod growth;
@@ -11,7 +12,8 @@ mod limits;
 mod wording;
 
 use portcullis_plugin::intervention::{
-    Context, Descriptor, Error, Guidance, Intervention, Issue, Reads, Response, Setting, Settings, Situation,
+    Context, Descriptor, Error, Guidance, Intervention, Issue, Reads, Response, Setting, Settings,
+    Situation,
 };
 use portcullis_plugin::template::{Values, earlier};
 use portcullis_plugin::types::Quantity;
@@ -21,10 +23,13 @@ use portcullis_plugin::types::Quantity;
 pub struct ResourceThrottling;
 
 impl Intervention for ResourceThrottling {
-    const DESCRIPTOR: Descriptor =
-        Descriptor::new("resource-throttling", env!("CARGO_PKG_VERSION"), "Lets the session go on under tighter limits.")
-            .reads(&[Reads::Issue, Reads::Context])
-            .settings(config::SPECS);
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "resource-throttling",
+        env!("CARGO_PKG_VERSION"),
+        "Lets the session go on under tighter limits.",
+    )
+    .reads(&[Reads::Issue, Reads::Context])
+    .settings(config::SPECS);
 
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         let prepared = wording::THROTTLING.prepare(config::SPECS, settings)?;
@@ -32,7 +37,12 @@ impl Intervention for ResourceThrottling {
         Ok(prepared)
     }
 
-    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error> {
+    fn intervene(
+        prepared: &[u8],
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Result<Response, Error> {
         let settings = Settings::read(prepared)?;
         let config = config::Config::read(&settings)?;
         let grown = growth::of(issue);
@@ -47,15 +57,26 @@ impl Intervention for ResourceThrottling {
             values.set(&format!("growth.{name}"), ratio.map(growth::Growth::told).as_deref());
         }
         let notice = if changes.is_empty() { "unchanged" } else { "notice" };
-        let text = wording::THROTTLING.parts(&settings, &[&issue.name, notice, "efficiency"], situation, values)?;
+        let text = wording::THROTTLING.parts(
+            &settings,
+            &[&issue.name, notice, "efficiency"],
+            situation,
+            values,
+        )?;
         let mut guidance = Guidance::saying(wording::THROTTLING.headed(issue, context, &text));
         guidance.limits = changes.into_iter().map(|change| change.limit).collect();
         Ok(guidance.into())
     }
 }
 
-/// What is limited, in the order in which it is told.
-const QUANTITIES: [Quantity; 5] = [Quantity::FileOperations, Quantity::Memory, Quantity::Tokens, Quantity::Time, Quantity::BatchSize];
+/// The limited quantities, in the order in which they are reported.
+const QUANTITIES: [Quantity; 5] = [
+    Quantity::FileOperations,
+    Quantity::Memory,
+    Quantity::Tokens,
+    Quantity::Time,
+    Quantity::BatchSize,
+];
 
 portcullis_plugin::export!(intervention: ResourceThrottling);
 

@@ -8,32 +8,40 @@ use portcullis_plugin::intervention::{Context, Issue, Limit, Quantity};
 /// A limit that becomes tighter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// As it is to be.
+    /// The new limit.
     pub(crate) limit: Limit,
-    /// As it was; none where there was no such limit.
+    /// The old maximum; none if there was no such limit.
     before: Option<u64>,
 }
 
 impl Change {
-    /// `50 (100 before, 40 used)`.
+    /// Formats the change: `50 (100 before, 40 used)`.
     pub(crate) fn told(&self) -> String {
         let quantity = &self.limit.quantity;
         let (new, used) = (self.limit.maximum, self.limit.used);
         let amount = |amount| self.amount(amount);
-        let before = self.before.map_or_else(|| "no limit before".to_owned(), |before| format!("{} before", amount(before)));
-        let renewed = matches!(quantity, Quantity::FileOperations | Quantity::Tokens | Quantity::Time);
+        let before = self.before.map_or_else(
+            || "no limit before".to_owned(),
+            |before| format!("{} before", amount(before)),
+        );
+        let renewed =
+            matches!(quantity, Quantity::FileOperations | Quantity::Tokens | Quantity::Time);
         let left = match used {
             0 => String::new(),
-            _ if renewed && used >= new => format!(", {} used: nothing is left until the next prompt", amount(used)),
+            _ if renewed && used >= new => {
+                format!(", {} used: nothing is left until the next prompt", amount(used))
+            }
             _ => format!(", {} used", amount(used)),
         };
         format!("{} ({before}{left})", amount(new))
     }
 
-    /// In round units, unless the change would not be seen in these.
+    /// Formats an amount in round units, unless the change would not be visible in these.
     fn amount(&self, amount: u64) -> String {
         let quantity = &self.limit.quantity;
-        let seen = self.before.is_none_or(|before| quantity.amount(before) != quantity.amount(self.limit.maximum));
+        let seen = self
+            .before
+            .is_none_or(|before| quantity.amount(before) != quantity.amount(self.limit.maximum));
         match quantity {
             Quantity::Memory if !seen => format!("{amount} bytes"),
             Quantity::Time if !seen => format!("{amount} ms"),
@@ -42,13 +50,31 @@ impl Change {
     }
 }
 
-/// Every limit that becomes tighter.
-pub(crate) fn of(config: &Config, issue: &Issue, context: &Context, grown: &[Growth]) -> Vec<Change> {
-    QUANTITIES.iter().filter_map(|quantity| change(config, issue, context, grown, quantity)).collect()
+/// Returns every limit that becomes tighter.
+pub(crate) fn of(
+    config: &Config,
+    issue: &Issue,
+    context: &Context,
+    grown: &[Growth],
+) -> Vec<Change> {
+    QUANTITIES
+        .iter()
+        .filter_map(|quantity| change(config, issue, context, grown, quantity))
+        .collect()
 }
 
-fn change(config: &Config, issue: &Issue, context: &Context, grown: &[Growth], quantity: &Quantity) -> Option<Change> {
-    let in_force = context.limits.iter().filter(|limit| limit.quantity == *quantity).min_by_key(|limit| limit.maximum);
+fn change(
+    config: &Config,
+    issue: &Issue,
+    context: &Context,
+    grown: &[Growth],
+    quantity: &Quantity,
+) -> Option<Change> {
+    let in_force = context
+        .limits
+        .iter()
+        .filter(|limit| limit.quantity == *quantity)
+        .min_by_key(|limit| limit.maximum);
     let before = in_force.map(|limit| limit.maximum);
     let from = before.unwrap_or_else(|| config.first(quantity));
     let maximum = match (quantity, grown) {
@@ -60,11 +86,12 @@ fn change(config: &Config, issue: &Issue, context: &Context, grown: &[Growth], q
         }
     };
     let maximum = maximum.max(1).min(from);
-    let limit = Limit { quantity: quantity.clone(), maximum, used: in_force.map_or(0, |limit| limit.used) };
+    let limit =
+        Limit { quantity: quantity.clone(), maximum, used: in_force.map_or(0, |limit| limit.used) };
     (maximum < from).then_some(Change { limit, before })
 }
 
-/// The nearest whole number.
+/// Scales a value, rounded to the nearest whole number.
 fn scaled(value: u64, thousandths: u64) -> u64 {
     let scaled = (u128::from(value) * u128::from(thousandths) + 500) / 1000;
     u64::try_from(scaled).unwrap_or(u64::MAX)

@@ -1,14 +1,15 @@
 //! The builtin wording, as templates like an operator's.
 //!
-//! A message has three parts: words for the issue, the notice of the limits, and how to do with less. Each is
-//! replaced by its name: the issue's, `notice` (or `unchanged`, where no limit could be tightened), `efficiency`.
-//! Beside the placeholders of `portcullis_plugin::template` there are `{new.NAME}` (a limit's new value, its old one
-//! and what is used) and `{growth.NAME}` for each NAME below, and `{earlier}` from the second time on.
+//! A message has three parts: words for the issue, the notice of the limits, and advice on using
+//! less. Each is replaced by its name: the issue's, `notice` (or `unchanged`, if no limit could be
+//! tightened), `efficiency`. In addition to the placeholders of `portcullis_plugin::template` there
+//! are `{new.NAME}` (a limit's new value, its old one and the used amount) and `{growth.NAME}` for
+//! each NAME below, and `{earlier}` from the second time on.
 
 use portcullis_plugin::intervention::Quantity;
 use portcullis_plugin::template::Wording;
 
-/// What is limited, by the name in placeholders.
+/// The limited quantities, by the name in placeholders.
 pub(crate) const NAMES: &[(Quantity, &str)] = &[
     (Quantity::FileOperations, "file_operations"),
     (Quantity::Memory, "memory"),
@@ -17,7 +18,7 @@ pub(crate) const NAMES: &[(Quantity, &str)] = &[
     (Quantity::BatchSize, "batch_size"),
 ];
 
-/// What is said.
+/// The texts of the intervention.
 pub(crate) const THROTTLING: Wording = Wording {
     kind: "resource_throttling",
     prefix: "resource_throttling.",

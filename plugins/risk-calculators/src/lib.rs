@@ -1,8 +1,8 @@
-//! The builtin risk-calculators that every action is asked of, in one component.
+//! The builtin risk-calculators that are called for every action, in one component.
 //!
-//! What it costs to load a component hardly depends on how much it holds. Each is a plugin of its own all the same,
-//! with its name, settings and an instance for each call. `custom-rules` is not among them: it is loaded where
-//! somebody wrote rules.
+//! The cost of loading a component hardly depends on its size. Each is still a plugin of its own,
+//! with its name, settings and an instance for each call. `custom-rules` is not among them: it is
+//! loaded only if somebody wrote rules.
 
 portcullis_plugin::export!(risk-calculator: [
     portcullis_builtin_rationality::Plugin,

@@ -1,17 +1,19 @@
-//! The base: the riskiest thing that an action is known to do.
+//! The base: the riskiest known effect of an action.
 //!
-//! Where the contract's table names no such thing, the nearest row counts: a change of the machine, code
-//! that nobody saw and the use of resources are system commands of unknown effect; a request to this
-//! machine itself leaves it no more than a read does; deleting what can be had back, is scratch or is not
-//! there costs what a change costs.
+//! If the contract's table has no such effect, the nearest row counts: a change of the machine,
+//! code that nobody saw and the use of resources are system commands of unknown effect; a request
+//! to this machine itself leaves as little behind as a read; deleting something that can be
+//! restored, is scratch or does not exist costs as much as a change.
 
 use crate::weights::Weights;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::{Factor, FactorKind};
-use portcullis_plugin::types::{Access, Action, Coverage, Effect, EffectKind, Facts, Intent, Operation};
+use portcullis_plugin::types::{
+    Access, Action, Coverage, Effect, EffectKind, Facts, Intent, Operation,
+};
 
-/// At most this many targets stand as evidence of one factor.
+/// The maximum number of targets in the evidence of one factor.
 const SHOWN: usize = 8;
 
 /// A row of the table.
@@ -22,20 +24,38 @@ struct Row {
     does: &'static str,
 }
 
-/// The base factor of an action.
+/// Returns the base factor of an action.
 pub(crate) fn factor(action: &Action, weights: &Weights) -> Factor {
     let facts = &action.facts;
-    let riskiest = place::lasting(facts).map(|effect| row(effect, facts, weights)).reduce(|a, b| if b.weight > a.weight { b } else { a });
-    let Some(found) = riskiest.filter(|found| found.weight > weights.read || facts.forms.is_empty()) else {
+    let riskiest = place::lasting(facts)
+        .map(|effect| row(effect, facts, weights))
+        .reduce(|a, b| if b.weight > a.weight { b } else { a });
+    let Some(found) =
+        riskiest.filter(|found| found.weight > weights.read || facts.forms.is_empty())
+    else {
         return without_effects(action, weights);
     };
     let targets: Vec<&str> = place::lasting(facts)
         .filter(|effect| row(effect, facts, weights) == found && !effect.target.is_empty())
         .map(|effect| effect.target.as_str())
         .collect();
-    let shown = targets.iter().take(SHOWN).map(|target| evidence(kind_of(found.id), target, None)).collect();
-    let reason = if targets.is_empty() { found.does.to_owned() } else { [found.does, ": ", &listed(targets.iter().copied())].concat() };
-    Factor { id: found.id.to_owned(), kind: FactorKind::Base, weight: found.weight, reason, evidence: shown }
+    let shown = targets
+        .iter()
+        .take(SHOWN)
+        .map(|target| evidence(kind_of(found.id), target, None))
+        .collect();
+    let reason = if targets.is_empty() {
+        found.does.to_owned()
+    } else {
+        [found.does, ": ", &listed(targets.iter().copied())].concat()
+    };
+    Factor {
+        id: found.id.to_owned(),
+        kind: FactorKind::Base,
+        weight: found.weight,
+        reason,
+        evidence: shown,
+    }
 }
 
 fn row(effect: &Effect, facts: &Facts, weights: &Weights) -> Row {
@@ -44,37 +64,55 @@ fn row(effect: &Effect, facts: &Facts, weights: &Weights) -> Row {
         EffectKind::FileCreate => ("file_creation", weights.create, "creates"),
         EffectKind::FileModify => ("file_modification", weights.modify, "changes"),
         EffectKind::FileDelete if place::is_expendable(effect, facts) => {
-            ("expendable_deletion", weights.modify, "deletes what can be had back or is scratch")
+            ("expendable_deletion", weights.modify, "deletes what can be restored or is scratch")
         }
         EffectKind::FileDelete => ("file_deletion", weights.delete, "deletes"),
-        EffectKind::ProcessStart => ("unknown_effect", weights.unknown, "runs a program whose effects are not known"),
+        EffectKind::ProcessStart => {
+            ("unknown_effect", weights.unknown, "runs a program whose effects are not known")
+        }
         EffectKind::ProcessStop => ("process_stop", weights.stop_process, "ends a process"),
-        EffectKind::Network if !place::is_external(effect) => ("loopback_request", weights.read, "talks to this machine itself"),
+        EffectKind::Network if !place::is_external(effect) => {
+            ("loopback_request", weights.read, "talks to this machine itself")
+        }
         EffectKind::Network => ("network_request", weights.network, "reaches another machine"),
         EffectKind::Publish => ("publish", weights.publish, "publishes"),
-        EffectKind::Send if !place::is_external(effect) => ("loopback_request", weights.read, "talks to this machine itself"),
+        EffectKind::Send if !place::is_external(effect) => {
+            ("loopback_request", weights.read, "talks to this machine itself")
+        }
         EffectKind::Send => ("send", weights.network, "sends data to another machine"),
         EffectKind::RemoteChange => ("remote_change", weights.remote_change, "changes remote data"),
         EffectKind::RemoteDelete => ("remote_loss", weights.remote_delete, "destroys remote data"),
-        EffectKind::Discard if place::is_expendable(effect, facts) => ("nothing_discarded", weights.modify, "goes back to what git holds"),
-        EffectKind::Discard => ("discard", weights.delete, "throws away work that nothing else holds"),
+        EffectKind::Discard if place::is_expendable(effect, facts) => {
+            ("nothing_discarded", weights.modify, "goes back to what git holds")
+        }
+        EffectKind::Discard => {
+            ("discard", weights.delete, "throws away work that nothing else holds")
+        }
         EffectKind::SystemChange => ("system_change", weights.unknown, "changes the machine"),
-        EffectKind::Persistence => ("persistence", weights.persistence, "makes something start by itself later"),
+        EffectKind::Persistence => {
+            ("persistence", weights.persistence, "schedules something to run later")
+        }
         EffectKind::Privilege => ("privilege", weights.privilege, "acts with more power"),
         EffectKind::Evade => ("evasion", weights.unknown, "hides traces or weakens a protection"),
         EffectKind::SecretRead => ("secret_read", weights.read_secret, "reads a secret"),
-        EffectKind::UnseenCode => ("unseen_code", weights.unknown, "runs code that nobody has seen"),
+        EffectKind::UnseenCode => {
+            ("unseen_code", weights.unknown, "runs code that nobody has seen")
+        }
         EffectKind::ResourceUse => ("resource_use", weights.unknown, "uses up resources"),
-        EffectKind::Other(_) => ("unknown_effect", weights.unknown, "does something that has no name here"),
+        EffectKind::Other(_) => {
+            ("unknown_effect", weights.unknown, "does something that has no name here")
+        }
     };
     Row { id, weight, does }
 }
 
-/// The base of an action in which the host saw no lasting effect.
+/// Returns the base of an action in which the host saw no lasting effect.
 fn without_effects(action: &Action, weights: &Weights) -> Factor {
     let (id, weight, reason) = match &action.operation {
         Operation::Message(_) => ("message", weights.message, "a message"),
-        Operation::Shell(shell) if shell.commands.is_empty() && action.facts.coverage == Coverage::Partial => {
+        Operation::Shell(shell)
+            if shell.commands.is_empty() && action.facts.coverage == Coverage::Partial =>
+        {
             ("unknown_effect", weights.unknown, "a command line that could not be read")
         }
         Operation::Shell(_) if !action.facts.forms.is_empty() => {
@@ -88,7 +126,13 @@ fn without_effects(action: &Action, weights: &Weights) -> Factor {
         Operation::Network(_) => ("network_request", weights.network, "reaches another machine"),
         Operation::Tool(_) | Operation::Other(_) => by_intent(action.intent, weights),
     };
-    Factor { id: id.to_owned(), kind: FactorKind::Base, weight, reason: reason.to_owned(), evidence: Vec::new() }
+    Factor {
+        id: id.to_owned(),
+        kind: FactorKind::Base,
+        weight,
+        reason: reason.to_owned(),
+        evidence: Vec::new(),
+    }
 }
 
 const fn by_access(access: Access, weights: &Weights) -> (&'static str, u16, &'static str) {
@@ -108,13 +152,16 @@ const fn by_intent(intent: Intent, weights: &Weights) -> (&'static str, u16, &'s
         Intent::FileModification => by_access(Access::Modify, weights),
         Intent::FileDeletion => by_access(Access::Delete, weights),
         Intent::NetworkRequest => ("network_request", weights.network, "reaches another machine"),
-        Intent::SystemCommand | Intent::Unknown => ("unknown_effect", weights.unknown, "a tool whose effects are not known"),
+        Intent::SystemCommand | Intent::Unknown => {
+            ("unknown_effect", weights.unknown, "a tool whose effects are not known")
+        }
     }
 }
 
 fn kind_of(id: &str) -> &'static str {
     match id {
-        "network_request" | "loopback_request" | "send" | "publish" | "remote_change" | "remote_loss" => "host",
+        "network_request" | "loopback_request" | "send" | "publish" | "remote_change"
+        | "remote_loss" => "host",
         "unknown_effect" | "process_stop" | "unseen_code" | "privilege" | "evasion" => "command",
         "system_change" | "resource_use" | "persistence" => "target",
         _ => "path",

@@ -1,18 +1,23 @@
-//! What may make a score critical: an effect that is irreversible, system-wide, on credentials or
-//! remote. Without one, no sum of modifiers passes the ceiling.
+//! The effects that may make a score critical: irreversible, system-wide, on credentials or remote.
+//! Without one, no sum of modifiers passes the ceiling.
 
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Path, Scope};
 
-/// The action has such an effect.
+/// Returns true if the action has such an effect.
 pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
     let facts = &action.facts;
     let external = facts.effects.iter().any(place::is_external);
     place::lasting(facts).any(|effect| match effect.kind {
-        EffectKind::SecretRead | EffectKind::SystemChange | EffectKind::RemoteDelete | EffectKind::Publish => true,
+        EffectKind::SecretRead
+        | EffectKind::SystemChange
+        | EffectKind::RemoteDelete
+        | EffectKind::Publish => true,
         EffectKind::UnseenCode => external,
         EffectKind::ResourceUse => !facts.forms.is_empty(),
-        EffectKind::FileDelete => facts.path(effect).is_some_and(|path| is_loss(effect, path, context)),
+        EffectKind::FileDelete => {
+            facts.path(effect).is_some_and(|path| is_loss(effect, path, context))
+        }
         EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => {
             facts.path(effect).is_some_and(|path| is_vital(path, context))
         }
@@ -20,8 +25,8 @@ pub(crate) fn is_grave(action: &Action, context: &Context) -> bool {
     })
 }
 
-/// A deletion that nobody can take back, of more than a part of the project: what lies inside the
-/// project is for the rules to save.
+/// Returns true for an irreversible deletion of more than a part of the project: paths inside the
+/// project are for the rules to save.
 fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
     match place::scope_of(effect, path) {
         Scope::Outside | Scope::System => true,
@@ -32,8 +37,9 @@ fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
     }
 }
 
-/// A part of the machine or of the person's credentials. A start-up file in a home is neither: its
-/// change can be undone.
+/// Returns true for a part of the machine or of the person's credentials. A start-up file in a home
+/// is neither: its change can be undone.
 fn is_vital(path: &Path, context: &Context) -> bool {
-    path.scope == Scope::System && (!place::in_home(&path.text, context.home()) || place::is_credential(&path.text))
+    path.scope == Scope::System
+        && (!place::in_home(&path.text, context.home()) || place::is_credential(&path.text))
 }

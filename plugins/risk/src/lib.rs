@@ -1,9 +1,9 @@
 //! The builtin risk-calculator: how dangerous an action is by itself.
 //!
-//! A base by the riskiest thing that the action is known to do, then modifiers for where it does it, how
-//! often it failed, with whose power and in which dangerous form. Judged by effects, so that a program
-//! that nobody listed counts by what it does. It knows no programs and reads no files, and whether an
-//! action makes sense is for `rationality` to say.
+//! It starts from a base for the riskiest known effect of the action, then adds modifiers for its
+//! location, its earlier failures, its privileges and its dangerous forms. It judges by effects, so
+//! that an unlisted program counts by its effects. It knows no programs and reads no files, and
+//! leaves the question if an action makes sense to `rationality`.
 
 mod base;
 mod grave;
@@ -11,7 +11,9 @@ mod modifiers;
 mod score;
 mod weights;
 
-use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Settings};
+use portcullis_plugin::risk_calculator::{
+    Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Settings,
+};
 
 /// The plugin.
 #[derive(Debug)]

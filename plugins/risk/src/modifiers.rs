@@ -1,14 +1,17 @@
-//! What is added to the base, each with its reason.
+//! The modifiers of the base, each with its reason.
 
 use crate::weights::Weights;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::{Factor, FactorKind};
-use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Form, Operation, Scope};
+use portcullis_plugin::types::{
+    Action, Context, Effect, EffectKind, Facts, Form, Operation, Scope,
+};
 
 const SHOWN: usize = 8;
 
-/// A path outside the expected scope, unless it counts as a part of the system.
+/// Returns the factor for a path outside the expected scope, unless it counts as a part of the
+/// system.
 pub(crate) fn scope(action: &Action, base: &Factor, weights: &Weights) -> Option<Factor> {
     let paths = touched(&action.facts, reads_count(base, weights), |scope| scope == Scope::Outside);
     if paths.is_empty() {
@@ -18,7 +21,7 @@ pub(crate) fn scope(action: &Action, base: &Factor, weights: &Weights) -> Option
     Some(factor("out_of_scope", FactorKind::Scope, weights.scope, reason, &paths))
 }
 
-/// Earlier failures of the same shape.
+/// Returns the factor for earlier failures of the same shape.
 pub(crate) fn repetition(context: &Context, weights: &Weights) -> Option<Factor> {
     let [once, twice, more] = weights.failures;
     let failures = context.repetition.failures;
@@ -28,16 +31,19 @@ pub(crate) fn repetition(context: &Context, weights: &Weights) -> Option<Factor>
         2 => twice,
         _ => more,
     };
-    let times = if failures == 1 { "once".to_owned() } else { [&failures.to_string(), " times"].concat() };
+    let times =
+        if failures == 1 { "once".to_owned() } else { [&failures.to_string(), " times"].concat() };
     let reason = ["an action of this shape failed ", &times, " and did not succeed since"].concat();
     Some(factor("repeated_failure", FactorKind::Repetition, weight, reason, &[]))
 }
 
-/// The system, credentials, or else a mightier user.
+/// Returns the factor for the system, credentials, or else elevated privileges.
 pub(crate) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Option<Factor> {
     let facts = &action.facts;
     let mut paths = touched(facts, reads_count(base, weights), |scope| scope == Scope::System);
-    let secrets = place::lasting(facts).filter(|effect| effect.kind == EffectKind::SecretRead).map(|effect| effect.target.as_str());
+    let secrets = place::lasting(facts)
+        .filter(|effect| effect.kind == EffectKind::SecretRead)
+        .map(|effect| effect.target.as_str());
     for secret in secrets {
         if !paths.contains(&secret) {
             paths.push(secret);
@@ -46,20 +52,37 @@ pub(crate) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Op
     if !paths.is_empty() {
         let shown = paths.iter().copied().filter(|path| !path.is_empty());
         let reason = ["touches the system or credentials: ", &listed(shown)].concat();
-        return Some(factor("system_or_credentials", FactorKind::Privilege, weights.system, reason, &paths));
+        return Some(factor(
+            "system_or_credentials",
+            FactorKind::Privilege,
+            weights.system,
+            reason,
+            &paths,
+        ));
     }
     let elevated = match &action.operation {
         Operation::Shell(shell) => shell.commands.iter().any(|command| command.privileged),
         _ => false,
     };
-    elevated.then(|| factor("elevated", FactorKind::Privilege, weights.elevated, "runs as a mightier user".to_owned(), &[]))
+    elevated.then(|| {
+        factor(
+            "elevated",
+            FactorKind::Privilege,
+            weights.elevated,
+            "runs with elevated privileges".to_owned(),
+            &[],
+        )
+    })
 }
 
-/// The dangerous forms, together at most the setting: what is past it stands with what was left of it.
+/// Returns the dangerous forms, capped together at the setting: a form past the cap keeps only the
+/// remainder.
 pub(crate) fn forms(action: &Action, weights: &Weights) -> Vec<Factor> {
     let mut left = weights.forms;
     let mut factors = Vec::new();
-    for form in action.facts.forms.iter().filter(|form| !is_pardoned(form, &action.facts)).take(SHOWN) {
+    for form in
+        action.facts.forms.iter().filter(|form| !is_pardoned(form, &action.facts)).take(SHOWN)
+    {
         let weight = form.weight.min(left);
         left -= weight;
         let mut one = factor(&form.id, FactorKind::Form, weight, form.label.clone(), &[]);
@@ -69,7 +92,7 @@ pub(crate) fn forms(action: &Action, weights: &Weights) -> Vec<Factor> {
     factors
 }
 
-/// A form is no danger where all that its command does is done to scratch or to what can be had back:
+/// Returns true if a form is harmless because its command only affects scratch or restorable files:
 /// `rm -rf` of ignored build output.
 fn is_pardoned(form: &Form, facts: &Facts) -> bool {
     let own = |effect: &&Effect| form.command.is_none() || effect.command == form.command;
@@ -87,20 +110,25 @@ fn command_text<'a>(action: &'a Action, form: &Form) -> Option<&'a str> {
     shell.text.get(usize::try_from(command.start).ok()?..usize::try_from(command.end).ok()?)
 }
 
-/// Looking elsewhere makes looking riskier, not the changes that the same action makes at home.
+/// Returns true if reads count. Looking elsewhere makes looking riskier, not the changes that the
+/// same action makes at home.
 const fn reads_count(base: &Factor, weights: &Weights) -> bool {
     base.weight <= weights.read
 }
 
-/// Paths of that scope that the action itself changes, or reads where reads count, each once. Reading a
-/// secret always counts.
+/// Returns the paths of that scope that the action itself changes, or reads if reads count, each
+/// once. Reading a secret always counts.
 fn touched(facts: &Facts, reads: bool, wanted: fn(Scope) -> bool) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for effect in place::lasting(facts) {
         let file = effect.kind.changes_files()
             || matches!(effect.kind, EffectKind::SecretRead | EffectKind::Persistence)
             || (reads && effect.kind == EffectKind::FileRead);
-        let Some(path) = facts.path(effect).filter(|path| file && wanted(place::scope_of(effect, path))) else { continue };
+        let Some(path) =
+            facts.path(effect).filter(|path| file && wanted(place::scope_of(effect, path)))
+        else {
+            continue;
+        };
         if !found.contains(&path.text.as_str()) {
             found.push(&path.text);
         }
@@ -109,6 +137,11 @@ fn touched(facts: &Facts, reads: bool, wanted: fn(Scope) -> bool) -> Vec<&str> {
 }
 
 fn factor(id: &str, kind: FactorKind, weight: u16, reason: String, paths: &[&str]) -> Factor {
-    let shown = paths.iter().filter(|path| !path.is_empty()).take(SHOWN).map(|path| evidence("path", path, None)).collect();
+    let shown = paths
+        .iter()
+        .filter(|path| !path.is_empty())
+        .take(SHOWN)
+        .map(|path| evidence("path", path, None))
+        .collect();
     Factor { id: id.to_owned(), kind, weight, reason, evidence: shown }
 }

@@ -1,10 +1,14 @@
-//! Scores by table: what the contract names, and near misses beside it.
+//! Scores by table: the cases of the contract, with near misses.
 
 use super::Plugin;
 use portcullis_builtin_judging::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Risk, RiskCalculator};
-use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read, file_write};
-use portcullis_plugin::types::{Action, Context, EffectKind, Intent, Operation, Scope, Setting, SettingValue};
+use portcullis_plugin::testing::{
+    self, BuildAction, BuildContext, file_delete, file_edit, file_read, file_write,
+};
+use portcullis_plugin::types::{
+    Action, Context, EffectKind, Intent, Operation, Scope, Setting, SettingValue,
+};
 
 fn risk_in(action: &Action, context: &Context, settings: &[Setting]) -> Risk {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
@@ -21,8 +25,19 @@ type Case = (&'static str, Action, u16, &'static [&'static str]);
 fn check(cases: Vec<Case>, context: &Context) {
     for (name, action, score, factors) in cases {
         let risk = risk_in(&action, context, &[]);
-        assert_eq!((risk.score, ids(&risk)), (score, factors.to_vec()), "{name}: {:?}", risk.factors);
-        assert!(risk.factors.iter().all(|factor| !factor.reason.is_empty() && !factor.reason.ends_with('.')), "{name}: {:?}", risk.factors);
+        assert_eq!(
+            (risk.score, ids(&risk)),
+            (score, factors.to_vec()),
+            "{name}: {:?}",
+            risk.factors
+        );
+        assert!(
+            risk.factors
+                .iter()
+                .all(|factor| !factor.reason.is_empty() && !factor.reason.ends_with('.')),
+            "{name}: {:?}",
+            risk.factors
+        );
     }
 }
 
@@ -55,7 +70,12 @@ fn bases() {
             ("network", does(Network, "example.org"), 600, &["network_request"]),
             ("fetch", testing::fetch("https://example.org/x"), 600, &["network_request"]),
             ("loopback", does(Network, "http://localhost:3000/x"), 100, &["loopback_request"]),
-            ("looks like loopback", does(Network, "localhost.example.org"), 600, &["network_request"]),
+            (
+                "looks like loopback",
+                does(Network, "localhost.example.org"),
+                600,
+                &["network_request"],
+            ),
             ("publish", does(Publish, "origin"), 600, &["publish"]),
             ("unknown program", does(ProcessStart, "frobnicate"), 700, &["unknown_effect"]),
             ("unknown effect", does(Other("teleport".to_owned()), ""), 700, &["unknown_effect"]),
@@ -67,24 +87,59 @@ fn bases() {
             ("remote change", does(RemoteChange, "prod"), 600, &["remote_change"]),
             ("upload", does(Send, "example.org"), 600, &["send"]),
             ("upload to this machine", does(Send, "localhost"), 100, &["loopback_request"]),
-            ("fetch from this machine", without_effects(testing::fetch("http://localhost/x")), 100, &["loopback_request"]),
-            ("fetch of what is not known", without_effects(testing::fetch("https://example.org/x")), 600, &["network_request"]),
+            (
+                "fetch from this machine",
+                without_effects(testing::fetch("http://localhost/x")),
+                100,
+                &["loopback_request"],
+            ),
+            (
+                "fetch of what is not known",
+                without_effects(testing::fetch("https://example.org/x")),
+                600,
+                &["network_request"],
+            ),
             ("hides traces", does(Evade, ""), 700, &["evasion"]),
-            ("a form and nothing else", shell("x").form("history-clear", 100), 800, &["unknown_effect", "history-clear"]),
-            ("a form and a look", shell("x").reads("a").form("history-clear", 100), 800, &["unknown_effect", "history-clear"]),
-            ("of equals the first", does(Publish, "npm").affects(Network, "example.org"), 600, &["publish"]),
+            (
+                "a form and nothing else",
+                shell("x").form("history-clear", 100),
+                800,
+                &["unknown_effect", "history-clear"],
+            ),
+            (
+                "a form and a look",
+                shell("x").reads("a").form("history-clear", 100),
+                800,
+                &["unknown_effect", "history-clear"],
+            ),
+            (
+                "of equals the first",
+                does(Publish, "npm").affects(Network, "example.org"),
+                600,
+                &["publish"],
+            ),
             ("to nowhere", shell("x").modifies("/dev/null"), 100, &["harmless"]),
-            ("to a disk", shell("x").modifies("/dev/sda"), 600, &["file_modification", "system_or_credentials"]),
+            (
+                "to a disk",
+                shell("x").modifies("/dev/sda"),
+                600,
+                &["file_modification", "system_or_credentials"],
+            ),
             ("tool nobody knows", testing::tool("mcp__x__y", &[]), 700, &["unknown_effect"]),
             ("tool that reads", of_intent(Intent::FileRead), 100, &["file_read"]),
             ("tool that deletes", of_intent(Intent::FileDeletion), 800, &["file_deletion"]),
-            ("the riskiest counts", shell("x").reads("a").affects(Network, "example.org").modifies("b"), 600, &["network_request"]),
+            (
+                "the riskiest counts",
+                shell("x").reads("a").affects(Network, "example.org").modifies("b"),
+                600,
+                &["network_request"],
+            ),
         ],
         &testing::context(),
     );
 }
 
-/// What a tool does by its own parameters alone.
+/// Returns an action whose tool acts only through its own parameters.
 fn without_effects(mut action: Action) -> Action {
     action.facts.effects.clear();
     action
@@ -99,29 +154,67 @@ fn discards() {
     };
     check(
         vec![
-            ("what nothing holds", discards(shell("git checkout a").deletes("a")), 800, &["discard"]),
-            ("what git holds", discards(shell("git checkout a").deletes("a").restorable()), 400, &["nothing_discarded"]),
+            (
+                "what nothing holds",
+                discards(shell("git checkout a").deletes("a")),
+                800,
+                &["discard"],
+            ),
+            (
+                "what git holds",
+                discards(shell("git checkout a").deletes("a").restorable()),
+                400,
+                &["nothing_discarded"],
+            ),
         ],
         &testing::context(),
     );
 }
 
-/// Each factor shows the things that it is about, by what they are.
+/// Each factor shows its subjects, by their kinds.
 #[test]
 fn factors_show_their_evidence() {
     use EffectKind::*;
     for (action, id, kind, values) in [
-        (shell("x").affects(Network, "example.org"), "network_request", "host", vec!["example.org"]),
+        (
+            shell("x").affects(Network, "example.org"),
+            "network_request",
+            "host",
+            vec!["example.org"],
+        ),
         (shell("x").affects(RemoteDelete, "prod"), "remote_loss", "host", vec!["prod"]),
-        (shell("x").affects(ProcessStart, "frobnicate"), "unknown_effect", "command", vec!["frobnicate"]),
+        (
+            shell("x").affects(ProcessStart, "frobnicate"),
+            "unknown_effect",
+            "command",
+            vec!["frobnicate"],
+        ),
         (shell("x").affects(SystemChange, "nginx"), "system_change", "target", vec!["nginx"]),
-        (shell("x").modifies("a").modifies("b"), "file_modification", "path", vec!["/project/a", "/project/b"]),
+        (
+            shell("x").modifies("a").modifies("b"),
+            "file_modification",
+            "path",
+            vec!["/project/a", "/project/b"],
+        ),
         (shell("x").affects(Evade, ""), "evasion", "command", vec![]),
-        (shell("x").affects(SecretRead, "").affects(SecretRead, "").affects(SecretRead, "k"), "system_or_credentials", "path", vec!["k"]),
+        (
+            shell("x").affects(SecretRead, "").affects(SecretRead, "").affects(SecretRead, "k"),
+            "system_or_credentials",
+            "path",
+            vec!["k"],
+        ),
     ] {
         let risk = risk_in(&action, &testing::context(), &[]);
-        let factor = risk.factors.iter().find(|factor| factor.id == id).unwrap_or_else(|| panic!("{id}: {:?}", ids(&risk)));
-        let shown: Vec<(&str, &str)> = factor.evidence.iter().map(|point| (point.kind.as_str(), point.value.as_str())).collect();
+        let factor = risk
+            .factors
+            .iter()
+            .find(|factor| factor.id == id)
+            .unwrap_or_else(|| panic!("{id}: {:?}", ids(&risk)));
+        let shown: Vec<(&str, &str)> = factor
+            .evidence
+            .iter()
+            .map(|point| (point.kind.as_str(), point.value.as_str()))
+            .collect();
         assert_eq!(shown, values.iter().map(|value| (kind, *value)).collect::<Vec<_>>(), "{id}");
         assert!(!factor.reason.contains("``"), "{id}: {}", factor.reason);
     }
@@ -129,30 +222,62 @@ fn factors_show_their_evidence() {
 
 #[test]
 fn failures_are_told() {
-    for (failures, told) in [(1, "failed once and"), (2, "failed 2 times and"), (5, "failed 5 times and")] {
+    for (failures, told) in
+        [(1, "failed once and"), (2, "failed 2 times and"), (5, "failed 5 times and")]
+    {
         let context = testing::context().failures(failures);
         let risk = risk_in(&shell("x"), &context, &[]);
-        assert!(risk.factors.iter().any(|factor| factor.reason.contains(told)), "{failures}: {:?}", risk.factors);
+        assert!(
+            risk.factors.iter().any(|factor| factor.reason.contains(told)),
+            "{failures}: {:?}",
+            risk.factors
+        );
     }
 }
 
 #[test]
 fn deletions() {
-    let forced = |path: &str| shell("rm -rf x").deletes(path).below().form("recursive-force-delete", 200);
+    let forced =
+        |path: &str| shell("rm -rf x").deletes(path).below().form("recursive-force-delete", 200);
     check(
         vec![
-            ("the contract's own", file_delete("/important/file.txt"), 940, &["file_deletion", "out_of_scope"]),
-            ("ignored build output", shell("rm build/x.o").deletes("build/x.o").restorable(), 400, &["expendable_deletion"]),
-            ("ignored folder", forced("node_modules").restorable(), 400, &["expendable_deletion"]),
-            ("scratch", shell("rm x").deletes("/tmp/mine/x"), 400, &["expendable_deletion"]),
-            ("scratch, partly known", shell("rm x").deletes("/tmp/mine-").uncertain(), 400, &["expendable_deletion"]),
             (
-                "what mktemp made",
-                shell("x").does(EffectKind::FileCreate, "/tmp").uncertain().deletes("/tmp").uncertain().below(),
+                "the contract's own",
+                file_delete("/important/file.txt"),
+                940,
+                &["file_deletion", "out_of_scope"],
+            ),
+            (
+                "ignored build output",
+                shell("rm build/x.o").deletes("build/x.o").restorable(),
                 400,
                 &["expendable_deletion"],
             ),
-            ("a fresh temporary file", shell("mktemp").does(EffectKind::FileCreate, "/tmp").uncertain(), 300, &["file_creation"]),
+            ("ignored folder", forced("node_modules").restorable(), 400, &["expendable_deletion"]),
+            ("scratch", shell("rm x").deletes("/tmp/mine/x"), 400, &["expendable_deletion"]),
+            (
+                "scratch, partly known",
+                shell("rm x").deletes("/tmp/mine-").uncertain(),
+                400,
+                &["expendable_deletion"],
+            ),
+            (
+                "what mktemp made",
+                shell("x")
+                    .does(EffectKind::FileCreate, "/tmp")
+                    .uncertain()
+                    .deletes("/tmp")
+                    .uncertain()
+                    .below(),
+                400,
+                &["expendable_deletion"],
+            ),
+            (
+                "a fresh temporary file",
+                shell("mktemp").does(EffectKind::FileCreate, "/tmp").uncertain(),
+                300,
+                &["file_creation"],
+            ),
             (
                 "unknown part of all scratch",
                 forced("/tmp").uncertain().scope(Scope::Outside),
@@ -160,15 +285,45 @@ fn deletions() {
                 &["file_deletion", "recursive-force-delete"],
             ),
             ("nothing there", forced("gone").absent(), 400, &["expendable_deletion"]),
-            ("partly known", forced("src").restorable().uncertain(), 940, &["file_deletion", "recursive-force-delete"]),
+            (
+                "partly known",
+                forced("src").restorable().uncertain(),
+                940,
+                &["file_deletion", "recursive-force-delete"],
+            ),
             ("sources", forced("src"), 940, &["file_deletion", "recursive-force-delete"]),
             ("the project", forced("/project"), 1000, &["file_deletion", "recursive-force-delete"]),
-            ("all in the project", forced("/project/*"), 1000, &["file_deletion", "recursive-force-delete"]),
-            ("its history", forced("/project/.git"), 1000, &["file_deletion", "recursive-force-delete"]),
+            (
+                "all in the project",
+                forced("/project/*"),
+                1000,
+                &["file_deletion", "recursive-force-delete"],
+            ),
+            (
+                "its history",
+                forced("/project/.git"),
+                1000,
+                &["file_deletion", "recursive-force-delete"],
+            ),
             ("all scratch", forced("/tmp/*"), 1000, &["file_deletion", "recursive-force-delete"]),
-            ("other folder", forced("/srv/data"), 1000, &["file_deletion", "out_of_scope", "recursive-force-delete"]),
-            ("root", forced("/"), 1000, &["file_deletion", "system_or_credentials", "recursive-force-delete"]),
-            ("not known", forced("x").scope(Scope::Unknown).uncertain(), 940, &["file_deletion", "recursive-force-delete"]),
+            (
+                "other folder",
+                forced("/srv/data"),
+                1000,
+                &["file_deletion", "out_of_scope", "recursive-force-delete"],
+            ),
+            (
+                "root",
+                forced("/"),
+                1000,
+                &["file_deletion", "system_or_credentials", "recursive-force-delete"],
+            ),
+            (
+                "not known",
+                forced("x").scope(Scope::Unknown).uncertain(),
+                940,
+                &["file_deletion", "recursive-force-delete"],
+            ),
             (
                 "and what is removed stands in scratch",
                 forced("node_modules").restorable().reads("/tmp/list"),
@@ -188,7 +343,7 @@ fn deletions() {
                 &["unknown_effect", "f"],
             ),
             (
-                "one of two can be had back",
+                "one of two can be restored",
                 forced("node_modules").restorable().deletes("src").below(),
                 940,
                 &["file_deletion", "recursive-force-delete"],
@@ -205,10 +360,25 @@ fn scope_and_privilege() {
     secret.facts.effects.iter_mut().for_each(|effect| effect.kind = EffectKind::SecretRead);
     check(
         vec![
-            ("write elsewhere", file_write("/outside/scope/file.txt", "x"), 600, &["file_creation", "out_of_scope"]),
+            (
+                "write elsewhere",
+                file_write("/outside/scope/file.txt", "x"),
+                600,
+                &["file_creation", "out_of_scope"],
+            ),
             ("read elsewhere", file_read("/srv/x"), 400, &["file_read", "out_of_scope"]),
-            ("read the system", file_read("/etc/os-release"), 300, &["file_read", "system_or_credentials"]),
-            ("write the system", file_write("/etc/hosts", "x"), 500, &["file_creation", "system_or_credentials"]),
+            (
+                "read the system",
+                file_read("/etc/os-release"),
+                300,
+                &["file_read", "system_or_credentials"],
+            ),
+            (
+                "write the system",
+                file_write("/etc/hosts", "x"),
+                500,
+                &["file_creation", "system_or_credentials"],
+            ),
             ("scratch", file_write("/tmp/x", "x"), 300, &["file_creation"]),
             ("not known", file_write("x", "x").scope(Scope::Unknown), 300, &["file_creation"]),
             ("secret", secret, 700, &["secret_read", "system_or_credentials"]),
@@ -218,13 +388,43 @@ fn scope_and_privilege() {
                 900,
                 &["file_modification", "out_of_scope", "system_or_credentials"],
             ),
-            ("copy from elsewhere", shell("cp a b").reads("/srv/x").creates("b"), 300, &["file_creation"]),
-            ("copy from the system", shell("cp a b").reads("/etc/hosts").creates("b"), 300, &["file_creation"]),
-            ("copy to elsewhere", shell("cp a b").reads("a").creates("/srv/b"), 600, &["file_creation", "out_of_scope"]),
-            ("program fed from elsewhere", shell("x").reads("/srv/x").affects(EffectKind::ProcessStart, "x"), 700, &["unknown_effect"]),
+            (
+                "copy from elsewhere",
+                shell("cp a b").reads("/srv/x").creates("b"),
+                300,
+                &["file_creation"],
+            ),
+            (
+                "copy from the system",
+                shell("cp a b").reads("/etc/hosts").creates("b"),
+                300,
+                &["file_creation"],
+            ),
+            (
+                "copy to elsewhere",
+                shell("cp a b").reads("a").creates("/srv/b"),
+                600,
+                &["file_creation", "out_of_scope"],
+            ),
+            (
+                "program fed from elsewhere",
+                shell("x").reads("/srv/x").affects(EffectKind::ProcessStart, "x"),
+                700,
+                &["unknown_effect"],
+            ),
             ("sudo ls", elevated(shell("ls")), 200, &["harmless", "elevated"]),
-            ("sudo on the system", elevated(shell("x").modifies("/etc/hosts")), 600, &["file_modification", "system_or_credentials"]),
-            ("a program elsewhere", shell("x").does(EffectKind::ProcessStart, "/srv/x"), 700, &["unknown_effect"]),
+            (
+                "sudo on the system",
+                elevated(shell("x").modifies("/etc/hosts")),
+                600,
+                &["file_modification", "system_or_credentials"],
+            ),
+            (
+                "a program elsewhere",
+                shell("x").does(EffectKind::ProcessStart, "/srv/x"),
+                700,
+                &["unknown_effect"],
+            ),
         ],
         &testing::context(),
     );
@@ -236,7 +436,12 @@ fn forms_add_at_most_the_setting() {
     check(
         vec![
             ("one", request().form("no-verify", 100), 700, &["network_request", "no-verify"]),
-            ("two", request().form("no-verify", 100).form("upload", 300), 900, &["network_request", "no-verify", "upload"]),
+            (
+                "two",
+                request().form("no-verify", 100).form("upload", 300),
+                900,
+                &["network_request", "no-verify", "upload"],
+            ),
             (
                 "fetched and run",
                 request().affects(EffectKind::UnseenCode, "").form("pipe-to-shell", 300),
@@ -249,10 +454,30 @@ fn forms_add_at_most_the_setting() {
                 940,
                 &["unseen_code", "hidden"],
             ),
-            ("fork bomb", shell("x").affects(EffectKind::ResourceUse, "").form("fork-bomb", 300), 1000, &["resource_use", "fork-bomb"]),
-            ("start-up file of a person", startup("/home/me/.bashrc"), 940, &["persistence", "system_or_credentials"]),
-            ("start-up file of the machine", startup("/etc/profile"), 1000, &["persistence", "system_or_credentials"]),
-            ("keys that let others in", startup("/home/me/.ssh/authorized_keys"), 1000, &["persistence", "system_or_credentials"]),
+            (
+                "fork bomb",
+                shell("x").affects(EffectKind::ResourceUse, "").form("fork-bomb", 300),
+                1000,
+                &["resource_use", "fork-bomb"],
+            ),
+            (
+                "start-up file of a person",
+                startup("/home/me/.bashrc"),
+                940,
+                &["persistence", "system_or_credentials"],
+            ),
+            (
+                "start-up file of the machine",
+                startup("/etc/profile"),
+                1000,
+                &["persistence", "system_or_credentials"],
+            ),
+            (
+                "keys that let others in",
+                startup("/home/me/.ssh/authorized_keys"),
+                1000,
+                &["persistence", "system_or_credentials"],
+            ),
         ],
         &testing::context(),
     );
@@ -274,12 +499,21 @@ fn failures_add_and_never_make_critical() {
         (3, "ls", shell("ls"), 500),
         (9, "ls", shell("ls"), 500),
         (3, "delete elsewhere", file_delete("/srv/x"), 940),
-        (3, "drop", shell("x").affects(EffectKind::RemoteDelete, "db").form("drop-database", 200), 1000),
+        (
+            3,
+            "drop",
+            shell("x").affects(EffectKind::RemoteDelete, "db").form("drop-database", 200),
+            1000,
+        ),
     ];
     for (failures, name, action, score) in cases {
         let risk = risk_in(&action, &testing::context().failures(failures), &[]);
         assert_eq!(risk.score, score, "{name} after {failures}");
-        assert_eq!(ids(&risk).contains(&"repeated_failure"), failures > 0, "{name} after {failures}");
+        assert_eq!(
+            ids(&risk).contains(&"repeated_failure"),
+            failures > 0,
+            "{name} after {failures}"
+        );
     }
 }
 
@@ -307,11 +541,17 @@ fn settings_change_the_numbers_and_bad_ones_are_named() {
 #[test]
 fn evidence_fits_the_hosts_bounds() {
     let long = "x".repeat(70_000);
-    let many = (0..256).fold(shell("rm"), |action, index| action.deletes(&["/srv/", &index.to_string(), &long].concat()));
+    let many = (0..256).fold(shell("rm"), |action, index| {
+        action.deletes(&["/srv/", &index.to_string(), &long].concat())
+    });
     let risk = risk_in(&many, &testing::context(), &[]);
     for factor in &risk.factors {
         assert!(factor.evidence.len() <= 64 && factor.reason.len() <= 4096, "{}", factor.id);
-        assert!(factor.evidence.iter().all(|evidence| evidence.value.len() <= 1024), "{}", factor.id);
+        assert!(
+            factor.evidence.iter().all(|evidence| evidence.value.len() <= 1024),
+            "{}",
+            factor.id
+        );
     }
 }
 
@@ -319,12 +559,17 @@ fn evidence_fits_the_hosts_bounds() {
 #[test]
 fn forms_belong_to_their_command() {
     let of = |index: u32| {
-        let action = shell("rm -rf node_modules; rm src").deletes("node_modules").restorable().by(0).deletes("src").by(1);
+        let action = shell("rm -rf node_modules; rm src")
+            .deletes("node_modules")
+            .restorable()
+            .by(0)
+            .deletes("src")
+            .by(1);
         let mut action = action.form("recursive-force-delete", 200);
         action.facts.forms.iter_mut().for_each(|form| form.command = Some(index));
         risk_in(&action, &testing::context(), &[])
     };
-    assert_eq!(ids(&of(0)), ["file_deletion"], "its own command deletes what can be had back");
+    assert_eq!(ids(&of(0)), ["file_deletion"], "its own command deletes what can be restored");
     let risk = of(1);
     assert_eq!(ids(&risk), ["file_deletion", "recursive-force-delete"]);
     let shown: Vec<&str> = risk

@@ -9,25 +9,38 @@ pub(crate) const SPECS: &[Spec] = &[
     Spec::score("base.message", 50, "a message to a person or another agent"),
     Spec::score("base.read", 100, "reads a file, or runs a program that is known to be harmless"),
     Spec::score("base.create", 300, "creates a file"),
-    Spec::score("base.modify", 400, "changes a file, or deletes what can be had back"),
+    Spec::score("base.modify", 400, "changes a file, or deletes what can be restored"),
     Spec::score("base.stop_process", 500, "ends a process"),
     Spec::score("base.read_secret", 500, "reads a key, token or password"),
     Spec::score("base.network", 600, "reaches another machine"),
     Spec::score("base.publish", 600, "puts something where others get it"),
-    Spec::score("base.unknown", 700, "a system command of unknown effect, a change of the machine, or hiding traces"),
-    Spec::score("base.privilege", 700, "acts as a mightier user, or loosens permissions"),
+    Spec::score(
+        "base.unknown",
+        700,
+        "a system command of unknown effect, a change of the machine, or hiding traces",
+    ),
+    Spec::score("base.privilege", 700, "acts with elevated privileges, or loosens permissions"),
     Spec::score("base.delete", 800, "deletes a file, or throws away work that nothing else holds"),
-    Spec::score("base.persistence", 800, "makes something start by itself later"),
-    Spec::score("base.remote_change", 600, "makes or changes something on a remote service or in a database"),
+    Spec::score("base.persistence", 800, "schedules something to run later"),
+    Spec::score(
+        "base.remote_change",
+        600,
+        "makes or changes something on a remote service or in a database",
+    ),
     Spec::score("base.remote_delete", 800, "destroys data on a remote service or in a database"),
-    Spec::score("scope", 300, "added when a path lies outside the expected scope"),
+    Spec::score("scope", 300, "added when a path is outside the expected scope"),
     Spec::score("repetition.once", 100, "added after one failure of the same shape"),
     Spec::score("repetition.twice", 200, "added after two failures of the same shape"),
     Spec::score("repetition.more", 400, "added after three failures of the same shape or more"),
-    Spec::score("privilege.elevated", 100, "added when it runs as a mightier user"),
+    Spec::score("privilege.elevated", 100, "added when it runs with elevated privileges"),
     Spec::score("privilege.system", 200, "added when it touches the system or credentials"),
     Spec::score("forms", 300, "the most that dangerous forms add together"),
-    Spec::score("ceiling", 940, "the most without an effect that is irreversible, system-wide, on credentials or remote").between(0, 949),
+    Spec::score(
+        "ceiling",
+        940,
+        "the most without an effect that is irreversible, system-wide, on credentials or remote",
+    )
+    .between(0, 949),
 ];
 
 /// The settings, read once a call. All in thousandths.
@@ -59,7 +72,7 @@ impl Weights {
     /// Takes the numbers out of checked settings.
     ///
     /// # Errors
-    /// When the settings are not this plugin's.
+    /// Fails if the settings are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
         Ok(Self {
             message: settings.score("base.message")?,
@@ -77,7 +90,11 @@ impl Weights {
             remote_change: settings.score("base.remote_change")?,
             remote_delete: settings.score("base.remote_delete")?,
             scope: settings.score("scope")?,
-            failures: [settings.score("repetition.once")?, settings.score("repetition.twice")?, settings.score("repetition.more")?],
+            failures: [
+                settings.score("repetition.once")?,
+                settings.score("repetition.twice")?,
+                settings.score("repetition.more")?,
+            ],
             elevated: settings.score("privilege.elevated")?,
             system: settings.score("privilege.system")?,
             forms: settings.score("forms")?,

@@ -1,16 +1,16 @@
-//! The rules that come with the program, by name: what a list of rules shows, and what `rules.disabled`
-//! and a custom rule's name are checked against. What they do is the plugin `rules`.
+//! The rules that ship with the program, by name: for the list of rules, and for checking
+//! `rules.disabled` and the names of custom rules. The plugin `rules` implements them.
 
-/// A rule that comes with the program.
+/// A rule that ships with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,
-    /// It is in the set `essential`.
+    /// True if it is in the set `essential`.
     pub essential: bool,
-    /// The verdicts that it may come to, from the mildest.
+    /// The verdicts that it may return, from the mildest.
     pub verdicts: &'static str,
-    /// What it objects to.
+    /// A description of the actions that it objects to.
     pub about: &'static str,
 }
 
@@ -20,7 +20,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "prevent_recursive_deletion",
         essential: true,
         verdicts: "modify, ask, block",
-        about: "a deletion of whole folders that nobody could have back",
+        about: "a deletion of whole folders that nobody could restore",
     },
     Builtin {
         name: "prevent_work_loss",
@@ -38,7 +38,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "warn_direct_push",
         essential: false,
         verdicts: "warn",
-        about: "pushing to a branch that others build on, past the checks, or to another place",
+        about: "pushing to a branch that others build on, past the checks or elsewhere; a tool that publishes, pays or gives rights",
     },
     Builtin {
         name: "limit_file_operations",
@@ -46,9 +46,24 @@ pub const BUILTIN: &[Builtin] = &[
         verdicts: "warn, ask",
         about: "more writes and deletions for a prompt than the limit",
     },
-    Builtin { name: "warn_external_network", essential: false, verdicts: "warn", about: "sending data to another machine" },
-    Builtin { name: "warn_credential_read", essential: false, verdicts: "warn", about: "reading a key, token or password" },
-    Builtin { name: "warn_credential_written", essential: false, verdicts: "warn", about: "writing a key, token or password into a file" },
+    Builtin {
+        name: "warn_external_network",
+        essential: false,
+        verdicts: "warn",
+        about: "sending data to another machine",
+    },
+    Builtin {
+        name: "warn_credential_read",
+        essential: false,
+        verdicts: "warn",
+        about: "reading a key, token or password",
+    },
+    Builtin {
+        name: "warn_credential_written",
+        essential: false,
+        verdicts: "warn",
+        about: "writing a key, token or password into a file",
+    },
     Builtin {
         name: "warn_planted_instructions",
         essential: false,
@@ -59,7 +74,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "protect_the_system",
         essential: false,
         verdicts: "warn, ask",
-        about: "changing files of the operating system, of start-up, or credentials",
+        about: "changing files of the system, of start-up, of credentials, or what a repository, its builds or an editor run by themselves",
     },
     Builtin {
         name: "refuse_unseen_code",

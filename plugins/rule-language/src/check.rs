@@ -1,7 +1,7 @@
-//! Conditions to code: every name is looked up, every type checked.
+//! Compiles conditions to code: every name is looked up, every type checked.
 //!
-//! What passes can only fail by values that the action alone decides. The first thing that is wrong with a
-//! condition is told, with its place in it.
+//! A condition that passes can only fail because of values in the action. The first problem in a
+//! condition is reported, with its place in it.
 
 mod calls;
 
@@ -19,7 +19,7 @@ pub(crate) enum Of {
     Number,
     Text,
     Word(&'static [&'static str]),
-    /// Items of a list without any have the type `Nothing`.
+    /// A list; an empty list has items of the type `Nothing`.
     List(Box<Self>),
     Map,
     Record(Kind),
@@ -28,7 +28,7 @@ pub(crate) enum Of {
 
 type Checked = Result<(Code<'static>, Of), Problem>;
 
-/// Checks a condition, which has to come to true or false.
+/// Checks a condition, which has to evaluate to true or false.
 pub(crate) fn condition(tree: &Tree) -> Result<Code<'static>, Problem> {
     let (code, of) = value(tree)?;
     let what = format!("is {}; a condition is true or false", of.told());
@@ -54,7 +54,9 @@ impl Checker {
             Node::Name(name) => self.name(name, tree.span)?,
             Node::Select(of, word) => self.select(of, word)?,
             Node::Index(of, index) => self.index(of, index)?,
-            Node::Call(of, word, arguments) => self.call(of.as_deref(), word, arguments, tree.span)?,
+            Node::Call(of, word, arguments) => {
+                self.call(of.as_deref(), word, arguments, tree.span)?
+            }
             Node::Not(of) => (Code::Not(Box::new(self.wanted(of, &Of::Flag)?)), Of::Flag),
             Node::Minus(of) => (Code::Minus(Box::new(self.wanted(of, &Of::Number)?)), Of::Number),
             Node::And(items) => (Code::And(self.flags(items)?), Of::Flag),
@@ -81,7 +83,14 @@ impl Checker {
         for item in items {
             let (code, found) = self.check(item)?;
             let Some(both) = common(&of, &found) else {
-                return Err(Problem::new(item.span, format!("is {} in a list of others, of which each is {}", found.told(), of.told())));
+                return Err(Problem::new(
+                    item.span,
+                    format!(
+                        "is {} in a list of others, of which each is {}",
+                        found.told(),
+                        of.told()
+                    ),
+                ));
             };
             of = both;
             codes.push(code);
@@ -102,8 +111,11 @@ impl Checker {
                 let known = variables.chain(Kind::Action.fields().iter().map(|field| field.name));
                 let mend = match nearest(known, name) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None if names().any(|known| known == name) => "it is a function; call it".to_owned(),
-                    None => group_of(name).unwrap_or_else(|| "`portcullis rules fields` lists the names".to_owned()),
+                    None if names().any(|known| known == name) => {
+                        "it is a function; call it".to_owned()
+                    }
+                    None => group_of(name)
+                        .unwrap_or_else(|| "`portcullis rules fields` lists the names".to_owned()),
                 };
                 Err(Problem::new(span, format!("`{}` is unknown; {mend}", shown(name))))
             }
@@ -121,24 +133,44 @@ impl Checker {
                         Some(name) => format!("did you mean `{name}`?"),
                         None => format!("it has `{}`", known().collect::<Vec<_>>().join("`, `")),
                     };
-                    Err(Problem::new(word.span, format!("{} has no `{}`; {mend}", kind.as_str(), shown(&word.name))))
+                    Err(Problem::new(
+                        word.span,
+                        format!("{} has no `{}`; {mend}", kind.as_str(), shown(&word.name)),
+                    ))
                 }
             },
-            Of::Map => Ok((Code::Entry(Box::new(code), Box::new(Code::Text(word.name.clone().into()))), Of::Text)),
+            Of::Map => Ok((
+                Code::Entry(Box::new(code), Box::new(Code::Text(word.name.clone().into()))),
+                Of::Text,
+            )),
             Of::List(_) => {
-                let what = format!("a list has no `{0}`; ask each of its items: `.exists(x, x.{0} ...)`", shown(&word.name));
+                let what = format!(
+                    "a list has no `{0}`; ask each of its items: `.exists(x, x.{0} ...)`",
+                    shown(&word.name)
+                );
                 Err(Problem::new(word.span, what))
             }
-            other => Err(Problem::new(word.span, format!("{} has no `{}`", other.told(), shown(&word.name)))),
+            other => Err(Problem::new(
+                word.span,
+                format!("{} has no `{}`", other.told(), shown(&word.name)),
+            )),
         }
     }
 
     fn index(&mut self, of: &Tree, index: &Tree) -> Checked {
         let (code, found) = self.check(of)?;
         match found {
-            Of::List(item) => Ok((Code::Item(Box::new(code), Box::new(self.wanted(index, &Of::Number)?)), *item)),
-            Of::Map => Ok((Code::Entry(Box::new(code), Box::new(self.wanted(index, &Of::Text)?)), Of::Text)),
-            other => Err(Problem::new(of.span, format!("is {}; only lists and maps have items", other.told()))),
+            Of::List(item) => {
+                Ok((Code::Item(Box::new(code), Box::new(self.wanted(index, &Of::Number)?)), *item))
+            }
+            Of::Map => Ok((
+                Code::Entry(Box::new(code), Box::new(self.wanted(index, &Of::Text)?)),
+                Of::Text,
+            )),
+            other => Err(Problem::new(
+                of.span,
+                format!("is {}; only lists and maps have items", other.told()),
+            )),
         }
     }
 
@@ -148,7 +180,10 @@ impl Checker {
         let (yes, left) = self.check(yes)?;
         let (other, right) = self.check(no)?;
         let Some(of) = common(&left, &right) else {
-            return Err(Problem::new(no.span, format!("is {}; the other side is {}", right.told(), left.told())));
+            return Err(Problem::new(
+                no.span,
+                format!("is {}; the other side is {}", right.told(), left.told()),
+            ));
         };
         Ok((Code::Choice(Box::new([condition, yes, other])), of))
     }
@@ -157,12 +192,19 @@ impl Checker {
         let ((a, of), (b, other)) = (self.check(left)?, self.check(right)?);
         word_fits(&of, right)?;
         word_fits(&other, left)?;
-        let wrong = || Problem::new(at, format!("`{sign}` between {} and {}: {}", of.told(), other.told(), sides(sign)));
+        let wrong = || {
+            Problem::new(
+                at,
+                format!("`{sign}` between {} and {}: {}", of.told(), other.told(), sides(sign)),
+            )
+        };
         let both = common(&of, &other);
         let (operator, gives) = match (sign, &both) {
             ("in", _) => match (&of, &other) {
                 (_, Of::Map) if common(&of, &Of::Text).is_some() => (Operator::InMap, Of::Flag),
-                (item, Of::List(items)) if item.compares() && common(item, items).is_some() => (Operator::InList, Of::Flag),
+                (item, Of::List(items)) if item.compares() && common(item, items).is_some() => {
+                    (Operator::InList, Of::Flag)
+                }
                 _ => return Err(wrong()),
             },
             ("==", Some(same)) if same.compares() => (Operator::Equal, Of::Flag),
@@ -184,7 +226,7 @@ impl Checker {
     }
 }
 
-/// What two sides have in common; a text fits a word.
+/// Returns the common type of two sides; a text is compatible with a word.
 fn common(a: &Of, b: &Of) -> Option<Of> {
     match (a, b) {
         (a, b) if a == b => Some(a.clone()),
@@ -195,7 +237,7 @@ fn common(a: &Of, b: &Of) -> Option<Of> {
     }
 }
 
-/// A constant that is compared with a word has to be one of those that it may be.
+/// Checks that a constant that is compared with a word is one of the allowed words.
 fn word_fits(of: &Of, tree: &Tree) -> Result<(), Problem> {
     let Of::Word(words) = of else { return Ok(()) };
     match &tree.node {
@@ -217,23 +259,29 @@ fn position(kind: Kind, name: &str) -> Option<(u8, Of)> {
 }
 
 fn number(kind: Kind) -> u8 {
-    Kind::ALL.iter().position(|known| *known == kind).and_then(|at| u8::try_from(at).ok()).unwrap_or_default()
+    Kind::ALL
+        .iter()
+        .position(|known| *known == kind)
+        .and_then(|at| u8::try_from(at).ok())
+        .unwrap_or_default()
 }
 
-/// Where a name that does not stand by itself is found.
+/// Returns the group in which a name that is not a top-level name is found.
 fn group_of(name: &str) -> Option<String> {
     let holder = |kind: Kind| match kind {
         Kind::Context => Some("context"),
         Kind::History => Some("history"),
         _ => None,
     };
-    let kind = Kind::ALL.iter().find(|kind| holder(**kind).is_some() && position(**kind, name).is_some())?;
+    let kind = Kind::ALL
+        .iter()
+        .find(|kind| holder(**kind).is_some() && position(**kind, name).is_some())?;
     Some(format!("did you mean `{}.{name}`?", holder(*kind)?))
 }
 
 fn sides(sign: &str) -> &'static str {
     match sign {
-        "in" => "on its right stands a list of such items, or a map",
+        "in" => "its right side must be a list of such items, or a map",
         "==" | "!=" => "both sides have to be of one type, and no group of names",
         "<" | "<=" | ">" | ">=" => "both sides have to be numbers, or both texts",
         "+" => "both sides have to be numbers, texts or lists",

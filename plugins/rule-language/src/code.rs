@@ -1,7 +1,7 @@
 //! Rules as code: checked, small, and kept as bytes between calls.
 //!
-//! The bytes borrow nothing from the file. A trailing version tells those of another build apart, which
-//! are refused and made anew.
+//! The bytes borrow nothing from the file. A trailing version identifies those of another build,
+//! which are refused and compiled again.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -9,21 +9,21 @@ use std::borrow::Cow;
 /// Bytes of another version are not read.
 const VERSION: u8 = 1;
 
-/// A rule that can be asked.
+/// A rule that is ready to be evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule<'a> {
     /// Its name, unique among all files.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
-    /// When it objects.
+    /// The condition under which it objects.
     pub when: Code<'a>,
-    /// What it then comes to.
+    /// The verdict if it objects.
     pub verdict: Verdict,
-    /// How bad that is; critical stops the session.
+    /// The severity; critical stops the session.
     pub severity: Severity,
-    /// Why, piece by piece.
+    /// The reason, piece by piece.
     pub reason: Vec<Piece<'a>>,
-    /// What could be done instead.
+    /// The alternatives to the action.
     pub alternatives: Vec<Vec<Piece<'a>>>,
 }
 
@@ -36,10 +36,10 @@ pub enum Piece<'a> {
     Value(Code<'a>),
 }
 
-/// What a custom rule may come to. A rewrite cannot be written down in a rule, so there is no `modify`.
+/// The verdicts of a custom rule. A rewrite cannot be expressed in a rule, so there is no `modify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Agent and person are told.
+    /// Agent and person are informed.
     Warn,
     /// A person decides.
     Ask,
@@ -47,12 +47,12 @@ pub enum Verdict {
     Block,
 }
 
-/// How bad it is.
+/// The severity of an objection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Severity {
     /// Worth a note.
     Low,
-    /// The usual.
+    /// The default.
     Medium,
     /// Worth stopping for.
     High,
@@ -64,7 +64,7 @@ impl Verdict {
     /// All, from the mildest.
     pub const ALL: &'static [Self] = &[Self::Warn, Self::Ask, Self::Block];
 
-    /// The word in files and messages.
+    /// Returns the word in files and messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Verdict {
         }
     }
 
-    /// The severity of a rule that names none.
+    /// Returns the severity of a rule that names none.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
@@ -89,7 +89,7 @@ impl Severity {
     /// All, from the mildest.
     pub const ALL: &'static [Self] = &[Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The word in files and messages.
+    /// Returns the word in files and messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -136,9 +136,11 @@ pub enum Code<'a> {
     Pair(Operator, Box<Self>, Box<Self>),
     /// A function of these values.
     Call(Function, Vec<Self>),
-    /// A pattern that a text is held against: the text, the pattern, and what a text that fits holds at least.
+    /// A match of a text against a pattern: the text, the pattern, and a text that every match
+    /// contains.
     Pattern(Pattern, Box<Self>, #[serde(borrow)] Cow<'a, str>, #[serde(borrow)] Cow<'a, str>),
-    /// A macro: the list, what is asked of each item, and for `map` what is kept of those that pass.
+    /// A macro: the list, the condition for each item, and for `map` the value kept of those that
+    /// pass.
     Each(Macro, Box<Self>, Box<Self>, Option<Box<Self>>),
 }
 
@@ -182,12 +184,12 @@ pub enum Function {
     Number,
 }
 
-/// How a pattern is held against a text.
+/// The ways to match a text against a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pattern {
-    /// A regular expression that has to be somewhere in it.
+    /// A regular expression that matches anywhere in it.
     Regex,
-    /// A glob that has to be all of it.
+    /// A glob that matches all of it.
     Glob,
 }
 
@@ -202,7 +204,7 @@ pub enum Macro {
     Map,
 }
 
-/// Rules as bytes.
+/// Encodes rules.
 #[must_use]
 pub fn to_bytes(rules: &[Rule<'_>]) -> Vec<u8> {
     let mut bytes = postcard::to_allocvec(rules).unwrap_or_default();
@@ -210,7 +212,7 @@ pub fn to_bytes(rules: &[Rule<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Rules from the bytes that [`to_bytes`] gave; none for any others.
+/// Decodes the output of [`to_bytes`]; none for any other bytes.
 #[must_use]
 pub fn from_bytes(bytes: &[u8]) -> Option<Vec<Rule<'_>>> {
     match bytes.split_last() {

@@ -1,8 +1,8 @@
-//! Asks a condition about an action.
+//! Evaluates a condition for an action.
 //!
-//! What the action is comes through [`Fields`], a value at a time, so that what no rule asks for costs
-//! nothing. Every step counts against a [`Budget`]; time and memory are bounded by it. As in CEL, `&&` and
-//! `||` forgive a fault of one side where the other decides.
+//! The action's values come through [`Fields`], one at a time, so that values which no rule uses
+//! cost nothing. Every step counts against a [`Budget`], which bounds time and memory. As in CEL,
+//! `&&` and `||` ignore a fault of one side if the other decides.
 
 mod calls;
 mod patterns;
@@ -16,9 +16,9 @@ use std::rc::Rc;
 
 pub(crate) use patterns::regex;
 
-/// Gives the values of a group of names.
+/// The values of a group of names.
 pub trait Fields {
-    /// The value of that name, in the type that the table says.
+    /// Returns the value of that name, in the type of the table.
     fn field(&self, name: &'static str) -> Value<'_>;
 }
 
@@ -39,16 +39,16 @@ pub enum Value<'v> {
     Record(&'v dyn Fields),
 }
 
-/// Where the project and the person's home are, for paths that do not begin with `/`.
+/// The project's folders and the person's home, for paths that do not begin with `/`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around<'v> {
     /// The project's folders.
     pub roots: &'v [String],
-    /// The person's home; empty where it is not known.
+    /// The person's home; empty if it is not known.
     pub home: &'v str,
 }
 
-/// What conditions are asked about, with the patterns that were compiled for it.
+/// The subject of the conditions, with the patterns that were compiled for it.
 pub struct Scene<'v> {
     action: &'v dyn Fields,
     around: Around<'v>,
@@ -59,7 +59,7 @@ pub struct Scene<'v> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(u32);
 
-/// Why a condition came to no answer.
+/// The reason for which a condition has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The action has no such value.
@@ -78,16 +78,16 @@ impl fmt::Display for Fault {
 }
 
 impl Budget {
-    /// What one rule may take: a condition over the usual action takes below a hundred.
+    /// The budget of one rule: a condition over the usual action takes below a hundred steps.
     pub const STEPS: u32 = 200_000;
 
-    /// The budget of one rule.
+    /// Returns the budget of one rule.
     #[must_use]
     pub const fn of_a_rule() -> Self {
         Self(Self::STEPS)
     }
 
-    /// What was taken of it.
+    /// Returns the number of steps taken.
     #[must_use]
     pub const fn taken(self) -> u32 {
         Self::STEPS - self.0
@@ -101,25 +101,30 @@ impl Budget {
 }
 
 impl<'v> Scene<'v> {
-    /// A scene about an action, whose names are those of [`Kind::Action`].
+    /// Returns a scene about an action, whose names are those of [`Kind::Action`].
     #[must_use]
     pub fn new(action: &'v dyn Fields, around: Around<'v>) -> Self {
         Self { action, around, patterns: Patterns::default() }
     }
 
-    /// Whether the condition holds.
+    /// Returns true if the condition holds.
     ///
     /// # Errors
-    /// What the condition asks for is not there, or it takes too many steps.
+    /// Fails if a value that the condition uses is missing, or it takes too many steps.
     pub fn holds(&self, condition: &'v Code<'v>, budget: &mut Budget) -> Result<bool, Fault> {
         Run { scene: self, variables: Vec::new(), budget }.flag(condition)
     }
 
-    /// A value as people read it: the first few items of a list.
+    /// Formats a value for people: the first few items of a list.
     ///
     /// # Errors
-    /// As for `holds`.
-    pub fn shown(&self, code: &'v Code<'v>, budget: &mut Budget, most: usize) -> Result<String, Fault> {
+    /// Fails as `holds` does.
+    pub fn shown(
+        &self,
+        code: &'v Code<'v>,
+        budget: &mut Budget,
+        most: usize,
+    ) -> Result<String, Fault> {
         let value = Run { scene: self, variables: Vec::new(), budget }.value(code)?;
         Ok(match &value {
             Value::List(items) => {
@@ -148,11 +153,17 @@ impl<'v> Run<'v, '_> {
             Code::Flag(flag) => Value::Flag(*flag),
             Code::Number(number) => Value::Number(*number),
             Code::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Code::List(items) => items.iter().map(|item| self.value(item)).collect::<Result<Value<'v>, Fault>>()?,
-            Code::Variable(slot) => self.variables.get(usize::from(*slot)).cloned().ok_or_else(unfit)?,
+            Code::List(items) => {
+                items.iter().map(|item| self.value(item)).collect::<Result<Value<'v>, Fault>>()?
+            }
+            Code::Variable(slot) => {
+                self.variables.get(usize::from(*slot)).cloned().ok_or_else(unfit)?
+            }
             Code::Name(at) => get(self.scene.action, Kind::Action, *at)?,
             Code::Select(of, kind, at) => match self.value(of)? {
-                Value::Record(record) => get(record, *Kind::ALL.get(usize::from(*kind)).ok_or_else(unfit)?, *at)?,
+                Value::Record(record) => {
+                    get(record, *Kind::ALL.get(usize::from(*kind)).ok_or_else(unfit)?, *at)?
+                }
                 _ => return Err(unfit()),
             },
             Code::Item(list, at) => self.item(list, at)?,
@@ -168,8 +179,12 @@ impl<'v> Run<'v, '_> {
             }
             Code::Pair(operator, left, right) => self.pair(*operator, left, right)?,
             Code::Call(function, arguments) => self.call(*function, arguments)?,
-            Code::Pattern(pattern, text, wanted, needed) => Value::Flag(self.fits(*pattern, text, wanted, needed)?),
-            Code::Each(each, range, asked, kept) => self.each(*each, range, asked, kept.as_deref())?,
+            Code::Pattern(pattern, text, wanted, needed) => {
+                Value::Flag(self.fits(*pattern, text, wanted, needed)?)
+            }
+            Code::Each(each, range, asked, kept) => {
+                self.each(*each, range, asked, kept.as_deref())?
+            }
         })
     }
 
@@ -196,7 +211,7 @@ impl<'v> Run<'v, '_> {
         }
     }
 
-    /// Whether any of them is `wanted`; a fault counts only where none is.
+    /// Returns true if any of them is `wanted`; a fault counts only if none is.
     fn any(&mut self, items: &'v [Code<'v>], wanted: bool) -> Result<bool, Fault> {
         let mut fault = None;
         for item in items {
@@ -213,15 +228,25 @@ impl<'v> Run<'v, '_> {
     fn item(&mut self, list: &'v Code<'v>, at: &'v Code<'v>) -> Answer<'v> {
         let (items, at) = (self.list(list)?, self.number(at)?);
         let found = usize::try_from(at).ok().and_then(|at| items.get(at)).cloned();
-        found.ok_or_else(|| Fault::Value(format!("there is no item {at} in a list of {}", items.len())))
+        found.ok_or_else(|| {
+            Fault::Value(format!("there is no item {at} in a list of {}", items.len()))
+        })
     }
 
     fn entry(&mut self, map: &'v Code<'v>, key: &'v Code<'v>) -> Answer<'v> {
         let Value::Map(entries) = self.value(map)? else { return Err(unfit()) };
         let key = self.text(key)?;
         self.budget.take(entries.len())?;
-        let found = entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Value::Text(Cow::Borrowed(*value)));
-        found.ok_or_else(|| Fault::Value(format!("there is no key `{}`; ask with `has` first", crate::place::shown(&key))))
+        let found = entries
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| Value::Text(Cow::Borrowed(*value)));
+        found.ok_or_else(|| {
+            Fault::Value(format!(
+                "there is no key `{}`; ask with `has` first",
+                crate::place::shown(&key)
+            ))
+        })
     }
 
     fn pair(&mut self, operator: Operator, left: &'v Code<'v>, right: &'v Code<'v>) -> Answer<'v> {
@@ -322,7 +347,13 @@ impl<'v> Run<'v, '_> {
         }
     }
 
-    fn each(&mut self, each: Macro, range: &'v Code<'v>, asked: &'v Code<'v>, kept: Option<&'v Code<'v>>) -> Answer<'v> {
+    fn each(
+        &mut self,
+        each: Macro,
+        range: &'v Code<'v>,
+        asked: &'v Code<'v>,
+        kept: Option<&'v Code<'v>>,
+    ) -> Answer<'v> {
         let items = self.list(range)?;
         let (mut found, mut chosen, mut fault) = (0_usize, Vec::new(), None);
         let decides = match each {
@@ -335,7 +366,9 @@ impl<'v> Run<'v, '_> {
             let answer = self.asked(each, asked, kept);
             self.variables.pop();
             match answer {
-                Ok(Asked::Passed(passed)) if decides == Some(passed) => return Ok(Value::Flag(passed)),
+                Ok(Asked::Passed(passed)) if decides == Some(passed) => {
+                    return Ok(Value::Flag(passed));
+                }
                 Ok(Asked::Passed(passed)) => {
                     found += usize::from(passed);
                     if passed && each == Macro::Filter {
@@ -355,7 +388,12 @@ impl<'v> Run<'v, '_> {
         }
     }
 
-    fn asked(&mut self, each: Macro, asked: &'v Code<'v>, kept: Option<&'v Code<'v>>) -> Result<Asked<'v>, Fault> {
+    fn asked(
+        &mut self,
+        each: Macro,
+        asked: &'v Code<'v>,
+        kept: Option<&'v Code<'v>>,
+    ) -> Result<Asked<'v>, Fault> {
         match kept {
             None if each == Macro::Map => self.value(asked).map(Asked::Made),
             None => self.flag(asked).map(Asked::Passed),
@@ -365,7 +403,7 @@ impl<'v> Run<'v, '_> {
     }
 }
 
-/// What a macro made of one item.
+/// The result of a macro for one item.
 enum Asked<'v> {
     Passed(bool),
     Made(Value<'v>),
@@ -375,7 +413,7 @@ fn get<'v>(record: &'v dyn Fields, kind: Kind, at: u8) -> Answer<'v> {
     kind.fields().get(usize::from(at)).map(|field| record.field(field.name)).ok_or_else(unfit)
 }
 
-/// The check of types rules this out; code that was not checked is no reason to panic.
+/// Returns a fault that the type check rules out; unchecked code must not cause a panic.
 fn unfit() -> Fault {
     Fault::Value("a value has another type than the rule was checked for".into())
 }
@@ -391,13 +429,13 @@ impl<'v> FromIterator<Self> for Value<'v> {
 }
 
 impl<'v> Value<'v> {
-    /// A text that is there already.
+    /// Returns a borrowed text.
     #[must_use]
     pub const fn text(text: &'v str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 
-    /// A list of texts that are there already.
+    /// Returns a list of borrowed texts.
     pub fn texts<T: AsRef<str> + 'v>(texts: &'v [T]) -> Self {
         texts.iter().map(|text| Self::text(text.as_ref())).collect()
     }

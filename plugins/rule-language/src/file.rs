@@ -24,34 +24,46 @@ pub use examples::{Example, Given, Input};
 pub const MOST_BYTES: usize = 256 << 10;
 /// The most rules of a file.
 pub const MOST_RULES: usize = 200;
-/// The most problems that are told.
+/// The most problems that are reported.
 const MOST_PROBLEMS: usize = 50;
 /// The most items of a list.
 const MOST_ITEMS: usize = 50;
 /// The most alternatives of a rule.
 const MOST_ALTERNATIVES: usize = 8;
 
-const KEYS: &[&str] = &["name", "when", "verdict", "severity", "reason", "alternatives", "must_match", "must_not_match"];
+const KEYS: &[&str] = &[
+    "name",
+    "when",
+    "verdict",
+    "severity",
+    "reason",
+    "alternatives",
+    "must_match",
+    "must_not_match",
+];
 const REQUIRED: &[&str] = &["name", "when", "verdict", "reason"];
 
-/// A rule as it was read.
+/// A parsed rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     /// The rule.
     pub rule: Rule<'static>,
-    /// Where its name stands.
+    /// The position of its name.
     pub place: Span,
-    /// Actions that it has to object to, and that it must not.
+    /// Actions that it must object to, and actions that it must not.
     pub examples: Vec<Example>,
 }
 
 /// Reads a file.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the file's order.
+/// Returns every problem in it, in the file's order.
 pub fn read(text: &str) -> Result<Vec<Read>, Vec<Problem>> {
     if text.len() > MOST_BYTES {
-        return Err(vec![Problem::new(Span::default(), format!("has {} bytes; at most {MOST_BYTES} are read", text.len()))]);
+        return Err(vec![Problem::new(
+            Span::default(),
+            format!("has {} bytes; at most {MOST_BYTES} are read", text.len()),
+        )]);
     }
     let mut reader = Reader { text, problems: Vec::new() };
     let rules = match DeTable::parse(text) {
@@ -90,17 +102,29 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("rule", DeValue::Array(items)) if items.len() > MOST_RULES => {
-                    self.wrong(key, format!("the file has {} rules; at most {MOST_RULES} are read", items.len()));
+                    self.wrong(
+                        key,
+                        format!(
+                            "the file has {} rules; at most {MOST_RULES} are read",
+                            items.len()
+                        ),
+                    );
                 }
                 ("rule", DeValue::Array(items)) => {
                     for item in items.iter() {
                         rules.extend(self.rule(item));
                     }
                 }
-                ("rule", _) => self.wrong(key, "a rule begins with `[[rule]]`, in two brackets".into()),
+                ("rule", _) => {
+                    self.wrong(key, "a rule begins with `[[rule]]`, in two brackets".into())
+                }
                 (other, _) => {
                     let rule = KEYS.contains(&other);
-                    let mend = if rule { "put `[[rule]]` before it" } else { "a file has `[[rule]]` only" };
+                    let mend = if rule {
+                        "put `[[rule]]` before it"
+                    } else {
+                        "a file has `[[rule]]` only"
+                    };
                     self.wrong(key, format!("`{}` is unknown; {mend}", shown(other)));
                 }
             }
@@ -113,9 +137,15 @@ impl Reader<'_> {
         for (at, again) in rules.iter().enumerate() {
             let name = &again.rule.name;
             if BUILTIN.iter().any(|builtin| builtin.name == name) {
-                self.problems.push(Problem::new(again.place, format!("`{name}` is the name of a builtin rule; choose another")));
+                self.problems.push(Problem::new(
+                    again.place,
+                    format!("`{name}` is the name of a builtin rule; choose another"),
+                ));
             } else if rules.iter().take(at).any(|before| before.rule.name == *name) {
-                self.problems.push(Problem::new(again.place, format!("`{name}` is the name of two rules; each needs its own")));
+                self.problems.push(Problem::new(
+                    again.place,
+                    format!("`{name}` is the name of two rules; each needs its own"),
+                ));
             }
         }
     }
@@ -132,26 +162,36 @@ impl Reader<'_> {
             };
             self.wrong(key, format!("`{}` is unknown; {mend}", shown(key.get_ref())));
         }
-        let missing: Vec<&str> = REQUIRED.iter().copied().filter(|key| !table.contains_key(*key)).collect();
+        let missing: Vec<&str> =
+            REQUIRED.iter().copied().filter(|key| !table.contains_key(*key)).collect();
         if !missing.is_empty() {
             self.wrong(item, format!("this rule has no `{}`", missing.join("` and no `")));
         }
         self.complete(table)
     }
 
-    /// Every part is read before any of them is missed, so that all that is wrong is told at once.
+    /// Reads every part before reporting a missing one, so that all problems are reported at once.
     fn complete(&mut self, table: &DeTable<'_>) -> Option<Read> {
         let name = self.name(table.get_key_value("name"));
         let when = self.condition(table.get_key_value("when"));
-        let verdict = self.word(table.get_key_value("verdict"), Verdict::ALL, |verdict| verdict.as_str());
-        let severity = self.word(table.get_key_value("severity"), Severity::ALL, |severity| severity.as_str());
+        let verdict =
+            self.word(table.get_key_value("verdict"), Verdict::ALL, |verdict| verdict.as_str());
+        let severity =
+            self.word(table.get_key_value("severity"), Severity::ALL, |severity| severity.as_str());
         let reason = self.reason(table.get_key_value("reason"));
         let alternatives = self.alternatives(table.get_key_value("alternatives"));
         let mut examples = self.examples(table.get_key_value("must_match"), true);
         examples.extend(self.examples(table.get_key_value("must_not_match"), false));
         let ((name, place), verdict) = (name?, verdict?);
         let severity = severity.unwrap_or_else(|| verdict.severity());
-        let rule = Rule { name: name.into(), when: when?, verdict, severity, reason: reason?, alternatives };
+        let rule = Rule {
+            name: name.into(),
+            when: when?,
+            verdict,
+            severity,
+            reason: reason?,
+            alternatives,
+        };
         Some(Read { rule, place, examples })
     }
 
@@ -159,7 +199,9 @@ impl Reader<'_> {
         let (name, place, value) = self.string(found)?;
         let fits = (1..=64).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'));
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'));
         if !fits {
             self.wrong(value, "a rule's name has 1 to 64 lower case letters, digits, `-` and `_`, and begins with a letter".into());
         }
@@ -183,31 +225,47 @@ impl Reader<'_> {
 
     fn alternatives(&mut self, found: Found<'_, '_>) -> Vec<Vec<Piece<'static>>> {
         let Some((_, value)) = found else { return Vec::new() };
-        let Some(items) = self.items(value, "alternatives", MOST_ALTERNATIVES) else { return Vec::new() };
+        let Some(items) = self.items(value, "alternatives", MOST_ALTERNATIVES) else {
+            return Vec::new();
+        };
         items.iter().filter_map(|item| self.prose(item, "alternatives")).collect()
     }
 
     fn prose(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Vec<Piece<'static>>> {
         let (text, literal) = self.text_of(value, key)?;
         if text.len() > template::MOST_BYTES {
-            self.wrong(value, format!("has {} bytes; at most {} are told", text.len(), template::MOST_BYTES));
+            self.wrong(
+                value,
+                format!("has {} bytes; at most {} are shown", text.len(), template::MOST_BYTES),
+            );
             return None;
         }
         self.placed(template::parse(&text), &literal)
     }
 
-    fn word<T: Copy>(&mut self, found: Found<'_, '_>, all: &[T], name: impl Fn(&T) -> &'static str) -> Option<T> {
+    fn word<T: Copy>(
+        &mut self,
+        found: Found<'_, '_>,
+        all: &[T],
+        name: impl Fn(&T) -> &'static str,
+    ) -> Option<T> {
         let (text, _, value) = self.string(found)?;
         let chosen = all.iter().find(|one| name(one) == text).copied();
         if chosen.is_none() {
             let words: Vec<&str> = all.iter().map(&name).collect();
             let why = if text == "modify" { "; a rule cannot write down a rewrite" } else { "" };
-            self.wrong(value, format!("is `{}`; it must be one of `{}`{why}", shown(&text), words.join("`, `")));
+            self.wrong(
+                value,
+                format!("is `{}`; it must be one of `{}`{why}", shown(&text), words.join("`, `")),
+            );
         }
         chosen
     }
 
-    fn string<'t, 'a>(&mut self, found: Found<'t, 'a>) -> Option<(String, Literal, &'t Spanned<DeValue<'a>>)> {
+    fn string<'t, 'a>(
+        &mut self,
+        found: Found<'t, 'a>,
+    ) -> Option<(String, Literal, &'t Spanned<DeValue<'a>>)> {
         let (key, value) = found?;
         let (text, literal) = self.text_of(value, key.get_ref())?;
         Some((text, literal, value))
@@ -222,10 +280,18 @@ impl Reader<'_> {
         Some((text.to_owned(), Literal::new(raw, value.span().start)))
     }
 
-    fn items<'t, 'a>(&mut self, value: &'t Spanned<DeValue<'a>>, key: &str, most: usize) -> Option<&'t [Spanned<DeValue<'a>>]> {
+    fn items<'t, 'a>(
+        &mut self,
+        value: &'t Spanned<DeValue<'a>>,
+        key: &str,
+        most: usize,
+    ) -> Option<&'t [Spanned<DeValue<'a>>]> {
         match value.get_ref() {
             DeValue::Array(items) if items.len() > most => {
-                self.wrong(value, format!("`{key}` has {} items; at most {most} are read", items.len()));
+                self.wrong(
+                    value,
+                    format!("`{key}` has {} items; at most {most} are read", items.len()),
+                );
                 None
             }
             DeValue::Array(items) => Some(items),
@@ -251,7 +317,7 @@ fn span<T>(spanned: &Spanned<T>) -> Span {
     Span::new(spanned.span().start, spanned.span().end)
 }
 
-/// What a value is, to complete "it is".
+/// Returns the type of a value with its article, to complete "it is".
 fn type_of(value: &Spanned<DeValue<'_>>) -> &'static str {
     match value.get_ref() {
         DeValue::String(_) => "text",

@@ -2,7 +2,7 @@
 
 use crate::code::{Function, Macro, Pattern};
 
-/// What a function takes or gives.
+/// The type of a function's parameter or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Flag,
@@ -19,7 +19,7 @@ pub(crate) enum Shape {
     FlagName,
 }
 
-/// A function: what stands before the dot comes first.
+/// A function; the value before the dot is its first parameter.
 pub(crate) struct Known {
     pub(crate) name: &'static str,
     pub(crate) method: bool,
@@ -28,7 +28,13 @@ pub(crate) struct Known {
     pub(crate) function: Function,
 }
 
-const fn known(name: &'static str, method: bool, takes: &'static [Shape], gives: Shape, function: Function) -> Known {
+const fn known(
+    name: &'static str,
+    method: bool,
+    takes: &'static [Shape],
+    gives: Shape,
+    function: Function,
+) -> Known {
     Known { name, method, takes, gives, function }
 }
 
@@ -53,16 +59,22 @@ pub(crate) const FUNCTIONS: &[Known] = &[
 ];
 
 /// Methods of a text that take a constant pattern.
-pub(crate) const PATTERNS: &[(&str, Pattern)] = &[("matches", Pattern::Regex), ("glob", Pattern::Glob)];
+pub(crate) const PATTERNS: &[(&str, Pattern)] =
+    &[("matches", Pattern::Regex), ("glob", Pattern::Glob)];
 
 /// Methods of a list that name a variable.
-pub(crate) const MACROS: &[(&str, Macro)] =
-    &[("exists", Macro::Exists), ("all", Macro::All), ("exists_one", Macro::ExistsOne), ("filter", Macro::Filter), ("map", Macro::Map)];
+pub(crate) const MACROS: &[(&str, Macro)] = &[
+    ("exists", Macro::Exists),
+    ("all", Macro::All),
+    ("exists_one", Macro::ExistsOne),
+    ("filter", Macro::Filter),
+    ("map", Macro::Map),
+];
 
-/// The macro that asks whether a map has a key.
+/// The macro that checks if a map has a key.
 pub(crate) const HAS: &str = "has";
 
-/// Every name that may stand before a bracket.
+/// Returns every name that may precede a bracket.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let functions = FUNCTIONS.iter().map(|known| known.name);
     let patterns = PATTERNS.iter().map(|(name, _)| *name);

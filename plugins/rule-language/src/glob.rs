@@ -1,8 +1,8 @@
 //! Globs over paths: `*` and `?` within a folder's name, `**` across folders, `[a-z]` and `[!a-z]`.
 //!
-//! A glob without `/` is held against the last part of the path; one that begins with `/` or `**` against
-//! all of it; one that begins with `~/` below the person's home; any other below each of the project's
-//! folders. Time grows with path times glob, never faster.
+//! A glob without `/` is matched against the last part of the path; one that begins with `/` or
+//! `**` against all of it; one that begins with `~/` below the person's home; any other below each
+//! of the project's folders. Time grows with path times glob, never faster.
 
 use crate::evaluate::Around;
 
@@ -19,7 +19,7 @@ enum Part {
     Folders,
 }
 
-/// Whether it is a glob, and what is wrong if it is not.
+/// Checks that it is a valid glob; the error explains the problem.
 pub(crate) fn check(glob: &str) -> Result<(), String> {
     if glob.is_empty() {
         return Err("an empty glob fits nothing".into());
@@ -30,7 +30,7 @@ pub(crate) fn check(glob: &str) -> Result<(), String> {
     parts(glob).map(|_| ())
 }
 
-/// Whether the path fits.
+/// Returns true if the path matches.
 pub(crate) fn fits(glob: &str, path: &str, around: &Around<'_>) -> bool {
     let whole = |glob: &str, path: &str| parts(glob).is_ok_and(|parts| matches(&parts, path));
     if !glob.contains('/') {
@@ -45,7 +45,7 @@ pub(crate) fn fits(glob: &str, path: &str, around: &Around<'_>) -> bool {
     around.roots.iter().any(|root| rest(path, root).is_some_and(|path| whole(glob, path)))
 }
 
-/// The part of a path below a folder.
+/// Returns the part of a path below a folder.
 pub(crate) fn rest<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let folder = folder.trim_end_matches('/');
     (!folder.is_empty()).then(|| path.strip_prefix(folder)?.strip_prefix('/')).flatten()
@@ -74,7 +74,8 @@ fn class(rest: &str) -> Result<(Part, usize), String> {
     let (but, from) = if inner.starts_with(['!', '^']) { (true, 1) } else { (false, 0) };
     let inner = inner.get(from..).unwrap_or_default();
     let first = inner.chars().next().map_or(0, char::len_utf8);
-    let Some(end) = inner.get(first..).and_then(|later| later.find(']')).map(|at| at + first) else {
+    let Some(end) = inner.get(first..).and_then(|later| later.find(']')).map(|at| at + first)
+    else {
         return Err("this glob opens `[` and does not close it".into());
     };
     let chars: Vec<char> = inner.get(..end).unwrap_or_default().chars().collect();
@@ -89,7 +90,7 @@ fn class(rest: &str) -> Result<(Part, usize), String> {
     Ok((Part::Class(but, ranges), 1 + from + end + 1))
 }
 
-/// Walks the path once and keeps every place in the glob that it may have come to.
+/// Walks the path once and keeps every position in the glob that it may have reached.
 fn matches(parts: &[Part], path: &str) -> bool {
     let mut now = vec![false; parts.len() + 1];
     let mut next = now.clone();
@@ -100,7 +101,10 @@ fn matches(parts: &[Part], path: &str) -> bool {
             match part {
                 Part::Exact(wanted) if c == *wanted => enter(&mut next, parts, at + 1),
                 Part::One if c != '/' => enter(&mut next, parts, at + 1),
-                Part::Class(but, ranges) if c != '/' && ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *but => {
+                Part::Class(but, ranges)
+                    if c != '/'
+                        && ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *but =>
+                {
                     enter(&mut next, parts, at + 1);
                 }
                 Part::Some if c != '/' => enter(&mut next, parts, at),
@@ -121,7 +125,7 @@ fn matches(parts: &[Part], path: &str) -> bool {
     now.last() == Some(&true)
 }
 
-/// Comes to a place in the glob, and past what may be nothing.
+/// Enters a position in the glob, and those after parts that may be empty.
 fn enter(places: &mut [bool], parts: &[Part], at: usize) {
     let mut at = at;
     loop {

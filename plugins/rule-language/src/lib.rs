@@ -7,10 +7,10 @@
 //! | the tree to typed code, every name known | `schema`, `check`, `code` |
 //! | typed code to an answer, in bounded steps | `evaluate` |
 //!
-//! Everything that can be wrong with a rule is found when it is read, but for what depends on the action:
-//! an index past the end, a key that is not there, numbers that overflow, too many steps. Nothing here
-//! knows where an action comes from or what becomes of a rule's objection: who evaluates gives the values
-//! ([`evaluate::Fields`]), and who asks decides.
+//! Every problem in a rule is found when it is read, except those that depend on the action: an
+//! index past the end, a missing key, numbers that overflow, too many steps. Nothing here knows the
+//! source of an action or the consequences of a rule's objection: the evaluating caller provides
+//! the values ([`evaluate::Fields`]) and decides.
 
 #![warn(missing_docs)]
 
@@ -33,7 +33,7 @@ pub use file::{Example, Given, Input, Read, read};
 pub use place::{Problem, Span};
 pub use template::fill;
 
-/// The name that was probably meant: about a third of its letters may differ.
+/// Returns the name that was probably meant: about a third of its letters may differ.
 #[must_use]
 pub fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, given: &str) -> Option<&'a str> {
     const LONGEST: usize = 64;
@@ -42,7 +42,7 @@ pub fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, given: &str) -> Opt
     (away <= name.len().div_ceil(3)).then_some(name)
 }
 
-/// How many characters have to be changed, added or left out.
+/// Returns the number of characters to change, add or leave out.
 fn distance(known: &str, given: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=given.len()).collect();
     for (line, wanted) in known.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! Where something stands in a rules file, and what is wrong there.
+//! A position in a rules file, and the problem there.
 
 /// Bytes of a text, from the first to one past the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,25 +10,25 @@ pub struct Span {
 }
 
 impl Span {
-    /// From here to there.
+    /// Returns the span from `start` to `end`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
 
-    /// Both and what lies between.
+    /// Returns the span of both and everything in between.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self::new(self.start.min(other.start), self.end.max(other.end))
     }
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where: bytes of the text that was read.
+    /// Its place: bytes of the text that was read.
     pub span: Span,
-    /// In one line, naming the thing and the mend.
+    /// The problem in one line, with the thing and the fix.
     pub what: String,
 }
 
@@ -38,7 +38,7 @@ impl Problem {
     }
 }
 
-/// Line and column of a byte, from 1; a column counts characters.
+/// Returns line and column of a byte, from 1; a column counts characters.
 #[must_use]
 pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..floor(text, at)).unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// The line that a byte stands in, without its break.
+/// Returns the line that contains a byte, without its break.
 #[must_use]
 pub fn line_of(text: &str, at: usize) -> &str {
     let at = floor(text, at);
@@ -60,17 +60,18 @@ fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }
 
-/// A name or a value inside a message: one line, within bounds.
+/// Formats a name or a value for a message: one line, within bounds.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 48;
-    let mut line: String = text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut line: String =
+        text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(MOST).is_some() {
         line.push_str("...");
     }
     line
 }
 
-/// What a literal of TOML stands for, byte by byte: finds the place in the file of a byte of the value.
+/// A mapping from the bytes of a TOML literal's value to their positions in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Literal {
     /// For each piece: the value's first byte, and the file's.
@@ -79,12 +80,19 @@ pub(crate) struct Literal {
 }
 
 impl Literal {
-    /// `raw` is the literal with its quotes, and begins at `start` of the file.
+    /// Parses `raw`, the literal with its quotes, which begins at `start` of the file.
     pub(crate) fn new(raw: &str, start: usize) -> Self {
-        let quotes = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quotes| raw.starts_with(quotes)).unwrap_or_default();
-        let inner = raw.get(quotes.len()..raw.len().saturating_sub(quotes.len())).unwrap_or_default();
+        let quotes = ["'''", "\"\"\"", "'", "\""]
+            .into_iter()
+            .find(|quotes| raw.starts_with(quotes))
+            .unwrap_or_default();
+        let inner =
+            raw.get(quotes.len()..raw.len().saturating_sub(quotes.len())).unwrap_or_default();
         let several = quotes.len() == 3;
-        let skipped = [("\r\n", 2), ("\n", 1)].into_iter().find(|(text, _)| several && inner.starts_with(text)).map_or(0, |(_, n)| n);
+        let skipped = [("\r\n", 2), ("\n", 1)]
+            .into_iter()
+            .find(|(text, _)| several && inner.starts_with(text))
+            .map_or(0, |(_, n)| n);
         let begin = start + quotes.len() + skipped;
         let body = inner.get(skipped..).unwrap_or_default();
         let mut literal = Self { pieces: vec![(0, begin)], end: begin + body.len() };
@@ -108,16 +116,23 @@ impl Literal {
                 Some(c) => (c.len_utf8(), Some(1)),
                 None => (0, Some(0)),
             };
-            let code = rest.get(1..long).and_then(|digits| u32::from_str_radix(digits, 16).ok()).and_then(char::from_u32);
+            let code = rest
+                .get(1..long)
+                .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+                .and_then(char::from_u32);
             value += short.unwrap_or_else(|| code.map_or(1, char::len_utf8));
             raw += 1 + long;
             self.pieces.push((value, begin + raw));
         }
     }
 
-    /// Where a byte of the value stands in the file.
+    /// Returns the position in the file of a byte of the value.
     pub(crate) fn place(&self, at: usize) -> usize {
-        let piece = self.pieces.partition_point(|(value, _)| *value <= at).checked_sub(1).and_then(|index| self.pieces.get(index));
+        let piece = self
+            .pieces
+            .partition_point(|(value, _)| *value <= at)
+            .checked_sub(1)
+            .and_then(|index| self.pieces.get(index));
         piece.map_or(self.end, |(value, file)| file + (at - value)).min(self.end)
     }
 

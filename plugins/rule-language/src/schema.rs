@@ -1,10 +1,10 @@
-//! What a condition can see: every name, its type, and what it means.
+//! The data that a condition can use: every name, its type, and its meaning.
 //!
 //! The table drives the check of names and types, the evaluation and the documentation.
 
 use std::fmt;
 
-/// What a name stands for.
+/// The type of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `true` or `false`.
@@ -28,7 +28,7 @@ pub enum Type {
 /// The groups of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The action: the names that stand by themselves.
+    /// The action: the top-level names.
     Action,
     /// A simple command of a command line.
     Command,
@@ -38,9 +38,9 @@ pub enum Kind {
     Path,
     /// A dangerous form that was recognised.
     Form,
-    /// What surrounds it.
+    /// The action's surroundings.
     Context,
-    /// What came before it.
+    /// The actions before it.
     History,
 }
 
@@ -51,7 +51,7 @@ pub struct Field {
     pub name: &'static str,
     /// Its type.
     pub kind: Type,
-    /// What it means, in one line.
+    /// Its meaning, in one line.
     pub about: &'static str,
 }
 
@@ -59,10 +59,19 @@ const fn field(name: &'static str, kind: Type, about: &'static str) -> Field {
     Field { name, kind, about }
 }
 
-const INTENTS: &[&str] =
-    &["file-read", "file-creation", "file-modification", "file-deletion", "system-command", "network-request", "message", "unknown"];
+const INTENTS: &[&str] = &[
+    "file-read",
+    "file-creation",
+    "file-modification",
+    "file-deletion",
+    "system-command",
+    "network-request",
+    "message",
+    "unknown",
+];
 const ACCESSES: &[&str] = &["", "read", "create", "modify", "delete", "search"];
-/// What an effect may be; a plugin's own would come as `other`, so the list is whole.
+/// The possible kinds of an effect; a plugin's own would appear as `other`, so the list is
+/// complete.
 pub const EFFECTS: &[&str] = &[
     "file-read",
     "file-create",
@@ -92,11 +101,19 @@ const ORIGINS: &[&str] = &["plain", "substitution", "nested", "function-body", "
 const COVERAGES: &[&str] = &["full", "partial"];
 
 const ACTION: &[Field] = &[
-    field("tool", Type::Text, "the tool as the client names it: `Bash`, `Write`, `mcp__files__write`"),
+    field(
+        "tool",
+        Type::Text,
+        "the tool as the client names it: `Bash`, `Write`, `mcp__files__write`",
+    ),
     field("intent", Type::Word(INTENTS), "what the action is for"),
     field("agent", Type::Text, "the subagent that acts; empty for the main agent"),
     field("command", Type::Text, "the command line as received; empty for other tools"),
-    field("commands", Type::Records(Kind::Command), "each simple command in it, also those inside `sh -c`, `$(...)`, `sudo`"),
+    field(
+        "commands",
+        Type::Records(Kind::Command),
+        "each simple command in it, also those inside `sh -c`, `$(...)`, `sudo`",
+    ),
     field("programs", Type::Texts, "each program that it starts, once, without its folder"),
     field("program", Type::Text, "the first of them; empty when there is none"),
     field("effects", Type::Records(Kind::Effect), "what it does, as far as is known"),
@@ -105,13 +122,21 @@ const ACTION: &[Field] = &[
     field("hosts", Type::Texts, "each host that it contacts, lower case, without a port"),
     field("host", Type::Text, "the first of them; empty when there is none"),
     field("forms", Type::Records(Kind::Form), "dangerous forms that were recognised"),
-    field("access", Type::Word(ACCESSES), "what a file tool does with its path; empty for other tools"),
+    field(
+        "access",
+        Type::Word(ACCESSES),
+        "what a file tool does with its path; empty for other tools",
+    ),
     field("content", Type::Text, "the text that a file tool writes; empty for other tools"),
     field("replaced", Type::Text, "the text that an edit replaces"),
     field("url", Type::Text, "the address that the client itself requests"),
     field("message", Type::Text, "the text of a message to a person or a subagent"),
     field("server", Type::Text, "the MCP server of the tool; empty for other tools"),
-    field("arguments", Type::Map, "the parameters of a tool that has no type of its own; what is no text stands as JSON"),
+    field(
+        "arguments",
+        Type::Map,
+        "the parameters of a tool that has no type of its own; values that are not text are given as JSON",
+    ),
     field("parameters", Type::Text, "all parameters as one JSON text"),
     field("background", Type::Flag, "the command is to run in the background"),
     field("coverage", Type::Word(COVERAGES), "whether all of the action was understood"),
@@ -120,32 +145,48 @@ const ACTION: &[Field] = &[
     field("history", Type::Record(Kind::History), "what came before it in the session"),
 ];
 const COMMAND: &[Field] = &[
-    field("program", Type::Text, "its program without the folder; empty when only the run can tell"),
-    field("words", Type::Texts, "the words after the program, quotes removed and known variables filled in"),
-    field("operands", Type::Texts, "those of its words that are no flags"),
+    field(
+        "program",
+        Type::Text,
+        "its program without the folder; empty when it is known only at run time",
+    ),
+    field(
+        "words",
+        Type::Texts,
+        "the words after the program, quotes removed and known variables filled in",
+    ),
+    field("operands", Type::Texts, "those of its words that are not flags"),
     field("line", Type::Text, "program and words, one space between"),
-    field("wrappers", Type::Texts, "the programs that start it, outermost first: `sudo`, `env`, `xargs`"),
-    field("privileged", Type::Flag, "it runs as a mightier user"),
-    field("origin", Type::Word(ORIGINS), "how it came to be run"),
+    field(
+        "wrappers",
+        Type::Texts,
+        "the programs that start it, outermost first: `sudo`, `env`, `xargs`",
+    ),
+    field("privileged", Type::Flag, "it runs with elevated privileges"),
+    field("origin", Type::Word(ORIGINS), "how it is started"),
     field("known", Type::Flag, "program and words are fully known before it runs"),
     field("targets", Type::Texts, "files that its output is redirected to, as written"),
     field("assignments", Type::Map, "variables that are set for it alone"),
 ];
 const EFFECT: &[Field] = &[
     field("kind", Type::Word(EFFECTS), "what it does"),
-    field("target", Type::Text, "to what: a path, a host, a process, a service; empty when not known"),
+    field(
+        "target",
+        Type::Text,
+        "to what: a path, a host, a process, a service; empty when not known",
+    ),
     field("recursive", Type::Flag, "to everything below the target too"),
     field("certain", Type::Flag, "the target is fully known"),
-    field("program", Type::Text, "the program that does it; empty when that is no command"),
-    field("scope", Type::Word(SCOPES), "where its path lies; `unknown` when it has none"),
+    field("program", Type::Text, "the program that does it; empty when it is not a command"),
+    field("scope", Type::Word(SCOPES), "where its path is; `unknown` when it has none"),
 ];
 const PATH: &[Field] = &[
     field("text", Type::Text, "the path, absolute and normalised"),
     field("name", Type::Text, "its last part"),
-    field("scope", Type::Word(SCOPES), "where it lies"),
-    field("entry", Type::Word(ENTRIES), "what stands there"),
+    field("scope", Type::Word(SCOPES), "where it is"),
+    field("entry", Type::Word(ENTRIES), "what is there"),
     field("git", Type::Word(GIT), "its state in git"),
-    field("restorable", Type::Flag, "what it holds can be had back"),
+    field("restorable", Type::Flag, "what it holds can be restored"),
     field("pattern", Type::Flag, "it holds a glob that the shell expands"),
     field("link", Type::Text, "where it leads when it is, or goes through, a link"),
 ];
@@ -174,9 +215,17 @@ const HISTORY: &[Field] = &[
 
 impl Kind {
     /// All groups, in the order of the documentation.
-    pub const ALL: &'static [Self] = &[Self::Action, Self::Command, Self::Effect, Self::Path, Self::Form, Self::Context, Self::History];
+    pub const ALL: &'static [Self] = &[
+        Self::Action,
+        Self::Command,
+        Self::Effect,
+        Self::Path,
+        Self::Form,
+        Self::Context,
+        Self::History,
+    ];
 
-    /// Its names.
+    /// Returns its names.
     #[must_use]
     pub const fn fields(self) -> &'static [Field] {
         match self {
@@ -190,7 +239,7 @@ impl Kind {
         }
     }
 
-    /// With its article, for messages.
+    /// Returns the name with its article, for messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

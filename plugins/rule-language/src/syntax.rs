@@ -1,7 +1,8 @@
 //! The grammar of conditions: CEL's expressions, with their precedence.
 //!
-//! Not part of it: maps and messages made in a condition, `.?`, and a name that begins with a dot. What is
-//! read is bounded in length, depth and parts, so that who walks the tree need not count.
+//! Not part of it: maps and messages made in a condition, `.?`, and a name that begins with a dot.
+//! The input is bounded in length, depth and parts, so that code that walks the tree need not
+//! count.
 
 use crate::place::{Problem, Span, shown};
 use crate::token::{Token, tokens};
@@ -9,9 +10,9 @@ use crate::tree::{Node, Tree, Word};
 
 /// The longest condition, in bytes.
 pub(crate) const MOST_BYTES: usize = 4096;
-/// How deep brackets, calls and operators may stand in each other.
+/// The maximum nesting of brackets, calls and operators.
 const MOST_DEPTH: usize = 24;
-/// How high a tree may become, by chains such as `a.b.c` and `1 + 2 + 3`.
+/// The maximum height of a tree, which grows by chains such as `a.b.c` and `1 + 2 + 3`.
 const MOST_HEIGHT: usize = 32;
 
 /// Words that CEL keeps for itself.
@@ -36,20 +37,27 @@ const RESERVED: &[&str] = &[
     "null",
 ];
 
-/// Operators that take two sides, from the loosest.
-const LEVELS: &[&[&str]] = &[&["==", "!=", "<", "<=", ">", ">=", "in"], &["+", "-"], &["*", "/", "%"]];
+/// Operators with two sides, from the loosest.
+const LEVELS: &[&[&str]] =
+    &[&["==", "!=", "<", "<=", ">", ">=", "in"], &["+", "-"], &["*", "/", "%"]];
 
 /// Reads a condition.
 pub(crate) fn parse(text: &str) -> Result<Tree, Problem> {
     if text.len() > MOST_BYTES {
-        return Err(Problem::new(Span::new(0, 1), format!("has {} bytes; at most {MOST_BYTES} are read", text.len())));
+        return Err(Problem::new(
+            Span::new(0, 1),
+            format!("has {} bytes; at most {MOST_BYTES} are read", text.len()),
+        ));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let tree = parser.expression()?;
     match parser.peek() {
         (Token::End, _) => Ok(tree),
         (Token::Sign("="), span) => Err(Problem::new(span, "equal is `==`")),
-        (token, span) => Err(Problem::new(span, format!("expected an operator or the end, found {}", told(&token)))),
+        (token, span) => Err(Problem::new(
+            span,
+            format!("expected an operator or the end, found {}", told(&token)),
+        )),
     }
 }
 
@@ -63,7 +71,11 @@ type Parsed = Result<Tree, Problem>;
 
 impl Parser {
     fn peek(&self) -> (Token, Span) {
-        self.tokens.get(self.at).or_else(|| self.tokens.last()).cloned().unwrap_or((Token::End, Span::default()))
+        self.tokens
+            .get(self.at)
+            .or_else(|| self.tokens.last())
+            .cloned()
+            .unwrap_or((Token::End, Span::default()))
     }
 
     fn is(&self, sign: &str) -> bool {
@@ -82,13 +94,17 @@ impl Parser {
 
     fn expect(&mut self, sign: &str) -> Result<Span, Problem> {
         let (token, span) = self.peek();
-        self.accept(sign).ok_or_else(|| Problem::new(span, format!("expected `{sign}`, found {}", told(&token))))
+        self.accept(sign)
+            .ok_or_else(|| Problem::new(span, format!("expected `{sign}`, found {}", told(&token))))
     }
 
     fn expression(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            return Err(Problem::new(self.peek().1, format!("nests deeper than {MOST_DEPTH} levels; split it into several rules")));
+            return Err(Problem::new(
+                self.peek().1,
+                format!("nests deeper than {MOST_DEPTH} levels; split it into several rules"),
+            ));
         }
         let condition = self.joined("||")?;
         let tree = if self.accept("?").is_some() {
@@ -104,7 +120,7 @@ impl Parser {
         Ok(tree)
     }
 
-    /// `a || b || c`, or with `&&`: one node, however many there are.
+    /// Reads `a || b || c`, or with `&&`: one node, however many there are.
     fn joined(&mut self, sign: &str) -> Parsed {
         let or = sign == "||";
         let first = if or { self.joined("&&")? } else { self.binary(0)? };
@@ -143,7 +159,10 @@ impl Parser {
         let mut of = self.postfix()?;
         for sign in signs.into_iter().rev() {
             let span = start.to(of.span);
-            of = tree(if sign == "!" { Node::Not(Box::new(of)) } else { Node::Minus(Box::new(of)) }, span)?;
+            of = tree(
+                if sign == "!" { Node::Not(Box::new(of)) } else { Node::Minus(Box::new(of)) },
+                span,
+            )?;
         }
         Ok(of)
     }
@@ -176,7 +195,10 @@ impl Parser {
                 self.at += 1;
                 Ok(Word { name, span })
             }
-            (token, span) => Err(Problem::new(span, format!("expected a name after `.`, found {}", told(&token)))),
+            (token, span) => Err(Problem::new(
+                span,
+                format!("expected a name after `.`, found {}", told(&token)),
+            )),
         }
     }
 
@@ -202,7 +224,9 @@ impl Parser {
         match token {
             Token::Number(number) => tree(Node::Number(number), span),
             Token::Text(text) => tree(Node::Text(text), span),
-            Token::Name(name) if name == "true" || name == "false" => tree(Node::Flag(name == "true"), span),
+            Token::Name(name) if name == "true" || name == "false" => {
+                tree(Node::Flag(name == "true"), span)
+            }
             Token::Name(name) if name != "in" && !RESERVED.contains(&name.as_str()) => {
                 if self.is("(") {
                     let (arguments, end) = self.arguments()?;
@@ -219,11 +243,16 @@ impl Parser {
                 let (items, end) = self.items("]")?;
                 tree(Node::List(items), span.to(end))
             }
-            Token::Sign("{") => Err(Problem::new(span, "maps are not made in conditions; a list is `[a, b]`")),
-            Token::Name(name) if name == "null" => {
-                Err(Problem::new(span, "nothing is null here: what is not there is an empty text or list"))
+            Token::Sign("{") => {
+                Err(Problem::new(span, "maps are not made in conditions; a list is `[a, b]`"))
             }
-            Token::Name(name) if name != "in" => Err(Problem::new(span, format!("`{name}` is a reserved word of CEL"))),
+            Token::Name(name) if name == "null" => Err(Problem::new(
+                span,
+                "nothing is null here: what is not there is an empty text or list",
+            )),
+            Token::Name(name) if name != "in" => {
+                Err(Problem::new(span, format!("`{name}` is a reserved word of CEL")))
+            }
             token => Err(Problem::new(span, format!("expected a value, found {}", told(&token)))),
         }
     }
@@ -232,7 +261,10 @@ impl Parser {
 fn tree(node: Node, span: Span) -> Parsed {
     let tree = Tree::new(node, span);
     if tree.height > MOST_HEIGHT {
-        return Err(Problem::new(span, format!("chains more than {MOST_HEIGHT} parts; split it into several rules")));
+        return Err(Problem::new(
+            span,
+            format!("chains more than {MOST_HEIGHT} parts; split it into several rules"),
+        ));
     }
     Ok(tree)
 }

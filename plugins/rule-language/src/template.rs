@@ -1,6 +1,7 @@
-//! Texts with values in them: `touches {path}` has the value of the condition language's `path` in it.
+//! Texts with values in them: `touches {path}` contains the value of the condition language's
+//! `path`.
 //!
-//! `{{` and `}}` are braces. A value is cut, and cannot break the line.
+//! `{{` and `}}` are escapes for braces. A value is truncated, and cannot break the line.
 
 use crate::check::{self, Of};
 use crate::code::Piece;
@@ -25,7 +26,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Piece<'static>>, Problem> {
             at += 2;
         } else if c == '{' {
             let Some(end) = rest.find('}') else {
-                return Err(Problem::new(Span::new(at, at + 1), "this brace does not close; a brace by itself is `{{`"));
+                return Err(Problem::new(
+                    Span::new(at, at + 1),
+                    "this brace does not close; a brace by itself is `{{`",
+                ));
             };
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain).into()));
@@ -33,7 +37,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Piece<'static>>, Problem> {
             pieces.push(value(rest.get(1..end).unwrap_or_default(), at + 1)?);
             at += end + 1;
         } else if c == '}' {
-            return Err(Problem::new(Span::new(at, at + 1), "this brace was not opened; a brace by itself is `}}`"));
+            return Err(Problem::new(
+                Span::new(at, at + 1),
+                "this brace was not opened; a brace by itself is `}}`",
+            ));
         } else {
             plain.push(c);
             at += c.len_utf8();
@@ -46,18 +53,23 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Piece<'static>>, Problem> {
 }
 
 fn value(text: &str, start: usize) -> Result<Piece<'static>, Problem> {
-    let place = |problem: Problem| Problem::new(Span::new(problem.span.start + start, problem.span.end + start), problem.what);
+    let place = |problem: Problem| {
+        Problem::new(Span::new(problem.span.start + start, problem.span.end + start), problem.what)
+    };
     let tree = syntax::parse(text).map_err(place)?;
     let (code, of) = check::value(&tree).map_err(place)?;
     let shows = |of: &Of| matches!(of, Of::Text | Of::Word(_) | Of::Number | Of::Flag);
     match &of {
         Of::List(item) if shows(item) => Ok(Piece::Value(code)),
         of if shows(of) => Ok(Piece::Value(code)),
-        _ => Err(place(Problem::new(tree.span, "cannot be shown; name a text, a number or a list of them"))),
+        _ => Err(place(Problem::new(
+            tree.span,
+            "cannot be shown; name a text, a number or a list of them",
+        ))),
     }
 }
 
-/// The text with its values. A value that cannot be had stands as `?`: the rule objects all the same.
+/// Fills a text with its values. A missing value is shown as `?`: the rule objects all the same.
 #[must_use]
 pub fn fill<'v>(pieces: &'v [Piece<'v>], scene: &Scene<'v>, budget: &mut Budget) -> String {
     let mut text = String::new();
@@ -75,7 +87,8 @@ pub fn fill<'v>(pieces: &'v [Piece<'v>], scene: &Scene<'v>, budget: &mut Budget)
 }
 
 fn one_line(value: &str) -> String {
-    let mut line: String = value.chars().take(MOST_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut line: String =
+        value.chars().take(MOST_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.len() < value.len() {
         cut(&mut line, MOST_VALUE - 3);
         line.push_str("...");

@@ -1,4 +1,4 @@
-//! Conditions by table: what they come to, what is wrong with them, and that no text whatever breaks the
+//! Conditions by table: their results, their problems, and the proof that no text breaks the
 //! reader.
 
 mod conditions;
@@ -45,7 +45,12 @@ impl Fields for Sample {
             "path" => Value::text("/work/shop/db/migrations/001_init.sql"),
             "programs" => Value::texts(&["kubectl", "rm"]),
             "intent" => Value::text("system-command"),
-            "arguments" => Value::Map(self.arguments.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()),
+            "arguments" => Value::Map(
+                self.arguments
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str()))
+                    .collect(),
+            ),
             "content" => Value::text(&self.content),
             "commands" => self.commands.iter().map(|command| Value::Record(command)).collect(),
             "history" | "context" => Value::Record(self),
@@ -67,9 +72,13 @@ impl Fields for SampleCommand {
     }
 }
 
-/// Nothing, in the type of that name.
+/// Returns an empty value, in the type of that name.
 fn empty<'v>(name: &str) -> Value<'v> {
-    let field = Kind::ALL.iter().flat_map(|kind| kind.fields()).find(|field| field.name == name).expect("a name of the table");
+    let field = Kind::ALL
+        .iter()
+        .flat_map(|kind| kind.fields())
+        .find(|field| field.name == name)
+        .expect("a name of the table");
     match field.kind {
         Type::Flag => Value::Flag(false),
         Type::Number => Value::Number(0),
@@ -83,7 +92,7 @@ pub(crate) fn compile(text: &str) -> Result<Code<'static>, Problem> {
     check::condition(&syntax::parse(text)?)
 }
 
-/// Asks a condition, by way of bytes as between two calls.
+/// Evaluates a condition, encoded and decoded as between two calls.
 pub(crate) fn ask(condition: Code<'static>) -> (Result<bool, Fault>, u32) {
     let rule = Rule {
         name: "r".into(),

@@ -1,6 +1,6 @@
 //! The words of a condition.
 //!
-//! Those of CEL, without what has no use here: bytes, unsigned numbers, decimals.
+//! They are those of CEL, except for unused ones: bytes, unsigned numbers, decimals.
 
 use crate::place::{Problem, Span, shown};
 
@@ -15,11 +15,13 @@ pub(crate) enum Token {
     End,
 }
 
-/// The longer ones first.
-const SIGNS: &[&str] =
-    &["&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ".", ",", "(", ")", "[", "]", "{", "}"];
+/// The operators and brackets, longer ones first.
+const SIGNS: &[&str] = &[
+    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ".", ",",
+    "(", ")", "[", "]", "{", "}",
+];
 
-/// All words of a text, the last being `End`.
+/// Splits a text into words, the last being `End`.
 pub(crate) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, Problem> {
     let mut scanner = Scanner { text, at: 0 };
     let mut found = Vec::new();
@@ -94,7 +96,10 @@ impl<'a> Scanner<'a> {
                     '|' => "; or is `||`".to_owned(),
                     _ => String::new(),
                 };
-                Err(self.wrong(start, &format!("`{}` means nothing here{mend}", shown(&first.to_string()))))
+                Err(self.wrong(
+                    start,
+                    &format!("`{}` means nothing here{mend}", shown(&first.to_string())),
+                ))
             }
         }
     }
@@ -103,20 +108,32 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let hexadecimal = ["0x", "0X"].iter().any(|prefix| self.rest().starts_with(prefix));
         self.at += if hexadecimal { 2 } else { 0 };
-        let digits = self.take(|c| if hexadecimal { c.is_ascii_hexdigit() } else { c.is_ascii_digit() });
-        let fraction = self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let digits =
+            self.take(|c| if hexadecimal { c.is_ascii_hexdigit() } else { c.is_ascii_digit() });
+        let fraction = self
+            .rest()
+            .strip_prefix('.')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         if fraction || self.rest().starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
             self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
-            return Err(self.wrong(start, "only whole numbers are known here; a score is in thousandths, so .7 is 700"));
+            return Err(self.wrong(
+                start,
+                "only whole numbers are known here; a score is in thousandths, so .7 is 700",
+            ));
         }
         let radix = if hexadecimal { 16 } else { 10 };
-        i64::from_str_radix(digits, radix).map(Token::Number).map_err(|_| self.wrong(start, "this number is none, or too large"))
+        i64::from_str_radix(digits, radix)
+            .map(Token::Number)
+            .map_err(|_| self.wrong(start, "this is not a number, or it is too large"))
     }
 
     fn text(&mut self, raw: bool) -> Result<String, Problem> {
         let start = self.at;
         self.at += usize::from(raw);
-        let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| self.rest().starts_with(quotes)).unwrap_or("'");
+        let quotes = ["\"\"\"", "'''", "\"", "'"]
+            .into_iter()
+            .find(|quotes| self.rest().starts_with(quotes))
+            .unwrap_or("'");
         self.at += quotes.len();
         let mut value = String::new();
         loop {
@@ -125,9 +142,17 @@ impl<'a> Scanner<'a> {
                 return Ok(value);
             }
             match self.rest().chars().next() {
-                None => return Err(self.wrong(start, &format!("this text does not end; close it with `{quotes}`"))),
+                None => {
+                    return Err(self.wrong(
+                        start,
+                        &format!("this text does not end; close it with `{quotes}`"),
+                    ));
+                }
                 Some('\n' | '\r') if quotes.len() == 1 => {
-                    return Err(self.wrong(start, &format!("this text does not end in its line; close it with `{quotes}`")));
+                    return Err(self.wrong(
+                        start,
+                        &format!("this text does not end in its line; close it with `{quotes}`"),
+                    ));
                 }
                 Some('\\') if !raw => self.escape(&mut value)?,
                 Some(c) => {
@@ -141,7 +166,9 @@ impl<'a> Scanner<'a> {
     fn escape(&mut self, value: &mut String) -> Result<(), Problem> {
         let start = self.at;
         self.at += 1;
-        let Some(kind) = self.rest().chars().next() else { return Err(self.wrong(start, "this text does not end")) };
+        let Some(kind) = self.rest().chars().next() else {
+            return Err(self.wrong(start, "this text does not end"));
+        };
         let simple = match kind {
             'n' => Some('\n'),
             't' => Some('\t'),
@@ -166,17 +193,26 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let (skip, count, radix) = digits;
-        let code = self.rest().get(skip..skip + count).filter(|digits| !digits.is_empty() && !digits.starts_with('+'));
-        let found = code.and_then(|digits| u32::from_str_radix(digits, radix).ok()).and_then(char::from_u32);
+        let code = self
+            .rest()
+            .get(skip..skip + count)
+            .filter(|digits| !digits.is_empty() && !digits.starts_with('+'));
+        let found = code
+            .and_then(|digits| u32::from_str_radix(digits, radix).ok())
+            .and_then(char::from_u32);
         self.at += if found.is_some() { skip + count } else { kind.len_utf8() };
         match found {
             Some(c) => {
                 value.push(c);
                 Ok(())
             }
-            None => {
-                Err(self.wrong(start, &format!("`\\{}` is no escape; a backslash is `\\\\`, or write r'...'", shown(&kind.to_string()))))
-            }
+            None => Err(self.wrong(
+                start,
+                &format!(
+                    "`\\{}` is not an escape sequence; a backslash is `\\\\`, or write r'...'",
+                    shown(&kind.to_string())
+                ),
+            )),
         }
     }
 }

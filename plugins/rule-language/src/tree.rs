@@ -7,7 +7,7 @@ use crate::place::Span;
 pub(crate) struct Tree {
     pub(crate) node: Node,
     pub(crate) span: Span,
-    /// How many parts stand in each other below it, itself included.
+    /// The number of nested levels below it, itself included.
     pub(crate) height: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Node {
     Name(String),
     Select(Box<Tree>, Word),
     Index(Box<Tree>, Box<Tree>),
-    /// A function, or a method of what stands before the dot.
+    /// A function, or a method of the expression before the dot.
     Call(Option<Box<Tree>>, Word, Vec<Tree>),
     Not(Box<Tree>),
     Minus(Box<Tree>),
@@ -41,13 +41,18 @@ pub(crate) struct Word {
 
 impl Tree {
     pub(crate) fn new(node: Node, span: Span) -> Self {
-        let highest = |trees: &[Self]| trees.iter().map(|tree| tree.height).max().unwrap_or_default();
+        let highest =
+            |trees: &[Self]| trees.iter().map(|tree| tree.height).max().unwrap_or_default();
         let below = match &node {
             Node::Flag(_) | Node::Number(_) | Node::Text(_) | Node::Name(_) => 0,
             Node::List(items) | Node::And(items) | Node::Or(items) => highest(items),
             Node::Select(of, _) | Node::Not(of) | Node::Minus(of) => of.height,
-            Node::Index(left, right) | Node::Pair(_, _, left, right) => left.height.max(right.height),
-            Node::Call(of, _, arguments) => highest(arguments).max(of.as_ref().map_or(0, |of| of.height)),
+            Node::Index(left, right) | Node::Pair(_, _, left, right) => {
+                left.height.max(right.height)
+            }
+            Node::Call(of, _, arguments) => {
+                highest(arguments).max(of.as_ref().map_or(0, |of| of.height))
+            }
             Node::Choice(parts) => highest(parts.as_slice()),
         };
         Self { node, span, height: below + 1 }

@@ -1,4 +1,4 @@
-//! Which rules apply, and their thresholds.
+//! The rules that apply, and their thresholds.
 
 use portcullis_builtin_judging::choice::{one_of, some_of};
 use portcullis_plugin::descriptor::Spec;
@@ -18,7 +18,19 @@ pub(crate) const WRITTEN: &str = "warn_credential_written";
 pub(crate) const PLANTED: &str = "warn_planted_instructions";
 pub(crate) const SYSTEM: &str = "protect_the_system";
 
-const ALL: &[&str] = &[DELETION, WORK, PUSH, DIRECT, OPERATIONS, NETWORK, CREDENTIALS, WRITTEN, PLANTED, SYSTEM, UNSEEN];
+const ALL: &[&str] = &[
+    DELETION,
+    WORK,
+    PUSH,
+    DIRECT,
+    OPERATIONS,
+    NETWORK,
+    CREDENTIALS,
+    WRITTEN,
+    PLANTED,
+    SYSTEM,
+    UNSEEN,
+];
 const ESSENTIAL: &[&str] = &[DELETION, WORK, UNSEEN];
 const SETS: &[(&str, &[&str])] = &[("all", ALL), ("essential", ESSENTIAL), ("none", &[])];
 
@@ -26,14 +38,38 @@ const QUARANTINE: &str = "prevent_recursive_deletion.quarantine";
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::text("builtin", "all", "which rules apply: all, essential (deletion, lost work and unseen code) or none"),
+    Spec::text(
+        "builtin",
+        "all",
+        "which rules apply: all, essential (deletion, lost work and unseen code) or none",
+    ),
     Spec::texts("disabled", &[], "rules that do not apply, by name"),
-    Spec::text(QUARANTINE, ".portcullis/quarantine", "where deleted folders are moved, below the project's; empty asks instead"),
-    Spec::integer("limit_file_operations.maximum", 0, "writes and deletions for a prompt; 0 leaves it to the session's limit")
-        .between(0, 1_000_000),
-    Spec::score("limit_file_operations.warn_at", 800, "the share of the limit from which on it warns"),
-    Spec::flag("warn_external_network.fetching", false, "fetching from another machine warns too, not only sending"),
-    Spec::texts("warn_external_network.trusted_hosts", &[], "hosts that need no warning, with everything below them"),
+    Spec::text(
+        QUARANTINE,
+        ".portcullis/quarantine",
+        "where deleted folders are moved, below the project's; empty asks instead",
+    ),
+    Spec::integer(
+        "limit_file_operations.maximum",
+        0,
+        "writes and deletions for a prompt; 0 leaves it to the session's limit",
+    )
+    .between(0, 1_000_000),
+    Spec::score(
+        "limit_file_operations.warn_at",
+        800,
+        "the share of the limit from which on it warns",
+    ),
+    Spec::flag(
+        "warn_external_network.fetching",
+        false,
+        "fetching from another machine warns too, not only sending",
+    ),
+    Spec::texts(
+        "warn_external_network.trusted_hosts",
+        &[],
+        "hosts that need no warning, with everything below them",
+    ),
 ];
 
 /// A rule: at most one ruling.
@@ -44,7 +80,7 @@ pub(crate) type Rule = fn(&Action, &Context, &Config<'_>) -> Option<Ruling>;
 pub(crate) struct Config<'a> {
     set: &'static [&'static str],
     disabled: &'a [String],
-    /// Relative to the project's folder; none asks instead.
+    /// Relative to the project's folder; without it a person is asked instead.
     pub(crate) quarantine: Option<&'a str>,
     /// None leaves it to the session's limit.
     pub(crate) maximum: Option<u64>,
@@ -59,8 +95,8 @@ impl<'a> Config<'a> {
     /// Takes the configuration out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, a folder outside the project, or settings that are not
-    /// this plugin's.
+    /// Fails for an unknown word, a folder outside the project, or settings that are not this
+    /// plugin's.
     pub(crate) fn read(settings: &'a Settings) -> Result<Self, Error> {
         let maximum = settings.integer("limit_file_operations.maximum")?.unsigned_abs();
         Ok(Self {
@@ -74,7 +110,7 @@ impl<'a> Config<'a> {
         })
     }
 
-    /// The rule is in the set and not disabled.
+    /// Returns true if the rule is in the set and not disabled.
     pub(crate) fn applies(&self, rule: &str) -> bool {
         self.set.contains(&rule) && !self.disabled.iter().any(|name| name == rule)
     }
@@ -82,11 +118,16 @@ impl<'a> Config<'a> {
 
 fn folder(settings: &Settings) -> Result<Option<&str>, Error> {
     let folder = settings.text(QUARANTINE)?;
-    let below = !folder.starts_with('/') && folder.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let below =
+        !folder.starts_with('/') && folder.split('/').all(|part| !matches!(part, "" | "." | ".."));
     match folder {
         "" => Ok(None),
         _ if below => Ok(Some(folder)),
-        _ => Err(Error::setting(QUARANTINE, &["is `", folder, "`, should be a folder below the project's, without `.` and `..`"].concat())),
+        _ => Err(Error::setting(
+            QUARANTINE,
+            &["is `", folder, "`, should be a folder below the project's, without `.` and `..`"]
+                .concat(),
+        )),
     }
 }
 
@@ -99,7 +140,8 @@ mod tests {
     fn every_rule_is_listed() {
         let names: Vec<&str> = BUILTIN.iter().map(|rule| rule.name).collect();
         assert_eq!(names, ALL);
-        let essential: Vec<&str> = BUILTIN.iter().filter(|rule| rule.essential).map(|rule| rule.name).collect();
+        let essential: Vec<&str> =
+            BUILTIN.iter().filter(|rule| rule.essential).map(|rule| rule.name).collect();
         assert_eq!(essential, ESSENTIAL);
     }
 }

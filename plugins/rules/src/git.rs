@@ -1,5 +1,5 @@
-//! A git command taken apart: what goes before the subcommand, the subcommand, its flags and operands.
-//! Only commands whose words are all known are taken apart.
+//! A parsed git command: the options before the subcommand, the subcommand, its flags and operands.
+//! Only commands whose words are all known are parsed.
 
 use portcullis_builtin_judging::text::quoted;
 use portcullis_plugin::types::Command;
@@ -16,12 +16,14 @@ pub(crate) struct Git<'a> {
 }
 
 /// Options before the subcommand that take the next word.
-const VALUED: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
+const VALUED: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
 
 impl<'a> Git<'a> {
-    /// Takes the command apart; none where a word is not known or there is no subcommand.
+    /// Parses the command; none if a word is not known or there is no subcommand.
     pub(crate) fn of(command: &'a Command) -> Option<Self> {
-        let words: Option<Vec<&str>> = command.words.iter().map(|word| word.known.then_some(word.text.as_str())).collect();
+        let words: Option<Vec<&str>> =
+            command.words.iter().map(|word| word.known.then_some(word.text.as_str())).collect();
         let words = words?;
         let mut at = 0;
         while words.get(at)?.starts_with('-') {
@@ -32,13 +34,30 @@ impl<'a> Git<'a> {
         Some(Self { before: before.to_vec(), name, rest: rest.to_vec() })
     }
 
-    /// The flag stands among the words before `--`, long, short or in a cluster.
-    pub(crate) fn has(&self, short: char, long: &str) -> bool {
-        let flags = self.rest.iter().take_while(|word| **word != "--");
-        flags.filter(|word| word.starts_with('-')).any(|word| *word == long || (!word.starts_with("--") && word.contains(short)))
+    /// Returns true if its repository is the one of its folder, or of the one that `-C` names
+    /// without climbing.
+    pub(crate) fn is_located(&self) -> bool {
+        let mut before = self.before.iter();
+        let mut folder = false;
+        while let Some(word) = before.next() {
+            let climbs = |folder: &&str| folder.split('/').any(|part| part == "..");
+            if folder || *word != "-C" || before.next().is_none_or(climbs) {
+                return false;
+            }
+            folder = true;
+        }
+        true
     }
 
-    /// The words that are no flags.
+    /// Returns true if the flag is among the words before `--`, long, short or in a cluster.
+    pub(crate) fn has(&self, short: char, long: &str) -> bool {
+        let flags = self.rest.iter().take_while(|word| **word != "--");
+        flags
+            .filter(|word| word.starts_with('-'))
+            .any(|word| *word == long || (!word.starts_with("--") && word.contains(short)))
+    }
+
+    /// Returns the words that are not flags.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &'a str> {
         let mut only = false;
         self.rest.iter().copied().filter(move |word| {
@@ -48,22 +67,35 @@ impl<'a> Git<'a> {
         })
     }
 
-    /// The words after `--`; none where it is missing.
+    /// Returns the words before `--` that are not flags.
+    pub(crate) fn before_dashes(&self) -> impl Iterator<Item = &'a str> {
+        self.rest
+            .iter()
+            .copied()
+            .take_while(|word| *word != "--")
+            .filter(|word| !word.starts_with('-'))
+    }
+
+    /// Returns the words after `--`; none if it is missing.
     pub(crate) fn after_dashes(&self) -> Option<&[&'a str]> {
         let at = self.rest.iter().position(|word| *word == "--")?;
         self.rest.get(at + 1..)
     }
 
-    /// Another command of git in the same place: `words`, each quoted where a shell needs it.
+    /// Returns another git command in the same place: `words`, each quoted if a shell needs it.
     pub(crate) fn beside(&self, words: &[&str]) -> Option<String> {
-        let all = std::iter::once("git").chain(self.before.iter().copied()).chain(words.iter().copied());
+        let all =
+            std::iter::once("git").chain(self.before.iter().copied()).chain(words.iter().copied());
         let quoted: Option<Vec<String>> = all.map(plain_or_quoted).collect();
         Some(quoted?.join(" "))
     }
 }
 
-/// The word as it is where no shell would see anything in it.
+/// Returns the word unquoted if a shell would not interpret it.
 fn plain_or_quoted(word: &str) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | '=' | ':' | '@' | '+' | ',');
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '-' | '/' | '.' | '=' | ':' | '@' | '+' | ',')
+    };
     if !word.is_empty() && word.chars().all(plain) { Some(word.to_owned()) } else { quoted(word) }
 }

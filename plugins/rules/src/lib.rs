@@ -1,21 +1,21 @@
-//! The builtin rules: what an agent is not to do, whatever its risk is.
+//! The builtin rules: actions that an agent must not take, whatever the risk.
 //!
 //! | rule | objects to |
 //! |---|---|
-//! | `prevent_recursive_deletion` | a deletion of whole folders that nobody could have back |
+//! | `prevent_recursive_deletion` | a deletion of whole folders that nobody could restore |
 //! | `prevent_work_loss` | throwing away changes, stashes and branches that nothing else holds |
-//! | `prevent_force_push` | overwriting a remote branch whatever it holds |
-//! | `warn_direct_push` | pushing to a branch that others build on, or past the checks |
+//! | `prevent_force_push` | overwriting a remote branch regardless of its content |
+//! | `warn_direct_push` | pushing to a branch that others build on, or past the checks; a foreign tool that publishes, pays or gives rights away |
 //! | `limit_file_operations` | more writes and deletions for a prompt than the limit |
 //! | `warn_external_network` | sending data to another machine |
 //! | `warn_credential_read` | reading a key, token or password |
 //! | `warn_credential_written` | writing one into a file |
-//! | `warn_planted_instructions` | a text for a foreign tool that tells its reader to forget its orders |
-//! | `protect_the_system` | changing files of the operating system, of start-up, or credentials |
+//! | `warn_planted_instructions` | a text for a foreign tool that orders its reader to forget earlier orders |
+//! | `protect_the_system` | changing files of the operating system, of start-up, credentials, or files that a repository, its builds or an editor run by themselves |
 //! | `refuse_unseen_code` | running text that was downloaded, decoded or built |
 //!
-//! A rule judges by the host's facts alone, gives at most one ruling an action, and can only object. It
-//! scores nothing.
+//! A rule judges by the host's facts alone, gives at most one ruling an action, and can only
+//! object. It scores nothing.
 
 mod config;
 mod credentials;
@@ -32,7 +32,9 @@ mod system;
 mod unseen;
 mod work;
 
-use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Setting, Settings};
+use portcullis_plugin::risk_calculator::{
+    Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Setting, Settings,
+};
 
 /// The plugin.
 #[derive(Debug)]
@@ -70,7 +72,9 @@ impl RiskCalculator for Plugin {
             (config::UNSEEN, unseen::rule),
         ];
         let active = rules.into_iter().filter(|(name, _)| config.applies(name));
-        Ok(active.filter_map(|(_, rule)| rule(action, context, &config)).fold(Assessment::nothing(), Assessment::ruling))
+        Ok(active
+            .filter_map(|(_, rule)| rule(action, context, &config))
+            .fold(Assessment::nothing(), Assessment::ruling))
     }
 }
 

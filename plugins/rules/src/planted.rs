@@ -1,37 +1,43 @@
-//! `warn_planted_instructions`: a text that the agent hands to a foreign tool tells whoever reads it there,
-//! another agent perhaps, to forget what it was told.
+//! `warn_planted_instructions`: a text that the agent hands to a foreign tool orders its reader,
+//! perhaps another agent, to forget earlier orders.
 //!
-//! It looks for the order itself (to ignore, disregard or override what came before), so a text about such
-//! orders trips it too: it only warns.
+//! It looks for the order itself (to ignore, disregard or override earlier ones), so a text about
+//! such orders triggers it too: it only warns.
 
 use crate::config::{Config, PLANTED};
 use portcullis_builtin_judging::text::evidence;
 use portcullis_plugin::risk_calculator::Ruling;
 use portcullis_plugin::types::{Action, Context, Operation};
 
-/// Words that tell to drop something.
+/// Verbs that order the reader to drop something.
 const DROP: &[&str] = &["ignore", "disregard", "forget", "override", "overrule", "bypass"];
-/// Words for what was said before.
-const BEFORE: &[&str] = &["previous", "previously", "prior", "above", "preceding", "earlier", "foregoing", "former"];
-/// How many words may stand between the two.
+/// Words that refer to earlier text.
+const BEFORE: &[&str] =
+    &["previous", "previously", "prior", "above", "preceding", "earlier", "foregoing", "former"];
+/// The maximum number of words between the two.
 const BETWEEN: usize = 4;
 /// The most words that are looked at.
 const MOST: usize = 20_000;
 
-/// The rule.
+/// Applies the rule.
 pub(crate) fn rule(action: &Action, _: &Context, _: &Config<'_>) -> Option<Ruling> {
     let Operation::Tool(tool) = &action.operation else { return None };
     tool.server.as_ref()?;
     let found = order(&action.parameters)?;
-    let ruling = Ruling::warn(PLANTED, "a text in this tells whoever reads it to forget what it was told")
-        .instead("leave the sentence out: a text for others should not instruct them so");
+    let ruling =
+        Ruling::warn(PLANTED, "a text in this tells whoever reads it to forget what it was told")
+            .instead("leave the sentence out: a text for others should not instruct them so");
     Some(ruling.because(evidence("text", &found, None)))
 }
 
-/// The first order to drop what came before, in its own words.
+/// Returns the first order to drop earlier orders, in its own words.
 fn order(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(MOST).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(MOST)
+        .collect();
     words.iter().enumerate().filter(|(_, word)| DROP.contains(word)).find_map(|(at, _)| {
         let near = words.get(at + 1..(at + 2 + BETWEEN).min(words.len()))?;
         let end = near.iter().position(|word| BEFORE.contains(word))?;

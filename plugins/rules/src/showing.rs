@@ -1,12 +1,19 @@
-//! What a ruling is about, as evidence: the first things of a list, each cut to what the host takes.
+//! The evidence of a ruling: the first items of a list, each cut to the host's limit.
 
 use portcullis_builtin_judging::text::evidence;
 use portcullis_plugin::risk_calculator::Ruling;
 
-/// At most this many things stand as evidence of one ruling.
+/// The maximum number of items in the evidence of one ruling.
 const SHOWN: usize = 16;
 
-/// The ruling with these things as its evidence.
-pub(crate) fn showing<'a>(ruling: Ruling, kind: &str, things: impl IntoIterator<Item = &'a str>) -> Ruling {
-    things.into_iter().take(SHOWN).fold(ruling, |ruling, thing| ruling.because(evidence(kind, thing, None)))
+/// Returns the ruling with these things as its evidence.
+pub(crate) fn showing<'a>(
+    ruling: Ruling,
+    kind: &str,
+    things: impl IntoIterator<Item = &'a str>,
+) -> Ruling {
+    things
+        .into_iter()
+        .take(SHOWN)
+        .fold(ruling, |ruling, thing| ruling.because(evidence(kind, thing, None)))
 }

@@ -6,25 +6,40 @@ mod moving;
 use super::Plugin;
 use portcullis_builtin_judging::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Change, Objection, RiskCalculator, Ruling};
-use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read};
-use portcullis_plugin::types::{Action, Context, EffectKind, Entry, GitState, Operation, Quantity, Scope, Setting, SettingValue, Severity};
+use portcullis_plugin::testing::{
+    self, BuildAction, BuildContext, file_delete, file_edit, file_read,
+};
+use portcullis_plugin::types::{
+    Action, Context, EffectKind, Entry, GitState, Operation, Quantity, Scope, Setting,
+    SettingValue, Severity,
+};
 
 fn rulings(action: &Action, context: &Context, settings: &[Setting]) -> Vec<Ruling> {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
     Plugin::assess(&prepared, action, context).expect("it answers").rulings
 }
 
-/// Action and what the rules say: rule, verdict.
+/// An action and the expected rulings: rule, verdict.
 type Case = (&'static str, Action, &'static [(&'static str, Objection)]);
 
 fn check(cases: Vec<Case>) {
     for (name, action, expected) in cases {
         let found = rulings(&action, &testing::context(), &[]);
-        let brief: Vec<(&str, Objection)> = found.iter().map(|ruling| (ruling.rule.as_str(), ruling.objection)).collect();
+        let brief: Vec<(&str, Objection)> =
+            found.iter().map(|ruling| (ruling.rule.as_str(), ruling.objection)).collect();
         assert_eq!(brief, expected, "{name}: {found:?}");
         for ruling in &found {
-            assert!(!ruling.reason.is_empty() && !ruling.reason.ends_with('.') && !ruling.alternatives.is_empty(), "{name}: {ruling:?}");
-            assert_eq!(ruling.rewrite.is_some(), ruling.objection == Objection::Modify, "{name}: {ruling:?}");
+            assert!(
+                !ruling.reason.is_empty()
+                    && !ruling.reason.ends_with('.')
+                    && !ruling.alternatives.is_empty(),
+                "{name}: {ruling:?}"
+            );
+            assert_eq!(
+                ruling.rewrite.is_some(),
+                ruling.objection == Objection::Modify,
+                "{name}: {ruling:?}"
+            );
         }
     }
 }
@@ -56,19 +71,31 @@ fn deletions() {
         ("scratch, partly known", tree("/tmp/mine-").uncertain(), &[]),
         ("not there", tree("gone").absent(), &[]),
         ("sources", tree("src"), &[(DELETION, Modify)]),
-        ("sources and ignored", tree("src").deletes("build").below().by(0).restorable(), &[(DELETION, Modify)]),
+        (
+            "sources and ignored",
+            tree("src").deletes("build").below().by(0).restorable(),
+            &[(DELETION, Modify)],
+        ),
         (
             "link that leads elsewhere",
             tree("data").path(|path| (path.entry, path.scope) = (Entry::Link, Scope::Outside)),
             &[(DELETION, Modify)],
         ),
-        ("below a link that leads elsewhere", tree("data/x").scope(Scope::Outside), &[(DELETION, Block)]),
+        (
+            "below a link that leads elsewhere",
+            tree("data/x").scope(Scope::Outside),
+            &[(DELETION, Block)],
+        ),
         ("partly known", tree("src").uncertain(), &[(DELETION, Ask)]),
         ("ignored, partly known", tree("build").restorable().uncertain(), &[(DELETION, Ask)]),
         ("not known", tree("x").scope(Scope::Unknown).uncertain(), &[(DELETION, Ask)]),
         ("glob", tree("src/*.bak"), &[(DELETION, Ask)]),
         ("scratch's root, partly known", tree("/tmp").uncertain(), &[(DELETION, Ask)]),
-        ("what mktemp made", shell("x").creates("/tmp").uncertain().deletes("/tmp").uncertain().below(), &[]),
+        (
+            "what mktemp made",
+            shell("x").creates("/tmp").uncertain().deletes("/tmp").uncertain().below(),
+            &[],
+        ),
         ("elsewhere", tree("/srv/data"), &[(DELETION, Block)]),
         ("elsewhere, partly known", tree("/srv/data").uncertain(), &[(DELETION, Block)]),
         ("all scratch", tree("/tmp/*"), &[(DELETION, Block)]),
@@ -142,7 +169,11 @@ fn fetching_can_count_too() {
         ("host without an effect", hosts_only("example.org"), true),
         ("this machine", by("curl x", "localhost:3000"), false),
         ("install", by("npm install", "registry.npmjs.org"), false),
-        ("install, registry not named", shell("pip install x").affects(EffectKind::Network, "").by(0), false),
+        (
+            "install, registry not named",
+            shell("pip install x").affects(EffectKind::Network, "").by(0),
+            false,
+        ),
         ("install from elsewhere", by("npm install", "registry.example.org"), true),
         ("another's registry", by("pip install", "registry.npmjs.org"), true),
         ("registry by another program", by("curl x", "registry.npmjs.org"), true),
@@ -162,8 +193,16 @@ fn credentials() {
         ("a key", reads("/home/me/.ssh/id_ed25519"), &[(CREDENTIALS, Warn)]),
         ("a variable", reads(""), &[(CREDENTIALS, Warn)]),
         ("a file", shell("cat x").reads("x").by(0), &[]),
-        ("a key, written", file_edit("a", "x", "k = <secret:token:0123abcd>"), &[("warn_credential_written", Warn)]),
-        ("a key that stood there", file_edit("a", "k=<secret:token:0123abcd>", "k = <secret:token:0123abcd>"), &[]),
+        (
+            "a key, written",
+            file_edit("a", "x", "k = <secret:token:0123abcd>"),
+            &[("warn_credential_written", Warn)],
+        ),
+        (
+            "a key that stood there",
+            file_edit("a", "k=<secret:token:0123abcd>", "k = <secret:token:0123abcd>"),
+            &[],
+        ),
         ("a sample password", file_edit("a", "x", "<secret:password:0123abcd>"), &[]),
     ]);
 }
@@ -177,17 +216,72 @@ fn the_system() {
         ("who may become root", writes("/etc/sudoers.d/x"), &[(SYSTEM, Ask)]),
         ("keys", writes("/home/me/.ssh/authorized_keys"), &[(SYSTEM, Ask)]),
         ("a service", writes("/etc/nginx/nginx.conf"), &[(SYSTEM, Warn)]),
-        ("start-up", writes("/home/me/.bashrc").affects(EffectKind::Persistence, "/home/me/.bashrc"), &[(SYSTEM, Warn)]),
+        (
+            "start-up",
+            writes("/home/me/.bashrc").affects(EffectKind::Persistence, "/home/me/.bashrc"),
+            &[(SYSTEM, Ask)],
+        ),
+        ("a store of credentials", writes("/home/me/.docker/config.json"), &[(SYSTEM, Ask)]),
+        (
+            "a store that the host does not know",
+            shell("x").modifies("/home/me/.terraformrc").by(0).scope(Scope::Outside),
+            &[(SYSTEM, Ask)],
+        ),
+        ("a store's folder", writes("/home/me/.ssh"), &[]),
+        ("hosts that are known", writes("/home/me/.ssh/known_hosts"), &[]),
+        (
+            "rights of a store",
+            shell("chmod x").modifies("/home/me/.ssh/id_rsa").by(0).scope(Scope::System),
+            &[],
+        ),
+        (
+            "a hook",
+            writes("/project/.git/hooks/a")
+                .scope(Scope::Inside)
+                .affects(EffectKind::Persistence, "/project/.git/hooks/a"),
+            &[(SYSTEM, Warn)],
+        ),
+        ("a workflow", file_edit("/project/.github/workflows/ci.yml", "a", "b"), &[(SYSTEM, Warn)]),
+        ("an editor's task", file_edit("/project/.vscode/tasks.json", "a", "b"), &[(SYSTEM, Warn)]),
+        ("an editor's settings", file_edit("/project/.vscode/settings.json", "a", "b"), &[]),
+        ("a package's scripts", file_edit("/project/package.json", "a", "b"), &[]),
         ("a password store", writes("/home/me/.password-store/a"), &[]),
         ("known in part only", writes("/etc").uncertain(), &[]),
         ("elsewhere", shell("x").modifies("/srv/a").by(0), &[]),
         ("read only", shell("x").reads("/etc/passwd").by(0), &[]),
     ]);
+    for (goal, warns) in [
+        ("fix the CI workflow", false),
+        ("Why does the GitHub Actions build fail?", false),
+        ("fix the parser", true),
+    ] {
+        let workflow = file_edit("/project/.github/workflows/ci.yml", "a", "b");
+        assert_eq!(
+            !rulings(&workflow, &testing::context().goal(goal), &[]).is_empty(),
+            warns,
+            "{goal}"
+        );
+    }
     let others = shell("x").modifies("/srv/shop/AGENTS.md").by(0);
-    for (action, told) in [(writes("/etc/hosts"), "the operating system"), (others.scope(Scope::Outside), "for other agents")] {
+    for (action, told) in [
+        (writes("/etc/hosts"), "the operating system"),
+        (others.scope(Scope::Outside), "for other agents"),
+    ] {
         let found = rulings(&action, &testing::context(), &[]);
         assert!(found.iter().any(|ruling| ruling.reason.contains(told)), "{told}: {found:?}");
     }
+}
+
+#[test]
+fn deeds_of_foreign_tools() {
+    let tool = |kind: EffectKind| testing::tool("mcp__a__b", &[]).affects(kind, "a");
+    const DIRECT: &str = "warn_direct_push";
+    check(vec![
+        ("merges", tool(EffectKind::Publish), &[(DIRECT, Warn)]),
+        ("pays", tool(EffectKind::ResourceUse), &[(DIRECT, Warn)]),
+        ("lets others in", tool(EffectKind::Privilege), &[(DIRECT, Warn)]),
+        ("changes", tool(EffectKind::RemoteChange), &[]),
+    ]);
 }
 
 #[test]
@@ -236,10 +330,21 @@ fn file_operations_are_counted() {
         (shell("x").modifies("/dev/null"), 100, 100, None),
     ];
     for (action, maximum, used, expected) in cases {
-        let found = rulings(&action, &testing::context().limit(Quantity::FileOperations, maximum, used), &[]);
-        assert_eq!(found.first().map(|ruling| ruling.objection), expected, "{used} of {maximum}: {found:?}");
+        let found = rulings(
+            &action,
+            &testing::context().limit(Quantity::FileOperations, maximum, used),
+            &[],
+        );
+        assert_eq!(
+            found.first().map(|ruling| ruling.objection),
+            expected,
+            "{used} of {maximum}: {found:?}"
+        );
     }
-    assert!(rulings(&edit(), &testing::context().limit(Quantity::Tokens, 1, 1), &[]).is_empty(), "another limit");
+    assert!(
+        rulings(&edit(), &testing::context().limit(Quantity::Tokens, 1, 1), &[]).is_empty(),
+        "another limit"
+    );
 
     let context = testing::context().limit(Quantity::FileOperations, 100, 10);
     for (key, value, expected) in [
@@ -254,14 +359,21 @@ fn file_operations_are_counted() {
 
 #[test]
 fn sets_and_switches() {
-    let both = || tree("/srv/data").affects(EffectKind::UnseenCode, "").affects(EffectKind::Send, "example.org");
+    let both = || {
+        tree("/srv/data")
+            .affects(EffectKind::UnseenCode, "")
+            .affects(EffectKind::Send, "example.org")
+    };
     let cases: [(&[Setting], &[&str]); 6] = [
         (&[], &[DELETION, NETWORK, UNSEEN]),
         (&[Setting::new("builtin", "essential")], &[DELETION, UNSEEN]),
         (&[Setting::new("builtin", "none")], &[]),
         (&[Setting::new("disabled", [DELETION, NETWORK])], &[UNSEEN]),
         (&[Setting::new("builtin", "essential"), Setting::new("disabled", [UNSEEN])], &[DELETION]),
-        (&[Setting::new("warn_external_network.trusted_hosts", ["example.org"])], &[DELETION, UNSEEN]),
+        (
+            &[Setting::new("warn_external_network.trusted_hosts", ["example.org"])],
+            &[DELETION, UNSEEN],
+        ),
     ];
     for (settings, expected) in cases {
         let found = rulings(&both(), &testing::context(), settings);
@@ -269,8 +381,22 @@ fn sets_and_switches() {
         assert_eq!(names, expected, "{settings:?}");
     }
     let trusted = [Setting::new("warn_external_network.trusted_hosts", ["example.org"])];
-    for (host, silent) in [("example.org", true), ("api.example.org", true), ("badexample.org", false), ("example.org.evil.net", false)] {
-        assert_eq!(rulings(&shell("curl x").affects(EffectKind::Send, host), &testing::context(), &trusted).is_empty(), silent, "{host}");
+    for (host, silent) in [
+        ("example.org", true),
+        ("api.example.org", true),
+        ("badexample.org", false),
+        ("example.org.evil.net", false),
+    ] {
+        assert_eq!(
+            rulings(
+                &shell("curl x").affects(EffectKind::Send, host),
+                &testing::context(),
+                &trusted
+            )
+            .is_empty(),
+            silent,
+            "{host}"
+        );
     }
 }
 
@@ -287,10 +413,13 @@ fn bad_settings_are_named() {
         let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
         assert!(error.contains(key) && error.contains(part), "{error}");
     }
-    assert!(Plugin::assess(b"\x01\x00\x00\x00\x00", &file_read("a"), &testing::context()).is_err(), "foreign settings");
+    assert!(
+        Plugin::assess(b"\x01\x00\x00\x00\x00", &file_read("a"), &testing::context()).is_err(),
+        "foreign settings"
+    );
 }
 
-/// The command line as the host would run it: every splice applied.
+/// Returns the command line as the host would run it: every splice applied.
 fn rewritten(action: &Action, found: &[Ruling]) -> Option<String> {
     let Operation::Shell(shell) = &action.operation else { return None };
     let rewrite = found.iter().find_map(|ruling| ruling.rewrite.as_ref())?;

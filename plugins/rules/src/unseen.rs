@@ -1,5 +1,5 @@
-//! `refuse_unseen_code`: text that was downloaded, decoded or built is not run before somebody has seen
-//! it. From another machine it does not run at all.
+//! `refuse_unseen_code`: text that was downloaded, decoded or built is not run before somebody has
+//! seen it. Text from another machine is not run at all.
 
 use crate::config::{Config, UNSEEN};
 use portcullis_builtin_judging::place;
@@ -7,14 +7,15 @@ use portcullis_builtin_judging::text::evidence;
 use portcullis_plugin::risk_calculator::Ruling;
 use portcullis_plugin::types::{Action, Context, EffectKind, Severity};
 
-/// The rule.
+/// Applies the rule.
 pub(crate) fn rule(action: &Action, _: &Context, _: &Config<'_>) -> Option<Ruling> {
     let facts = &action.facts;
     let unseen = facts.effects.iter().find(|effect| effect.kind == EffectKind::UnseenCode)?;
     let ruling = if facts.effects.iter().any(place::is_external) {
         Ruling::block(UNSEEN, "this runs code from another machine that nobody has seen")
     } else {
-        Ruling::ask(UNSEEN, "this runs code that is put together only when it runs").severity(Severity::High)
+        Ruling::ask(UNSEEN, "this runs code that is put together only when it runs")
+            .severity(Severity::High)
     };
     let ruling = ruling.instead("save it to a file, read the file, then run it");
     let shown = command_text(action, unseen.command).unwrap_or(&unseen.target);

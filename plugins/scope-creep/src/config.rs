@@ -7,8 +7,12 @@ use portcullis_plugin::types::{Error, Severity};
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::score("threshold", 300, "the share of recent effects that may lie outside"),
-    Spec::text("sensitivity", "medium", "low stretches the threshold by a half, high shrinks it by a third"),
+    Spec::score("threshold", 300, "the share of recent effects that may be outside"),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low stretches the threshold by a half, high shrinks it by a third",
+    ),
     Spec::text("severity", "high", "the worst severity that it reports"),
     Spec::integer("window", 20, "how many steps that ended are recent").between(5, 200),
     Spec::integer("least", 5, "how many steps have to have ended before it looks").between(1, 200),
@@ -32,9 +36,10 @@ impl Config {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
-        let whole = |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let whole =
+            |key| settings.integer(key).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         let sensitivity = one_of(settings, "sensitivity", SENSITIVITIES)?;
         Ok(Self {
             threshold: stretched(u32::from(settings.score("threshold")?), sensitivity),

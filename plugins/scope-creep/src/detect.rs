@@ -1,4 +1,4 @@
-//! Measuring how much of the recent work lies outside.
+//! Measures the share of the recent work that is outside the scope.
 
 use crate::config::Config;
 use crate::memory::{Told, to_bytes};
@@ -8,13 +8,19 @@ use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, Effect, EffectKind, Evidence, Path, Scope, Severity, Step};
 
-/// Paths that stand as evidence, newest first.
+/// The maximum number of paths in the evidence, newest first.
 const SHOWN: usize = 8;
-/// Past steps that are looked up for them: the host answers 16 times.
+/// The maximum number of past steps that are looked up for them: the host answers 16 times.
 const LOOKED_UP: usize = 15;
 
-/// What this action's outcome adds.
-pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Action, detail: &Detail<'_>) -> Report {
+/// Evaluates the session after this action's outcome.
+pub(crate) fn look(
+    config: &Config,
+    told: Told,
+    history: &History,
+    action: &Action,
+    detail: &Detail<'_>,
+) -> Report {
     if action.outcome.is_none() {
         return Report::nothing();
     }
@@ -33,7 +39,7 @@ pub(crate) fn look(config: &Config, told: Told, history: &History, action: &Acti
     Report::from(detection(config, &found, &recent, action, detail)).remember(to_bytes(Some(share)))
 }
 
-/// All is well, or not known yet: what was told is forgotten.
+/// Forgets the last report: all is well, or not known yet.
 fn settle(told: Told) -> Report {
     if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
 }
@@ -46,12 +52,18 @@ struct Measured {
 }
 
 fn sums(steps: &[Step]) -> (u32, u32) {
-    steps
-        .iter()
-        .fold((0, 0), |(effects, outside), step| (effects + u32::from(step.effects), outside + u32::from(step.outside.min(step.effects))))
+    steps.iter().fold((0, 0), |(effects, outside), step| {
+        (effects + u32::from(step.effects), outside + u32::from(step.outside.min(step.effects)))
+    })
 }
 
-fn detection(config: &Config, found: &Measured, recent: &[Step], action: &Action, detail: &Detail<'_>) -> Detection {
+fn detection(
+    config: &Config,
+    found: &Measured,
+    recent: &[Step],
+    action: &Action,
+    detail: &Detail<'_>,
+) -> Detection {
     let outside: Vec<&Step> = recent.iter().filter(|step| step.outside > 0).collect();
     let paths = paths(&outside, action, detail);
     let bad = match found {
@@ -63,7 +75,7 @@ fn detection(config: &Config, found: &Measured, recent: &[Step], action: &Action
         &found.outside.to_string(),
         " of the ",
         &found.effects.to_string(),
-        " things that the recent steps did lie outside the expected scope",
+        " things that the recent steps did are outside the expected scope",
     ]
     .concat();
     if !paths.is_empty() {
@@ -76,7 +88,7 @@ fn detection(config: &Config, found: &Measured, recent: &[Step], action: &Action
     paths.into_iter().fold(detection, Detection::because)
 }
 
-/// Where the steps reached, newest first, each path once.
+/// Returns the paths that the steps reached, newest first, each path once.
 fn paths(steps: &[&Step], action: &Action, detail: &Detail<'_>) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
     keep(&mut found, &action.facts.effects, &action.facts.paths, action.step);
@@ -94,7 +106,10 @@ fn paths(steps: &[&Step], action: &Action, detail: &Detail<'_>) -> Vec<Evidence>
 fn keep(found: &mut Vec<Evidence>, effects: &[Effect], paths: &[Path], step: u64) {
     for effect in effects.iter().filter(|effect| effect.kind != EffectKind::FileRead) {
         let path = effect.path.and_then(|index| paths.get(usize::try_from(index).ok()?));
-        let Some(path) = path.filter(|path| matches!(path.scope, Scope::Outside | Scope::System)) else { continue };
+        let Some(path) = path.filter(|path| matches!(path.scope, Scope::Outside | Scope::System))
+        else {
+            continue;
+        };
         let one = evidence("path", &path.text, Some(step));
         if found.len() < SHOWN && !found.iter().any(|known| known.value == one.value) {
             found.push(one);

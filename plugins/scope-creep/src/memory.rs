@@ -1,29 +1,32 @@
-//! What was told last: the plugin's own state.
+//! The last report: the plugin's own state.
 
 use portcullis_builtin_judging::state;
 use portcullis_plugin::codec::Writer;
 use portcullis_plugin::types::Error;
 
-/// The layout of the bytes. Another one's are dropped: at worst the same thing is told once more.
+/// The layout of the bytes. Bytes of another layout are dropped: at worst the same thing is
+/// reported once more.
 const LAYOUT: u8 = 1;
 
-/// The share that was told last, in thousandths; none while all is well.
+/// The share that was reported last, in thousandths; none while all is well.
 pub(crate) type Told = Option<u32>;
 
-/// Takes up the state.
+/// Decodes the state.
 ///
 /// # Errors
-/// `invalid-input` for bytes that this layout cannot be.
+/// Fails with `invalid-input` for bytes that this layout cannot have written.
 pub(crate) fn read(state: &[u8]) -> Result<Told, Error> {
     let share = state::read(state, LAYOUT, |input| input.number().filter(|share| *share <= 1001))?;
     let share = u32::try_from(share).unwrap_or(u32::MAX);
     Ok(share.checked_sub(1))
 }
 
-/// What was told as bytes: the share and one, or nothing.
+/// Encodes the last report: the share and one, or nothing.
 pub(crate) fn to_bytes(told: Told) -> Vec<u8> {
     let mut out = Writer::default();
     out.byte(LAYOUT);
-    out.number(told.map_or(0, |share| usize::try_from(share).unwrap_or(usize::MAX).saturating_add(1)));
+    out.number(
+        told.map_or(0, |share| usize::try_from(share).unwrap_or(usize::MAX).saturating_add(1)),
+    );
     out.into_bytes()
 }

@@ -4,7 +4,9 @@ use super::Plugin;
 use portcullis_builtin_judging::sample::shell;
 use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, step};
-use portcullis_plugin::types::{Action, Effect, EffectKind, Setting, SettingValue, Severity, Status, Step, StepDetail};
+use portcullis_plugin::types::{
+    Action, Effect, EffectKind, Setting, SettingValue, Severity, Status, Step, StepDetail,
+};
 
 /// A character a step: `i` does one thing inside, `o` one outside, `I` four inside, `O` four outside, `n`
 /// nothing, `R` four outside but was refused, `P` four outside and has not ended, `F` one outside that
@@ -27,19 +29,33 @@ fn steps(letters: &str) -> Vec<Step> {
 }
 
 fn last(letters: &str) -> Action {
-    shell("cp a b").modifies("/srv/now").reads("/srv/read").at_step(letters.len() as u64 - 1).succeeded()
+    shell("cp a b")
+        .modifies("/srv/now")
+        .reads("/srv/read")
+        .at_step(letters.len() as u64 - 1)
+        .succeeded()
 }
 
 fn look(letters: &str, settings: &[Setting], state: &[u8]) -> Report {
     let prepared = Plugin::prepare(settings).expect("the settings are right");
-    Plugin::detect(&prepared, state, &testing::history(steps(letters)), &last(letters), &testing::context()).expect("it answers")
+    Plugin::detect(
+        &prepared,
+        state,
+        &testing::history(steps(letters)),
+        &last(letters),
+        &testing::context(),
+    )
+    .expect("it answers")
 }
 
 /// Confidence, impact, severity, first step.
 type Brief = (u16, u16, Severity, u64);
 
 fn brief(report: &Report) -> Option<Brief> {
-    report.detections.first().map(|found| (found.confidence, found.impact, found.severity, found.first_step))
+    report
+        .detections
+        .first()
+        .map(|found| (found.confidence, found.impact, found.severity, found.first_step))
 }
 
 #[test]
@@ -77,8 +93,8 @@ fn it_is_told_once_until_it_gets_worse_or_comes_back() {
         (
             "iiiooiiiiiiiiiooooo",
             &[
-                false, false, false, false, true, false, false, false, false, false, false, false, false, false, false, false, false, true,
-                false,
+                false, false, false, false, true, false, false, false, false, false, false, false,
+                false, false, false, false, false, true, false,
             ],
         ),
         ("iioi", &[false, false, false, false]),
@@ -99,22 +115,40 @@ fn it_is_told_once_until_it_gets_worse_or_comes_back() {
 fn it_names_the_paths_outside() {
     let past = |path: &str| {
         let action = shell("x").modifies(path);
-        StepDetail { tool: "Bash".into(), parameters: "{}".into(), effects: action.facts.effects, paths: action.facts.paths, outcome: None }
+        StepDetail {
+            tool: "Bash".into(),
+            parameters: "{}".into(),
+            effects: action.facts.effects,
+            paths: action.facts.paths,
+            outcome: None,
+        }
     };
     testing::remember(3, past("/etc/old"));
     testing::remember(2, past("/project/inside"));
     let found = look("iiooo", &[], &[]).detections.pop().expect("it fires");
-    let evidence: Vec<(&str, &str, Option<u64>)> =
-        found.evidence.iter().map(|one| (one.kind.as_str(), one.value.as_str(), one.step)).collect();
+    let evidence: Vec<(&str, &str, Option<u64>)> = found
+        .evidence
+        .iter()
+        .map(|one| (one.kind.as_str(), one.value.as_str(), one.step))
+        .collect();
     assert_eq!(evidence, [("path", "/srv/now", Some(4)), ("path", "/etc/old", Some(3))]);
-    assert_eq!(found.summary, "3 of the 5 things that the recent steps did lie outside the expected scope: `/srv/now`, `/etc/old`");
+    assert_eq!(
+        found.summary,
+        "3 of the 5 things that the recent steps did are outside the expected scope: `/srv/now`, `/etc/old`"
+    );
 }
 
 #[test]
 fn it_is_silent_before_an_outcome() {
     let prepared = Plugin::prepare(&[]).expect("no settings are right");
     let action = Action { outcome: None, ..last("ooooo") };
-    let report = Plugin::detect(&prepared, &[], &testing::history(steps("ooooo")), &action, &testing::context());
+    let report = Plugin::detect(
+        &prepared,
+        &[],
+        &testing::history(steps("ooooo")),
+        &action,
+        &testing::context(),
+    );
     assert_eq!(report.ok(), Some(Report::nothing()));
 }
 
@@ -130,10 +164,17 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("oo", Setting::new("least", 2), true),
     ];
     for (letters, setting, fires) in cases {
-        assert_eq!(!look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(), fires, "{letters} {setting:?}");
+        assert_eq!(
+            !look(letters, std::slice::from_ref(&setting), &[]).detections.is_empty(),
+            fires,
+            "{letters} {setting:?}"
+        );
     }
-    let bad: [(&str, SettingValue, &str); 3] =
-        [("severity", "worst".into(), "one of `low`"), ("window", 2.into(), "from 5 to"), ("windows", 20.into(), "did you mean `window`")];
+    let bad: [(&str, SettingValue, &str); 3] = [
+        ("severity", "worst".into(), "one of `low`"),
+        ("window", 2.into(), "from 5 to"),
+        ("windows", 20.into(), "did you mean `window`"),
+    ];
     for (key, value, part) in bad {
         let error = Plugin::prepare(&[Setting::new(key, value)]).expect_err(key).message();
         assert!(error.contains(key) && error.contains(part), "{error}");
@@ -171,6 +212,7 @@ fn a_step_cannot_be_more_outside_than_it_does() {
         recursive: false,
         certain: true,
     }];
-    let report = Plugin::detect(&prepared, &[], &odd, &action, &testing::context()).expect("it answers");
+    let report =
+        Plugin::detect(&prepared, &[], &odd, &action, &testing::context()).expect("it answers");
     assert_eq!(report.detections.first().map(|found| found.impact), Some(1000));
 }

@@ -55,14 +55,14 @@ pub use crate::types::{Error, Setting, Severity, Verdict};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait AuditExporter {
-    /// What it says of itself.
+    /// The plugin's metadata.
     const DESCRIPTOR: Descriptor;
 
-    /// Checks the settings and does once what need not be done for each batch. Unless you write it,
-    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    /// Checks the settings and does the work that is needed once rather than for each batch. The
+    /// default checks them against the descriptor and returns [`Settings::to_bytes`].
     ///
     /// # Errors
-    /// A setting is unknown, of the wrong type or impossible.
+    /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
     }
@@ -70,7 +70,7 @@ pub trait AuditExporter {
     /// Renders records in order; `first` is set for the first batch of an export.
     ///
     /// # Errors
-    /// It cannot render them. The host keeps the records and tries again.
+    /// Fails if it cannot render them. The host keeps the records and tries again.
     fn render(prepared: &[u8], records: &[AuditRecord], first: bool) -> Result<Rendered, Error>;
 }
 
@@ -81,7 +81,7 @@ pub trait AuditExporter {
 /// assert_eq!((rendered.bytes.as_slice(), rendered.content_type.as_str()), (&b"a,b\n"[..], "text/csv; charset=utf-8"));
 /// ```
 impl Rendered {
-    /// Text of a content type.
+    /// Returns rendered text with its content type.
     #[must_use]
     pub fn text(text: String, content_type: &str) -> Self {
         Self { bytes: text.into_bytes(), content_type: content_type.into() }
@@ -95,7 +95,7 @@ impl Rendered {
 /// assert_eq!(RecordKind::Other("exception".into()).as_str(), "exception");
 /// ```
 impl RecordKind {
-    /// The name used in records.
+    /// Returns the name used in records.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

@@ -2,7 +2,11 @@
 //!
 //! Not for authors: the modules at the crate's root name everything that a plugin needs. It is public
 //! only because [`export!`](crate::export) expands to paths in here.
-#![allow(missing_docs, unreachable_pub, reason = "generated from the WIT package, which documents every item")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "generated from the WIT package, which documents every item"
+)]
 #![allow(unsafe_code, reason = "generated: the component model's calling convention")]
 
 mod base {
@@ -35,7 +39,22 @@ macro_rules! world {
     };
 }
 
-world!(risk_calculator, "risk-calculator", "export_risk_calculator", "portcullis_plugin::bindings::risk_calculator");
+world!(
+    risk_calculator,
+    "risk-calculator",
+    "export_risk_calculator",
+    "portcullis_plugin::bindings::risk_calculator"
+);
 world!(pattern, "pattern", "export_pattern", "portcullis_plugin::bindings::pattern");
-world!(intervention, "intervention", "export_intervention", "portcullis_plugin::bindings::intervention");
-world!(audit_exporter, "audit-exporter", "export_audit_exporter", "portcullis_plugin::bindings::audit_exporter");
+world!(
+    intervention,
+    "intervention",
+    "export_intervention",
+    "portcullis_plugin::bindings::intervention"
+);
+world!(
+    audit_exporter,
+    "audit-exporter",
+    "export_audit_exporter",
+    "portcullis_plugin::bindings::audit_exporter"
+);

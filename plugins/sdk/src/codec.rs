@@ -1,6 +1,6 @@
-//! Bytes in and out for what a plugin prepares or remembers: small, without a library.
+//! A small binary codec, without a library, for the bytes that a plugin prepares or remembers.
 //!
-//! Numbers are little-endian, texts carry their length. The format says nothing of itself: begin
+//! Numbers are little-endian, texts are length-prefixed. The format does not describe itself: begin
 //! with a version byte of your own, since a newer plugin may get an older one's bytes.
 
 /// Collects bytes.
@@ -33,35 +33,35 @@ pub struct Writer(Vec<u8>);
 /// assert_eq!(out.into_bytes().len(), 1 + 8 + 4 + (4 + 2));
 /// ```
 impl Writer {
-    /// One byte.
+    /// Writes one byte.
     pub fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
-    /// Eight bytes: a `u64`, `i64` or `f64` by its `to_le_bytes`.
+    /// Writes eight bytes: a `u64`, `i64` or `f64` by its `to_le_bytes`.
     pub fn eight(&mut self, bytes: [u8; 8]) {
         self.0.extend_from_slice(&bytes);
     }
 
-    /// A length or count, cut at 2^32 - 1.
+    /// Writes a length or count, capped at 2^32 - 1.
     pub fn number(&mut self, number: usize) {
         self.0.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
     }
 
-    /// A text with its length.
+    /// Writes a text with its length.
     pub fn text(&mut self, text: &str) {
         self.number(text.len());
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// What was collected.
+    /// Returns the collected bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// Takes bytes up again; everything is none when too few are left.
+/// Reads the bytes back; every method returns none when too few are left.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
@@ -81,34 +81,34 @@ pub struct Reader<'a>(&'a [u8]);
 /// assert!(input.is_empty() && input.text().is_none());
 /// ```
 impl<'a> Reader<'a> {
-    /// Begins at the first byte.
+    /// Starts at the first byte.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Nothing is left.
+    /// Returns true if nothing is left.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn byte(&mut self) -> Option<u8> {
         self.take(1)?.first().copied()
     }
 
-    /// Eight bytes.
+    /// Reads eight bytes.
     pub fn eight(&mut self) -> Option<[u8; 8]> {
         self.take(8)?.try_into().ok()
     }
 
-    /// A length or count.
+    /// Reads a length or count.
     pub fn number(&mut self) -> Option<usize> {
         usize::try_from(u32::from_le_bytes(self.take(4)?.try_into().ok()?)).ok()
     }
 
-    /// A text; none also when it is not UTF-8.
+    /// Reads a text; none also when it is not UTF-8.
     pub fn text(&mut self) -> Option<String> {
         let length = self.number()?;
         String::from_utf8(self.take(length)?.to_vec()).ok()

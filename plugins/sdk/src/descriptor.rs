@@ -1,9 +1,9 @@
-//! What a plugin says of itself without being run.
+//! The plugin's metadata, readable without running the plugin.
 //!
-//! The descriptor is worked out while the plugin is compiled and stands in the component as one JSON
-//! object in the custom section [`SECTION`], so that a host or a person can read it from the file.
-//! Kind and WIT version are not decided here: the host reads them from the exports, and the kind in
-//! the descriptor is only there to be compared with them.
+//! The descriptor is computed while the plugin is compiled and is embedded in the component as one
+//! JSON object in the custom section [`SECTION`], so that a host or a person can read it from the
+//! file. Kind and WIT version are not decided here: the host reads them from the exports, and the
+//! kind in the descriptor is only there to be compared with them.
 //!
 //! ```json
 //! {"name":"protect-migrations","version":"0.1.0","description":"...","kind":"risk-calculator",
@@ -11,8 +11,8 @@
 //!  "settings":[{"key":"folders","type":"texts","default":["migrations"],"description":"..."}]}
 //! ```
 //!
-//! `severity` is absent where none is declared; `minimum` and `maximum` stand beside `default` where
-//! a setting is bounded. A key that ends with `.*` stands for every key of that table.
+//! `severity` is absent if none is declared; `minimum` and `maximum` accompany `default` if a
+//! setting is bounded. A key that ends with `.*` stands for every key of that table.
 
 use crate::json::Sink;
 use crate::types::Severity;
@@ -20,7 +20,7 @@ use crate::types::Severity;
 /// The custom section's name.
 pub const SECTION: &str = "portcullis-descriptor";
 
-/// What a plugin says of itself.
+/// A plugin's metadata.
 ///
 /// ```
 /// use portcullis_plugin::descriptor::{Descriptor, Reads, Spec};
@@ -36,9 +36,9 @@ pub struct Descriptor {
     pub name: &'static str,
     /// The plugin's own version.
     pub version: &'static str,
-    /// What it does, in a sentence.
+    /// One sentence that describes the plugin.
     pub description: &'static str,
-    /// What it looks at.
+    /// The inputs that it reads.
     pub reads: &'static [Reads],
     /// The worst severity that it ever reports.
     pub severity: Option<Severity>,
@@ -46,21 +46,21 @@ pub struct Descriptor {
     pub settings: &'static [Spec],
 }
 
-/// Something that a plugin looks at. A host may leave out of a cache key what nobody reads.
+/// An input of a plugin. A host may leave inputs that nobody reads out of a cache key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// The action, its facts and its outcome.
     Action,
-    /// What surrounds it: goals, limits, repetition, time.
+    /// The context of the action: goals, limits, repetition, time.
     Context,
-    /// How the action ended. A pattern that names this is asked only about actions that have ended, which
-    /// spares every action before it runs the cost of asking.
+    /// The outcome of the action. A pattern that names this is asked only about actions that have
+    /// ended, which avoids the cost of asking it before each action.
     Outcome,
     /// Earlier steps.
     History,
-    /// What all agents of the session did. A pattern that names this has one state for the whole session, which
-    /// each agent's actions are held against; without it every agent has its own. Steps are numbered throughout
-    /// the session; the history is the acting agent's all the same.
+    /// The actions of all agents of the session. A pattern that names this has one state for the
+    /// whole session, against which each agent's actions are checked; without it every agent has
+    /// its own. Steps are numbered throughout the session; the history is still the acting agent's.
     Session,
     /// An issue and the situation around it.
     Issue,
@@ -83,7 +83,7 @@ pub enum Reads {
 /// assert!(JSON.starts_with(br#"{"name":"late","version":"0.1.0","#));
 /// ```
 impl Descriptor {
-    /// A plugin that reads the action alone and has no settings.
+    /// Describes a plugin that reads the action alone and has no settings.
     ///
     /// `version` is mostly `env!("CARGO_PKG_VERSION")`.
     #[must_use]
@@ -91,28 +91,32 @@ impl Descriptor {
         Self { name, version, description, reads: &[Reads::Action], severity: None, settings: &[] }
     }
 
-    /// What it looks at.
+    /// Sets the inputs that it reads.
     #[must_use]
     pub const fn reads(self, reads: &'static [Reads]) -> Self {
         Self { reads, ..self }
     }
 
-    /// The worst severity that it ever reports.
+    /// Sets the worst severity that it ever reports.
     #[must_use]
     pub const fn severity(self, severity: Severity) -> Self {
         Self { severity: Some(severity), ..self }
     }
 
-    /// Every setting that it knows; the others are refused.
+    /// Sets the settings that it accepts; the others are refused.
     #[must_use]
     pub const fn settings(self, settings: &'static [Spec]) -> Self {
         Self { settings, ..self }
     }
 
-    /// The name can stand in configuration, file names and records.
+    /// Returns true if the name is valid in configuration, file names and records.
     #[must_use]
     pub const fn is_well_formed(&self) -> bool {
-        let (Some((first, mut rest)), 1..=64) = (self.name.as_bytes().split_first(), self.name.len()) else { return false };
+        let (Some((first, mut rest)), 1..=64) =
+            (self.name.as_bytes().split_first(), self.name.len())
+        else {
+            return false;
+        };
         while let Some((byte, tail)) = rest.split_first() {
             if !matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-') {
                 return false;
@@ -122,7 +126,7 @@ impl Descriptor {
         first.is_ascii_lowercase() && !self.version.is_empty() && !self.description.is_empty()
     }
 
-    /// Length in bytes of the descriptor as JSON.
+    /// Returns the length in bytes of the descriptor as JSON.
     #[must_use]
     pub const fn json_len(&self, kind: &str) -> usize {
         let mut sink = Sink { room: &mut [], at: 0 };
@@ -130,7 +134,7 @@ impl Descriptor {
         sink.at
     }
 
-    /// The descriptor as JSON; `N` is what [`Descriptor::json_len`] says.
+    /// Returns the descriptor as JSON; `N` is the result of [`Descriptor::json_len`].
     #[must_use]
     pub const fn json<const N: usize>(&self, kind: &str) -> [u8; N] {
         let mut bytes = [0; N];
@@ -176,7 +180,7 @@ impl Descriptor {
 /// assert_eq!(Reads::Outcome.as_str(), "outcome");
 /// ```
 impl Reads {
-    /// The name in the descriptor.
+    /// Returns the name in the descriptor.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -191,21 +195,21 @@ impl Reads {
     }
 }
 
-/// One setting: its name, its default (which tells its type), its bounds.
+/// One setting: its name, its default (which determines its type), its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Its name, with dots between tables; `limits.*` stands for every key of the table `limits`.
+    /// Its name, with dots between tables; `limits.*` matches every key of the table `limits`.
     pub key: &'static str,
-    /// What it is when the operator says nothing.
+    /// The value if the operator sets none.
     pub default: Default,
-    /// Least and greatest number that is possible: of an integer or decimal its value, of a score
-    /// thousandths.
+    /// The smallest and largest allowed number: the value itself for an integer or decimal,
+    /// thousandths for a score.
     pub bounds: Option<(i64, i64)>,
-    /// What it does, in words.
+    /// A description in words.
     pub description: &'static str,
 }
 
-/// A setting's default, which tells its type.
+/// A setting's default, which determines its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Default {
     /// A text.
@@ -237,43 +241,47 @@ pub enum Default {
 /// assert_eq!(SETTINGS[3].default, Default::Score(300));
 /// ```
 impl Spec {
-    /// A text.
+    /// Declares a text.
     #[must_use]
     pub const fn text(key: &'static str, default: &'static str, description: &'static str) -> Self {
         Self { key, default: Default::Text(default), bounds: None, description }
     }
 
-    /// A whole number.
+    /// Declares a whole number.
     #[must_use]
     pub const fn integer(key: &'static str, default: i64, description: &'static str) -> Self {
         Self { key, default: Default::Integer(default), bounds: None, description }
     }
 
-    /// A number.
+    /// Declares a number.
     #[must_use]
     pub const fn decimal(key: &'static str, default: f64, description: &'static str) -> Self {
         Self { key, default: Default::Decimal(default), bounds: None, description }
     }
 
-    /// A share from 0 to 1; `default` is in thousandths.
+    /// Declares a share from 0 to 1; `default` is in thousandths.
     #[must_use]
     pub const fn score(key: &'static str, default: u16, description: &'static str) -> Self {
         Self { key, default: Default::Score(default), bounds: Some((0, 1000)), description }
     }
 
-    /// Yes or no.
+    /// Declares a yes-or-no setting.
     #[must_use]
     pub const fn flag(key: &'static str, default: bool, description: &'static str) -> Self {
         Self { key, default: Default::Flag(default), bounds: None, description }
     }
 
-    /// A list of texts.
+    /// Declares a list of texts.
     #[must_use]
-    pub const fn texts(key: &'static str, default: &'static [&'static str], description: &'static str) -> Self {
+    pub const fn texts(
+        key: &'static str,
+        default: &'static [&'static str],
+        description: &'static str,
+    ) -> Self {
         Self { key, default: Default::Texts(default), bounds: None, description }
     }
 
-    /// The least and the greatest number that is possible (of a score: thousandths).
+    /// Sets the smallest and the largest allowed number (of a score: thousandths).
     #[must_use]
     pub const fn between(self, least: i64, greatest: i64) -> Self {
         Self { bounds: Some((least, greatest)), ..self }
@@ -306,7 +314,7 @@ impl Spec {
 /// assert_eq!(Default::Texts(&["src"]).type_name(), "texts");
 /// ```
 impl Default {
-    /// The type's name in the descriptor and in messages.
+    /// Returns the type's name in the descriptor and in messages.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -375,7 +383,15 @@ mod tests {
 
     #[test]
     fn names_are_checked() {
-        for (name, good) in [("a", true), ("no-2", true), ("", false), ("2a", false), ("A", false), ("a_b", false), ("a/b", false)] {
+        for (name, good) in [
+            ("a", true),
+            ("no-2", true),
+            ("", false),
+            ("2a", false),
+            ("A", false),
+            ("a_b", false),
+            ("a/b", false),
+        ] {
             assert_eq!(Descriptor::new(name, "1", "x").is_well_formed(), good, "`{name}`");
         }
         assert!(!Descriptor::new("a", "", "x").is_well_formed());

@@ -1,10 +1,10 @@
-//! The macro that makes a component of a plugin.
+//! The macro that turns a plugin into a component.
 
-/// Exports a plugin from a component and puts its descriptor into the file.
+/// Exports a plugin from a component and embeds its descriptor in the file.
 ///
-/// Name the world and the type that implements its trait; a component holds one plugin. (Of those that come with a
-/// host, one may hold several: [`several`](crate::several).)
-/// Outside wasm it only checks the descriptor's name, so that the crate builds and tests natively.
+/// Name the world and the type that implements its trait; a component holds one plugin. (A
+/// component that ships with a host may hold several: [`several`](crate::several).) Outside wasm it
+/// only checks the descriptor's name, so that the crate builds and tests natively.
 ///
 /// ```
 /// use portcullis_plugin::risk_calculator::*;
@@ -19,7 +19,7 @@
 /// portcullis_plugin::export!(risk-calculator: Silent);
 /// ```
 ///
-/// A name that cannot stand in a configuration does not compile:
+/// A name that is not valid in a configuration does not compile:
 ///
 /// ```compile_fail
 /// # use portcullis_plugin::risk_calculator::*;

@@ -1,14 +1,15 @@
-//! The session so far, as a pattern sees it: sums at hand, steps as far as they are asked for.
+//! The session so far, as a pattern sees it: totals at hand, steps on request.
 //!
-//! Each step that the host hands over costs time and fuel, so a pattern asks for as many as it looks at.
-//! In a component the steps come from the host; in a native test they are those given to
-//! [`testing::history`](crate::testing::history).
+//! Each step that the host hands over costs time and fuel, so a pattern should request only as many
+//! as it looks at. In a component the steps come from the host; in a native test they are those
+//! given to [`testing::history`](crate::testing::history).
 
 use crate::types::{Step, Totals};
 
 /// The most steps that the host keeps for patterns.
 pub const MOST_STEPS: usize = 200;
-/// How many are asked for first where it is not known how many are needed: most questions are answered by these.
+/// The number of steps in the first request if the needed number is unknown: most questions are
+/// answered by these.
 const FIRST: usize = 50;
 
 /// A session's history.
@@ -16,12 +17,12 @@ const FIRST: usize = 50;
 pub struct History {
     /// Sums over the whole session.
     pub totals: Totals,
-    /// None where the host is asked.
+    /// None if the host is asked.
     steps: Option<Vec<Step>>,
 }
 
 impl History {
-    /// Of the session under review.
+    /// Returns the history of the session under review.
     #[doc(hidden)]
     #[must_use]
     pub const fn of_host(totals: Totals) -> Self {
@@ -32,8 +33,9 @@ impl History {
         Self { totals, steps: Some(steps) }
     }
 
-    /// The newest steps, oldest first: `most` of them, or as many as the host keeps, which is at most
-    /// [`MOST_STEPS`]. The action under review is not among them before it ran, and is the last of them after.
+    /// Returns the newest steps, oldest first: `most` of them, or as many as the host keeps, which
+    /// is at most [`MOST_STEPS`]. The action under review is not among them before it ran, and is
+    /// the last of them after.
     ///
     /// ```
     /// use portcullis_plugin::testing;
@@ -46,12 +48,15 @@ impl History {
     pub fn newest(&self, most: usize) -> Vec<Step> {
         let most = most.min(MOST_STEPS);
         match &self.steps {
-            Some(steps) => steps.get(steps.len().saturating_sub(most)..).unwrap_or_default().to_vec(),
+            Some(steps) => {
+                steps.get(steps.len().saturating_sub(most)..).unwrap_or_default().to_vec()
+            }
             None => of_host(most),
         }
     }
 
-    /// The newest steps, oldest first: few where these are enough, else all that the host keeps.
+    /// Returns the newest steps, oldest first: few if these are enough, else all that the host
+    /// keeps.
     ///
     /// ```
     /// use portcullis_plugin::testing;
@@ -66,7 +71,7 @@ impl History {
         if steps.len() < FIRST || enough(&steps) { steps } else { self.newest(MOST_STEPS) }
     }
 
-    /// The steps from this position on, oldest first, as far back as the host keeps them.
+    /// Returns the steps from this position on, oldest first, as far back as the host keeps them.
     ///
     /// ```
     /// use portcullis_plugin::testing;
@@ -77,7 +82,8 @@ impl History {
     /// ```
     #[must_use]
     pub fn since(&self, step: u64) -> Vec<Step> {
-        let mut steps = self.until(|steps| steps.first().is_some_and(|oldest| oldest.index <= step));
+        let mut steps =
+            self.until(|steps| steps.first().is_some_and(|oldest| oldest.index <= step));
         steps.retain(|found| found.index >= step);
         steps
     }
@@ -88,7 +94,7 @@ fn of_host(most: usize) -> Vec<Step> {
     crate::bindings::host::steps(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
-/// Outside a component there is no host.
+/// Returns nothing: outside a component there is no host.
 #[cfg(not(target_arch = "wasm32"))]
 const fn of_host(_: usize) -> Vec<Step> {
     Vec::new()

@@ -1,4 +1,4 @@
-//! What a plugin may ask of the host: a log line, a past step in full.
+//! The host functions that a plugin may call: log a line, read a past step in full.
 //!
 //! In a component these call the host. Anywhere else (a native test) they go to and come from
 //! [`testing`](crate::testing): log lines are kept for [`testing::logged`](crate::testing::logged),
@@ -22,7 +22,7 @@ pub fn log(level: Level, message: &str) {
     crate::testing::keep_log(level, message);
 }
 
-/// What helps while a plugin is written.
+/// Logs a message that helps during development.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing};
@@ -34,7 +34,7 @@ pub fn debug(message: &str) {
     log(Level::Debug, message);
 }
 
-/// What is worth knowing.
+/// Logs an informational message.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing};
@@ -46,7 +46,7 @@ pub fn info(message: &str) {
     log(Level::Info, message);
 }
 
-/// What should be looked at.
+/// Logs a message that deserves attention.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing};
@@ -58,7 +58,7 @@ pub fn warn(message: &str) {
     log(Level::Warn, message);
 }
 
-/// What went wrong.
+/// Logs an error.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing};
@@ -70,8 +70,8 @@ pub fn error(message: &str) {
     log(Level::Error, message);
 }
 
-/// One past step of this session in full: at most 16 in each call into the plugin. None when the
-/// host does not keep it.
+/// Returns one past step of this session in full: at most 16 in each call into the plugin. None
+/// when the host does not keep it.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing, types::StepDetail};

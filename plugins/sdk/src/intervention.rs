@@ -24,11 +24,14 @@
 //! ```
 
 pub use crate::bindings::intervention::exports::portcullis::plugin::intervener::{
-    Background, Checkpoint, Guidance, Issue, PastIntervention, Plan, Response, Rollback, Situation, Stop, StopReport,
+    Background, Checkpoint, Guidance, Issue, PastIntervention, Plan, Response, Rollback, Situation,
+    Stop, StopReport,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
 pub use crate::settings::Settings;
-pub use crate::types::{Context, Error, Evidence, Goal, Limit, Quantity, Score, Setting, Severity, Totals};
+pub use crate::types::{
+    Context, Error, Evidence, Goal, Limit, Quantity, Score, Setting, Severity, Totals,
+};
 
 /// A plugin that answers an issue.
 ///
@@ -55,14 +58,14 @@ pub use crate::types::{Context, Error, Evidence, Goal, Limit, Quantity, Score, S
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Intervention {
-    /// What it says of itself.
+    /// The plugin's metadata.
     const DESCRIPTOR: Descriptor;
 
-    /// Checks the settings and does once what need not be done for each issue. Unless you write it,
-    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    /// Checks the settings and does the work that is needed once rather than for each issue. The
+    /// default checks them against the descriptor and returns [`Settings::to_bytes`].
     ///
     /// # Errors
-    /// A setting is unknown, of the wrong type or impossible.
+    /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
     }
@@ -70,8 +73,13 @@ pub trait Intervention {
     /// Answers one issue. The host has decided already that an intervention is due.
     ///
     /// # Errors
-    /// It cannot answer. The host counts that as a fault, never as "nothing to do".
-    fn intervene(prepared: &[u8], issue: &Issue, situation: &Situation, context: &Context) -> Result<Response, Error>;
+    /// Fails if it cannot answer. The host counts that as a fault, never as "nothing to do".
+    fn intervene(
+        prepared: &[u8],
+        issue: &Issue,
+        situation: &Situation,
+        context: &Context,
+    ) -> Result<Response, Error>;
 }
 
 /// ```
@@ -86,27 +94,35 @@ pub trait Intervention {
 /// assert!(matches!(Response::from(guidance), Response::Guide(_)));
 /// ```
 impl Guidance {
-    /// One message for the agent.
+    /// Returns a response with one message for the agent.
     #[must_use]
     pub fn saying(message: impl Into<String>) -> Self {
         Self { messages: vec![message.into()], background: Vec::new(), limits: Vec::new() }
     }
 
-    /// Adds a fact that the agent is to have before it.
+    /// Adds a fact of which the agent is to be reminded.
     #[must_use]
     pub fn recalling(mut self, title: &str, text: impl Into<String>) -> Self {
-        self.background.push(Background { title: title.into(), text: text.into(), emphasised: false });
+        self.background.push(Background {
+            title: title.into(),
+            text: text.into(),
+            emphasised: false,
+        });
         self
     }
 
-    /// The same, said first and plainly.
+    /// Adds a fact like [`Self::recalling`], but states it first and plainly.
     #[must_use]
     pub fn emphasising(mut self, title: &str, text: impl Into<String>) -> Self {
-        self.background.push(Background { title: title.into(), text: text.into(), emphasised: true });
+        self.background.push(Background {
+            title: title.into(),
+            text: text.into(),
+            emphasised: true,
+        });
         self
     }
 
-    /// Adds a limit; the host refuses one that is looser than what is in force.
+    /// Adds a limit; the host refuses one that is looser than the limit in force.
     #[must_use]
     pub fn limiting(mut self, limit: Limit) -> Self {
         self.limits.push(limit);
@@ -143,18 +159,22 @@ impl From<Plan> for Response {
 /// assert_eq!((issue.rule(), issue.family()), (None, "loop"));
 /// ```
 impl Issue {
-    /// The values of its evidence of one kind, in order.
+    /// Returns the values of its evidence of one kind, in order.
     pub fn evidence_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a str> {
-        self.evidence.iter().filter(move |evidence| evidence.kind == kind).map(|evidence| evidence.value.as_str())
+        self.evidence
+            .iter()
+            .filter(move |evidence| evidence.kind == kind)
+            .map(|evidence| evidence.value.as_str())
     }
 
-    /// The rule's name, if the issue is a rule's objection.
+    /// Returns the rule's name, if the issue is a rule's objection.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
         self.name.strip_prefix("rule:")
     }
 
-    /// The name under which texts for it stand: its own, or `rule:*` for every rule's objection.
+    /// Returns the name under which its texts are listed: its own, or `rule:*` for every rule's
+    /// objection.
     #[must_use]
     pub fn family(&self) -> &str {
         if self.rule().is_some() { "rule:*" } else { &self.name }
@@ -172,8 +192,12 @@ impl Issue {
 /// assert_eq!(situation.past_of("soft-correction", "goal_drift").count(), 0);
 /// ```
 impl Situation {
-    /// Earlier interventions of one kind for one issue, newest first.
-    pub fn past_of<'a>(&'a self, kind: &'a str, issue: &'a str) -> impl Iterator<Item = &'a PastIntervention> {
+    /// Returns earlier interventions of one kind for one issue, newest first.
+    pub fn past_of<'a>(
+        &'a self,
+        kind: &'a str,
+        issue: &'a str,
+    ) -> impl Iterator<Item = &'a PastIntervention> {
         self.past.iter().filter(move |past| past.is(kind) && past.issue == issue)
     }
 }
@@ -185,7 +209,8 @@ impl Situation {
 /// assert!(past.is("emergency-stop") && past.is("emergency_stop") && !past.is("emergency"));
 /// ```
 impl PastIntervention {
-    /// It is of that kind. Kinds are named with hyphens, as plugins are, or with underscores, as types are.
+    /// Returns true if it is of that kind. Kinds are named with hyphens, as plugins are, or with
+    /// underscores, as types are.
     #[must_use]
     pub fn is(&self, kind: &str) -> bool {
         let plain = |byte: u8| if byte == b'_' { b'-' } else { byte };

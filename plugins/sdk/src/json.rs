@@ -1,10 +1,10 @@
-//! The little JSON that is written while a plugin is compiled: texts, numbers, punctuation.
+//! The minimal JSON that is written while a plugin is compiled: texts, numbers, punctuation.
 //!
 //! Everything is `const fn`, hence the loops in place of iterators. It reads no JSON and builds no
-//! tree; at run time none of it is left.
+//! tree; none of it is left at run time.
 
-/// Where it goes: as much as there is room for. `at` counts on past the end, so that a first pass over
-/// no room at all tells the length.
+/// The output buffer, filled as far as there is room. `at` keeps counting past the end, so that a
+/// first pass without any room computes the length.
 pub(crate) struct Sink<'a> {
     pub(crate) room: &'a mut [u8],
     pub(crate) at: usize,
@@ -20,7 +20,7 @@ impl Sink<'_> {
         self.at += 1;
     }
 
-    /// Punctuation, names, numbers: text as it is.
+    /// Writes punctuation, names, numbers: text as it is.
     pub(crate) const fn raw(&mut self, text: &str) {
         let mut rest = text.as_bytes();
         while let Some((byte, tail)) = rest.split_first() {
@@ -29,14 +29,14 @@ impl Sink<'_> {
         }
     }
 
-    /// A comma, if more follows.
+    /// Writes a comma, if more follows.
     pub(crate) const fn comma(&mut self, more: bool) {
         if more {
             self.byte(b',');
         }
     }
 
-    /// A JSON string.
+    /// Writes a JSON string.
     pub(crate) const fn text(&mut self, text: &str) {
         self.byte(b'"');
         let mut rest = text.as_bytes();
@@ -58,7 +58,7 @@ impl Sink<'_> {
         self.byte(b'"');
     }
 
-    /// A whole number.
+    /// Writes a whole number.
     pub(crate) const fn integer(&mut self, number: i64) {
         if number < 0 {
             self.byte(b'-');
@@ -66,7 +66,7 @@ impl Sink<'_> {
         self.digits(number.unsigned_abs(), 1);
     }
 
-    /// A number with up to three decimals.
+    /// Writes a number with up to three decimals.
     pub(crate) const fn thousandths(&mut self, thousandths: i64) {
         if thousandths < 0 {
             self.byte(b'-');

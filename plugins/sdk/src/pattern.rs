@@ -33,7 +33,9 @@ pub use crate::bindings::pattern::exports::portcullis::plugin::detector::{Detect
 pub use crate::descriptor::{Descriptor, Reads, Spec};
 pub use crate::history::{History, MOST_STEPS};
 pub use crate::settings::Settings;
-pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity, Status, Step, Totals, Verdict};
+pub use crate::types::{
+    Action, Context, Error, Evidence, Score, Setting, Severity, Status, Step, Totals, Verdict,
+};
 
 /// A plugin that notices how a session goes wrong.
 ///
@@ -63,25 +65,31 @@ pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severit
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Pattern {
-    /// What it says of itself.
+    /// The plugin's metadata.
     const DESCRIPTOR: Descriptor;
 
-    /// Checks the settings and does once what need not be done for each action. Unless you write it,
-    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    /// Checks the settings and does the work that is needed once rather than for each action. The
+    /// default checks them against the descriptor and returns [`Settings::to_bytes`].
     ///
     /// # Errors
-    /// A setting is unknown, of the wrong type or impossible.
+    /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
     }
 
-    /// Looks at the session. `state` is what the last call returned, empty at first; begin it with a
-    /// version of your own ([`codec`](crate::codec) helps to write it). Ask the history for as many steps as
-    /// you look at: each that is handed over costs fuel.
+    /// Looks at the session. `state` is the state that the last call returned, empty at first;
+    /// begin it with a version of your own ([`codec`](crate::codec) helps to write it). Request
+    /// only as many steps of the history as you look at: each one costs fuel.
     ///
     /// # Errors
-    /// It cannot answer. The host counts that as a fault, never as "nothing found".
-    fn detect(prepared: &[u8], state: &[u8], history: &History, action: &Action, context: &Context) -> Result<Report, Error>;
+    /// Fails if it cannot answer. The host counts that as a fault, never as "nothing found".
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        history: &History,
+        action: &Action,
+        context: &Context,
+    ) -> Result<Report, Error>;
 }
 
 /// ```
@@ -92,13 +100,13 @@ pub trait Pattern {
 /// assert_eq!(report.state, Some(vec![1, 7]));
 /// ```
 impl Report {
-    /// Nothing is wrong, and what was remembered stays.
+    /// Returns no detections and keeps the remembered state.
     #[must_use]
     pub const fn nothing() -> Self {
         Self { detections: Vec::new(), state: None }
     }
 
-    /// What the next call gets as `state`.
+    /// Sets the bytes that the next call gets as `state`.
     #[must_use]
     pub fn remember(self, state: Vec<u8>) -> Self {
         Self { state: Some(state), ..self }
@@ -122,7 +130,7 @@ impl From<Detection> for Report {
 /// assert_eq!(Report::from(detection).detections[0].evidence[0].value, "make");
 /// ```
 impl Detection {
-    /// Something that is going wrong, from step 0 on and without evidence until told otherwise.
+    /// Reports a problem, from step 0 on and without evidence until these are set.
     #[must_use]
     pub fn new(pattern: &str, severity: Severity, summary: &str) -> Self {
         Self {
@@ -136,13 +144,14 @@ impl Detection {
         }
     }
 
-    /// How sure, and how much of the session it touches; thousandths that end at 1000.
+    /// Sets the confidence and the share of the session that it affects; thousandths, capped at
+    /// 1000.
     #[must_use]
     pub fn sure(self, confidence: Score, impact: Score) -> Self {
         Self { confidence: confidence.min(1000), impact: impact.min(1000), ..self }
     }
 
-    /// The step at which it began.
+    /// Sets the step at which it began.
     #[must_use]
     pub fn since(self, first_step: u64) -> Self {
         Self { first_step, ..self }

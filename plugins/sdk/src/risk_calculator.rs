@@ -24,7 +24,8 @@
 //! ```
 
 pub use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor::{
-    Assessment, Change, Edit, Factor, FactorKind, Objection, Rationality, Rewrite, Risk, Ruling, SideEffect, SideEffectKind, Splice,
+    Assessment, Change, Edit, Factor, FactorKind, Objection, Rationality, Rewrite, Risk, Ruling,
+    SideEffect, SideEffectKind, Splice,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
 pub use crate::settings::Settings;
@@ -55,22 +56,22 @@ pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severit
 /// # Ok::<(), Error>(())
 /// ```
 pub trait RiskCalculator {
-    /// What it says of itself.
+    /// The plugin's metadata.
     const DESCRIPTOR: Descriptor;
 
-    /// Checks the settings and does once what need not be done for each action. Unless you write it,
-    /// it checks them against the descriptor and returns [`Settings::to_bytes`].
+    /// Checks the settings and does the work that is needed once rather than for each action. The
+    /// default checks them against the descriptor and returns [`Settings::to_bytes`].
     ///
     /// # Errors
-    /// A setting is unknown, of the wrong type or impossible.
+    /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
     }
 
-    /// Judges one action; `prepared` is what [`RiskCalculator::prepare`] gave.
+    /// Judges one action; `prepared` is the result of [`RiskCalculator::prepare`].
     ///
     /// # Errors
-    /// It cannot answer. The host counts that as a fault, never as "nothing found".
+    /// Fails if it cannot answer. The host counts that as a fault, never as "nothing found".
     fn assess(prepared: &[u8], action: &Action, context: &Context) -> Result<Assessment, Error>;
 }
 
@@ -82,7 +83,7 @@ pub trait RiskCalculator {
 /// assert!(Assessment::nothing().risk.is_none());
 /// ```
 impl Assessment {
-    /// Nothing to say.
+    /// Returns an assessment without findings.
     #[must_use]
     pub const fn nothing() -> Self {
         Self { risk: None, rationality: None, side_effects: None, rulings: Vec::new() }
@@ -127,13 +128,13 @@ impl From<Vec<SideEffect>> for Assessment {
 /// assert_eq!((risk.score, risk.factors.len()), (1000, 2));
 /// ```
 impl Risk {
-    /// A risk made of its base alone.
+    /// Returns a risk made of its base alone.
     #[must_use]
     pub fn base(id: &str, score: Score, reason: &str) -> Self {
         Self { score: score.min(1000), factors: vec![Factor::base(id, score, reason)] }
     }
 
-    /// Adds a factor to the score, which ends at 1000.
+    /// Adds a factor to the score, which is capped at 1000.
     #[must_use]
     pub fn plus(mut self, factor: Factor) -> Self {
         self.score = self.score.saturating_add(factor.weight).min(1000);
@@ -151,19 +152,25 @@ impl Risk {
 /// assert!(matches!(Factor::custom("own", 100, "a reason").kind, FactorKind::Custom));
 /// ```
 impl Factor {
-    /// One part of a risk score; `weight` is in thousandths and ends at 1000.
+    /// Returns one part of a risk score; `weight` is in thousandths and capped at 1000.
     #[must_use]
     pub fn new(kind: FactorKind, id: &str, weight: Score, reason: &str) -> Self {
-        Self { id: id.into(), kind, weight: weight.min(1000), reason: reason.into(), evidence: Vec::new() }
+        Self {
+            id: id.into(),
+            kind,
+            weight: weight.min(1000),
+            reason: reason.into(),
+            evidence: Vec::new(),
+        }
     }
 
-    /// What the action is known to do.
+    /// Returns a factor for the known effect of the action.
     #[must_use]
     pub fn base(id: &str, weight: Score, reason: &str) -> Self {
         Self::new(FactorKind::Base, id, weight, reason)
     }
 
-    /// A reason of the plugin's own.
+    /// Returns a factor for a reason of the plugin's own.
     #[must_use]
     pub fn custom(id: &str, weight: Score, reason: &str) -> Self {
         Self::new(FactorKind::Custom, id, weight, reason)
@@ -192,31 +199,34 @@ impl Factor {
 /// assert!(Ruling::modify("dry", "first without effect", dry).rewrite.is_some());
 /// ```
 impl Ruling {
-    /// Agent and person are told why.
+    /// Lets the action run and gives the reason to the agent and the person.
     #[must_use]
     pub fn warn(rule: &str, reason: &str) -> Self {
         Self::new(rule, Objection::Warn, Severity::Low, reason)
     }
 
-    /// The action runs changed.
+    /// Lets the action run with changes.
     #[must_use]
     pub fn modify(rule: &str, reason: &str, rewrite: Rewrite) -> Self {
-        Self { rewrite: Some(rewrite), ..Self::new(rule, Objection::Modify, Severity::Medium, reason) }
+        Self {
+            rewrite: Some(rewrite),
+            ..Self::new(rule, Objection::Modify, Severity::Medium, reason)
+        }
     }
 
-    /// A person decides.
+    /// Lets a person decide.
     #[must_use]
     pub fn ask(rule: &str, reason: &str) -> Self {
         Self::new(rule, Objection::Ask, Severity::Medium, reason)
     }
 
-    /// The action does not run.
+    /// Blocks the action.
     #[must_use]
     pub fn block(rule: &str, reason: &str) -> Self {
         Self::new(rule, Objection::Block, Severity::High, reason)
     }
 
-    /// Another severity; `critical` stops the session.
+    /// Sets another severity; `critical` stops the session.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Self {
         Self { severity, ..self }
@@ -229,7 +239,7 @@ impl Ruling {
         self
     }
 
-    /// Adds what could be done instead.
+    /// Adds an alternative to the action.
     #[must_use]
     pub fn instead(mut self, alternative: impl Into<String>) -> Self {
         self.alternatives.push(alternative.into());
@@ -256,9 +266,12 @@ impl Ruling {
 /// assert_eq!((rewrite.edits[0].parameter.as_str(), rewrite.explanation.as_str()), ("force", "without force"));
 /// ```
 impl Rewrite {
-    /// One change of one parameter.
+    /// Returns one change of one parameter.
     #[must_use]
     pub fn of(parameter: &str, change: Change, explanation: &str) -> Self {
-        Self { edits: vec![Edit { parameter: parameter.into(), change }], explanation: explanation.into() }
+        Self {
+            edits: vec![Edit { parameter: parameter.into(), change }],
+            explanation: explanation.into(),
+        }
     }
 }

@@ -1,15 +1,15 @@
-//! The operator's settings, checked against what the plugin declares.
+//! The operator's settings, checked against the plugin's declarations.
 //!
-//! [`Settings::check`] is what `prepare` does unless a plugin does more: it refuses what is unknown,
-//! of the wrong type or out of bounds, naming the key, and fills in the defaults. Its bytes are what
-//! the host hands back as `prepared` for each call; [`Settings::read`] takes them up again. Nothing
-//! here knows TOML or files: the host has read those.
+//! [`Settings::check`] is the default `prepare`: it refuses a setting that is unknown, of the wrong
+//! type or out of bounds, naming the key, and fills in the defaults. The host hands its bytes back
+//! as `prepared` for each call; [`Settings::read`] decodes them. Nothing here knows TOML or files:
+//! the host has read those.
 
 use crate::codec::{Reader, Writer};
 use crate::descriptor::{Default, Spec};
 use crate::types::{Error, Setting, SettingValue};
 
-/// The format of the bytes; another one's are refused.
+/// The format of the bytes; any other one is refused.
 const FORMAT: u8 = 1;
 
 /// A plugin's settings, complete and checked.
@@ -52,15 +52,16 @@ pub struct Settings(Vec<Setting>);
 /// # Ok::<(), Error>(())
 /// ```
 impl Settings {
-    /// Checks what the operator gave against what is declared, and fills in the defaults.
+    /// Checks the operator's settings against the declared ones, and fills in the defaults.
     ///
     /// # Errors
-    /// `invalid-setting` for a key that is not declared or given twice, a value of another type, or
-    /// one out of bounds.
+    /// Fails with `invalid-setting` for a key that is not declared or given twice, a value of
+    /// another type, or one out of bounds.
     pub fn check(declared: &[Spec], given: &[Setting]) -> Result<Self, Error> {
         let mut values: Vec<Setting> = Vec::with_capacity(declared.len());
         for setting in given {
-            let spec = find(declared, &setting.key).ok_or_else(|| unknown(declared, &setting.key))?;
+            let spec =
+                find(declared, &setting.key).ok_or_else(|| unknown(declared, &setting.key))?;
             if values.iter().any(|known| known.key == setting.key) {
                 return Err(Error::setting(&setting.key, "given twice"));
             }
@@ -74,7 +75,7 @@ impl Settings {
         Ok(Self(values))
     }
 
-    /// The settings as bytes, for `prepare` to return.
+    /// Encodes the settings, for `prepare` to return.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
@@ -87,84 +88,120 @@ impl Settings {
         out.into_bytes()
     }
 
-    /// Takes up again what [`Settings::to_bytes`] wrote.
+    /// Decodes the output of [`Settings::to_bytes`].
     ///
     /// # Errors
-    /// `invalid-input` when the bytes are something else.
+    /// Fails with `invalid-input` when the bytes are something else.
     pub fn read(prepared: &[u8]) -> Result<Self, Error> {
         let mut input = Reader::new(prepared);
-        read_all(&mut input).filter(|_| input.is_empty()).ok_or_else(|| Error::input("`prepared` is not what this plugin writes"))
+        read_all(&mut input)
+            .filter(|_| input.is_empty())
+            .ok_or_else(|| Error::input("`prepared` is not what this plugin writes"))
     }
 
-    /// A text.
+    /// Returns a text.
     ///
     /// # Errors
-    /// When no such text is declared.
+    /// Fails if no such text is declared.
     pub fn text(&self, key: &str) -> Result<&str, Error> {
-        self.get(key, |value| if let SettingValue::Text(text) = value { Some(text.as_str()) } else { None })
+        self.get(
+            key,
+            |value| if let SettingValue::Text(text) = value { Some(text.as_str()) } else { None },
+        )
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     ///
     /// # Errors
-    /// When no such integer is declared.
+    /// Fails if no such integer is declared.
     pub fn integer(&self, key: &str) -> Result<i64, Error> {
-        self.get(key, |value| if let SettingValue::Integer(number) = value { Some(*number) } else { None })
+        self.get(
+            key,
+            |value| if let SettingValue::Integer(number) = value { Some(*number) } else { None },
+        )
     }
 
-    /// A number.
+    /// Returns a number.
     ///
     /// # Errors
-    /// When no such decimal is declared.
+    /// Fails if no such decimal is declared.
     pub fn decimal(&self, key: &str) -> Result<f64, Error> {
-        self.get(key, |value| if let SettingValue::Decimal(number) = value { Some(*number) } else { None })
+        self.get(
+            key,
+            |value| if let SettingValue::Decimal(number) = value { Some(*number) } else { None },
+        )
     }
 
-    /// A share, in thousandths.
+    /// Returns a share, in thousandths.
     ///
     /// # Errors
-    /// When no such score is declared.
+    /// Fails if no such score is declared.
     pub fn score(&self, key: &str) -> Result<u16, Error> {
-        self.get(key, |value| if let SettingValue::Decimal(number) = value { u16::try_from(thousandths(*number)).ok() } else { None })
+        self.get(key, |value| {
+            if let SettingValue::Decimal(number) = value {
+                u16::try_from(thousandths(*number)).ok()
+            } else {
+                None
+            }
+        })
     }
 
-    /// Yes or no.
+    /// Returns yes or no.
     ///
     /// # Errors
-    /// When no such flag is declared.
+    /// Fails if no such flag is declared.
     pub fn flag(&self, key: &str) -> Result<bool, Error> {
         self.get(key, |value| if let SettingValue::Flag(flag) = value { Some(*flag) } else { None })
     }
 
-    /// A list of texts.
+    /// Returns a list of texts.
     ///
     /// # Errors
-    /// When no such list is declared.
+    /// Fails if no such list is declared.
     pub fn texts(&self, key: &str) -> Result<&[String], Error> {
-        self.get(key, |value| if let SettingValue::Texts(texts) = value { Some(texts.as_slice()) } else { None })
+        self.get(key, |value| {
+            if let SettingValue::Texts(texts) = value { Some(texts.as_slice()) } else { None }
+        })
     }
 
-    /// What the operator gave in a table: the rest of each key with its value.
-    pub fn table<'a>(&'a self, table: &'a str) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
+    /// Returns the operator's entries in a table: the rest of each key with its value.
+    pub fn table<'a>(
+        &'a self,
+        table: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
         self.0.iter().filter_map(move |setting| {
             let key = setting.key.strip_prefix(table)?.strip_prefix('.')?;
             Some((key, &setting.value))
         })
     }
 
-    fn get<'a, T>(&'a self, key: &str, pick: impl Fn(&'a SettingValue) -> Option<T>) -> Result<T, Error> {
-        let found = self.0.iter().find(|setting| setting.key == key).and_then(|setting| pick(&setting.value));
+    fn get<'a, T>(
+        &'a self,
+        key: &str,
+        pick: impl Fn(&'a SettingValue) -> Option<T>,
+    ) -> Result<T, Error> {
+        let found = self
+            .0
+            .iter()
+            .find(|setting| setting.key == key)
+            .and_then(|setting| pick(&setting.value));
         found.ok_or_else(|| Error::failed(&format!("the plugin reads `{key}` as a setting of a type that its descriptor does not declare")))
     }
 }
 
 fn find<'a>(declared: &'a [Spec], key: &str) -> Option<&'a Spec> {
-    declared.iter().find(|spec| spec.key == key).or_else(|| declared.iter().find(|spec| covers(spec.key, key)))
+    declared
+        .iter()
+        .find(|spec| spec.key == key)
+        .or_else(|| declared.iter().find(|spec| covers(spec.key, key)))
 }
 
-/// `pattern` is `table.*` and `key` lies in that table.
+/// Returns true if `pattern` is `table.*` and `key` is in that table.
 fn covers(pattern: &str, key: &str) -> bool {
-    pattern.strip_suffix('*').and_then(|table| key.strip_prefix(table)).is_some_and(|rest| !rest.is_empty())
+    pattern
+        .strip_suffix('*')
+        .and_then(|table| key.strip_prefix(table))
+        .is_some_and(|rest| !rest.is_empty())
 }
 
 fn unknown(declared: &[Spec], key: &str) -> Error {
@@ -177,7 +214,7 @@ fn unknown(declared: &[Spec], key: &str) -> Error {
     Error::setting(key, &reason)
 }
 
-/// The name that `given` was probably meant to be: about a third of its letters may differ.
+/// Returns the name that `given` was probably meant to be: about a third of its letters may differ.
 pub(crate) fn nearest<'a>(known: impl Iterator<Item = &'a str>, given: &str) -> Option<&'a str> {
     // A name of any length would take time that grows with its square.
     let given = given.get(..given.floor_char_boundary(64))?;
@@ -185,7 +222,7 @@ pub(crate) fn nearest<'a>(known: impl Iterator<Item = &'a str>, given: &str) -> 
     (away <= name.len().div_ceil(3)).then_some(name)
 }
 
-/// How many characters have to be changed, added or left out.
+/// Returns the number of characters to change, add or leave out.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (line, x) in a.chars().enumerate() {
@@ -204,8 +241,14 @@ fn distance(a: &str, b: &str) -> usize {
 
 fn checked(spec: &Spec, setting: &Setting) -> Result<SettingValue, Error> {
     let value = match (&spec.default, &setting.value) {
-        (Default::Decimal(_) | Default::Score(_), SettingValue::Integer(number)) => SettingValue::Decimal(decimal(*number)),
-        (Default::Decimal(_) | Default::Score(_), value @ SettingValue::Decimal(number)) if number.is_finite() => value.clone(),
+        (Default::Decimal(_) | Default::Score(_), SettingValue::Integer(number)) => {
+            SettingValue::Decimal(decimal(*number))
+        }
+        (Default::Decimal(_) | Default::Score(_), value @ SettingValue::Decimal(number))
+            if number.is_finite() =>
+        {
+            value.clone()
+        }
         (Default::Text(_), value @ SettingValue::Text(_))
         | (Default::Integer(_), value @ SettingValue::Integer(_))
         | (Default::Flag(_), value @ SettingValue::Flag(_))
@@ -214,10 +257,15 @@ fn checked(spec: &Spec, setting: &Setting) -> Result<SettingValue, Error> {
             return Err(Error::setting(&setting.key, "is a decimal, should be a finite decimal"));
         }
         (wanted, given) => {
-            return Err(Error::setting(&setting.key, &format!("is {}, should be {}", given.type_name(), article(wanted.type_name()))));
+            return Err(Error::setting(
+                &setting.key,
+                &format!("is {}, should be {}", given.type_name(), article(wanted.type_name())),
+            ));
         }
     };
-    within(spec, &value).then_some(value).ok_or_else(|| Error::setting(&setting.key, &bounds_text(spec)))
+    within(spec, &value)
+        .then_some(value)
+        .ok_or_else(|| Error::setting(&setting.key, &bounds_text(spec)))
 }
 
 fn within(spec: &Spec, value: &SettingValue) -> bool {
@@ -225,7 +273,9 @@ fn within(spec: &Spec, value: &SettingValue) -> bool {
     let scale = if matches!(spec.default, Default::Score(_)) { 1000.0 } else { 1.0 };
     match value {
         SettingValue::Integer(number) => (least..=greatest).contains(number),
-        SettingValue::Decimal(number) => (decimal(least)..=decimal(greatest)).contains(&(number * scale)),
+        SettingValue::Decimal(number) => {
+            (decimal(least)..=decimal(greatest)).contains(&(number * scale))
+        }
         _ => true,
     }
 }
@@ -239,7 +289,7 @@ fn bounds_text(spec: &Spec) -> String {
     }
 }
 
-/// Thousandths as a decimal.
+/// Formats thousandths as a decimal.
 fn share(thousandths: i64) -> String {
     let sign = if thousandths < 0 { "-" } else { "" };
     let (whole, fraction) = (thousandths.unsigned_abs() / 1000, thousandths.unsigned_abs() % 1000);
@@ -255,12 +305,15 @@ fn article(type_name: &str) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a setting past 2^53 has no use that its last digits decide")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a setting past 2^53 has no use that its last digits decide"
+)]
 const fn decimal(number: i64) -> f64 {
     number as f64
 }
 
-/// The nearest whole number of thousandths.
+/// Returns the nearest whole number of thousandths.
 pub(crate) const fn thousandths(number: f64) -> i64 {
     let scaled = number * 1000.0;
     if scaled < 0.0 { (scaled - 0.5) as i64 } else { (scaled + 0.5) as i64 }
@@ -272,7 +325,7 @@ pub(crate) const fn thousandths(number: f64) -> i64 {
 /// assert!(matches!(Default::Score(300).value(), SettingValue::Decimal(share) if share == 0.3));
 /// ```
 impl Default {
-    /// The default as a setting's value.
+    /// Returns the default as a setting's value.
     #[must_use]
     pub fn value(&self) -> SettingValue {
         match *self {
@@ -281,7 +334,9 @@ impl Default {
             Self::Decimal(number) => SettingValue::Decimal(number),
             Self::Score(thousandths) => SettingValue::Decimal(f64::from(thousandths) / 1000.0),
             Self::Flag(flag) => SettingValue::Flag(flag),
-            Self::Texts(texts) => SettingValue::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
+            Self::Texts(texts) => {
+                SettingValue::Texts(texts.iter().map(|text| (*text).to_owned()).collect())
+            }
         }
     }
 }
@@ -319,7 +374,9 @@ fn read_all(input: &mut Reader<'_>) -> Option<Settings> {
         return None;
     }
     let count = input.number()?;
-    let values: Option<Vec<Setting>> = (0..count).map(|_| Some(Setting { key: input.text()?, value: read_value(input)? })).collect();
+    let values: Option<Vec<Setting>> = (0..count)
+        .map(|_| Some(Setting { key: input.text()?, value: read_value(input)? }))
+        .collect();
     values.map(Settings)
 }
 
@@ -368,11 +425,17 @@ mod tests {
             (Setting::new("limit", 0), "setting `limit`: should be from 1 to 1000"),
             (Setting::new("limit", 1001), "setting `limit`: should be from 1 to 1000"),
             (Setting::new("factor", 0.5), "setting `factor`: should be from 1 to 4"),
-            (Setting::new("factor", f64::NAN), "setting `factor`: is a decimal, should be a finite decimal"),
+            (
+                Setting::new("factor", f64::NAN),
+                "setting `factor`: is a decimal, should be a finite decimal",
+            ),
             (Setting::new("share", 0.05), "setting `share`: should be from 0.1 to 1"),
             (Setting::new("share", 2), "setting `share`: should be from 0.1 to 1"),
             (Setting::new("strict", "yes"), "setting `strict`: is a text, should be a flag"),
-            (Setting::new("folders", "a"), "setting `folders`: is a text, should be a list of texts"),
+            (
+                Setting::new("folders", "a"),
+                "setting `folders`: is a text, should be a list of texts",
+            ),
             (Setting::new("limits.a", 10), "setting `limits.a`: should be from 0 to 9"),
             (Setting::new("limits.", 1), "setting `limits.`: unknown; did you mean `limits.*`?"),
             (Setting::new("limit", 5), "accepted"),
@@ -383,7 +446,10 @@ mod tests {
             assert_eq!(reason(given.clone()), message, "{given:?}");
         }
         let twice = [Setting::new("limit", 1), Setting::new("limit", 2)];
-        assert_eq!(Settings::check(SPECS, &twice).unwrap_err().message(), "setting `limit`: given twice");
+        assert_eq!(
+            Settings::check(SPECS, &twice).unwrap_err().message(),
+            "setting `limit`: given twice"
+        );
         assert_eq!(
             Settings::check(&[], &[Setting::new("x", 1)]).unwrap_err().message(),
             "setting `x`: unknown; this plugin has no settings"
@@ -392,7 +458,11 @@ mod tests {
 
     #[test]
     fn defaults_and_given_values_survive_their_bytes() {
-        let given = [Setting::new("folders", ["x", "ü"]), Setting::new("limits.files", 7), Setting::new("share", 0.29)];
+        let given = [
+            Setting::new("folders", ["x", "ü"]),
+            Setting::new("limits.files", 7),
+            Setting::new("share", 0.29),
+        ];
         let settings = Settings::read(&Settings::check(SPECS, &given).unwrap().to_bytes()).unwrap();
         assert_eq!(settings.text("mode").unwrap(), "calm");
         assert_eq!(settings.integer("limit").unwrap(), 100);
@@ -400,7 +470,10 @@ mod tests {
         assert_eq!(settings.score("share").unwrap(), 290);
         assert!(settings.flag("strict").unwrap());
         assert_eq!(settings.texts("folders").unwrap(), ["x", "ü"]);
-        assert_eq!(settings.table("limits").collect::<Vec<_>>(), [("files", &SettingValue::Integer(7))]);
+        assert_eq!(
+            settings.table("limits").collect::<Vec<_>>(),
+            [("files", &SettingValue::Integer(7))]
+        );
         assert!(settings.text("limit").unwrap_err().message().contains("`limit`"));
     }
 
@@ -408,7 +481,10 @@ mod tests {
     fn foreign_bytes_are_refused() {
         let good = Settings::check(SPECS, &[]).unwrap().to_bytes();
         for end in 0..good.len() {
-            assert!(matches!(Settings::read(&good[..end]), Err(Error::InvalidInput(_))), "cut at {end}");
+            assert!(
+                matches!(Settings::read(&good[..end]), Err(Error::InvalidInput(_))),
+                "cut at {end}"
+            );
         }
         let longer = [good.as_slice(), &[0]].concat();
         let other_format = [&[2], &good[1..]].concat();

@@ -1,11 +1,12 @@
 //! Several plugins of one kind in one component.
 //!
-//! For plugins that come with a host: they share most of their code, and a host that asks eight of them for each
-//! action loads one component in place of eight. They share nothing else, since each call gets an instance of its
-//! own. A file that somebody installs holds one plugin; a host refuses one that holds more.
+//! This is for plugins that ship with a host: they share most of their code, and a host that asks
+//! eight of them for each action loads one component in place of eight. They share nothing else,
+//! since each call gets an instance of its own. A plugin file that a user installs holds one
+//! plugin; a host refuses one that holds more.
 //!
-//! The host tells `prepare` which plugin it is to be by a first setting, [`CHOICE`]; what `prepare` answers begins
-//! with the plugin's place among the others.
+//! The host selects the plugin with the first setting of `prepare`, [`CHOICE`]; the bytes that
+//! `prepare` returns begin with the plugin's index.
 
 use crate::types::{Error, Setting, SettingValue};
 
@@ -34,11 +35,11 @@ pub struct Member<F> {
     pub name: &'static str,
     /// Its `prepare`.
     pub prepare: fn(&[Setting]) -> Result<Vec<u8>, Error>,
-    /// What answers the question of its kind.
+    /// The function that answers the question of its kind.
     pub answer: F,
 }
 
-/// Lets the plugin that the first setting names prepare itself with the others.
+/// Lets the plugin that the first setting names prepare itself with the other settings.
 ///
 /// ```
 /// use portcullis_plugin::several::{CHOICE, Member, prepare};
@@ -50,22 +51,28 @@ pub struct Member<F> {
 /// ```
 ///
 /// # Errors
-/// The first setting names none of them, or the plugin refuses its settings.
+/// Fails if the first setting names none of them, or the plugin refuses its settings.
 pub fn prepare<F>(members: &[Member<F>], settings: &[Setting]) -> Result<Vec<u8>, Error> {
     let chosen = match settings.split_first() {
-        Some((Setting { key, value: SettingValue::Text(name) }, rest)) if key == CHOICE => Some((name, rest)),
+        Some((Setting { key, value: SettingValue::Text(name) }, rest)) if key == CHOICE => {
+            Some((name, rest))
+        }
         _ => None,
     };
-    let (name, rest) =
-        chosen.ok_or_else(|| Error::failed(&format!("the component holds several plugins, and no first setting `{CHOICE}` names one")))?;
+    let (name, rest) = chosen.ok_or_else(|| {
+        Error::failed(&format!(
+            "the component holds several plugins, and no first setting `{CHOICE}` names one"
+        ))
+    })?;
     let found = members.iter().zip(0_u8..).find(|(member, _)| member.name == name);
-    let (member, place) = found.ok_or_else(|| Error::failed(&format!("the component holds no plugin `{name}`")))?;
+    let (member, place) =
+        found.ok_or_else(|| Error::failed(&format!("the component holds no plugin `{name}`")))?;
     let mut prepared = (member.prepare)(rest)?;
     prepared.insert(0, place);
     Ok(prepared)
 }
 
-/// The plugin that [`prepare`] chose, and what it prepared.
+/// Returns the plugin that [`prepare`] chose, and the bytes that it prepared.
 ///
 /// ```
 /// use portcullis_plugin::several::{Member, chosen};
@@ -78,10 +85,17 @@ pub fn prepare<F>(members: &[Member<F>], settings: &[Setting]) -> Result<Vec<u8>
 /// ```
 ///
 /// # Errors
-/// These are not bytes that [`prepare`] gave.
-pub fn chosen<'a, F>(members: &'a [Member<F>], prepared: &'a [u8]) -> Result<(&'a F, &'a [u8]), Error> {
-    let (place, rest) = prepared.split_first().ok_or_else(|| Error::input("`prepared` is not what this component writes"))?;
-    let member = members.get(usize::from(*place)).ok_or_else(|| Error::input("`prepared` names no plugin of this component"))?;
+/// Fails if these are not bytes that [`prepare`] returned.
+pub fn chosen<'a, F>(
+    members: &'a [Member<F>],
+    prepared: &'a [u8],
+) -> Result<(&'a F, &'a [u8]), Error> {
+    let (place, rest) = prepared
+        .split_first()
+        .ok_or_else(|| Error::input("`prepared` is not what this component writes"))?;
+    let member = members
+        .get(usize::from(*place))
+        .ok_or_else(|| Error::input("`prepared` names no plugin of this component"))?;
     Ok((&member.answer, rest))
 }
 
@@ -94,16 +108,24 @@ mod tests {
     const MEMBERS: &[Member<Ask>] = &[
         Member {
             name: "keys",
-            prepare: |settings| Ok(settings.iter().flat_map(|setting| setting.key.bytes()).collect()),
+            prepare: |settings| {
+                Ok(settings.iter().flat_map(|setting| setting.key.bytes()).collect())
+            },
             answer: |prepared| prepared.len(),
         },
         Member { name: "none", prepare: |_| Err(Error::failed("no")), answer: |_| 0 },
-        Member { name: "fixed", prepare: |_| Ok(Vec::new()), answer: |prepared| 100 + prepared.len() },
+        Member {
+            name: "fixed",
+            prepare: |_| Ok(Vec::new()),
+            answer: |prepared| 100 + prepared.len(),
+        },
     ];
 
     fn asked(settings: &[Setting]) -> Result<usize, String> {
         let prepared = prepare(MEMBERS, settings).map_err(|error| error.message())?;
-        chosen(MEMBERS, &prepared).map(|(answer, prepared)| answer(prepared)).map_err(|error| error.message())
+        chosen(MEMBERS, &prepared)
+            .map(|(answer, prepared)| answer(prepared))
+            .map_err(|error| error.message())
     }
 
     #[test]
@@ -118,10 +140,22 @@ mod tests {
             (vec![choice("other")], Err("the component holds no plugin `other`")),
             (
                 vec![Setting::new("ab", 1), choice("keys")],
-                Err("the component holds several plugins, and no first setting `portcullis:plugin` names one"),
+                Err(
+                    "the component holds several plugins, and no first setting `portcullis:plugin` names one",
+                ),
             ),
-            (vec![], Err("the component holds several plugins, and no first setting `portcullis:plugin` names one")),
-            (vec![Setting::new(CHOICE, 1)], Err("the component holds several plugins, and no first setting `portcullis:plugin` names one")),
+            (
+                vec![],
+                Err(
+                    "the component holds several plugins, and no first setting `portcullis:plugin` names one",
+                ),
+            ),
+            (
+                vec![Setting::new(CHOICE, 1)],
+                Err(
+                    "the component holds several plugins, and no first setting `portcullis:plugin` names one",
+                ),
+            ),
         ] {
             assert_eq!(asked(&settings), expected.map_err(str::to_owned), "{settings:?}");
         }

@@ -1,8 +1,8 @@
-//! Texts with `{placeholders}`, filled from what is known of an issue.
+//! Texts with `{placeholders}`, filled from the details of an issue.
 //!
 //! A line that names a detail which this issue does not have is left out, so that no message ever
-//! holds an empty place; a name that nobody knows is an error. `{{` and `}}` stand for braces. Values
-//! are put in as one line each, without backquotes, and bounded: they come from the agent's world.
+//! has a blank in it; an unknown name is an error. `{{` and `}}` are escapes for braces. Values are
+//! inserted as one line each, without backquotes, and bounded: they come from the agent's world.
 //!
 //! | placeholder | value |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `{summary}` | the issue in words |
 //! | `{step}`, `{first_step}`, `{recurrences}` | now, where it began, how often it came up before |
 //! | `{time}` | when the action was received |
-//! | `{request}`, `{earlier_request}` | what the person asked for: the newest, the one before it |
+//! | `{request}`, `{earlier_request}` | the person's request: the newest, the one before it |
 //! | `{folders}` | the project's folders |
 //! | `{limits}` | each limit in force: how much of it is used |
 //! | `{evidence.KIND}` | every value of that kind (`path`, `command`, `host`, `error`, `growth`, ...), joined |
@@ -27,12 +27,12 @@ use crate::settings::nearest;
 use crate::text::{cut, rfc3339, score};
 use crate::types::{Context, Error, Limit};
 
-/// The most bytes that one value takes.
+/// The maximum size of one value, in bytes.
 const VALUE: usize = 400;
-/// How many values stand in a list.
+/// The maximum number of values in a list.
 const LISTED: usize = 5;
 
-/// The details that can stand in a template.
+/// The details available to a template.
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Values(Vec<(String, Option<String>)>);
 
@@ -50,7 +50,7 @@ pub struct Values(Vec<(String, Option<String>)>);
 /// # Ok::<(), Error>(())
 /// ```
 impl Values {
-    /// What is known of an issue.
+    /// Collects the details of an issue.
     #[must_use]
     pub fn of(issue: &Issue, situation: &Situation, context: &Context) -> Self {
         let mut values = Self::default();
@@ -68,7 +68,7 @@ impl Values {
         values
     }
 
-    /// The names that are known whatever the issue, all of them absent.
+    /// Returns all names that are known for every issue, without values.
     fn names() -> Self {
         let mut values = Self::default();
         values.know(&[
@@ -107,7 +107,7 @@ impl Values {
         self.0.push((name.into(), value));
     }
 
-    /// Makes names known that have no value yet; they are absent.
+    /// Registers names that have no value yet; they are absent.
     fn know(&mut self, names: &[&str]) {
         for name in names {
             if self.get(name).is_none() {
@@ -141,17 +141,21 @@ impl Values {
         for kind in ["path", "command", "host", "error"] {
             self.set(kind, issue.evidence_of(kind).find(|value| is_visible(value)));
         }
-        let mut kinds: Vec<&str> = issue.evidence.iter().map(|evidence| evidence.kind.as_str()).collect();
+        let mut kinds: Vec<&str> =
+            issue.evidence.iter().map(|evidence| evidence.kind.as_str()).collect();
         kinds.dedup();
         for kind in kinds {
             self.set(&format!("evidence.{kind}"), list(issue.evidence_of(kind)).as_deref());
         }
     }
 
-    /// Every kind of evidence is known, also where the issue has none of it.
+    /// Looks up a name. Every kind of evidence is known, even if the issue has none of it.
     fn get(&self, name: &str) -> Option<Option<&str>> {
-        let known = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_deref());
-        known.or_else(|| name.strip_prefix("evidence.").filter(|kind| !kind.is_empty()).map(|_| None))
+        let known =
+            self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_deref());
+        known.or_else(|| {
+            name.strip_prefix("evidence.").filter(|kind| !kind.is_empty()).map(|_| None)
+        })
     }
 }
 
@@ -172,20 +176,23 @@ impl Values {
 /// ```
 ///
 /// # Errors
-/// A placeholder is unknown, or a brace has no partner.
+/// Fails if a placeholder is unknown or a brace is unbalanced.
 pub fn fill(name: &str, template: &str, values: &Values) -> Result<String, Error> {
-    fill_lines(template, values).map_err(|reason| Error::failed(&format!("template `{name}`, {reason}")))
+    fill_lines(template, values)
+        .map_err(|reason| Error::failed(&format!("template `{name}`, {reason}")))
 }
 
 fn fill_lines(template: &str, values: &Values) -> Result<String, String> {
     let mut lines = Vec::new();
     for (number, line) in template.lines().enumerate() {
-        lines.extend(fill_line(line, values).map_err(|reason| format!("line {}: {reason}", number + 1))?);
+        lines.extend(
+            fill_line(line, values).map_err(|reason| format!("line {}: {reason}", number + 1))?,
+        );
     }
     Ok(lines.join("\n").trim().to_owned())
 }
 
-/// None when the line names something absent.
+/// Fills one line; none when the line names something absent.
 fn fill_line(line: &str, values: &Values) -> Result<Option<String>, String> {
     let mut out = String::with_capacity(line.len());
     let mut complete = true;
@@ -214,19 +221,28 @@ fn fill_line(line: &str, values: &Values) -> Result<Option<String>, String> {
 }
 
 fn placeholder(text: &str) -> Result<(&str, &str), String> {
-    let inside = text.strip_prefix('{').ok_or("a `}` without its `{`; write `}}` for the brace itself")?;
-    inside.split_once('}').ok_or_else(|| "a `{` without its `}`; write `{{` for the brace itself".into())
+    let inside =
+        text.strip_prefix('{').ok_or("a `}` without its `{`; write `}}` for the brace itself")?;
+    inside
+        .split_once('}')
+        .ok_or_else(|| "a `{` without its `}`; write `{{` for the brace itself".into())
 }
 
 fn unknown(name: &str, values: &Values) -> String {
     let known: Vec<&str> = values.0.iter().map(|(known, _)| known.as_str()).collect();
     match nearest(known.iter().copied(), name) {
-        Some(near) => format!("unknown placeholder `{{{}}}`; did you mean `{{{near}}}`?", cut(name, 64)),
-        None => format!("unknown placeholder `{{{}}}`; known are `{}`", cut(name, 64), known.join("`, `")),
+        Some(near) => {
+            format!("unknown placeholder `{{{}}}`; did you mean `{{{near}}}`?", cut(name, 64))
+        }
+        None => format!(
+            "unknown placeholder `{{{}}}`; known are `{}`",
+            cut(name, 64),
+            known.join("`, `")
+        ),
     }
 }
 
-/// A value as it may stand in a message: one line, no backquotes, bounded.
+/// Sanitizes a value for a message: one line, no backquotes, bounded.
 ///
 /// ```
 /// use portcullis_plugin::template::one_line;
@@ -238,7 +254,7 @@ pub fn one_line(value: &str) -> String {
     line(value, VALUE)
 }
 
-/// The same, cut to `bytes`; empty where it holds nothing that can be seen.
+/// Sanitizes a value as [`one_line`] does, cut to `bytes`; empty if it holds nothing visible.
 ///
 /// ```
 /// use portcullis_plugin::template::line;
@@ -267,7 +283,7 @@ pub fn line(value: &str, bytes: usize) -> String {
     cut(&clean.split_whitespace().collect::<Vec<_>>().join(" "), bytes)
 }
 
-/// How often something was done before, in words; none where it was not.
+/// Returns in words how often something was done before; none if it was not.
 ///
 /// ```
 /// use portcullis_plugin::template::earlier;
@@ -283,7 +299,7 @@ pub fn earlier(count: usize, thing: &str) -> Option<String> {
     }
 }
 
-/// It holds something that can be seen: more than blanks and characters without a width.
+/// Returns true if it holds something visible: more than blanks and characters without a width.
 fn is_visible(value: &str) -> bool {
     let hidden = |character: char| {
         character.is_whitespace()
@@ -293,7 +309,7 @@ fn is_visible(value: &str) -> bool {
     !value.chars().all(hidden)
 }
 
-/// Values in a line, without repetitions; past a few it says how many more there are.
+/// Joins values in a line, without repetitions; past a few it gives the number of the rest.
 ///
 /// ```
 /// use portcullis_plugin::template::list;
@@ -321,7 +337,12 @@ pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
 }
 
 fn limit(limit: &Limit) -> String {
-    format!("{} {} of {}", limit.quantity.as_str(), limit.quantity.amount(limit.used), limit.quantity.amount(limit.maximum))
+    format!(
+        "{} {} of {}",
+        limit.quantity.as_str(),
+        limit.quantity.amount(limit.used),
+        limit.quantity.amount(limit.maximum)
+    )
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Actions, contexts, histories and issues for native tests, one line each.
 //!
-//! The project is `/project`; relative paths lie in it. What stands here is only as clever as a test
-//! needs: a command line is cut at spaces, `;`, `|` and `&&`, it is not the host's shell reader, and
-//! what a command does is what the test says ([`BuildAction`]).
+//! The project is `/project`; relative paths are resolved in it. These helpers are only as clever
+//! as a test needs: a command line is cut at spaces, `;`, `|` and `&&`, it is not the host's shell
+//! reader, and the test itself states the effects of a command ([`BuildAction`]).
 //!
 //! ```
 //! use portcullis_plugin::testing::{self, BuildAction, BuildContext};
@@ -16,16 +16,20 @@
 mod actions;
 mod sessions;
 
-pub use actions::{BuildAction, fetch, file_delete, file_edit, file_read, file_write, message, shell, tool};
-pub use sessions::{BuildContext, BuildIssue, BuildStep, context, history, issue, record, situation, step};
+pub use actions::{
+    BuildAction, fetch, file_delete, file_edit, file_read, file_write, message, shell, tool,
+};
+pub use sessions::{
+    BuildContext, BuildIssue, BuildStep, context, history, issue, record, situation, step,
+};
 
 use crate::host::Level;
 use crate::types::StepDetail;
 use std::cell::RefCell;
 
-/// The folder that tests play in.
+/// The project folder in tests.
 pub const PROJECT: &str = "/project";
-/// When tests play: 2026-01-01T12:00:00Z.
+/// The current time in tests: 2026-01-01T12:00:00Z.
 pub const NOW: u64 = 1_767_268_800_000;
 
 thread_local! {
@@ -33,7 +37,7 @@ thread_local! {
     static STEPS: RefCell<Vec<(u64, StepDetail)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The log lines of this thread since the last call, each as `level: message`.
+/// Returns the log lines of this thread since the last call, each as `level: message`.
 ///
 /// ```
 /// use portcullis_plugin::{host, testing};
@@ -73,5 +77,7 @@ pub(crate) fn keep_log(level: Level, message: &str) {
 
 #[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "in a component the host does it"))]
 pub(crate) fn recall(step: u64) -> Option<StepDetail> {
-    STEPS.with_borrow(|steps| steps.iter().rfind(|(known, _)| *known == step).map(|(_, detail)| detail.clone()))
+    STEPS.with_borrow(|steps| {
+        steps.iter().rfind(|(known, _)| *known == step).map(|(_, detail)| detail.clone())
+    })
 }

@@ -3,7 +3,7 @@
 use crate::types::{Score, Timestamp};
 use std::fmt::Write;
 
-/// A time in RFC 3339, UTC, with milliseconds.
+/// Formats a time in RFC 3339, UTC, with milliseconds.
 ///
 /// ```
 /// assert_eq!(portcullis_plugin::text::rfc3339(1_767_268_800_007), "2026-01-01T12:00:00.007Z");
@@ -17,12 +17,13 @@ pub fn rfc3339(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z")
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in years that begin in March so that the
-/// day that comes and goes is the last.
+/// Returns year, month and day of a day counted from 1970-01-01. The years used begin in March, so
+/// that the leap day is the last.
 const fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let march_month = (5 * day_of_year + 2) / 153;
     let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
@@ -30,7 +31,7 @@ const fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + if month <= 2 { 1 } else { 0 }, month, day)
 }
 
-/// A score as it is shown: two decimals.
+/// Formats a score for display: two decimals.
 ///
 /// ```
 /// assert_eq!(portcullis_plugin::text::score(745), "0.75");
@@ -104,7 +105,9 @@ mod tests {
 
     #[test]
     fn scores_are_rounded() {
-        for (thousandths, text) in [(0, "0.00"), (4, "0.00"), (5, "0.01"), (999, "1.00"), (1000, "1.00"), (300, "0.30")] {
+        for (thousandths, text) in
+            [(0, "0.00"), (4, "0.00"), (5, "0.01"), (999, "1.00"), (1000, "1.00"), (300, "0.30")]
+        {
             assert_eq!(score(thousandths), text);
         }
     }

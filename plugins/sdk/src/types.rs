@@ -1,4 +1,4 @@
-//! What passes between the host and a plugin of any kind.
+//! The types exchanged between the host and a plugin of any kind.
 //!
 //! The records and variants are those of `wit/plugin/types.wit`, documented there field by field;
 //! here they get the constructors and questions that plugins need most. Nothing here decides.
@@ -14,37 +14,37 @@ pub use crate::bindings::types::*;
 /// assert_eq!(kinds.map(|evidence| evidence.kind), ["path", "command", "host", "error"]);
 /// ```
 impl Evidence {
-    /// Something in favour of a finding; `kind` says what the value is.
+    /// Returns evidence for a finding; `kind` names the type of the value.
     #[must_use]
     pub fn new(kind: &str, value: impl Into<String>) -> Self {
         Self { kind: kind.into(), value: value.into(), step: None }
     }
 
-    /// A path.
+    /// Returns a path as evidence.
     #[must_use]
     pub fn path(path: impl Into<String>) -> Self {
         Self::new("path", path)
     }
 
-    /// A command.
+    /// Returns a command as evidence.
     #[must_use]
     pub fn command(command: impl Into<String>) -> Self {
         Self::new("command", command)
     }
 
-    /// A host.
+    /// Returns a host as evidence.
     #[must_use]
     pub fn host(host: impl Into<String>) -> Self {
         Self::new("host", host)
     }
 
-    /// An error's text.
+    /// Returns an error's text as evidence.
     #[must_use]
     pub fn error(error: impl Into<String>) -> Self {
         Self::new("error", error)
     }
 
-    /// The step that it belongs to.
+    /// Sets the step that it belongs to.
     #[must_use]
     pub fn at_step(self, step: u64) -> Self {
         Self { step: Some(step), ..self }
@@ -59,25 +59,26 @@ impl Evidence {
 /// assert_eq!(Error::failed("there is no goal").message(), "there is no goal");
 /// ```
 impl Error {
-    /// A setting cannot be used; `reason` says what is wrong and what would be right.
+    /// Returns the error for a setting that cannot be used; `reason` names the problem and the
+    /// correct value.
     #[must_use]
     pub fn setting(key: &str, reason: &str) -> Self {
         Self::InvalidSetting(SettingError { key: key.into(), reason: reason.into() })
     }
 
-    /// `prepared` or `state` is not what this plugin writes.
+    /// Returns the error for a `prepared` or `state` that this plugin did not write.
     #[must_use]
     pub fn input(reason: &str) -> Self {
         Self::InvalidInput(reason.into())
     }
 
-    /// Anything else that went wrong.
+    /// Returns the error for any other failure.
     #[must_use]
     pub fn failed(reason: &str) -> Self {
         Self::Failed(reason.into())
     }
 
-    /// The error in one line.
+    /// Returns the error in one line.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -94,7 +95,7 @@ impl Error {
 /// assert!(matches!(Setting::new("folders", ["src"]).value, SettingValue::Texts(_)));
 /// ```
 impl Setting {
-    /// A setting with its value.
+    /// Returns a setting with its value.
     #[must_use]
     pub fn new(key: &str, value: impl Into<SettingValue>) -> Self {
         Self { key: key.into(), value: value.into() }
@@ -102,7 +103,7 @@ impl Setting {
 }
 
 impl SettingValue {
-    /// The type with its article, for messages.
+    /// Returns the type with its article, for messages.
     pub(crate) const fn type_name(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",
@@ -140,24 +141,27 @@ impl<const N: usize> From<[&str; N]> for SettingValue {
 /// assert_eq!(action.changed().map(|path| path.text.as_str()).collect::<Vec<_>>(), ["/project/b.txt"]);
 /// ```
 impl Action {
-    /// The shell command line, if it is one.
+    /// Returns the shell command line, if it is one.
     #[must_use]
     pub const fn shell(&self) -> Option<&Shell> {
         if let Operation::Shell(shell) = &self.operation { Some(shell) } else { None }
     }
 
-    /// The file tool's parameters, if it is one.
+    /// Returns the file tool's parameters, if it is one.
     #[must_use]
     pub const fn file(&self) -> Option<&FileOperation> {
         if let Operation::File(file) = &self.operation { Some(file) } else { None }
     }
 
-    /// Every path that it touches, with what it does to it.
+    /// Returns every path that it touches, with the effect on it.
     pub fn touched(&self) -> impl Iterator<Item = (&EffectKind, &Path)> {
-        self.facts.effects.iter().filter_map(|effect| Some((&effect.kind, self.facts.path(effect)?)))
+        self.facts
+            .effects
+            .iter()
+            .filter_map(|effect| Some((&effect.kind, self.facts.path(effect)?)))
     }
 
-    /// Every path that it writes, makes or removes.
+    /// Returns every path that it writes, makes or removes.
     pub fn changed(&self) -> impl Iterator<Item = &Path> {
         self.touched().filter(|(kind, _)| kind.changes_files()).map(|(_, path)| path)
     }
@@ -178,10 +182,13 @@ impl<N: Into<String>, V: Into<String>> From<(N, V)> for Attribute {
 /// assert_eq!(context.home(), "/home/user");
 /// ```
 impl Context {
-    /// The person's home folder, absolute; empty where the host does not know it.
+    /// Returns the person's home folder, absolute; empty if the host does not know it.
     #[must_use]
     pub fn home(&self) -> &str {
-        self.attributes.iter().find(|attribute| attribute.name == "home").map_or("", |home| &home.value)
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.name == "home")
+            .map_or("", |home| &home.value)
     }
 }
 
@@ -193,7 +200,7 @@ impl Context {
 /// assert!(facts.path(&facts.effects[1]).is_none());
 /// ```
 impl Facts {
-    /// The path that an effect belongs to.
+    /// Returns the path that an effect belongs to.
     #[must_use]
     pub fn path(&self, effect: &Effect) -> Option<&Path> {
         self.paths.get(usize::try_from(effect.path?).ok()?)
@@ -210,17 +217,21 @@ impl Facts {
 /// assert_eq!(command.operands().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["a", "-b"]);
 /// ```
 impl Command {
-    /// It carries one of these flags before `--`: `-f` also inside a bundle (`-rf`), `--force` also
-    /// with a value (`--force=yes`).
+    /// Returns true if it has one of these flags before `--`: `-f` also inside a bundle (`-rf`),
+    /// `--force` also with a value (`--force=yes`).
     #[must_use]
     pub fn has_flag(&self, short: Option<char>, long: &str) -> bool {
-        self.words.iter().map(|word| word.text.as_str()).take_while(|word| *word != "--").any(|word| match word.strip_prefix("--") {
-            Some(name) => name.split('=').next() == Some(long),
-            None => short.is_some_and(|short| word.strip_prefix('-').is_some_and(|bundle| bundle.contains(short))),
-        })
+        self.words.iter().map(|word| word.text.as_str()).take_while(|word| *word != "--").any(
+            |word| match word.strip_prefix("--") {
+                Some(name) => name.split('=').next() == Some(long),
+                None => short.is_some_and(|short| {
+                    word.strip_prefix('-').is_some_and(|bundle| bundle.contains(short))
+                }),
+            },
+        )
     }
 
-    /// Its words that are no flags.
+    /// Returns its words that are not flags.
     pub fn operands(&self) -> impl Iterator<Item = &Word> {
         let mut open = true;
         self.words.iter().filter(move |word| {
@@ -240,13 +251,13 @@ impl Command {
 /// assert_eq!(EffectKind::Other("rent".into()).as_str(), "rent");
 /// ```
 impl EffectKind {
-    /// It writes, makes or removes a file.
+    /// Returns true if it writes, makes or removes a file.
     #[must_use]
     pub const fn changes_files(&self) -> bool {
         matches!(self, Self::FileCreate | Self::FileModify | Self::FileDelete)
     }
 
-    /// The name used in records and messages.
+    /// Returns the name used in records and messages.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -281,7 +292,7 @@ impl EffectKind {
 /// assert_eq!((Quantity::Memory.amount(3 << 20), Quantity::Time.amount(2500)), ("3 MB".to_owned(), "2 s".to_owned()));
 /// ```
 impl Quantity {
-    /// The name used in records and messages.
+    /// Returns the name used in records and messages.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -294,7 +305,8 @@ impl Quantity {
         }
     }
 
-    /// An amount of it with its unit, for people: whole megabytes and seconds where there are any.
+    /// Formats an amount of it with its unit, for people: whole megabytes and seconds where there
+    /// are any.
     #[must_use]
     pub fn amount(&self, amount: u64) -> String {
         match self {
@@ -341,7 +353,9 @@ mod tests {
     #[test]
     fn flags_and_operands() {
         let action = testing::shell("rm -rf --one-file-system=yes a - -- -b");
-        let Some([command]) = action.shell().map(|shell| shell.commands.as_slice()) else { panic!("no command") };
+        let Some([command]) = action.shell().map(|shell| shell.commands.as_slice()) else {
+            panic!("no command")
+        };
         for (short, long, has) in [
             (Some('f'), "force", true),
             (Some('r'), "recursive", true),
@@ -376,7 +390,8 @@ mod tests {
     fn an_effect_without_a_path_touches_none() {
         use crate::testing::BuildAction;
         let action = testing::shell("x").deletes("a.txt").contacts("example.com");
-        let touched: Vec<(&str, &str)> = action.touched().map(|(kind, path)| (kind.as_str(), path.text.as_str())).collect();
+        let touched: Vec<(&str, &str)> =
+            action.touched().map(|(kind, path)| (kind.as_str(), path.text.as_str())).collect();
         assert_eq!(touched, [("file-delete", "/project/a.txt")]);
         assert_eq!(action.facts.effects.len(), 2);
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the examples of a place hold, without the prose.
+/// The text of the examples of an item, without the prose.
 type Examples = String;
 
 #[test]
@@ -15,8 +15,9 @@ fn every_public_item_is_shown() {
     let (mut seen, mut missing) = (0, Vec::new());
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
     let hidden = hidden(&fs::read_to_string(folder.join("lib.rs")).unwrap());
-    for file in files(folder).into_iter().filter(|file| file.file_stem().is_none_or(|name| !hidden.iter().any(|one| name == one.as_str())))
-    {
+    for file in files(folder).into_iter().filter(|file| {
+        file.file_stem().is_none_or(|name| !hidden.iter().any(|one| name == one.as_str()))
+    }) {
         let text = fs::read_to_string(&file).unwrap();
         for item in items(&text) {
             seen += 1;
@@ -25,7 +26,11 @@ fn every_public_item_is_shown() {
             }
         }
     }
-    assert!(missing.is_empty(), "no example shows these; write one in the docs of the item or of its type:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "no example shows these; write one in the docs of the item or of its type:\n{}",
+        missing.join("\n")
+    );
     assert!(seen > 120, "only {seen} items were found: is the SDK written in another way now?");
 }
 
@@ -36,14 +41,24 @@ fn what_is_not_shown_is_found() {
         ("/// A.\n///\n/// ```\n/// a();\n/// ```\npub fn a() {}\n", &[]),
         ("/// A, `a()`.\npub const fn a() {}\n", &["a"]),
         ("#[doc(hidden)]\npub fn a() {}\nfn b() {}\n", &[]),
-        ("/// ```\n/// T::a();\n/// ```\npub struct T;\nimpl T {\n    pub fn a() {}\n    pub fn b() {}\n}\n", &["b"]),
-        ("/// ```\n/// t.a();\n/// ```\nimpl T {\n    pub fn a() {}\n}\nimpl U {\n    pub fn a() {}\n}\n", &["a"]),
+        (
+            "/// ```\n/// T::a();\n/// ```\npub struct T;\nimpl T {\n    pub fn a() {}\n    pub fn b() {}\n}\n",
+            &["b"],
+        ),
+        (
+            "/// ```\n/// t.a();\n/// ```\nimpl T {\n    pub fn a() {}\n}\nimpl U {\n    pub fn a() {}\n}\n",
+            &["a"],
+        ),
         ("/// T.\npub trait T {\n    fn a();\n}\n", &["T", "a"]),
-        ("/// ```\n/// x.a();\n/// ```\npub trait T {\n    fn a();\n}\nimpl T for U {\n    fn a() {}\n}\n", &[]),
+        (
+            "/// ```\n/// x.a();\n/// ```\npub trait T {\n    fn a();\n}\nimpl T for U {\n    fn a() {}\n}\n",
+            &[],
+        ),
         ("/// M.\n#[macro_export]\nmacro_rules! m {\n}\nmacro_rules! n {\n}\n", &["m"]),
         ("#[cfg(test)]\nmod tests {\n    pub fn a() {}\n}\n", &[]),
     ] {
-        let found: Vec<String> = items(text).into_iter().filter(|item| !item.is_shown).map(|item| item.name).collect();
+        let found: Vec<String> =
+            items(text).into_iter().filter(|item| !item.is_shown).map(|item| item.name).collect();
         assert_eq!(found, missing, "{text}");
     }
 }
@@ -54,15 +69,15 @@ struct Item {
     is_shown: bool,
 }
 
-/// The block that stands at the beginning of a line.
+/// The block that begins at the start of a line.
 #[derive(Default)]
 struct Block {
     /// The type or the trait.
     name: String,
-    /// What its own docs show.
+    /// The examples in its own docs.
     shows: Examples,
     is_public_trait: bool,
-    /// Its items are a trait's, and shown there.
+    /// True if its items are a trait's, and shown there.
     is_of_a_trait: bool,
 }
 
@@ -86,49 +101,63 @@ fn items(text: &str) -> Vec<Item> {
             continue;
         }
         let shows = examples(&std::mem::take(&mut docs));
-        let (was_hidden, was_exported) = (std::mem::take(&mut hidden), std::mem::take(&mut exported));
+        let (was_hidden, was_exported) =
+            (std::mem::take(&mut hidden), std::mem::take(&mut exported));
         if let Some(begun) = begun(line, &shows) {
             block = begun;
             types.entry(block.name.clone()).or_default().push_str(&shows);
         }
-        let Some(name) = public(line, &block, was_exported).filter(|_| !was_hidden) else { continue };
-        let by_type = types.get(&block.name).is_some_and(|shown| calls(shown, &name)) || calls(&block.shows, &name);
+        let Some(name) = public(line, &block, was_exported).filter(|_| !was_hidden) else {
+            continue;
+        };
+        let by_type = types.get(&block.name).is_some_and(|shown| calls(shown, &name))
+            || calls(&block.shows, &name);
         found.push(Item { is_shown: !shows.is_empty() || by_type, name, line: number + 1 });
     }
     found
 }
 
-/// The block that a line without indentation begins.
+/// Returns the block that a line without indentation begins.
 fn begun(line: &str, shows: &str) -> Option<Block> {
     let words: Vec<&str> = line.split([' ', '{', '(', ';', '!']).collect();
     let bare = |name: &str| name.split('<').next().unwrap_or_default().to_owned();
-    let block = |name: &str| Block { name: bare(name), shows: shows.to_owned(), ..Block::default() };
+    let block =
+        |name: &str| Block { name: bare(name), shows: shows.to_owned(), ..Block::default() };
     match words.as_slice() {
-        ["impl" | "impl<'a>", _, "for", ..] => Some(Block { is_of_a_trait: true, ..Block::default() }),
+        ["impl" | "impl<'a>", _, "for", ..] => {
+            Some(Block { is_of_a_trait: true, ..Block::default() })
+        }
         ["impl" | "impl<'a>", name, ..] => Some(block(name)),
-        [generic, ..] if generic.starts_with("impl<") => Some(Block { is_of_a_trait: true, ..Block::default() }),
-        ["pub", "trait", name, ..] => Some(Block { is_public_trait: true, ..block(name.trim_end_matches(':')) }),
+        [generic, ..] if generic.starts_with("impl<") => {
+            Some(Block { is_of_a_trait: true, ..Block::default() })
+        }
+        ["pub", "trait", name, ..] => {
+            Some(Block { is_public_trait: true, ..block(name.trim_end_matches(':')) })
+        }
         ["pub", "struct" | "enum", name, ..] => Some(block(name)),
         ["pub" | "fn" | "const" | "mod" | "macro_rules", ..] => Some(Block::default()),
         _ => None,
     }
 }
 
-/// The name of the public item that a line declares.
+/// Returns the name of the public item that a line declares.
 fn public(line: &str, block: &Block, exported: bool) -> Option<String> {
     if block.is_of_a_trait {
         return None;
     }
     let code = line.trim();
     let function = code.strip_prefix("pub const fn ").or_else(|| code.strip_prefix("pub fn "));
-    let method = code.strip_prefix("fn ").filter(|_| block.is_public_trait && line.starts_with("    fn "));
+    let method =
+        code.strip_prefix("fn ").filter(|_| block.is_public_trait && line.starts_with("    fn "));
     let declared = code.strip_prefix("pub trait ").or(function).or(method);
     let declared = declared.or_else(|| code.strip_prefix("macro_rules! ").filter(|_| exported));
-    let end = |name: &str| name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+    let end = |name: &str| {
+        name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len())
+    };
     declared.map(|name| name.chars().take(end(name)).collect())
 }
 
-/// What stands between the fences.
+/// Returns the text between the fences.
 fn examples(docs: &[String]) -> Examples {
     let mut inside = false;
     let mut shown = String::new();
@@ -143,19 +172,23 @@ fn examples(docs: &[String]) -> Examples {
     shown
 }
 
-/// An example calls it, or declares it as a trait's.
+/// Returns true if an example calls it, or declares it as a trait's.
 fn calls(shown: &str, name: &str) -> bool {
     shown.match_indices(name).any(|(at, _)| {
-        let (before, after) = (shown[..at].chars().next_back(), shown[at + name.len()..].chars().next());
+        let (before, after) =
+            (shown[..at].chars().next_back(), shown[at + name.len()..].chars().next());
         let whole = before.is_none_or(|letter| !letter.is_alphanumeric() && letter != '_');
         whole && matches!(after, Some('(' | ':' | '!' | ' '))
     })
 }
 
-/// The modules that the documentation leaves out.
+/// Returns the modules that the documentation leaves out.
 fn hidden(root: &str) -> Vec<String> {
     let lines: Vec<&str> = root.lines().collect();
-    let modules = lines.windows(2).filter(|pair| pair[0] == "#[doc(hidden)]").filter_map(|pair| pair[1].strip_prefix("pub mod "));
+    let modules = lines
+        .windows(2)
+        .filter(|pair| pair[0] == "#[doc(hidden)]")
+        .filter_map(|pair| pair[1].strip_prefix("pub mod "));
     modules.map(|name| name.trim_end_matches(';').to_owned()).collect()
 }
 

@@ -7,10 +7,23 @@ use portcullis_plugin::types::{Error, Severity};
 
 /// Every setting with its default.
 pub(crate) const SPECS: &[Spec] = &[
-    Spec::integer("within", 10, "for how many steps a secret that was read is held against what is sent").between(0, 100),
-    Spec::text("sensitivity", "medium", "low shrinks that number of steps by a third, high stretches it by a half"),
+    Spec::integer(
+        "within",
+        10,
+        "for how many steps a secret that was read is held against what is sent",
+    )
+    .between(0, 100),
+    Spec::text(
+        "sensitivity",
+        "medium",
+        "low shrinks that number of steps by a third, high stretches it by a half",
+    ),
     Spec::text("severity", "critical", "the worst severity that it reports"),
-    Spec::flag("publishing", true, "publishing and changing something remote soon after a secret was read counts, too"),
+    Spec::flag(
+        "publishing",
+        true,
+        "publishing and changing something remote soon after a secret was read counts, too",
+    ),
     Spec::texts("trusted_hosts", &[], "hosts that may get secrets, with everything below them"),
     Spec::score("confidence_flow", 900, "how sure it is where the secret itself is sent"),
     Spec::score("confidence_near", 600, "how sure it is where a secret was read shortly before"),
@@ -33,7 +46,7 @@ impl<'a> Config<'a> {
     /// Takes the numbers out of settings.
     ///
     /// # Errors
-    /// A word that is none of the known ones, or settings that are not this plugin's.
+    /// Fails for an unknown word, or settings that are not this plugin's.
     pub(crate) fn read(settings: &'a Settings) -> Result<Self, Error> {
         let within = u64::try_from(settings.integer("within")?).unwrap_or(0);
         let sensitivity = u64::from(one_of(settings, "sensitivity", SENSITIVITIES)?.max(1));

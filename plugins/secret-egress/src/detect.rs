@@ -1,4 +1,4 @@
-//! Holding what an action sends against the secrets that were read.
+//! Compares the data that an action sends with the secrets that were read.
 
 use crate::config::Config;
 use crate::memory::{Memory, Read};
@@ -10,18 +10,25 @@ use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Action, Effect, EffectKind, Severity, Status};
 
-/// The form that the host's reader finds where a secret flows to another machine.
+/// The form that the host's reader reports if a secret flows to another machine.
 const EGRESS: &str = "secret-egress";
-/// Sources of one action that are kept.
+/// The maximum number of sources of one action that are kept.
 const MOST_SOURCES: usize = 8;
 
-/// What this action adds.
-pub(crate) fn look(config: &Config<'_>, mut memory: Memory, history: &History, action: &Action) -> Report {
+/// Updates the memory with this action, and reports a leak.
+pub(crate) fn look(
+    config: &Config<'_>,
+    mut memory: Memory,
+    history: &History,
+    action: &Action,
+) -> Report {
     let before = memory.clone();
     let looked = action.step.saturating_add(1);
     let mut report = Report::nothing();
     if action.outcome.is_none() || looked > memory.looked {
-        memory.reads.retain(|read| read.step < action.step && action.step.saturating_sub(read.step) <= config.within.max(1));
+        memory.reads.retain(|read| {
+            read.step < action.step && action.step.saturating_sub(read.step) <= config.within.max(1)
+        });
         let found = leak(config, &mut memory, history, action);
         report = found.map_or_else(Report::nothing, |leak| detection(config, &leak, action).into());
         memory.looked = looked.max(memory.looked);
@@ -40,26 +47,35 @@ pub(crate) fn look(config: &Config<'_>, mut memory: Memory, history: &History, a
 /// A secret on its way out.
 struct Leak {
     severity: Severity,
-    /// The secret itself is sent, as far as can be known.
+    /// The secret itself is sent, as far as is known.
     flows: bool,
-    /// Where the secret comes from: a path, or a placeholder.
+    /// The source of the secret: a path, or a placeholder.
     source: String,
     is_path: bool,
-    /// When it was read, if that is known.
+    /// The step that read it, if known.
     read: Option<u64>,
     host: String,
 }
 
-fn leak(config: &Config<'_>, memory: &mut Memory, history: &History, action: &Action) -> Option<Leak> {
-    flowing(config, action).or_else(|| masked_value(config, memory, action)).or_else(|| nearby(config, memory, history, action))
+fn leak(
+    config: &Config<'_>,
+    memory: &mut Memory,
+    history: &History,
+    action: &Action,
+) -> Option<Leak> {
+    flowing(config, action)
+        .or_else(|| masked_value(config, memory, action))
+        .or_else(|| nearby(config, memory, history, action))
 }
 
-/// The action reads a secret and sends it.
+/// Detects an action that reads a secret and sends it.
 fn flowing(config: &Config<'_>, action: &Action) -> Option<Leak> {
     let facts = &action.facts;
     let followed = || {
         let form = facts.forms.iter().find(|form| form.id == EGRESS)?;
-        leaves(action, config).find(|effect| form.command.is_none() || effect.command.is_none() || effect.command == form.command)
+        leaves(action, config).find(|effect| {
+            form.command.is_none() || effect.command.is_none() || effect.command == form.command
+        })
     };
     let same_command = |effect: &&Effect| {
         let sends = matches!(effect.kind, EffectKind::Send | EffectKind::Publish);
@@ -77,7 +93,7 @@ fn flowing(config: &Config<'_>, action: &Action) -> Option<Leak> {
     })
 }
 
-/// A masked value stands in what is sent.
+/// Detects a masked value in the sent data.
 fn masked_value(config: &Config<'_>, memory: &mut Memory, action: &Action) -> Option<Leak> {
     let effect = leaves(action, config).next()?;
     let weigh = |one: &Masked| match (one.signs_in, memory.seen_at(one.number), one.common) {
@@ -98,47 +114,90 @@ fn masked_value(config: &Config<'_>, memory: &mut Memory, action: &Action) -> Op
     (leak.flows || !memory.tell(&leak.source, &leak.host)).then_some(leak)
 }
 
-/// A secret was read shortly before, or by another part of the same command line.
-fn nearby(config: &Config<'_>, memory: &mut Memory, history: &History, action: &Action) -> Option<Leak> {
+/// Detects a secret that was read shortly before, or by another part of the same command line.
+fn nearby(
+    config: &Config<'_>,
+    memory: &mut Memory,
+    history: &History,
+    action: &Action,
+) -> Option<Leak> {
     let counts = |effect: &&Effect| match effect.kind {
         EffectKind::Send => true,
         EffectKind::Publish | EffectKind::RemoteChange => config.publishing,
         _ => false,
     };
-    let effect = leaves(action, config).filter(counts).max_by_key(|effect| effect.kind == EffectKind::Send)?;
+    let effect = leaves(action, config)
+        .filter(counts)
+        .max_by_key(|effect| effect.kind == EffectKind::Send)?;
     let refused = |read: &Read| {
         let steps = history.since(read.step);
         steps.first().is_some_and(|step| step.index == read.step && step.status == Status::Refused)
     };
-    let earlier =
-        || memory.reads.iter().rev().find(|read| action.step.saturating_sub(read.step) <= config.within && !refused(read)).cloned();
-    let own = sources(action).next().map(|source| Read { step: action.step, source: source.to_owned() });
+    let earlier = || {
+        memory
+            .reads
+            .iter()
+            .rev()
+            .find(|read| action.step.saturating_sub(read.step) <= config.within && !refused(read))
+            .cloned()
+    };
+    let own =
+        sources(action).next().map(|source| Read { step: action.step, source: source.to_owned() });
     let read = own.or_else(earlier)?;
     let host = host(effect, action);
     let severity = if effect.kind == EffectKind::Send { Severity::Medium } else { Severity::Low };
     let is_path = read.source.starts_with('/');
-    let leak = Leak { severity, flows: false, is_path, read: Some(read.step), host, source: read.source };
+    let leak =
+        Leak { severity, flows: false, is_path, read: Some(read.step), host, source: read.source };
     (!memory.tell(&leak.source, &leak.host)).then_some(leak)
 }
 
 fn reads(action: &Action) -> impl Iterator<Item = &Effect> {
-    action.facts.effects.iter().filter(|effect| effect.kind == EffectKind::SecretRead && !place::is_sink(&effect.target))
+    action
+        .facts
+        .effects
+        .iter()
+        .filter(|effect| effect.kind == EffectKind::SecretRead && !place::is_sink(&effect.target))
 }
 
-/// Where an action reads secrets from, each once where they follow each other.
+/// Returns the sources of the secrets that an action reads, without consecutive duplicates.
 fn sources(action: &Action) -> impl Iterator<Item = &str> {
-    reads(action).map(|effect| if effect.target.is_empty() { "an unknown place" } else { effect.target.as_str() })
+    reads(action).map(|effect| {
+        if effect.target.is_empty() { "an unknown place" } else { effect.target.as_str() }
+    })
 }
 
 fn detection(config: &Config<'_>, leak: &Leak, action: &Action) -> Detection {
-    let source = if leak.is_path || leak.source.starts_with('<') { named(&leak.source) } else { leak.source.clone() };
-    let to = if leak.host.is_empty() { "a machine that is known only when it runs".to_owned() } else { named(&leak.host) };
+    let source = if leak.is_path || leak.source.starts_with('<') {
+        named(&leak.source)
+    } else {
+        leak.source.clone()
+    };
+    let to = if leak.host.is_empty() {
+        "a machine that is known only when it runs".to_owned()
+    } else {
+        named(&leak.host)
+    };
     let summary = match (leak.flows, leak.read.filter(|step| *step != action.step)) {
-        (true, Some(step)) => ["the secret ", &source, ", which was read at step ", &step.to_string(), ", would go to ", &to].concat(),
+        (true, Some(step)) => [
+            "the secret ",
+            &source,
+            ", which was read at step ",
+            &step.to_string(),
+            ", would go to ",
+            &to,
+        ]
+        .concat(),
         (true, None) => ["a secret from ", &source, " would go to ", &to].concat(),
-        (false, Some(step)) => {
-            ["a secret was read from ", &source, " at step ", &step.to_string(), ", and now something goes to ", &to].concat()
-        }
+        (false, Some(step)) => [
+            "a secret was read from ",
+            &source,
+            " at step ",
+            &step.to_string(),
+            ", and now something goes to ",
+            &to,
+        ]
+        .concat(),
         (false, None) => ["a secret (", &source, ") is used, and something goes to ", &to].concat(),
     };
     let confidence = if leak.flows { config.confidence_flow } else { config.confidence_near };
@@ -148,6 +207,7 @@ fn detection(config: &Config<'_>, leak: &Leak, action: &Action) -> Detection {
         .sure(confidence, 1000)
         .since(leak.read.unwrap_or(action.step))
         .because(evidence(kind, &leak.source, leak.read));
-    let host = Some(evidence("host", &leak.host, Some(action.step))).filter(|host| !host.value.is_empty());
+    let host =
+        Some(evidence("host", &leak.host, Some(action.step))).filter(|host| !host.value.is_empty());
     host.into_iter().chain((own.kind != "host").then_some(own)).fold(detection, Detection::because)
 }

@@ -1,4 +1,4 @@
-//! Secrets that the session has read, and what was told: the plugin's own state.
+//! Secrets that the session has read, and the reports: the plugin's own state.
 
 use portcullis_builtin_judging::state;
 use portcullis_builtin_judging::text::clip;
@@ -7,51 +7,53 @@ use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
 const LAYOUT: u8 = 1;
-/// Reads that are kept, newest last, and bytes of each source.
+/// The maximum number of reads that are kept, newest last, and of bytes of each source.
 const MOST_READS: usize = 16;
 const MOST_SOURCE: usize = 300;
-/// Placeholders that are kept, newest last.
+/// The maximum number of placeholders that are kept, newest last.
 const MOST_SEEN: usize = 256;
-/// Tellings that are kept, newest last.
+/// The maximum number of reports that are kept, newest last.
 const MOST_TOLD: usize = 32;
 
 /// A secret was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Read {
     pub(crate) step: u64,
-    /// From where: a path, or what else the host knows of it.
+    /// Its source: a path, or another description from the host.
     pub(crate) source: String,
 }
 
-/// What the pattern keeps between calls.
+/// The state that the pattern keeps between calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// One more than the newest step that was looked at; 0 for none.
     pub(crate) looked: u64,
     pub(crate) reads: Vec<Read>,
-    /// Placeholders that stood in results, with the step of the newest.
+    /// Placeholders that occurred in results, with the step of the newest.
     seen: Vec<(u32, u64)>,
-    /// Sources with hosts that were told as near.
+    /// Sources with hosts that were reported as near.
     told: Vec<u64>,
 }
 
 impl Memory {
-    /// Takes up the state.
+    /// Decodes the state.
     ///
     /// # Errors
-    /// `invalid-input` for bytes that this layout cannot be.
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         state::read(bytes, LAYOUT, |input| {
             Some(Self {
                 looked: state::long(input)?,
-                reads: state::list(input, MOST_READS, |input| Some(Read { step: state::long(input)?, source: input.text()? }))?,
+                reads: state::list(input, MOST_READS, |input| {
+                    Some(Read { step: state::long(input)?, source: input.text()? })
+                })?,
                 seen: state::list(input, MOST_SEEN, seen)?,
                 told: state::list(input, MOST_TOLD, state::long)?,
             })
         })
     }
 
-    /// The memory as bytes.
+    /// Encodes the memory.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.byte(LAYOUT);
@@ -71,25 +73,25 @@ impl Memory {
         out.into_bytes()
     }
 
-    /// A step reads a secret.
+    /// Records that a step reads a secret.
     pub(crate) fn keep(&mut self, step: u64, source: &str) {
         let source = clip(source, MOST_SOURCE);
         self.reads.retain(|known| known.source != source);
         push(&mut self.reads, Read { step, source }, MOST_READS);
     }
 
-    /// A placeholder stood in a result.
+    /// Records a placeholder in a result.
     pub(crate) fn see(&mut self, placeholder: u32, step: u64) {
         self.seen.retain(|(known, _)| *known != placeholder);
         push(&mut self.seen, (placeholder, step), MOST_SEEN);
     }
 
-    /// The step whose result held a placeholder.
+    /// Returns the step whose result held a placeholder.
     pub(crate) fn seen_at(&self, placeholder: u32) -> Option<u64> {
         self.seen.iter().find(|(known, _)| *known == placeholder).map(|(_, step)| *step)
     }
 
-    /// Takes note that a secret near a sending was told; says whether it was already.
+    /// Records the report of a secret near a sending; returns true if it was reported already.
     pub(crate) fn tell(&mut self, source: &str, host: &str) -> bool {
         let key = fingerprint(&[source, "\0", host]);
         let known = self.told.contains(&key);
@@ -110,10 +112,9 @@ fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
     list.drain(..excess);
 }
 
-/// FNV-1a.
+/// Hashes the parts with FNV-1a.
 fn fingerprint(parts: &[&str]) -> u64 {
-    parts
-        .iter()
-        .flat_map(|part| part.bytes())
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    parts.iter().flat_map(|part| part.bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

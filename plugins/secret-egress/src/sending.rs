@@ -1,27 +1,37 @@
-//! What an action sends, to where, and which masked values stand in it.
+//! The data that an action sends, its destination, and the masked values in it.
 
 use crate::config::Config;
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, Command, Effect, EffectKind, Operation};
 
-/// How a masked value begins.
+/// The prefix of a masked value.
 const PLACEHOLDER: &str = "<secret:";
 /// Masked values that are personal, not secret.
 const PERSONAL: &[&str] = &["email"];
-/// Kinds that sample data and tests are full of.
+/// Kinds that are common in sample data and tests.
 const COMMON: &[&str] = &["password", "payment-card"];
-/// Placeholders of one text that are looked at.
+/// The maximum number of placeholders of one text that are looked at.
 const MOST: usize = 256;
-/// Commands that feed one another.
+/// The maximum number of commands that feed one another.
 const CHAIN: usize = 16;
 
-/// An effect by which data leaves this machine for a host that may not have it.
-pub(crate) fn leaves<'a>(action: &'a Action, config: &'a Config<'_>) -> impl Iterator<Item = &'a Effect> {
+/// Returns the effects by which data leaves this machine for a host that may not have it.
+pub(crate) fn leaves<'a>(
+    action: &'a Action,
+    config: &'a Config<'_>,
+) -> impl Iterator<Item = &'a Effect> {
     let reaches = |effect: &&Effect| {
-        matches!(effect.kind, EffectKind::Network | EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange)
-            && !place::is_loopback(&place::host_of(&effect.target))
+        matches!(
+            effect.kind,
+            EffectKind::Network | EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange
+        ) && !place::is_loopback(&place::host_of(&effect.target))
     };
-    action.facts.effects.iter().filter(reaches).filter(|effect| !is_trusted(&place::host_of(&effect.target), config))
+    action
+        .facts
+        .effects
+        .iter()
+        .filter(reaches)
+        .filter(|effect| !is_trusted(&place::host_of(&effect.target), config))
 }
 
 fn is_trusted(host: &str, config: &Config<'_>) -> bool {
@@ -31,7 +41,7 @@ fn is_trusted(host: &str, config: &Config<'_>) -> bool {
     })
 }
 
-/// The host of an effect, for people: where it is not named, one that the action contacts.
+/// Returns the host of an effect, for people: if it is not named, one that the action contacts.
 pub(crate) fn host(effect: &Effect, action: &Action) -> String {
     let named = place::host_of(&effect.target);
     if named.is_empty() { action.facts.hosts.first().cloned().unwrap_or_default() } else { named }
@@ -42,43 +52,62 @@ pub(crate) fn host(effect: &Effect, action: &Action) -> String {
 pub(crate) struct Masked {
     /// Its eight digits, the same for the same value.
     pub(crate) number: u32,
-    /// The placeholder as it stands.
+    /// The original placeholder.
     pub(crate) text: String,
-    /// Sample data and tests are full of its kind.
+    /// Its kind is common in sample data and tests.
     pub(crate) common: bool,
-    /// It stands where a caller says who is asking: a service needs its own credentials.
+    /// It is in a place where a caller authenticates: a service needs its own credentials.
     pub(crate) signs_in: bool,
 }
 
-/// Every masked value in a text.
+/// Returns every masked value in a text.
 pub(crate) fn masked(text: &str) -> Vec<Masked> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(PLACEHOLDER).take(MOST) {
         let rest = text.get(at + PLACEHOLDER.len()..).unwrap_or_default();
         let Some((inner, after)) = rest.split_once('>') else { continue };
-        let Some((kind, digits)) = inner.split_once(':').filter(|(kind, digits)| kind.len() < 32 && digits.len() == 8) else { continue };
+        let Some((kind, digits)) =
+            inner.split_once(':').filter(|(kind, digits)| kind.len() < 32 && digits.len() == 8)
+        else {
+            continue;
+        };
         let Ok(number) = u32::from_str_radix(digits, 16) else { continue };
         if !PERSONAL.contains(&kind) {
             let before = text.get(..at).unwrap_or_default();
             let shown = [PLACEHOLDER, inner, ">"].concat();
-            found.push(Masked { number, text: shown, common: COMMON.contains(&kind), signs_in: signs_in(before, after) });
+            found.push(Masked {
+                number,
+                text: shown,
+                common: COMMON.contains(&kind),
+                signs_in: signs_in(before, after),
+            });
         }
     }
     found
 }
 
-/// Whether what stands around a value makes it a credential that is shown to its own service: a header
-/// for it, or the user of an address.
+/// Returns true if the text around a value makes it a credential that is shown to its own service:
+/// a header for it, or the user of an address.
 fn signs_in(before: &str, after: &str) -> bool {
-    const HEADERS: &[&str] = &["authorization", "api-key", "apikey", "private-token", "auth-token", "access-token", "cookie"];
+    const HEADERS: &[&str] = &[
+        "authorization",
+        "api-key",
+        "apikey",
+        "private-token",
+        "auth-token",
+        "access-token",
+        "cookie",
+    ];
     let start = before.len().saturating_sub(48);
     let near = before.get(before.ceil_char_boundary(start)..).unwrap_or_default();
     let line = near.rsplit(['\n', '"', '\'']).next().unwrap_or_default().to_ascii_lowercase();
-    let header = line.split_once(':').is_some_and(|(name, _)| HEADERS.iter().any(|header| name.trim_end().ends_with(header)));
+    let header = line
+        .split_once(':')
+        .is_some_and(|(name, _)| HEADERS.iter().any(|header| name.trim_end().ends_with(header)));
     header || (after.starts_with('@') && near.contains("://"))
 }
 
-/// The masked values that an action sends.
+/// Returns the masked values that an action sends.
 pub(crate) fn sent(action: &Action, config: &Config<'_>) -> Vec<Masked> {
     let Operation::Shell(shell) = &action.operation else { return masked(&action.parameters) };
     let mut found: Vec<Masked> = Vec::new();
@@ -98,10 +127,14 @@ pub(crate) fn sent(action: &Action, config: &Config<'_>) -> Vec<Masked> {
     found
 }
 
-/// A command and those that feed it.
+/// Returns a command and those that feed it.
 fn feeding(commands: &[Command], command: usize) -> Vec<usize> {
     let mut chain = vec![command];
-    while let Some(next) = chain.last().and_then(|last| commands.get(*last)?.input_from).and_then(|next| usize::try_from(next).ok()) {
+    while let Some(next) = chain
+        .last()
+        .and_then(|last| commands.get(*last)?.input_from)
+        .and_then(|next| usize::try_from(next).ok())
+    {
         if chain.len() >= CHAIN || chain.contains(&next) {
             break;
         }
@@ -110,18 +143,25 @@ fn feeding(commands: &[Command], command: usize) -> Vec<usize> {
     chain
 }
 
-/// The masked values that a command is given. What stands in its variables, or after a flag that names a
-/// user, says who is asking.
+/// Returns the masked values that a command is given. A value in its variables, or after a flag
+/// that names a user, authenticates the caller.
 fn given(command: &Command) -> Vec<Masked> {
     const USER: &[&str] = &["-u", "--user", "--password", "--token", "--auth", "--oauth2-bearer"];
     let mut found = Vec::new();
     let mut before = "";
     for word in &command.words {
-        let user = USER.contains(&before) || word.text.split_once('=').is_some_and(|(flag, _)| USER.contains(&flag));
-        found.extend(masked(&word.text).into_iter().map(|one| Masked { signs_in: one.signs_in || user, ..one }));
+        let user = USER.contains(&before)
+            || word.text.split_once('=').is_some_and(|(flag, _)| USER.contains(&flag));
+        found.extend(
+            masked(&word.text)
+                .into_iter()
+                .map(|one| Masked { signs_in: one.signs_in || user, ..one }),
+        );
         before = &word.text;
     }
-    found.extend(command.redirections.iter().flat_map(|redirection| masked(&redirection.target.text)));
+    found.extend(
+        command.redirections.iter().flat_map(|redirection| masked(&redirection.target.text)),
+    );
     let assigned = command.assignments.iter().flat_map(|set| masked(&set.value));
     found.extend(assigned.map(|one| Masked { signs_in: true, ..one }));
     found
@@ -131,7 +171,7 @@ fn given(command: &Command) -> Vec<Masked> {
 mod tests {
     use super::masked;
 
-    /// The number, whether its kind is common, whether it signs in.
+    /// The number, a flag for a common kind, a flag for authentication.
     type Found = (u32, bool, bool);
 
     #[test]
@@ -151,7 +191,10 @@ mod tests {
             ("é".repeat(30).leak(), &[]),
         ];
         for (text, expected) in cases {
-            let found: Vec<Found> = masked(text).into_iter().map(|one| (one.number, one.common, one.signs_in)).collect();
+            let found: Vec<Found> = masked(text)
+                .into_iter()
+                .map(|one| (one.number, one.common, one.signs_in))
+                .collect();
             assert_eq!(found, expected, "{text}");
         }
     }

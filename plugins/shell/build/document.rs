@@ -1,4 +1,4 @@
-//! What stands in a file of the catalogue. `catalogue/README.md` explains it, `catalogue/schema.json`
+//! The contents of a catalogue file. `catalogue/README.md` explains it, `catalogue/schema.json`
 //! describes it for editors.
 
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// What several entries share, by name.
+    /// Settings shared by several entries, by name.
     #[serde(default)]
     pub block: BTreeMap<String, Block>,
     #[serde(default)]
@@ -16,19 +16,58 @@ pub(crate) struct Document {
     /// Dangerous forms, by name.
     #[serde(default)]
     pub form: BTreeMap<String, Form>,
+    /// Variables of the environment that hold what is run.
+    #[serde(default)]
+    pub variable: Vec<Variable>,
+    /// Flags whose value is run, in addition to the entries of their programs.
+    #[serde(default)]
+    pub option: Vec<Flag>,
+    /// Keys of configurations that hold what is run.
+    #[serde(default)]
+    pub setting: Vec<Setting>,
 }
 
-/// What a program does.
+/// Variables, and what their value is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Variable {
+    /// The names; `*` matches anything.
+    pub names: Vec<String>,
+    pub holds: String,
+}
+
+/// Flags of programs, and what their value is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flag {
+    /// Names of entries.
+    pub of: Vec<String>,
+    pub flags: String,
+    pub holds: String,
+}
+
+/// Keys of a configuration, and what their value is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setting {
+    /// The configuration: `git`, `ssh`, ...
+    pub of: String,
+    /// In lower case; `*` matches anything.
+    pub keys: Vec<String>,
+    pub holds: String,
+}
+
+/// The effects of a program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Block {
-    /// What it does whatever its flags are.
+    /// The effects that do not depend on flags.
     #[serde(default, rename = "does")]
     pub deeds: Vec<String>,
-    /// What it does where flags or words stand.
+    /// The effects under a condition on flags or words.
     #[serde(default)]
     pub when: BTreeMap<String, Vec<String>>,
-    /// Flags that take a value, and what the value is.
+    /// Flags that take a value, and the role of the value.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
 }
@@ -46,16 +85,16 @@ pub(crate) struct Entry {
     pub when: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// The entry with this name says it all.
+    /// The entry with this name is used in its place.
     pub same_as: Option<String>,
-    /// How its words are written.
+    /// The style in which its words are written.
     pub style: Option<String>,
     #[serde(default)]
     #[allow(dead_code, reason = "a test runs the examples; the build only reads them")]
     pub examples: Vec<Example>,
 }
 
-/// A command line and what must come out.
+/// A command line and the expected result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "as for `Entry::examples`")]
@@ -67,17 +106,17 @@ pub(crate) struct Example {
     pub forms: Vec<String>,
 }
 
-/// A way of calling programs that is worth a warning whatever it is called on.
+/// A way of calling programs that deserves a warning on any target.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Form {
-    /// What it does, in words.
+    /// A description in words.
     pub label: String,
-    /// What it adds to the risk, in thousandths.
+    /// The increase in risk, in thousandths.
     pub weight: u16,
 }
 
-/// Reads a file; a mistake names its line.
+/// Reads a file; an error names its line.
 pub(crate) fn parse(text: &str) -> Result<Document, String> {
     toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
 }

@@ -38,21 +38,49 @@ pub(crate) const KINDS: &[&str] = &[
     "resource",
 ];
 
-const LANGUAGES: &[&str] = &["awk", "node", "perl", "php", "powershell", "python", "ruby", "shell"];
+const LANGUAGES: &[&str] = &[
+    "awk",
+    "lisp",
+    "lua",
+    "make",
+    "node",
+    "perl",
+    "php",
+    "powershell",
+    "prompt",
+    "python",
+    "ruby",
+    "shell",
+];
 /// HTTP clients whose calls are read by `src/catalogue/requests`.
 const CLIENTS: &[&str] = &["curl", "gh", "glab", "grpc", "httpie", "powershell", "wget"];
 const SOURCES: &[&str] = &["decoded", "downloaded", "environment"];
-const OTHERS: &[&str] = &["form", "recursive", "harmless", "elevates", "run", "shell", "code", "gives", "verbs", "request"];
+const OTHERS: &[&str] = &[
+    "form",
+    "recursive",
+    "harmless",
+    "elevates",
+    "run",
+    "shell",
+    "code",
+    "gives",
+    "verbs",
+    "request",
+];
 
-/// An item in short. The form that it names, if any, is checked by the caller.
+/// Encodes an item. The caller checks the form that it names, if any.
 pub(crate) fn item(text: &str) -> Result<String, String> {
     let (head, rest) = text.split_once(' ').unwrap_or((text, ""));
     match (head, rest) {
         ("recursive" | "harmless" | "elevates", "") => Ok(head.to_owned()),
         ("form", name) if !name.is_empty() => Ok(format!("!{name}")),
-        ("run" | "shell", which) if !which.is_empty() => Ok(format!("{head}:{}", words(text, which)?)),
+        ("run" | "shell", which) if !which.is_empty() => {
+            Ok(format!("{head}:{}", words(text, which)?))
+        }
         ("code", rest) => {
-            let (language, which) = rest.split_once(' ').ok_or_else(|| format!("`{text}`: write `code LANGUAGE word N`"))?;
+            let (language, which) = rest
+                .split_once(' ')
+                .ok_or_else(|| format!("`{text}`: write `code LANGUAGE word N`"))?;
             Ok(format!("code-{}:{}", one_of(language, LANGUAGES, "language")?, words(text, which)?))
         }
         ("gives", source) => Ok(format!("gives@{}", one_of(source, SOURCES, "source")?)),
@@ -69,46 +97,86 @@ pub(crate) fn item(text: &str) -> Result<String, String> {
             rest if rest.starts_with("at ") => Ok(format!("{kind}@{}", target(text, rest)?)),
             which => Ok(format!("{kind}:{}", words(text, which)?)),
         },
-        _ => Err(format!("`{text}` means nothing{}", nearest(head, KINDS.iter().chain(OTHERS).copied()))),
+        _ => Err(format!(
+            "`{text}` means nothing{}",
+            nearest(head, KINDS.iter().chain(OTHERS).copied())
+        )),
     }
 }
 
-/// What the value of a flag is, in short.
+/// The roles of a value that is run in some way, other than a shell's text.
+const RUNS: &[&str] =
+    &["program", "filter", "expansion", "library", "settings-file", "git-alias", "helper", "tool"];
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Encodes the role of a flag's value.
 pub(crate) fn role(text: &str) -> Result<String, String> {
     match text {
         "ignored" => Ok("_".to_owned()),
+        "folder" => Ok("folder".to_owned()),
         "first-word" => Ok("1".to_owned()),
         "shell" => Ok("shell".to_owned()),
         _ if KINDS.contains(&text) => Ok(text.to_owned()),
-        _ => match text.strip_prefix("code ") {
-            Some(language) => Ok(format!("code-{}", one_of(language, LANGUAGES, "language")?)),
-            None => Err(format!(
+        _ if RUNS.contains(&text) => Ok(text.to_owned()),
+        _ => match text.split_once(' ') {
+            Some(("code", language)) => {
+                Ok(format!("code-{}", one_of(language, LANGUAGES, "language")?))
+            }
+            Some(("script", language)) => {
+                Ok(format!("script-{}", one_of(language, LANGUAGES, "language")?))
+            }
+            Some(("options", program)) if is_word(program) => Ok(format!("options-{program}")),
+            Some(("setting", family)) if is_word(family) => Ok(format!("setting-{family}")),
+            _ => Err(format!(
                 "`{text}` is nothing that a value can be{}",
-                nearest(text, KINDS.iter().copied().chain(["ignored", "first-word", "shell", "code"]))
+                nearest(
+                    text,
+                    KINDS.iter().chain(RUNS).copied().chain([
+                        "ignored",
+                        "folder",
+                        "first-word",
+                        "shell",
+                        "code",
+                        "script",
+                        "options",
+                        "setting"
+                    ])
+                )
             )),
         },
     }
 }
 
-/// A condition: groups with ` & ` between, each a list of flags and words, of which one has to stand;
-/// `! ` before a group turns it round.
+/// Encodes a condition: groups joined by ` & `, each a list of flags and words of which one must be
+/// present; `! ` before a group negates it.
 pub(crate) fn condition(text: &str) -> Result<String, String> {
     for group in text.split(" & ") {
         let atoms = group.strip_prefix("! ").unwrap_or(group);
-        let wrong = atoms.split(' ').any(|atom| atom.is_empty() || matches!(atom, "!" | "&" | "-") || atom.contains(['\t', '\n', ',']));
+        let wrong = atoms.split(' ').any(|atom| {
+            atom.is_empty() || matches!(atom, "!" | "&" | "-") || atom.contains(['\t', '\n', ','])
+        });
         if wrong {
             return Err(format!(
-                "`{text}` is no condition: write flags or words with single blanks, ` & ` between groups, `! ` before one"
+                "`{text}` is not a condition: write flags or words with single blanks, ` & ` between groups, `! ` before one"
             ));
         }
     }
     Ok(text.to_owned())
 }
 
-/// Flags that take a value.
+/// Encodes flags that take a value.
 pub(crate) fn flags(text: &str) -> Result<String, String> {
-    match text.split(' ').find(|flag| flag.len() < 2 || !flag.starts_with(['-', '+', '/']) || flag.contains(['=', ',', '\t', '\n'])) {
-        Some(flag) => Err(format!("`{flag}` in `{text}` is no flag: write flags with single blanks between")),
+    match text.split(' ').find(|flag| {
+        flag.len() < 2
+            || !flag.starts_with(['-', '+', '/'])
+            || flag.contains(['=', ',', '\t', '\n'])
+    }) {
+        Some(flag) => Err(format!(
+            "`{flag}` in `{text}` is not a flag: write flags with single blanks between"
+        )),
         None => Ok(text.to_owned()),
     }
 }
@@ -122,7 +190,11 @@ fn words(text: &str, which: &str) -> Result<String, String> {
         "words after --" => Some("--".to_owned()),
         _ => match which.strip_prefix("word ") {
             Some(one) => number(one).map(|one| one.to_string()),
-            None => which.strip_prefix("words ").and_then(|from| from.strip_suffix("..")).and_then(number).map(|from| format!("{from}..")),
+            None => which
+                .strip_prefix("words ")
+                .and_then(|from| from.strip_suffix(".."))
+                .and_then(number)
+                .map(|from| format!("{from}..")),
         },
     };
     selector.ok_or_else(|| {
@@ -143,5 +215,5 @@ fn one_of<'t>(text: &'t str, known: &[&str], what: &str) -> Result<&'t str, Stri
     if known.contains(&text) {
         return Ok(text);
     }
-    Err(format!("`{text}` is no {what}: it has to be one of `{}`", known.join("`, `")))
+    Err(format!("`{text}` is not a {what}: it has to be one of `{}`", known.join("`, `")))
 }

@@ -1,6 +1,6 @@
-//! Names of entries: `git {log,show}` stands for `git log` and `git show`.
+//! Names of entries: `git {log,show}` expands to `git log` and `git show`.
 
-/// Every name that a pattern stands for.
+/// Returns every name that a pattern expands to.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = pattern.split_once('{') else {
         return check(pattern).map(|()| vec![pattern.to_owned()]);
@@ -15,22 +15,28 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// A name is a program and at most three words after it, with single blanks between.
+/// Checks that a name is a program and at most three words after it, separated by single blanks.
 fn check(name: &str) -> Result<(), String> {
     let words: Vec<&str> = name.split(' ').collect();
     if words.iter().any(|word| word.is_empty()) || name.contains(['\t', '\n', '}']) {
-        return Err(format!("`{name}` is no name: write a program and its subcommands with single blanks between"));
+        return Err(format!(
+            "`{name}` is not a name: write a program and its subcommands with single blanks between"
+        ));
     }
     if words.len() > 4 || name.len() > 64 {
-        return Err(format!("`{name}` is too long: a name has at most a program and three subcommands, and 64 characters"));
+        return Err(format!(
+            "`{name}` is too long: a name has at most a program and three subcommands, and 64 characters"
+        ));
     }
     match words.iter().skip(1).find(|word| word.starts_with('-')) {
-        Some(flag) => Err(format!("`{name}` names the flag `{flag}`: say what it changes under `when`")),
+        Some(flag) => {
+            Err(format!("`{name}` names the flag `{flag}`: say what it changes under `when`"))
+        }
         None => Ok(()),
     }
 }
 
-/// The known name that a mistyped one is nearest to, as a hint.
+/// Returns the known name that is nearest to a mistyped one, as a hint.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let best = known.map(|other| (distance(name, other), other)).min();
     match best.filter(|(distance, _)| *distance <= 1 + name.len() / 4) {
@@ -39,7 +45,7 @@ pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> S
     }
 }
 
-/// How many letters have to be changed, added or left out.
+/// Returns the number of letters to change, add or leave out.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.chars().count()).collect();
     for (at, letter) in one.chars().enumerate() {

@@ -1,4 +1,5 @@
-//! The files together: blocks filled in, names sorted, and what no single item can tell.
+//! The files together: blocks filled in, names sorted, and the checks that need more than a single
+//! item.
 
 use super::document::{self, Block, Document, Entry};
 use super::items;
@@ -9,24 +10,30 @@ use std::fmt::Write;
 /// The catalogue, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// By name: what the entry says, in short. `>NAME` makes it the same as another.
+    /// By name: the encoded entry. `>NAME` makes it an alias of another.
     pub entries: BTreeMap<String, String>,
     /// By name: label and weight.
     pub forms: BTreeMap<String, (String, u16)>,
+    /// By name: the role of an environment variable's value.
+    pub variables: BTreeMap<String, String>,
+    /// By configuration and key: the role of the value.
+    pub settings: BTreeMap<(String, String), String>,
 }
 
-/// What is collected on the way.
+/// The state collected so far.
 #[derive(Default)]
 struct Builder<'d> {
     blocks: BTreeMap<&'d str, &'d Block>,
     used: BTreeSet<&'d str>,
     forms: BTreeMap<String, (String, u16)>,
     entries: BTreeMap<String, (String, String)>,
+    variables: BTreeMap<String, String>,
+    settings: BTreeMap<(String, String), String>,
     problems: Vec<String>,
 }
 
 impl Table {
-    /// Puts files together, given as name and text; every mistake that they hold.
+    /// Combines files, given as name and text; fails with every mistake in them.
     pub(crate) fn of(files: &[(String, String)]) -> Result<Table, Vec<String>> {
         let (mut documents, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
@@ -42,10 +49,13 @@ impl Table {
                 builder.entry(file, entry);
             }
         }
+        for (file, document) in &documents {
+            builder.carriers(file, document);
+        }
         builder.finish()
     }
 
-    /// The tables as Rust, for `src/catalogue/mod.rs`.
+    /// Writes the tables as Rust, for `src/catalogue/mod.rs`.
     pub(crate) fn to_rust(&self) -> String {
         let mut specs: Vec<&str> = self.entries.values().map(String::as_str).collect();
         specs.sort_unstable();
@@ -54,17 +64,32 @@ impl Table {
         let mut rows = String::new();
         for (name, spec) in &self.entries {
             let at = specs.binary_search(&spec.as_str()).unwrap_or_default();
-            let _ = writeln!(rows, "    Row {{ at: {}, length: {}, spec: {at} }},", names.len(), name.len());
+            let _ = writeln!(
+                rows,
+                "    Row {{ at: {}, length: {}, spec: {at} }},",
+                names.len(),
+                name.len()
+            );
             names.push_str(name);
         }
-        let list = |texts: &[&str]| texts.iter().fold(String::new(), |list, text| list + "    " + &format!("{text:?}") + ",\n");
-        let forms = self
-            .forms
-            .iter()
-            .fold(String::new(), |list, (name, (label, weight))| list + &format!("    ({name:?}, {label:?}, {weight}),\n"));
+        let list = |texts: &[&str]| {
+            texts
+                .iter()
+                .fold(String::new(), |list, text| list + "    " + &format!("{text:?}") + ",\n")
+        };
+        let forms = self.forms.iter().fold(String::new(), |list, (name, (label, weight))| {
+            list + &format!("    ({name:?}, {label:?}, {weight}),\n")
+        });
+        let variables = self.variables.iter().fold(String::new(), |list, (name, role)| {
+            list + &format!("    ({name:?}, {role:?}),\n")
+        });
+        let settings = self.settings.iter().fold(String::new(), |list, ((family, key), role)| {
+            list + &format!("    ({family:?}, {key:?}, {role:?}),\n")
+        });
         format!(
             "static NAMES: &str = {names:?};\n\nstatic ROWS: &[Row] = &[\n{rows}];\n\nstatic SPECS: &[&str] = &[\n{}];\n\n\
-             static FORMS: &[(&str, &str, u16)] = &[\n{forms}];\n",
+             static FORMS: &[(&str, &str, u16)] = &[\n{forms}];\n\n\
+             static VARIABLES: &[(&str, &str)] = &[\n{variables}];\n\nstatic SETTINGS: &[(&str, &str, &str)] = &[\n{settings}];\n",
             list(&specs)
         )
     }
@@ -77,15 +102,20 @@ impl<'d> Builder<'d> {
             for (name, form) in &document.form {
                 let place = format!("catalogue/{file}: form `{name}`");
                 if !(100..=300).contains(&form.weight) {
-                    self.problems.push(format!("{place}: the weight {} is out of range: it has to be from 100 to 300", form.weight));
+                    self.problems.push(format!(
+                        "{place}: the weight {} is out of range: it has to be from 100 to 300",
+                        form.weight
+                    ));
                 }
                 if self.forms.insert(name.clone(), (form.label.clone(), form.weight)).is_some() {
-                    self.problems.push(format!("{place} stands twice: leave one out"));
+                    self.problems.push(format!("{place} is given twice: leave one out"));
                 }
             }
             for (name, block) in &document.block {
                 if self.blocks.insert(name, block).is_some() {
-                    self.problems.push(format!("catalogue/{file}: block `{name}` stands twice: rename one"));
+                    self.problems.push(format!(
+                        "catalogue/{file}: block `{name}` is given twice: rename one"
+                    ));
                 }
             }
         }
@@ -98,7 +128,8 @@ impl<'d> Builder<'d> {
     }
 
     fn entry(&mut self, file: &str, entry: &'d Entry) {
-        let place = format!("catalogue/{file}: entry `{}`", entry.names.first().map_or("", String::as_str));
+        let place =
+            format!("catalogue/{file}: entry `{}`", entry.names.first().map_or("", String::as_str));
         let spec = self.meaning(&place, entry);
         if entry.names.is_empty() {
             self.problems.push(format!("{place} has no names: list at least one"));
@@ -113,17 +144,82 @@ impl<'d> Builder<'d> {
 
     fn insert(&mut self, place: &str, name: String, spec: &str) {
         match self.entries.get(&name) {
-            Some((other, _)) => self.problems.push(format!("{place}: `{name}` stands in {other} too: leave one out")),
+            Some((other, _)) => {
+                self.problems.push(format!("{place}: `{name}` is in {other} too: leave one out"))
+            }
             None => {
                 self.entries.insert(name, (place.to_owned(), spec.to_owned()));
             }
         }
     }
 
-    /// What an entry says, in short.
+    /// Collects variables, flags and keys that hold something that is run.
+    fn carriers(&mut self, file: &str, document: &Document) {
+        for variable in &document.variable {
+            let place = format!(
+                "catalogue/{file}: variable `{}`",
+                variable.names.first().map_or("", String::as_str)
+            );
+            let Some(role) = self.checked(&place, items::role(&variable.holds)) else { continue };
+            for name in &variable.names {
+                if self.variables.insert(name.clone(), role.clone()).is_some() {
+                    self.problems.push(format!("{place}: `{name}` is given twice: leave one out"));
+                }
+            }
+        }
+        for setting in &document.setting {
+            let place = format!("catalogue/{file}: setting of `{}`", setting.of);
+            let Some(role) = self.checked(&place, items::role(&setting.holds)) else { continue };
+            for key in &setting.keys {
+                if self.settings.insert((setting.of.clone(), key.clone()), role.clone()).is_some() {
+                    self.problems.push(format!("{place}: `{key}` is given twice: leave one out"));
+                }
+            }
+        }
+        for option in &document.option {
+            let place = format!("catalogue/{file}: option `{}`", option.flags);
+            let (flags, role) = (
+                self.checked(&place, items::flags(&option.flags)),
+                self.checked(&place, items::role(&option.holds)),
+            );
+            let Some((flags, role)) = flags.zip(role) else { continue };
+            for pattern in &option.of {
+                match expand(pattern) {
+                    Ok(names) => {
+                        names.iter().for_each(|name| self.option(&place, name, &flags, &role))
+                    }
+                    Err(problem) => self.problems.push(format!("{place}: {problem}")),
+                }
+            }
+        }
+    }
+
+    /// Adds an option; it overrides the entry's own role for these flags.
+    fn option(&mut self, place: &str, name: &str, flags: &str, role: &str) {
+        match self.entries.get_mut(name) {
+            None => self.problems.push(format!(
+                "{place}: there is no entry `{name}`{}",
+                nearest(name, self.entries.keys().map(String::as_str))
+            )),
+            Some((_, spec)) if spec.starts_with('>') => {
+                self.problems
+                    .push(format!("{place}: `{name}` is the same as another entry: name that one"));
+            }
+            Some((_, spec)) => *spec = with_option(spec, flags, role),
+        }
+    }
+
+    /// Encodes an entry.
     fn meaning(&mut self, place: &str, entry: &'d Entry) -> String {
-        let own = Block { deeds: entry.deeds.clone().unwrap_or_default(), when: entry.when.clone(), values: entry.values.clone() };
-        let says = entry.deeds.is_some() || !own.when.is_empty() || !own.values.is_empty() || !entry.blocks.is_empty();
+        let own = Block {
+            deeds: entry.deeds.clone().unwrap_or_default(),
+            when: entry.when.clone(),
+            values: entry.values.clone(),
+        };
+        let says = entry.deeds.is_some()
+            || !own.when.is_empty()
+            || !own.values.is_empty()
+            || !entry.blocks.is_empty();
         if let Some(other) = &entry.same_as {
             if says {
                 self.problems.push(format!("{place} is the same as `{other}` and says something of its own: leave one of them out"));
@@ -131,7 +227,9 @@ impl<'d> Builder<'d> {
             return format!(">{other}");
         }
         if !says {
-            self.problems.push(format!("{place} says nothing: write `does = []` for a program that only looks"));
+            self.problems.push(format!(
+                "{place} says nothing: write `does = []` for a program that only looks"
+            ));
         }
         let mut blocks = vec![];
         for name in &entry.blocks {
@@ -149,13 +247,17 @@ impl<'d> Builder<'d> {
         let mut spec = self.spec(place, [&own].into_iter().chain(blocks));
         match entry.style.as_deref() {
             None => {}
-            Some("windows") => spec.insert_str(0, if spec.is_empty() { "windows" } else { "windows\n" }),
-            Some(style) => self.problems.push(format!("{place}: `{style}` is no style: the only one is `windows`")),
+            Some("windows") => {
+                spec.insert_str(0, if spec.is_empty() { "windows" } else { "windows\n" })
+            }
+            Some(style) => self
+                .problems
+                .push(format!("{place}: `{style}` is not a style: the only one is `windows`")),
         }
         spec
     }
 
-    /// Items, conditions and values in short, one a line.
+    /// Encodes items, conditions and values, one a line.
     fn spec<'b>(&mut self, place: &str, blocks: impl Iterator<Item = &'b Block> + Clone) -> String {
         let mut lines = Vec::new();
         for item in blocks.clone().flat_map(|block| &block.deeds) {
@@ -165,15 +267,22 @@ impl<'d> Builder<'d> {
             let condition = self.checked(place, items::condition(condition));
             for item in items {
                 let item = self.item(place, item);
-                lines.extend(condition.iter().zip(item).map(|(condition, item)| format!("?{condition}\t{item}")));
+                lines.extend(
+                    condition
+                        .iter()
+                        .zip(item)
+                        .map(|(condition, item)| format!("?{condition}\t{item}")),
+                );
             }
         }
         let mut seen = BTreeSet::new();
         for (flags, role) in blocks.flat_map(|block| &block.values) {
-            let (names, role) = (self.checked(place, items::flags(flags)), self.checked(place, items::role(role)));
+            let (names, role) =
+                (self.checked(place, items::flags(flags)), self.checked(place, items::role(role)));
             let Some((names, role)) = names.zip(role) else { continue };
             if let Some(flag) = names.split(' ').find(|flag| !seen.insert((*flag).to_owned())) {
-                self.problems.push(format!("{place}: the value of `{flag}` is told twice: leave one out"));
+                self.problems
+                    .push(format!("{place}: the value of `{flag}` is given twice: leave one out"));
             }
             lines.push(format!("={names}\t{role}"));
         }
@@ -193,7 +302,7 @@ impl<'d> Builder<'d> {
         result.map_err(|problem| self.problems.push(format!("{place}: {problem}"))).ok()
     }
 
-    /// What can be told only when all entries are there.
+    /// Checks everything that requires all entries.
     fn finish(mut self) -> Result<Table, Vec<String>> {
         for name in self.blocks.keys().filter(|name| !self.used.contains(*name)) {
             self.problems.push(format!("block `{name}` is used by no entry: leave it out"));
@@ -206,19 +315,46 @@ impl<'d> Builder<'d> {
             }
             let Some(other) = spec.strip_prefix('>') else { continue };
             match self.entries.get(other) {
-                None => self
-                    .problems
-                    .push(format!("{place}: there is no entry `{other}`{}", nearest(other, self.entries.keys().map(String::as_str)))),
+                None => self.problems.push(format!(
+                    "{place}: there is no entry `{other}`{}",
+                    nearest(other, self.entries.keys().map(String::as_str))
+                )),
                 Some((_, spec)) if spec.starts_with('>') => {
-                    self.problems.push(format!("{place}: `{other}` is itself the same as another entry: name that one"));
+                    self.problems.push(format!(
+                        "{place}: `{other}` is itself the same as another entry: name that one"
+                    ));
                 }
                 Some(_) => {}
             }
         }
         if self.problems.is_empty() {
             let entries = self.entries.into_iter().map(|(name, (_, spec))| (name, spec)).collect();
-            return Ok(Table { entries, forms: self.forms });
+            return Ok(Table {
+                entries,
+                forms: self.forms,
+                variables: self.variables,
+                settings: self.settings,
+            });
         }
         Err(self.problems)
     }
+}
+
+/// Adds the role of these flags to an encoded entry.
+fn with_option(spec: &str, flags: &str, role: &str) -> String {
+    let new: Vec<&str> = flags.split(' ').collect();
+    let mut lines: Vec<String> = Vec::new();
+    for line in spec.lines() {
+        match line.strip_prefix('=').and_then(|line| line.split_once('\t')) {
+            Some((old, told)) => {
+                let kept: Vec<&str> = old.split(' ').filter(|flag| !new.contains(flag)).collect();
+                if !kept.is_empty() {
+                    lines.push(format!("={}\t{told}", kept.join(" ")));
+                }
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    lines.push(format!("={flags}\t{role}"));
+    lines.join("\n")
 }

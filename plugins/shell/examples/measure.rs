@@ -1,9 +1,13 @@
 //! Reads the shell commands of recorded calls (JSON Lines with `tool`, `label` and `input.command`)
-//! and says how well they are understood; or reads one command and prints what it would do.
+//! and reports how well they are understood; or reads one command and prints its effects.
 //!
-//! `cargo run --release --example measure -- FILE.jsonl...`, or `-- -c 'COMMAND'`;
-//! `-v` lists the commands behind each count.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that reports to its user")]
+//! `cargo run --release --example measure -- FILE.jsonl...`, or `-- -c 'COMMAND'`; `-v` lists the
+//! commands behind each count.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example that reports to its user"
+)]
 
 use portcullis_shell_reader::types::{Coverage, EffectKind};
 use portcullis_shell_reader::{Reading, Surroundings, read};
@@ -12,7 +16,8 @@ use std::time::{Duration, Instant};
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let surroundings = Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
+    let surroundings =
+        Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
     if words.first().is_some_and(|word| word == "-c") {
         println!("{:#?}", read(words.get(1).map_or("", String::as_str), &surroundings));
         return;
@@ -47,7 +52,11 @@ fn measure(file: &str, text: &str, surroundings: &Surroundings, verbose: bool) {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     for line in text.lines() {
         let Ok(row) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        let (Some("Bash"), Some(command)) = (text_at(&row, "/tool"), text_at(&row, "/input/command")) else { continue };
+        let (Some("Bash"), Some(command)) =
+            (text_at(&row, "/tool"), text_at(&row, "/input/command"))
+        else {
+            continue;
+        };
         let label = text_at(&row, "/label").unwrap_or("none").to_owned();
         let start = Instant::now();
         let reading = read(command, surroundings);
@@ -74,8 +83,12 @@ fn count(sum: &mut Sum, reading: &Reading) -> Vec<String> {
             *sum.gaps.entry(gap.clone()).or_default() += 1;
         }
     }
-    let unknown: Vec<&str> =
-        reading.effects.iter().filter(|effect| effect.kind == EffectKind::ProcessStart).map(|effect| effect.target.as_str()).collect();
+    let unknown: Vec<&str> = reading
+        .effects
+        .iter()
+        .filter(|effect| effect.kind == EffectKind::ProcessStart)
+        .map(|effect| effect.target.as_str())
+        .collect();
     if !unknown.is_empty() {
         sum.unknown += 1;
         notes.push(format!("unknown {unknown:?}"));
@@ -83,16 +96,18 @@ fn count(sum: &mut Sum, reading: &Reading) -> Vec<String> {
             *sum.programs.entry(name.to_owned()).or_default() += 1;
         }
     }
-    let mild = |kind: &EffectKind| matches!(kind, EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify);
+    let mild = |kind: &EffectKind| {
+        matches!(kind, EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify)
+    };
     if reading.forms.is_empty() && reading.effects.iter().all(|effect| mild(&effect.kind)) {
         sum.mild += 1;
         notes.push("mild".to_owned());
     }
     if !reading.forms.is_empty()
-        || reading
-            .effects
-            .iter()
-            .any(|effect| !mild(&effect.kind) && !matches!(effect.kind, EffectKind::ProcessStart | EffectKind::Network))
+        || reading.effects.iter().any(|effect| {
+            !mild(&effect.kind)
+                && !matches!(effect.kind, EffectKind::ProcessStart | EffectKind::Network)
+        })
     {
         sum.grave += 1;
         let kinds: Vec<String> = reading
@@ -101,13 +116,17 @@ fn count(sum: &mut Sum, reading: &Reading) -> Vec<String> {
             .filter(|effect| !mild(&effect.kind))
             .map(|effect| format!("{:?} {}", effect.kind, effect.target))
             .collect();
-        notes.push(format!("grave {:?} {kinds:?}", reading.forms.iter().map(|form| form.id.as_str()).collect::<Vec<_>>()));
+        notes.push(format!(
+            "grave {:?} {kinds:?}",
+            reading.forms.iter().map(|form| form.id.as_str()).collect::<Vec<_>>()
+        ));
     }
     notes
 }
 
 fn report(file: &str, label: &str, sum: &mut Sum) {
-    let share = |part: usize| format!("{part} ({:.1} %)", 100.0 * part as f64 / sum.calls.max(1) as f64);
+    let share =
+        |part: usize| format!("{part} ({:.1} %)", 100.0 * part as f64 / sum.calls.max(1) as f64);
     println!("{file} {label}: {} calls", sum.calls);
     println!(
         "  partial {}, unknown program {}, at most file reads and writes {}, grave {}",
@@ -121,6 +140,8 @@ fn report(file: &str, label: &str, sum: &mut Sum) {
     println!("  unknown: {:?}", common.iter().take(24).collect::<Vec<_>>());
     println!("  gaps: {:?}", sum.gaps);
     sum.took.sort_unstable();
-    let at = |share: usize| sum.took.get(sum.took.len() * share / 100).or(sum.took.last()).copied().unwrap_or_default();
+    let at = |share: usize| {
+        sum.took.get(sum.took.len() * share / 100).or(sum.took.last()).copied().unwrap_or_default()
+    };
     println!("  time: median {:?}, 99 % {:?}, most {:?}", at(50), at(99), at(100));
 }

@@ -1,25 +1,25 @@
-//! Reads a shell command line and says what it would do: the commands in it, their effects, the
+//! Reads a shell command line and reports what it would do: the commands in it, their effects, the
 //! dangerous forms, the hosts, and how much of it was understood.
 //!
-//! It runs in the sandbox because it reads hostile text. It looks at nothing but that text: whether a
-//! file exists, what a script holds or where a link leads is the host's business. It never fails;
-//! what it cannot read is a gap, and the rest is still reported.
+//! It runs in the sandbox because it reads hostile text. It looks at nothing but that text: the
+//! existence of a file, the contents of a script and the target of a link are the host's business.
+//! It never fails; anything that it cannot read is a gap, and the rest is still reported.
 //!
-//! Three layers, each used by the next alone:
+//! There are three layers, each used only by the next:
 //!
 //! - `syntax` turns text into a tree. It recovers: an odd part costs that part, not the line.
-//! - `walk` follows the tree as a shell would, with the values that the text itself makes known
-//!   (assignments, `cd`, loops, pipes), and unwraps what starts something else (`sudo`, `sh -c`,
-//!   `xargs`, `find -exec`).
-//! - `catalogue` says what a program does with its words; `places` says what a path or a host means.
+//! - `walk` follows the tree as a shell would, with the values that the text itself reveals
+//!   (assignments, `cd`, loops, pipes), and unwraps commands that start something else (`sudo`,
+//!   `sh -c`, `xargs`, `find -exec`).
+//! - `catalogue` maps a program and its words to effects; `places` interprets a path or a host.
 //!
-//! The parser is our own. `brush-parser` 0.4 was tried: as a guest it is 750 KB of wasm with imports
-//! for a clock that a component without WASI cannot have, it answers a line with one odd part with
-//! an error for the whole line, and deep nesting ends it by a stack overflow. What a reviewer needs is
-//! the opposite: small, linear, and a partial answer for a partly odd line.
+//! The parser is our own. `brush-parser` 0.4 was tried: as a guest it is 750 KB of wasm with
+//! imports for a clock that a component without WASI cannot have, it answers a line with one odd
+//! part with an error for the whole line, and deep nesting ends it by a stack overflow. A reviewer
+//! needs the opposite: small, linear, and a partial answer for a partly odd line.
 //!
-//! Bounds: nesting 48, 20,000 syntax nodes, 256 commands, 256 effects. Past each of them the reading
-//! is `partial`.
+//! Bounds: nesting 48, 20,000 syntax nodes, 256 commands, 256 effects. Past each of them the
+//! reading is `partial`.
 
 mod catalogue;
 mod places;
@@ -54,8 +54,8 @@ pub fn read(text: &str, surroundings: &Surroundings) -> Reading {
     walk::read(text, surroundings).0
 }
 
-/// As [`read`], and how many steps it took: bytes, words, parts, commands and effects that were looked at,
-/// each time that they were. For tests that hold the work to a bound without a clock.
+/// Reads as [`read`] does, and counts the steps: bytes, words, parts, commands and effects, each
+/// time that they were looked at. For tests that bound the work without a clock.
 #[must_use]
 pub fn read_counted(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     walk::read(text, surroundings)

@@ -1,30 +1,64 @@
-//! What paths and hosts mean, as text: nothing here looks at a disk.
+//! The meaning of paths and hosts, as text: nothing here looks at a disk.
 
 mod windows;
 
 use crate::types::EffectKind;
 use std::rc::Rc;
 
-/// Stands for what only the run can tell.
+/// A placeholder for text that is only known at run time.
 const UNKNOWN: char = '\u{fffd}';
 
-/// Where a command takes effect.
+/// The place where a command takes effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     #[default]
     Here,
     /// Another machine.
     Host(String),
-    /// A container on this one: its name, and what of this machine is mounted in it: the path inside, and the
-    /// path here.
+    /// A container on this machine: its name, and its mounts from this machine: the path inside,
+    /// and the path here.
     Container(String, Rc<[(String, String)]>),
 }
 
-/// Makes `text` an absolute normalised path. What is known only when the command runs is left out,
-/// with all that follows it; the flag says whether nothing was.
+/// Characters that a shell's pattern begins with; `(` after some others.
+pub(crate) const GLOBS: [char; 4] = ['*', '?', '[', '('];
+
+/// Returns true if the text may contain a shell pattern.
+pub(crate) fn is_glob(text: &str) -> bool {
+    let mut before = None;
+    text.chars().any(|c| begins_glob(before.replace(c), c))
+}
+
+const fn begins_glob(before: Option<char>, c: char) -> bool {
+    matches!(c, '*' | '?' | '[') || matches!((before, c), (Some('!' | '@' | '+'), '('))
+}
+
+/// Returns the pattern that only this name matches: effects name their targets by patterns.
+pub(crate) fn as_glob(name: &str) -> String {
+    let mut glob = String::with_capacity(name.len());
+    let mut before = None;
+    for c in name.chars() {
+        if begins_glob(before.replace(c), c) {
+            glob.extend(['[', c, ']']);
+        } else {
+            glob.push(c);
+        }
+    }
+    glob
+}
+
+/// Makes `text` an absolute normalised path. A part that is known only at run time is left out,
+/// with all that follows it; the flag is true if nothing was left out.
 pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
+    let (path, known) = reach(text, folder);
+    (if path.is_empty() { path } else { normalise(&path) }, known)
+}
+
+/// Resolves a path as `resolve` does, but keeps a `..` after a name: a link there leads elsewhere.
+pub(crate) fn reach(text: &str, folder: &str) -> (String, bool) {
     // A path as databases take it: `file:PATH?OPTIONS`.
-    let text = text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
+    let text =
+        text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
     let drive = windows::slashed(text);
     let text = drive.as_deref().unwrap_or(text);
     let text = text.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(text);
@@ -38,17 +72,18 @@ pub(crate) fn resolve(text: &str, folder: &str) -> (String, bool) {
         return (String::new(), false);
     }
     match whole.find(UNKNOWN) {
-        None => (normalise(&whole), true),
+        None => (tidy(&whole), true),
         Some(0) => (String::new(), false),
         Some(at) => {
             let known = whole.get(..at).unwrap_or("");
-            let parent = known.rfind('/').map_or("", |slash| known.get(..slash.max(1)).unwrap_or(""));
-            (normalise(parent), false)
+            let parent =
+                known.rfind('/').map_or("", |slash| known.get(..slash.max(1)).unwrap_or(""));
+            (tidy(parent), false)
         }
     }
 }
 
-/// What a path below `/proc` stands for.
+/// The meaning of a path below `/proc`.
 enum View<'t> {
     /// The file system, from its root.
     Root(&'t str),
@@ -56,12 +91,18 @@ enum View<'t> {
     Folder(&'t str),
 }
 
-/// `/proc/self/root/...` and `/proc/self/cwd/...`, of whichever process: other names for the same files.
+/// Recognises `/proc/self/root/...` and `/proc/self/cwd/...`, of any process: other names for the
+/// same files.
 fn own_view(path: &str) -> Option<View<'_>> {
     let (process, rest) = path.strip_prefix("/proc/")?.split_once('/')?;
-    let rest = rest.strip_prefix("task/").and_then(|rest| rest.split_once('/')).map_or(rest, |(_, rest)| rest);
+    let rest = rest
+        .strip_prefix("task/")
+        .and_then(|rest| rest.split_once('/'))
+        .map_or(rest, |(_, rest)| rest);
     let own = matches!(process, "self" | "thread-self") || process.contains(UNKNOWN);
-    let below = |name: &str| rest.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = |name: &str| {
+        rest.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     match (below("root"), below("cwd")) {
         (Some(rest), _) => Some(View::Root(if rest.is_empty() { "/" } else { rest })),
         (_, Some(rest)) if own => Some(View::Folder(rest)),
@@ -69,7 +110,24 @@ fn own_view(path: &str) -> Option<View<'_>> {
     }
 }
 
-fn normalise(path: &str) -> String {
+/// Returns true if a `..` goes up from a name.
+pub(crate) fn climbs(path: &str) -> bool {
+    path.contains("/../") || path.ends_with("/..")
+}
+
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+pub(crate) fn normalise(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -83,12 +141,13 @@ fn normalise(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// `path` is `folder` or lies below it.
+/// Returns true if `path` is `folder` or is below it.
 pub(crate) fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
 }
 
-/// A stream or a sink, not a file that anyone cares about.
+/// Returns true for a stream or a sink, not a file that anyone cares about.
 pub(crate) fn is_stream(path: &str) -> bool {
     matches!(
         path,
@@ -104,21 +163,37 @@ pub(crate) fn is_stream(path: &str) -> bool {
     ) || path.starts_with("/dev/fd")
 }
 
-/// The shell's record of what was run.
+/// Returns true for the shell's record of executed commands.
 pub(crate) fn is_history(path: &str) -> bool {
-    matches!(file_name(path), ".bash_history" | ".zsh_history" | ".history" | ".sh_history" | "fish_history" | ".python_history")
+    matches!(
+        file_name(path),
+        ".bash_history"
+            | ".zsh_history"
+            | ".history"
+            | ".sh_history"
+            | "fish_history"
+            | ".python_history"
+    )
 }
 
-/// Whether the system or its services log there.
+/// Returns true if the system or its services log there.
 pub(crate) fn is_log(path: &str) -> bool {
-    ["/var/log/", "/private/var/log/", "/var/audit/", "/Library/Logs/"].iter().any(|folder| path.starts_with(folder))
+    ["/var/log/", "/private/var/log/", "/var/audit/", "/Library/Logs/"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
         || matches!(path, "/var/log" | "/var/run/utmp" | "/run/utmp")
 }
 
-/// What else a file effect is, by where it happens: kinds, and dangerous forms.
-pub(crate) fn consequences(kind: &EffectKind, path: &str, recursive: bool, home: &str) -> (Vec<EffectKind>, Vec<&'static str>) {
+/// Returns the further effects of a file effect at this path: kinds, and dangerous forms.
+pub(crate) fn consequences(
+    kind: &EffectKind,
+    path: &str,
+    recursive: bool,
+    home: &str,
+) -> (Vec<EffectKind>, Vec<&'static str>) {
     let (mut kinds, mut forms) = (Vec::new(), Vec::new());
-    let changes = matches!(kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete);
+    let changes =
+        matches!(kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete);
     if *kind == EffectKind::FileRead && is_secret(path, home) {
         kinds.push(EffectKind::SecretRead);
     }
@@ -128,13 +203,19 @@ pub(crate) fn consequences(kind: &EffectKind, path: &str, recursive: bool, home:
     } else if changes && is_system(path) {
         kinds.push(EffectKind::SystemChange);
     }
-    if changes && *kind != EffectKind::FileDelete && starts_by_itself(path, home) {
+    // A file put into such a folder starts too; making the folder starts nothing.
+    let fills = || {
+        (*kind == EffectKind::FileModify || recursive)
+            && starts_by_itself(&format!("{path}/file"), home)
+    };
+    if changes && *kind != EffectKind::FileDelete && (starts_by_itself(path, home) || fills()) {
         kinds.push(EffectKind::Persistence);
     }
     if changes && grants_rights(path) {
         kinds.push(EffectKind::Privilege);
     }
-    if *kind == EffectKind::FileDelete && recursive && !path.is_empty() && is_root_like(path, home) {
+    if *kind == EffectKind::FileDelete && recursive && !path.is_empty() && is_root_like(path, home)
+    {
         forms.push("delete-root");
     }
     (kinds, forms)
@@ -144,7 +225,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Endings of paths that hold credentials, whoever's they are.
+/// Endings of paths that hold credentials, no matter whose they are.
 const SECRET_ENDINGS: &[&str] = &[
     "/.ssh",
     "/.ssh/*",
@@ -207,23 +288,35 @@ const SECRET_FOLDERS: &[&str] = &[
     "/etc/sssd/",
 ];
 
-/// Folders of files that are there to be looked at.
-const SAMPLES: &[&str] =
-    &["fixtures", "fixture", "__fixtures__", "testdata", "test_data", "test-data", "mocks", "__mocks__", "examples", "samples"];
+/// Folders of files that serve as examples.
+const SAMPLES: &[&str] = &[
+    "fixtures",
+    "fixture",
+    "__fixtures__",
+    "testdata",
+    "test_data",
+    "test-data",
+    "mocks",
+    "__mocks__",
+    "examples",
+    "samples",
+];
 
-/// There to be looked at: a part of a test or of an example.
+/// Returns true for a part of a test or of an example.
 fn is_sample(path: &str) -> bool {
     path.split('/').any(|part| SAMPLES.contains(&part))
 }
 
-/// Below a folder that the system has for homes, services and itself, or on a drive of Windows: what lies
-/// elsewhere, as `/repo` or `/workspace` do, is a working copy.
+/// Returns true for a path below a system folder for homes, services and the system itself, or on a
+/// Windows drive: any other path, such as `/repo` or `/workspace`, is a working copy.
 fn is_machines(path: &str) -> bool {
     let top = path.trim_start_matches('/').split('/').next().unwrap_or("");
-    TOPS.contains(&top) || top.contains(['\u{fffd}', '$', ':', '*']) || matches!(top, "" | "mnt" | "private")
+    TOPS.contains(&top)
+        || top.contains(['\u{fffd}', '$', ':', '*'])
+        || matches!(top, "" | "mnt" | "private")
 }
 
-/// A key, a token, a password, or a file that usually holds them.
+/// Returns true for a key, a token, a password, or a file that usually holds them.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     let name = file_name(path);
     let lower = name.to_ascii_lowercase();
@@ -238,14 +331,18 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
         return !matches!(name, "namespace" | "ca.crt");
     }
     if path.contains("/.ssh/") {
-        return !(name.ends_with(".pub") || matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old"));
+        return !(name.ends_with(".pub")
+            || matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old"));
     }
     if path.starts_with("/proc/") && name == "environ" {
         return true;
     }
     if name == ".npmrc" || name == ".yarnrc.yml" {
-        let in_home = ["/home/", "/Users/"].iter().any(|start| path.starts_with(start)) && path.matches('/').count() == 3;
-        return in_home || path.starts_with("/root/") || (!home.is_empty() && path.strip_suffix(name) == Some(&format!("{home}/")));
+        let in_home = ["/home/", "/Users/"].iter().any(|start| path.starts_with(start))
+            && path.matches('/').count() == 3;
+        return in_home
+            || path.starts_with("/root/")
+            || (!home.is_empty() && path.strip_suffix(name) == Some(&format!("{home}/")));
     }
     if name == ".env" || name == ".envrc" {
         return true;
@@ -253,10 +350,48 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     if let Some(kind) = name.strip_prefix(".env.") {
         return !matches!(kind, "example" | "sample" | "template" | "dist" | "defaults" | "schema");
     }
-    (lower.starts_with("id_rsa") || lower.starts_with("id_ed25519") || lower.starts_with("id_ecdsa") || lower.starts_with("id_dsa"))
+    (lower.starts_with("id_rsa")
+        || lower.starts_with("id_ed25519")
+        || lower.starts_with("id_ecdsa")
+        || lower.starts_with("id_dsa"))
         && !lower.ends_with(".pub")
-        || [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".p8"].iter().any(|ending| lower.ends_with(ending))
-        || matches!(lower.as_str(), "credentials.json" | "service-account.json" | "service_account.json" | "secrets.json" | "credentials")
+        || [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".p8"]
+            .iter()
+            .any(|ending| lower.ends_with(ending))
+        || matches!(
+            lower.as_str(),
+            "credentials.json"
+                | "service-account.json"
+                | "service_account.json"
+                | "secrets.json"
+                | "credentials"
+        )
+}
+
+/// Returns true for a file of a credential store, or of its settings: write access to one controls
+/// access to the credentials.
+pub(crate) fn is_store(path: &str, home: &str) -> bool {
+    let beside =
+        path.rsplit_once('/').is_some_and(|(folder, _)| is_secret(&format!("{folder}/file"), home));
+    let is_folder = ["/.ssh", "/.aws", "/.gnupg"].iter().any(|folder| path.ends_with(folder));
+    !is_folder && (is_secret(path, home) || beside || path.ends_with("/.aws/config"))
+}
+
+/// Returns true if the folder, or a folder below it, holds a credential store: a home, its
+/// `.config`, the system's `/etc`.
+pub(crate) fn holds_credentials(path: &str, home: &str) -> bool {
+    let folder = path.trim_end_matches(['*', '/']);
+    let is_home = folder == "/root"
+        || folder == home
+        || folder.matches('/').count() == 2
+            && ["/home/", "/Users/"].iter().any(|start| folder.starts_with(start));
+    let holds = |ending: &str| {
+        let of_machine = is_machines(ending) && !ending.starts_with("/.");
+        let store = if of_machine { ending.to_owned() } else { format!("{home}{ending}") };
+        is_below(store.trim_end_matches(['*', '/']), folder)
+    };
+    path.starts_with('/')
+        && (is_home || SECRET_ENDINGS.iter().chain(SECRET_FOLDERS).any(|ending| holds(ending)))
 }
 
 /// Folders in which a file starts something by itself.
@@ -293,7 +428,8 @@ const START_PARTS: &[&str] = &[
     "/Library/LaunchAgents/",
     "/.config/fish/",
     "/.config/autostart-scripts/",
-    "/.husky/_/",
+    "/.husky/",
+    "/.config/environment.d/",
     "/.local/share/systemd/user",
 ];
 
@@ -319,9 +455,11 @@ const START_FILES: &[&str] = &[
     ".xsession",
     ".xsessionrc",
     ".pam_environment",
+    ".inputrc",
+    ".gitconfig",
 ];
 
-/// What is written there runs later without anyone asking for it.
+/// Returns true if a file there runs later without being asked to.
 pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
     let name = file_name(path);
     let in_home = (!home.is_empty() && is_below(path, home))
@@ -329,15 +467,20 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || path.starts_with("/root/")
         || path.starts_with("/Users/")
         || home.is_empty();
-    if name.ends_with(".sample") || (name == "authorized_keys" && is_sample(path)) {
+    if name.ends_with(".sample")
+        || (name == ".gitignore" && path.contains("/.husky/"))
+        || (name == "authorized_keys" && is_sample(path))
+    {
         return false;
     }
     START_FOLDERS.iter().any(|folder| path.starts_with(folder))
         || START_PARTS.iter().any(|part| path.contains(part))
         || (in_home && START_FILES.contains(&name))
         || name == "authorized_keys"
-        || path.ends_with("/.ssh/rc")
-        || path.ends_with("/.git/config")
+        || name == ".envrc"
+        || [".ssh/rc", ".git/config", ".config/git/config"]
+            .iter()
+            .any(|end| path.strip_suffix(end).is_some_and(|before| before.ends_with('/')))
         || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
         || path.starts_with("/etc/claude-code/")
         || path.contains("/Start Menu/Programs/Startup/")
@@ -386,12 +529,15 @@ fn is_system(path: &str) -> bool {
 
 fn is_disk(path: &str) -> bool {
     let Some(device) = path.strip_prefix("/dev/") else { return false };
-    ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "mem", "kmem", "loop", "zd"]
-        .iter()
-        .any(|start| device.starts_with(start))
+    [
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "md", "dm-", "mem",
+        "kmem", "loop", "zd",
+    ]
+    .iter()
+    .any(|start| device.starts_with(start))
 }
 
-/// The loss of all that is below it is the loss of the machine, or of a person's whole home.
+/// Returns true if to lose everything below it is to lose the machine, or a person's whole home.
 fn is_root_like(path: &str, home: &str) -> bool {
     if let Some(all) = windows::is_root_like(path) {
         return all;
@@ -420,10 +566,19 @@ fn is_root_like(path: &str, home: &str) -> bool {
                     | "scratch"
             )
             && TOPS.contains(&top))
-        || (path.matches('/').count() == 2 && (path.starts_with("/home/") || path.starts_with("/Users/")))
+        || (path.matches('/').count() == 2
+            && (path.starts_with("/home/") || path.starts_with("/Users/")))
         || matches!(
             path,
-            "/usr/bin" | "/usr/lib" | "/usr/local" | "/usr/share" | "/var/lib" | "/var/log" | "/usr/sbin" | "/etc/ssh" | "/usr/local/bin"
+            "/usr/bin"
+                | "/usr/lib"
+                | "/usr/local"
+                | "/usr/share"
+                | "/var/lib"
+                | "/var/log"
+                | "/usr/sbin"
+                | "/etc/ssh"
+                | "/usr/local/bin"
         )
 }
 
@@ -453,7 +608,8 @@ const TOPS: &[&str] = &[
     "*",
 ];
 
-/// The host in a URL, a `user@host:path`, a `host:path` or a bare name; lower case, without a port.
+/// Returns the host in a URL, a `user@host:path`, a `host:path` or a bare name; lower case, without
+/// a port.
 pub(crate) fn host(text: &str) -> Option<String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -462,16 +618,19 @@ pub(crate) fn host(text: &str) -> Option<String> {
         Some(literal) => literal.split(']').next()?,
         None => host.split(':').next()?,
     };
-    let fits = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte)) && host.len() < 256;
+    let fits = !host.is_empty()
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte))
+        && host.len() < 256;
     fits.then(|| host.to_ascii_lowercase())
 }
 
-/// The host is this machine.
+/// Returns true if the host is this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "::1" | "0.0.0.0") || host.ends_with(".localhost")
 }
 
-/// `host:path` or `user@host:path`, as scp and rsync write them; not `./a:b` and not a drive.
+/// Returns the path of `host:path` or `user@host:path`, as scp and rsync write them; not `./a:b`
+/// and not a drive.
 pub(crate) fn remote_path(text: &str) -> Option<String> {
     if text.contains("://") {
         return host(text);
@@ -480,7 +639,7 @@ pub(crate) fn remote_path(text: &str) -> Option<String> {
     (!before.contains('/') && !before.is_empty()).then(|| host(before)).flatten()
 }
 
-/// Kinds in the order in which they are kept when there are too many, the gravest highest.
+/// Ranks kinds for the case that there are too many to keep, the gravest highest.
 pub(crate) fn gravity(kind: &EffectKind) -> u8 {
     match kind {
         EffectKind::FileDelete
@@ -495,7 +654,10 @@ pub(crate) fn gravity(kind: &EffectKind) -> u8 {
         | EffectKind::Send
         | EffectKind::Publish
         | EffectKind::RemoteChange => 4,
-        EffectKind::ProcessStart | EffectKind::ProcessStop | EffectKind::Network | EffectKind::ResourceUse => 3,
+        EffectKind::ProcessStart
+        | EffectKind::ProcessStop
+        | EffectKind::Network
+        | EffectKind::ResourceUse => 3,
         EffectKind::FileModify | EffectKind::Other(_) => 2,
         EffectKind::FileCreate => 1,
         EffectKind::FileRead => 0,

@@ -1,45 +1,56 @@
-//! The side effects that block: what cannot be undone and hurts more than this project.
+//! The side effects that block: irreversible ones that hurt more than this project.
 
 use crate::levels::Levels;
 use portcullis_builtin_judging::place;
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Facts, Path, Scope};
 
-/// The form that the host's reader finds where a secret flows to another machine.
+/// The form that the host's reader reports if a secret flows to another machine.
 const EGRESS: &str = "secret-egress";
 
-/// Nobody can have back what this deletion takes, and it takes more than a part of the project.
+/// Returns true if nobody can restore the deleted files, and they are more than a part of the
+/// project.
 pub(crate) fn is_loss(effect: &Effect, path: &Path, context: &Context) -> bool {
     match place::scope_of(effect, path) {
         Scope::Outside | Scope::System => !path.restorable,
         Scope::Scratch | Scope::Inside | Scope::Unknown if !effect.certain => false,
         Scope::Scratch => place::is_shared(&path.text),
-        Scope::Inside => effect.recursive && !path.restorable && place::is_project(&path.text, &context.roots),
+        Scope::Inside => {
+            effect.recursive && !path.restorable && place::is_project(&path.text, &context.roots)
+        }
         Scope::Unknown => false,
     }
 }
 
-/// A secret is read by an action that also sends something, or the reader saw it flow out. Fetching a secret
-/// from the service that keeps it is no more than reading it.
+/// Returns true if a secret is read by an action that also sends something, or the reader saw it
+/// flow out. Fetching a secret from the service that keeps it is only reading it.
 pub(crate) fn lets_secrets_leave(facts: &Facts) -> bool {
-    let sends = |effect: &Effect| (effect.kind == EffectKind::Send && place::is_external(effect)) || effect.kind == EffectKind::Publish;
+    let sends = |effect: &Effect| {
+        (effect.kind == EffectKind::Send && place::is_external(effect))
+            || effect.kind == EffectKind::Publish
+    };
     facts.effects.iter().any(sends) || facts.forms.iter().any(|form| form.id == EGRESS)
 }
 
-/// Code that nobody has seen runs in an action that reaches another machine.
+/// Returns true if code that nobody has seen runs in an action that reaches another machine.
 pub(crate) fn runs_remote_code(facts: &Facts) -> bool {
     facts.effects.iter().any(place::is_external)
 }
 
-/// A change of the machine or of a remote service in a form that is known to damage it.
+/// Returns true for a change of the machine or of a remote service in a form that is known to
+/// damage it.
 pub(crate) fn damages(effect: &Effect, action: &Action, levels: &Levels) -> bool {
     let bears = match effect.kind {
         EffectKind::SystemChange | EffectKind::RemoteDelete | EffectKind::ResourceUse => true,
-        EffectKind::FileCreate | EffectKind::FileModify => action.facts.path(effect).is_some_and(|path| path.scope == Scope::System),
+        EffectKind::FileCreate | EffectKind::FileModify => {
+            action.facts.path(effect).is_some_and(|path| path.scope == Scope::System)
+        }
         _ => false,
     };
     bears
         && action.facts.forms.iter().any(|form| {
-            let same = form.command.is_none() || effect.command.is_none() || form.command == effect.command;
+            let same = form.command.is_none()
+                || effect.command.is_none()
+                || form.command == effect.command;
             same && form.weight >= levels.damaging_form
         })
 }

@@ -1,16 +1,18 @@
-//! From the host's effects to what they leave behind.
+//! From the host's effects to their consequences.
 
 use crate::critical;
 use crate::levels::Levels;
 use portcullis_builtin_judging::place;
 use portcullis_builtin_judging::text::{EVIDENCE, clip};
 use portcullis_plugin::risk_calculator::{SideEffect, SideEffectKind};
-use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, GitState, Operation, Path, Scope, Severity};
+use portcullis_plugin::types::{
+    Action, Context, Effect, EffectKind, Entry, GitState, Operation, Path, Scope, Severity,
+};
 
-/// The host takes this many at most.
+/// The maximum number that the host accepts.
 const MOST: usize = 64;
 
-/// What an action leaves behind, worst first, each thing once.
+/// Returns the consequences of an action, worst first, each thing once.
 pub(crate) fn left_by(action: &Action, context: &Context, levels: &Levels) -> Vec<SideEffect> {
     let judge = Judge { action, context, levels };
     let mut left: Vec<SideEffect> = Vec::new();
@@ -34,7 +36,7 @@ fn worst_first(mut left: Vec<SideEffect>) -> Vec<SideEffect> {
     sorted
 }
 
-/// What does not fit is summed up, so that the worst and the irreversible stay visible.
+/// Summarises the excess, so that the worst and the irreversible stay visible.
 fn bounded(mut left: Vec<SideEffect>) -> Vec<SideEffect> {
     if left.len() <= MOST {
         return left;
@@ -57,7 +59,7 @@ struct Judge<'a> {
     levels: &'a Levels,
 }
 
-/// What a side effect is besides its target.
+/// The properties of a side effect other than its target.
 struct Left {
     kind: SideEffectKind,
     severity: Severity,
@@ -74,11 +76,18 @@ impl Judge<'_> {
             EffectKind::SecretRead => self.secret(),
             EffectKind::UnseenCode => self.unseen_code(),
             EffectKind::Network | EffectKind::Send => self.network(effect),
-            EffectKind::ProcessStart => process(self.levels.process, "end it when it is no longer needed"),
+            EffectKind::ProcessStart => {
+                process(self.levels.process, "end it when it is no longer needed")
+            }
             EffectKind::ProcessStop => process(self.levels.process, "start it again"),
-            EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete => self.remote(effect),
+            EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete => {
+                self.remote(effect)
+            }
             EffectKind::Discard => self.discard(effect),
-            EffectKind::SystemChange | EffectKind::Persistence | EffectKind::Privilege | EffectKind::Evade => self.system(effect),
+            EffectKind::SystemChange
+            | EffectKind::Persistence
+            | EffectKind::Privilege
+            | EffectKind::Evade => self.system(effect),
             EffectKind::ResourceUse => self.resources(effect),
             EffectKind::Other(name) => Left {
                 kind: SideEffectKind::Other(clip(name, EVIDENCE)),
@@ -98,37 +107,61 @@ impl Judge<'_> {
 
     fn write(&self, effect: &Effect) -> Left {
         let path = self.action.facts.path(effect);
-        if path.is_some_and(|path| path.scope == Scope::System && !place::in_home(&path.text, self.context.home())) {
+        if path.is_some_and(|path| {
+            path.scope == Scope::System && !place::in_home(&path.text, self.context.home())
+        }) {
             return self.system(effect);
         }
         let fresh = path.is_some_and(|path| matches!(path.entry, Entry::Absent | Entry::Folder));
         let (reversible, mitigation) = match path {
             _ if fresh => (true, "remove it again"),
             _ if self.states_what_it_replaces() => (true, "put the replaced text back"),
-            Some(path) => comes_back(path).map_or((false, "copy or commit it first"), |how| (true, how)),
+            Some(path) => {
+                comes_back(path).map_or((false, "copy or commit it first"), |how| (true, how))
+            }
             None => (false, "copy or commit it first"),
         };
-        Left { kind: SideEffectKind::FileWrite, severity: self.levels.file_write, reversible, mitigation }
+        Left {
+            kind: SideEffectKind::FileWrite,
+            severity: self.levels.file_write,
+            reversible,
+            mitigation,
+        }
     }
 
-    /// An edit that names the text that it replaces can be turned round.
+    /// Returns true for an edit that names the text that it replaces, which can be reversed.
     fn states_what_it_replaces(&self) -> bool {
         matches!(&self.action.operation, Operation::File(file) if file.replaced.is_some())
     }
 
     fn deletion(&self, effect: &Effect) -> Left {
-        let left = |severity, reversible, mitigation| Left { kind: SideEffectKind::FileDeletion, severity, reversible, mitigation };
-        let Some(path) = self.action.facts.path(effect) else { return left(self.levels.file_deletion, false, "move it aside instead") };
+        let left = |severity, reversible, mitigation| Left {
+            kind: SideEffectKind::FileDeletion,
+            severity,
+            reversible,
+            mitigation,
+        };
+        let Some(path) = self.action.facts.path(effect) else {
+            return left(self.levels.file_deletion, false, "move it aside instead");
+        };
         if critical::is_loss(effect, path, self.context) {
-            return left(Severity::Critical, false, "let a person delete it, or name only what has to go");
+            return left(
+                Severity::Critical,
+                false,
+                "let a person delete it, or name only what has to go",
+            );
         }
         match comes_back(path) {
-            _ if path.entry == Entry::Absent && effect.certain => left(Severity::Low, true, "nothing is there"),
+            _ if path.entry == Entry::Absent && effect.certain => {
+                left(Severity::Low, true, "nothing is there")
+            }
             _ if place::is_expendable(effect, &self.action.facts) && !effect.certain => {
                 left(self.levels.file_deletion, true, "it is scratch")
             }
             Some(how) if effect.certain => left(self.levels.file_deletion, true, how),
-            _ => left(self.levels.file_deletion, false, "commit it first, or move it aside instead"),
+            _ => {
+                left(self.levels.file_deletion, false, "commit it first, or move it aside instead")
+            }
         }
     }
 
@@ -162,7 +195,9 @@ impl Judge<'_> {
     fn unseen_code(&self) -> Left {
         let remote = critical::runs_remote_code(&self.action.facts);
         Left {
-            kind: SideEffectKind::Other(if remote { "remote-code" } else { "unseen-code" }.to_owned()),
+            kind: SideEffectKind::Other(
+                if remote { "remote-code" } else { "unseen-code" }.to_owned(),
+            ),
             severity: if remote { Severity::Critical } else { self.levels.system_change },
             reversible: false,
             mitigation: "save it to a file, read it, then run it",
@@ -170,8 +205,7 @@ impl Judge<'_> {
     }
 
     fn network(&self, effect: &Effect) -> Left {
-        let fetches =
-            matches!(&self.action.operation, Operation::Network(request) if request.method.as_deref().is_none_or(|method| method == "GET"));
+        let fetches = matches!(&self.action.operation, Operation::Network(request) if request.method.as_deref().is_none_or(|method| method == "GET"));
         let local = !place::is_external(effect);
         Left {
             kind: SideEffectKind::Network,
@@ -184,25 +218,46 @@ impl Judge<'_> {
     fn remote(&self, effect: &Effect) -> Left {
         let publish = effect.kind == EffectKind::Publish;
         let name = effect.kind.as_str();
-        let mitigation =
-            if publish { "let a person agree first: others may fetch it at once" } else { "back the data up first, or try it on a copy" };
+        let mitigation = if publish {
+            "let a person agree first: others may fetch it at once"
+        } else {
+            "back the data up first, or try it on a copy"
+        };
         let severity = match effect.kind {
             _ if critical::damages(effect, self.action, self.levels) => Severity::Critical,
             EffectKind::RemoteChange => self.levels.remote_change,
             _ => self.levels.publish,
         };
-        Left { kind: SideEffectKind::Other(name.to_owned()), severity, reversible: false, mitigation }
+        Left {
+            kind: SideEffectKind::Other(name.to_owned()),
+            severity,
+            reversible: false,
+            mitigation,
+        }
     }
 
     fn system(&self, effect: &Effect) -> Left {
-        let severity = if critical::damages(effect, self.action, self.levels) { Severity::Critical } else { self.levels.system_change };
+        let severity = if critical::damages(effect, self.action, self.levels) {
+            Severity::Critical
+        } else {
+            self.levels.system_change
+        };
         let mitigation = "try it in a container, or let a person run it";
         Left { kind: SideEffectKind::SystemChange, severity, reversible: false, mitigation }
     }
 
     fn resources(&self, effect: &Effect) -> Left {
-        let severity = if critical::damages(effect, self.action, self.levels) { Severity::Critical } else { self.levels.resource_use };
-        Left { kind: SideEffectKind::ResourceUse, severity, reversible: true, mitigation: "set a limit of time or size" }
+        let severity = if critical::damages(effect, self.action, self.levels) {
+            Severity::Critical
+        } else {
+            self.levels.resource_use
+        };
+        Left {
+            kind: SideEffectKind::ResourceUse,
+            severity,
+            reversible: true,
+            mitigation: "set a limit of time or size",
+        }
     }
 }
 
@@ -210,10 +265,12 @@ const fn process(severity: Severity, mitigation: &'static str) -> Left {
     Left { kind: SideEffectKind::Process, severity, reversible: true, mitigation }
 }
 
-/// How what a path holds can be had back, if it can.
+/// Returns the way to restore the content of a path, if there is one.
 fn comes_back(path: &Path) -> Option<&'static str> {
     match path.git {
-        GitState::Clean if path.restorable || path.entry == Entry::File => Some("`git restore` brings it back"),
+        GitState::Clean if path.restorable || path.entry == Entry::File => {
+            Some("`git restore` brings it back")
+        }
         GitState::Ignored if path.restorable => Some("a build makes it again"),
         _ if path.restorable => Some("a checkpoint brings it back"),
         _ if path.scope == Scope::Scratch && !place::is_shared(&path.text) => Some("it is scratch"),

@@ -1,4 +1,4 @@
-//! How bad each kind of side effect is by itself, each a setting.
+//! The severity of each kind of side effect by itself, each a setting.
 
 use portcullis_builtin_judging::choice::{SEVERITIES, one_of};
 use portcullis_plugin::descriptor::Spec;
@@ -9,14 +9,30 @@ use portcullis_plugin::types::{Error, Severity};
 pub(crate) const SPECS: &[Spec] = &[
     Spec::text("severity.file_write", "medium", "a file is created or changed"),
     Spec::text("severity.file_deletion", "high", "a file is deleted"),
-    Spec::text("severity.system_change", "high", "the machine, its start-up or its permissions change"),
+    Spec::text(
+        "severity.system_change",
+        "high",
+        "the machine, its start-up or its permissions change",
+    ),
     Spec::text("severity.process", "medium", "a program is started or ended"),
     Spec::text("severity.network", "medium", "another machine is reached"),
-    Spec::text("severity.publish", "high", "others get what was published, or remote data is destroyed"),
-    Spec::text("severity.remote_change", "medium", "something is made or changed on a remote service"),
+    Spec::text(
+        "severity.publish",
+        "high",
+        "others get what was published, or remote data is destroyed",
+    ),
+    Spec::text(
+        "severity.remote_change",
+        "medium",
+        "something is made or changed on a remote service",
+    ),
     Spec::text("severity.resource_use", "medium", "disk, memory, processors or money are used up"),
     Spec::text("severity.secret_read", "medium", "a secret enters the agent's context"),
-    Spec::score("damaging_form", 200, "a dangerous form of this weight makes a change of the machine or of a remote service critical"),
+    Spec::score(
+        "damaging_form",
+        200,
+        "a dangerous form of this weight makes a change of the machine or of a remote service critical",
+    ),
 ];
 
 /// The settings, read once a call.
@@ -39,7 +55,7 @@ impl Levels {
     /// Takes the levels out of settings.
     ///
     /// # Errors
-    /// A word that is no severity, or settings that are not this plugin's.
+    /// Fails for a word that is not a severity, or settings that are not this plugin's.
     pub(crate) fn read(settings: &Settings) -> Result<Self, Error> {
         let severity = |key| one_of(settings, key, SEVERITIES);
         Ok(Self {

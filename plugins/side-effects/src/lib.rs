@@ -1,17 +1,19 @@
-//! The builtin side-effect analysis: what an action leaves behind, how bad that is, whether it can be
-//! undone, and how it could be softened.
+//! The builtin side-effect analysis: the consequences of an action, their severity, their
+//! reversibility, and ways to soften them.
 //!
-//! A critical side effect blocks, so only five things are critical: an irreversible loss outside the
-//! scope or of a whole tree, credentials that leave, remote code that runs unseen, and damage to the
-//! machine or to a remote service. A whole tree is a project's folder, its `.git`, a folder above them or
-//! one that everybody shares: a folder inside the project is for the rules to save. It scores nothing and
-//! forbids nothing itself.
+//! A critical side effect blocks, so only five things are critical: an irreversible loss outside
+//! the scope or of a whole tree, credentials that leave, remote code that runs unseen, and damage
+//! to the machine or to a remote service. A whole tree is a project's folder, its `.git`, a folder
+//! above them or one that everybody shares: a folder inside the project is for the rules to save.
+//! It scores nothing and forbids nothing itself.
 
 mod critical;
 mod effects;
 mod levels;
 
-use portcullis_plugin::risk_calculator::{Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Setting, Settings};
+use portcullis_plugin::risk_calculator::{
+    Action, Assessment, Context, Descriptor, Error, Reads, RiskCalculator, Setting, Settings,
+};
 
 /// The plugin.
 #[derive(Debug)]

@@ -1,16 +1,22 @@
 //! The builtin wording, as templates like an operator's.
 //!
-//! Every line that names a detail falls away when the issue does not hold it, so each text makes sense
-//! with its fixed lines alone. Beside the placeholders of `portcullis_plugin::template` there are
-//! `{attempt}`, and `{earlier}` from the second correction on.
+//! Every line that names a detail is left out if the issue does not have it, so each text makes
+//! sense with its fixed lines alone. In addition to the placeholders of
+//! `portcullis_plugin::template` there are `{attempt}`, and `{earlier}` from the second correction
+//! on.
 
 use portcullis_plugin::template::Wording;
 
-/// What is said, by issue.
-pub const CORRECTION: Wording =
-    Wording { kind: "soft_correction", prefix: "", texts: TEXTS, default: DEFAULT, extra: &["attempt", "earlier"] };
+/// The texts, by issue.
+pub const CORRECTION: Wording = Wording {
+    kind: "soft_correction",
+    prefix: "",
+    texts: TEXTS,
+    default: DEFAULT,
+    extra: &["attempt", "earlier"],
+};
 
-/// The name of what is said when the corrections are used up.
+/// The name of the text for the case that the corrections are used up.
 pub const LAST_WORD: &str = "last_word";
 
 /// Issue names and their texts.
@@ -151,7 +157,7 @@ It began at step {first_step}; this is step {step}.
     ),
 ];
 
-/// For any other issue.
+/// The text for any other issue.
 pub const DEFAULT: &str = "\
 Something seems to be going wrong here, so let's reconsider the approach.
 What was seen: {summary}

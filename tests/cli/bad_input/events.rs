@@ -1,4 +1,4 @@
-//! Events that cannot be read, or hardly.
+//! Events that are unreadable, or nearly so.
 
 use super::{Case, Recorded};
 use crate::common::reply::Answer;
@@ -11,10 +11,15 @@ pub fn cases() -> Vec<Case> {
     [unreadable(), told(), odd()].into_iter().flatten().collect()
 }
 
-/// What might have been a call is refused, and a record says why.
+/// An event that might have been a call is refused, and a record says why.
 fn unreadable() -> Vec<Case> {
-    let nested =
-        |depth: usize| format!(r#"{{"hook_event_name":"PreToolUse","session_id":"bad","x":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    let nested = |depth: usize| {
+        format!(
+            r#"{{"hook_event_name":"PreToolUse","session_id":"bad","x":{}1{}}}"#,
+            "[".repeat(depth),
+            "]".repeat(depth)
+        )
+    };
     let field = |key: &str, value: Value| {
         let mut event: Value = serde_json::from_str(BASH).unwrap();
         match value {
@@ -35,36 +40,106 @@ fn unreadable() -> Vec<Case> {
         ("nested 1,000,000 deep", nested(1_000_000).into_bytes(), &["more than 500000 values"]),
         (
             "invalid UTF-8",
-            BASH.replace("ls", "\u{e9}").into_bytes().into_iter().filter(|byte| *byte != 0xc3).collect(),
+            BASH.replace("ls", "\u{e9}")
+                .into_bytes()
+                .into_iter()
+                .filter(|byte| *byte != 0xc3)
+                .collect(),
             &["not valid JSON"],
         ),
         ("a lone surrogate", BASH.replace("ls", r"\ud800").into_bytes(), &["not valid JSON"]),
-        ("20 MB", field("tool_input", json!({ "content": "x".repeat(20_000_000) })).into_bytes(), &["larger than 16 MiB"]),
-        ("2,000,000 values", field("tool_input", json!({ "x": vec![0; 2_000_000] })).into_bytes(), &["more than 500000 values"]),
+        (
+            "20 MB",
+            field("tool_input", json!({ "content": "x".repeat(20_000_000) })).into_bytes(),
+            &["larger than 16 MiB"],
+        ),
+        (
+            "2,000,000 values",
+            field("tool_input", json!({ "x": vec![0; 2_000_000] })).into_bytes(),
+            &["more than 500000 values"],
+        ),
         ("20 MB of nothing", vec![0; 20_000_000], &["larger than 16 MiB"]),
-        ("no session id", field("session_id", Value::Null).into_bytes(), &["`session_id` is missing"]),
-        ("a session id that is a number", field("session_id", json!(5)).into_bytes(), &["`session_id` must be a string, not a number"]),
-        ("an empty session id", field("session_id", json!("")).into_bytes(), &["`session_id` must have 1 to 256 bytes"]),
-        ("a session id of 300 bytes", field("session_id", json!("s".repeat(300))).into_bytes(), &["`session_id` must have 1 to 256 bytes"]),
-        ("no event name", field("hook_event_name", Value::Null).into_bytes(), &["`hook_event_name` is missing"]),
-        ("an event name that is a list", field("hook_event_name", json!([])).into_bytes(), &["`hook_event_name` must be a string"]),
+        (
+            "no session id",
+            field("session_id", Value::Null).into_bytes(),
+            &["`session_id` is missing"],
+        ),
+        (
+            "a session id that is a number",
+            field("session_id", json!(5)).into_bytes(),
+            &["`session_id` must be a string, not a number"],
+        ),
+        (
+            "an empty session id",
+            field("session_id", json!("")).into_bytes(),
+            &["`session_id` must have 1 to 256 bytes"],
+        ),
+        (
+            "a session id of 300 bytes",
+            field("session_id", json!("s".repeat(300))).into_bytes(),
+            &["`session_id` must have 1 to 256 bytes"],
+        ),
+        (
+            "no event name",
+            field("hook_event_name", Value::Null).into_bytes(),
+            &["`hook_event_name` is missing"],
+        ),
+        (
+            "an event name that is a list",
+            field("hook_event_name", json!([])).into_bytes(),
+            &["`hook_event_name` must be a string"],
+        ),
         ("no tool name", field("tool_name", Value::Null).into_bytes(), &["`tool_name` is missing"]),
-        ("a tool name that is an object", field("tool_name", json!({})).into_bytes(), &["`tool_name` must be a string, not an object"]),
-        ("an empty tool name", field("tool_name", json!("")).into_bytes(), &["`tool_name` must have 1 to 256 bytes"]),
-        ("a tool input that is a list", field("tool_input", json!(["ls"])).into_bytes(), &["`tool_input` must be an object, not an array"]),
-        ("a tool input that is text", field("tool_input", json!("ls")).into_bytes(), &["`tool_input` must be an object, not a string"]),
-        ("a folder that is a number", field("cwd", json!(1)).into_bytes(), &["`cwd` must be a string"]),
-        ("a call id that is a number", field("tool_use_id", json!(1)).into_bytes(), &["`tool_use_id` must be a string"]),
-        ("an agent id that is true", field("agent_id", json!(true)).into_bytes(), &["`agent_id` must be a string, not a boolean"]),
+        (
+            "a tool name that is an object",
+            field("tool_name", json!({})).into_bytes(),
+            &["`tool_name` must be a string, not an object"],
+        ),
+        (
+            "an empty tool name",
+            field("tool_name", json!("")).into_bytes(),
+            &["`tool_name` must have 1 to 256 bytes"],
+        ),
+        (
+            "a tool input that is a list",
+            field("tool_input", json!(["ls"])).into_bytes(),
+            &["`tool_input` must be an object, not an array"],
+        ),
+        (
+            "a tool input that is text",
+            field("tool_input", json!("ls")).into_bytes(),
+            &["`tool_input` must be an object, not a string"],
+        ),
+        (
+            "a folder that is a number",
+            field("cwd", json!(1)).into_bytes(),
+            &["`cwd` must be a string"],
+        ),
+        (
+            "a call id that is a number",
+            field("tool_use_id", json!(1)).into_bytes(),
+            &["`tool_use_id` must be a string"],
+        ),
+        (
+            "an agent id that is true",
+            field("agent_id", json!(true)).into_bytes(),
+            &["`agent_id` must be a string, not a boolean"],
+        ),
     ];
     rows.into_iter()
-        .map(|(name, bytes, says)| given(name, "", bytes).answers(Answer::Refused, says).recorded(Recorded::Fault("bad-input")))
+        .map(|(name, bytes, says)| {
+            given(name, "", bytes)
+                .answers(Answer::Refused, says)
+                .recorded(Recorded::Fault("bad-input"))
+        })
         .collect()
 }
 
-/// Events that can refuse nothing: the person is told.
+/// Events that cannot be refused: the person is informed.
 fn told() -> Vec<Case> {
-    let event = |name: &str, more: &str| format!(r#"{{"hook_event_name":"{name}","session_id":"bad"{more}}}"#).into_bytes();
+    let event = |name: &str, more: &str| {
+        format!(r#"{{"hook_event_name":"{name}","session_id":"bad"{more}}}"#).into_bytes()
+    };
     let rows: Vec<(&str, &str, Vec<u8>, &[&str])> = vec![
         (
             "a result that breaks off",
@@ -72,9 +147,24 @@ fn told() -> Vec<Case> {
             event("PostToolUse", r#","tool_name":"Bash","tool_response":{"stdout":"#),
             &["not valid JSON"],
         ),
-        ("a result without a tool", "PostToolUse", event("PostToolUse", ""), &["`tool_name` is missing"]),
-        ("a failure of a tool that is 7", "PostToolUseFailure", event("PostToolUseFailure", r#","tool_name":7"#), &["`tool_name` must be"]),
-        ("a batch that is text", "PostToolBatch", event("PostToolBatch", r#","tool_calls":"none""#), &["`tool_calls` must be an array"]),
+        (
+            "a result without a tool",
+            "PostToolUse",
+            event("PostToolUse", ""),
+            &["`tool_name` is missing"],
+        ),
+        (
+            "a failure of a tool that is 7",
+            "PostToolUseFailure",
+            event("PostToolUseFailure", r#","tool_name":7"#),
+            &["`tool_name` must be"],
+        ),
+        (
+            "a batch that is text",
+            "PostToolBatch",
+            event("PostToolBatch", r#","tool_calls":"none""#),
+            &["`tool_calls` must be an array"],
+        ),
         (
             "a batch of numbers",
             "PostToolBatch",
@@ -82,21 +172,39 @@ fn told() -> Vec<Case> {
             &["`tool_calls[1]` must be an object"],
         ),
         ("no prompt", "UserPromptSubmit", event("UserPromptSubmit", ""), &["`prompt` is missing"]),
-        ("a prompt that is a list", "UserPromptSubmit", event("UserPromptSubmit", r#","prompt":["x"]"#), &["`prompt` must be a string"]),
-        ("a source that is 1", "SessionStart", event("SessionStart", r#","source":1"#), &["`source` must be a string"]),
-        ("a reason that is 1", "SessionEnd", event("SessionEnd", r#","reason":1"#), &["`reason` must be a string"]),
+        (
+            "a prompt that is a list",
+            "UserPromptSubmit",
+            event("UserPromptSubmit", r#","prompt":["x"]"#),
+            &["`prompt` must be a string"],
+        ),
+        (
+            "a source that is 1",
+            "SessionStart",
+            event("SessionStart", r#","source":1"#),
+            &["`source` must be a string"],
+        ),
+        (
+            "a reason that is 1",
+            "SessionEnd",
+            event("SessionEnd", r#","reason":1"#),
+            &["`reason` must be a string"],
+        ),
     ];
     let case = |(name, event, bytes, says): (&str, _, _, &[&'static str])| {
         given(name, event, bytes).answers(Answer::Told, says).recorded(Recorded::Fault("bad-input"))
     };
-    let settings =
-        given("settings in a file that is 1", "ConfigChange", event("ConfigChange", r#","source":"user_settings","file_path":1"#))
-            .answers(Answer::Held, &["`file_path` must be a string"])
-            .recorded(Recorded::Fault("bad-input"));
+    let settings = given(
+        "settings in a file that is 1",
+        "ConfigChange",
+        event("ConfigChange", r#","source":"user_settings","file_path":1"#),
+    )
+    .answers(Answer::Held, &["`file_path` must be a string"])
+    .recorded(Recorded::Fault("bad-input"));
     rows.into_iter().map(case).chain([settings]).collect()
 }
 
-/// Strange, but an event.
+/// Strange but valid events.
 fn odd() -> Vec<Case> {
     let of = |name: &str, event: &'static str, make: fn(&Site) -> Value| Case {
         event,
@@ -138,10 +246,10 @@ fn odd() -> Vec<Case> {
         .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
         .recorded(reviewed),
         of("a command of 900 KB", "PreToolUse", |site| site.calls("bad").bash("1", &format!("echo {}", "x ".repeat(450_000))))
-            .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
-            .recorded(reviewed),
+            .answers(Answer::Asked, &["Not read to its end", "more than 64 KiB"])
+            .recorded(Recorded::Review("out-of-fuel")),
         of("substitutions 10,000 deep", "PreToolUse", |site| site.calls("bad").bash("1", &"$(".repeat(10_000)))
-            .answers(Answer::Told, &["Not understood", "nested too deeply"])
+            .answers(Answer::Asked, &["Not read to its end", "nested too deeply"])
             .recorded(reviewed),
         of("control characters", "PreToolUse", |site| site.calls("bad").bash("1", "echo '\u{1b}[2J\u{0}\r\n'"))
             .answers(Answer::Quiet, &[])

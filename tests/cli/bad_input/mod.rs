@@ -1,6 +1,6 @@
-//! Whatever goes wrong, the client gets a valid answer under the fault policy that names the thing and
-//! the mend, a record tells of it where one can be written, and once the cause is gone the next action
-//! goes its way.
+//! Tests of every kind of failure: the client must get a valid answer under the fault policy that
+//! names the cause and the fix. A record of it is written if possible, and once the cause is
+//! removed the next action is processed normally.
 
 mod events;
 mod homes;
@@ -17,36 +17,36 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What reaches standard input.
+/// The bytes on standard input.
 type Input = Box<dyn Fn(&Site) -> Vec<u8> + Send>;
-/// Makes things bad, or good again.
+/// A change that breaks something, or repairs it.
 type Change = fn(&Site) -> Result<()>;
 
-/// One way in which something can be bad.
+/// A case of bad input.
 pub struct Case {
-    /// In words.
+    /// Its name.
     pub name: String,
-    /// The event that is answered; empty where it cannot be told.
+    /// The event that is answered; empty if it cannot be determined.
     pub event: &'static str,
-    /// What reaches standard input.
+    /// The bytes on standard input.
     pub input: Input,
-    /// Makes things bad.
+    /// Breaks something.
     pub spoil: Change,
-    /// The hook, as it is started.
+    /// The command that starts the hook.
     pub hook: fn(&Site) -> Command,
-    /// What the answer does.
+    /// The effect of the answer.
     pub answer: Answer,
-    /// What it says.
+    /// Texts that the answer contains.
     pub says: Vec<&'static str>,
-    /// What the journal holds of it.
+    /// The expected record in the journal.
     pub record: Recorded,
-    /// Takes the cause away.
+    /// Removes the cause.
     pub mend: Change,
-    /// The superuser is not held back by permissions; a user without rights is.
+    /// True if the case depends on permissions, which restrict an ordinary user but not root.
     pub held_back: bool,
 }
 
-/// What the journal holds of a bad event.
+/// The expected record of a bad event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// A record of kind `fault` with a fault of that name.
@@ -55,12 +55,12 @@ pub enum Recorded {
     Review(&'static str),
     /// A record of that kind without a fault.
     Clean(&'static str),
-    /// Nothing: there was nowhere to write, or nothing to tell.
+    /// Nothing: there was nowhere to write, or nothing to report.
     Nothing,
 }
 
 impl Case {
-    /// An ordinary command that is answered where something is bad.
+    /// Creates a case with an ordinary command.
     pub fn new(name: &str, spoil: Change) -> Self {
         Self {
             name: name.to_owned(),
@@ -76,17 +76,17 @@ impl Case {
         }
     }
 
-    /// What the answer does and says.
+    /// Sets the effect and the texts of the answer.
     pub fn answers(self, answer: Answer, says: &[&'static str]) -> Self {
         Self { answer, says: says.to_vec(), ..self }
     }
 
-    /// What the journal holds of it.
+    /// Sets the expected record.
     pub fn recorded(self, record: Recorded) -> Self {
         Self { record, ..self }
     }
 
-    /// How the cause is taken away.
+    /// Sets how the cause is removed.
     pub fn mended(self, mend: Change) -> Self {
         Self { mend, ..self }
     }
@@ -94,15 +94,23 @@ impl Case {
 
 pub fn tests() -> Vec<Trial> {
     let cases = [events::cases(), homes::cases(), plugins::cases(), projects::cases()];
-    let cases = cases.into_iter().flatten().map(|case| trial(format!("bad input: {}", case.name), move || check(&case)));
-    cases.chain(workspace::tests()).chain([trial("bad input: nobody reads the answer", unread)]).collect()
+    let cases = cases
+        .into_iter()
+        .flatten()
+        .map(|case| trial(format!("bad input: {}", case.name), move || check(&case)));
+    cases
+        .chain(workspace::tests())
+        .chain([trial("bad input: nobody reads the answer", unread)])
+        .collect()
 }
 
 /// A client that gets no answer must not take the silence for consent.
 fn unread() -> Result<()> {
     let site = Site::new("unread")?;
     let mut hook = site.command(&["hook", "claude"]);
-    hook.stdin(Stdio::piped()).stdout(std::fs::OpenOptions::new().write(true).open("/dev/full")?).stderr(Stdio::null());
+    hook.stdin(Stdio::piped())
+        .stdout(std::fs::OpenOptions::new().write(true).open("/dev/full")?)
+        .stderr(Stdio::null());
     let mut child = hook.spawn()?;
     let mut stdin = child.stdin.take().context("the hook has no input")?;
     stdin.write_all(site.calls("unread").bash("1", "ls").to_string().as_bytes())?;
@@ -120,7 +128,12 @@ fn check(case: &Case) -> Result<()> {
     }
     (case.spoil)(&site).context("cannot prepare it")?;
     let reply = site.ask((case.hook)(&site), case.event, &(case.input)(&site))?;
-    ensure!(reply.answer == case.answer, "the answer is {:?}, not {:?}: {reply:?}", reply.answer, case.answer);
+    ensure!(
+        reply.answer == case.answer,
+        "the answer is {:?}, not {:?}: {reply:?}",
+        reply.answer,
+        case.answer
+    );
     reply.says(&case.says)?;
     (case.mend)(&site).context("cannot mend it")?;
     site.ordinary("next")?;
@@ -139,8 +152,15 @@ fn recorded(expected: Recorded, records: &[Value]) -> Result<()> {
         Recorded::Review(fault) => ("review", Some(fault)),
         Recorded::Clean(kind) => (kind, None),
     };
-    let [record] = bad[..] else { anyhow::bail!("there are {} records of it, not 1: {bad:?}", bad.len()) };
-    let names: Vec<&str> = record["faults"].as_array().into_iter().flatten().filter_map(|fault| fault["kind"].as_str()).collect();
+    let [record] = bad[..] else {
+        anyhow::bail!("there are {} records of it, not 1: {bad:?}", bad.len())
+    };
+    let names: Vec<&str> = record["faults"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|fault| fault["kind"].as_str())
+        .collect();
     ensure!(
         record["kind"] == kind && names == Vec::from_iter(fault),
         "the record is {} with the faults {names:?}: {record}",
@@ -158,11 +178,14 @@ pub fn system(program: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The hook behind a shell script, in which it is `$0`.
+/// Starts the hook behind a shell script, in which it is `$0`.
 pub fn shell(site: &Site, wrapper: &[&str], script: &str) -> Command {
     let words = [wrapper, &["sh", "-c", script]].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(site.binary()).current_dir(site.project()).env_clear();
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", site.person()).env("PORTCULLIS_HOME", site.state());
+    command
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("HOME", site.person())
+        .env("PORTCULLIS_HOME", site.state());
     command
 }

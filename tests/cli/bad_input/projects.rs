@@ -1,4 +1,4 @@
-//! Configurations of the project and of the organisation that cannot be used.
+//! Unusable configurations of the project and of the organisation.
 
 use super::{Case, Recorded, system};
 use crate::common::reply::Answer;
@@ -18,7 +18,7 @@ fn project_file(site: &Site) -> PathBuf {
     site.project().join(".portcullis/config.toml")
 }
 
-/// Makes the folder of the project's file and says where that lies.
+/// Creates the folder of the project's file and returns the file's path.
 fn prepared(site: &Site) -> Result<PathBuf> {
     let path = project_file(site);
     fs::create_dir_all(site.project().join(".portcullis"))?;
@@ -27,8 +27,12 @@ fn prepared(site: &Site) -> Result<PathBuf> {
 
 fn projects() -> Vec<Case> {
     let row = |name, spoil, says: &[&'static str]| {
-        let case = Case::new(name, spoil).answers(Answer::Refused, says).recorded(Recorded::Fault("configuration"));
-        case.mended(|site| Ok(fs::rename(site.project().join(".portcullis"), site.person().join("away"))?))
+        let case = Case::new(name, spoil)
+            .answers(Answer::Refused, says)
+            .recorded(Recorded::Fault("configuration"));
+        case.mended(|site| {
+            Ok(fs::rename(site.project().join(".portcullis"), site.person().join("away"))?)
+        })
     };
     let held_back = Case {
         held_back: true,
@@ -46,7 +50,11 @@ fn projects() -> Vec<Case> {
         row(
             "a project's file with slips",
             |site| Ok(fs::write(prepared(site)?, "[limits]\nfile_operation = 3\nx = 1\n")?),
-            &[".portcullis/config.toml` has 2 problems: line 2, column 1", "did you mean `limits.file_operations`?", "line 3"],
+            &[
+                ".portcullis/config.toml` has 2 problems: line 2, column 1",
+                "did you mean `limits.file_operations`?",
+                "line 3",
+            ],
         ),
         row(
             "a project's file that is a pipe",
@@ -58,13 +66,21 @@ fn projects() -> Vec<Case> {
             |site| Ok(symlink("/dev/zero", prepared(site)?)?),
             &["it is a link to `/dev/zero`, out of the project"],
         ),
-        row("a project's file that is a folder", |site| Ok(fs::create_dir(prepared(site)?)?), &["it is not a file"]),
+        row(
+            "a project's file that is a folder",
+            |site| Ok(fs::create_dir(prepared(site)?)?),
+            &["it is not a file"],
+        ),
         row(
             "a project's file that is huge",
             |site| Ok(fs::write(prepared(site)?, "# huge\n".repeat(200_000))?),
             &["more than 1048576 bytes"],
         ),
-        row("a project's file that is no text", |site| Ok(fs::write(prepared(site)?, [0xff, 0xfe])?), &["not UTF-8 text at byte 0"]),
+        row(
+            "a project's file that is no text",
+            |site| Ok(fs::write(prepared(site)?, [0xff, 0xfe])?),
+            &["not UTF-8 text at byte 0"],
+        ),
         row(
             "a project's file that is nested deep",
             |site| Ok(fs::write(prepared(site)?, format!("a = {}", "[".repeat(500_000)))?),
@@ -89,7 +105,11 @@ fn projects() -> Vec<Case> {
             },
             &["out of the project"],
         ),
-        row("a project's file that links nowhere", |site| Ok(symlink("nothing", prepared(site)?)?), &["where nothing is"]),
+        row(
+            "a project's file that links nowhere",
+            |site| Ok(symlink("nothing", prepared(site)?)?),
+            &["where nothing is"],
+        ),
         row(
             "a project's file that links to itself",
             |site| Ok(symlink("config.toml", prepared(site)?)?),
@@ -98,15 +118,24 @@ fn projects() -> Vec<Case> {
     ]
 }
 
-/// The organisation's file of these cases.
+/// Returns the organisation's file of these cases.
 fn organisation(site: &Site) -> PathBuf {
     site.person().join("organisation/config.toml")
 }
 
 fn organisations() -> Vec<Case> {
     let row = |name, spoil, says: &[&'static str]| Case {
-        hook: |site| site.command(&["hook", "claude", "--managed-config", &organisation(site).to_string_lossy()]),
-        ..Case::new(name, spoil).answers(Answer::Refused, says).recorded(Recorded::Fault("configuration"))
+        hook: |site| {
+            site.command(&[
+                "hook",
+                "claude",
+                "--managed-config",
+                &organisation(site).to_string_lossy(),
+            ])
+        },
+        ..Case::new(name, spoil)
+            .answers(Answer::Refused, says)
+            .recorded(Recorded::Fault("configuration"))
     };
     vec![
         row(
@@ -114,7 +143,7 @@ fn organisations() -> Vec<Case> {
             |site| {
                 fs::create_dir(site.person().join("organisation"))?;
                 fs::write(organisation(site), "mode = \"observe\"\n")?;
-                // Who is not root owns it without this.
+                // Users other than root own it already.
                 let _ = chown(organisation(site), Some(65_534), None);
                 Ok(())
             },
@@ -134,7 +163,10 @@ fn organisations() -> Vec<Case> {
             |site| {
                 fs::create_dir(site.person().join("organisation"))?;
                 fs::write(organisation(site), "mode = \"observe\"\n")?;
-                Ok(fs::set_permissions(site.person().join("organisation"), Permissions::from_mode(0o777))?)
+                Ok(fs::set_permissions(
+                    site.person().join("organisation"),
+                    Permissions::from_mode(0o777),
+                )?)
             },
             &["organisation"],
         ),
@@ -154,7 +186,10 @@ fn organisations() -> Vec<Case> {
             },
             &["organisation/config.toml"],
         ),
-        Case { hook: |site| site.command(&["hook", "claude", "--state", "relative"]), ..Case::new("a pin that is relative", |_| Ok(())) }
-            .answers(Answer::Refused, &["--state is `relative`: it must be an absolute path"]),
+        Case {
+            hook: |site| site.command(&["hook", "claude", "--state", "relative"]),
+            ..Case::new("a pin that is relative", |_| Ok(()))
+        }
+        .answers(Answer::Refused, &["--state is `relative`: it must be an absolute path"]),
     ]
 }

@@ -1,5 +1,5 @@
-//! What an agent can put into a project so that a look at it never ends: the hook answers all the same,
-//! and what it could not see is never taken for restorable.
+//! Tests of project contents with which an agent could make a scan never end: the hook answers all
+//! the same, and files that it could not see are never considered restorable.
 
 use super::{shell, system};
 use crate::common::reply::Answer;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// Name, where in the project, what stands there.
+/// The name, the location in the project, and the function that creates the trap.
 type Trap = (&'static str, &'static str, fn(&str) -> Result<()>);
 
 const TRAPS: &[Trap] = &[
@@ -28,13 +28,17 @@ const TRAPS: &[Trap] = &[
 ];
 
 pub fn tests() -> Vec<Trial> {
-    let mut tests = vec![trial("workspace: what git holds may go, what it does not is looked after", untouched)];
-    tests.extend(TRAPS.iter().map(|trap| trial(format!("workspace: {}", trap.0), || trapped(trap))));
+    let mut tests = vec![trial(
+        "workspace: what git holds may go, what it does not is looked after",
+        untouched,
+    )];
+    tests
+        .extend(TRAPS.iter().map(|trap| trial(format!("workspace: {}", trap.0), || trapped(trap))));
     tests.push(trial("workspace: globs over the whole disk", globs));
     tests
 }
 
-/// Without a trap git is what makes the difference, so that the traps are put where it counts.
+/// Without a trap the verdict depends on git, so the traps are in relevant places.
 fn untouched() -> Result<()> {
     let site = repository("workspace untouched")?;
     ensure!(restorable(&site, "kept")?, "what git holds is not restorable");
@@ -54,14 +58,19 @@ fn trapped((name, path, set): &Trap) -> Result<()> {
     set(&path.to_string_lossy())?;
     for folder in ["kept", "loose"] {
         let found = restorable(&site, folder).with_context(|| format!("removing `{folder}`"))?;
-        ensure!(!found || !(folder == "loose" || path.starts_with(site.project().join("kept"))), "`{folder}` is taken for restorable");
+        ensure!(
+            !found || !(folder == "loose" || path.starts_with(site.project().join("kept"))),
+            "`{folder}` is taken for restorable"
+        );
     }
     site.verify()
 }
 
 fn globs() -> Result<()> {
     let site = repository("workspace globs")?;
-    for (id, command) in ["cat /**/none", "cat /*/*/*/*/*/*/none", "ls /proc/*/task/*/fd/*"].iter().enumerate() {
+    for (id, command) in
+        ["cat /**/none", "cat /*/*/*/*/*/*/none", "ls /proc/*/task/*/fd/*"].iter().enumerate()
+    {
         let reply = site.hook(&site.calls("globs").bash(&id.to_string(), command))?;
         ensure!(matches!(reply.answer, Answer::Quiet | Answer::Told), "`{command}`: {reply:?}");
     }
@@ -72,7 +81,7 @@ fn globs() -> Result<()> {
     site.verify()
 }
 
-/// A project under git with a tracked, an ignored and an untracked folder.
+/// Creates a project under git with a tracked, an ignored and an untracked folder.
 fn repository(name: &str) -> Result<Site> {
     let site = Site::new(name)?;
     let project = site.project();
@@ -81,12 +90,24 @@ fn repository(name: &str) -> Result<Site> {
         fs::create_dir_all(path.parent().context("no folder")?)?;
         Ok(fs::write(path, text)?)
     };
-    [("kept/1.txt", "one\n"), ("kept/empty", ""), (".gitignore", "node_modules/\n"), ("package.json", "{}\n")]
-        .iter()
-        .try_for_each(|(path, text)| write(path, text))?;
+    [
+        ("kept/1.txt", "one\n"),
+        ("kept/empty", ""),
+        (".gitignore", "node_modules/\n"),
+        ("package.json", "{}\n"),
+    ]
+    .iter()
+    .try_for_each(|(path, text)| write(path, text))?;
     let folder = project.to_string_lossy().into_owned();
     let git = |arguments: &[&str]| {
-        system("git", &[&["-C", &folder, "-c", "user.name=Test", "-c", "user.email=test@localhost"], arguments].concat())
+        system(
+            "git",
+            &[
+                &["-C", &folder, "-c", "user.name=Test", "-c", "user.email=test@localhost"],
+                arguments,
+            ]
+            .concat(),
+        )
     };
     git(&["init", "--quiet"])?;
     git(&["add", "--all"])?;
@@ -96,14 +117,18 @@ fn repository(name: &str) -> Result<Site> {
     Ok(site)
 }
 
-/// Whether the review of its removal took a folder for restorable.
+/// Returns true if the review of its removal considered a folder restorable.
 fn restorable(site: &Site, folder: &str) -> Result<bool> {
     let removal = site.calls(&format!("remove {folder}")).bash(folder, &format!("rm -r {folder}"));
-    // A hook that reads what never ends is to end the test, not the machine.
+    // A hook with an endless read must end the test, not the machine.
     let hook = shell(site, &[], "ulimit -d 2000000; exec \"$0\" hook claude");
     site.ask(hook, "PreToolUse", removal.to_string().as_bytes())?;
     let records = site.shown(&["--session", &format!("remove {folder}"), "--kind", "review"])?;
-    let paths = records.last().and_then(|record| record.pointer("/action/facts/paths")).and_then(Value::as_array).cloned();
+    let paths = records
+        .last()
+        .and_then(|record| record.pointer("/action/facts/paths"))
+        .and_then(Value::as_array)
+        .cloned();
     let whole = site.project().join(folder).to_string_lossy().into_owned();
     let path = paths.unwrap_or_default().into_iter().find(|path| path["text"] == whole.as_str());
     let path = path.with_context(|| format!("the review does not name `{whole}`"))?;

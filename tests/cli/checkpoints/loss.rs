@@ -1,4 +1,4 @@
-//! What an action destroys for good counts against it, and what git ignores is kept where it is deleted.
+//! Irreversible destruction raises an action's risk, and deleted files that git ignores are saved.
 
 use super::{ON, act, each, explained, restored, shell, site};
 use crate::common::reply::Answer;
@@ -6,11 +6,11 @@ use anyhow::{Context, Result, ensure};
 use portcullis_tests::{differing, tree};
 use std::fs;
 
-/// Nothing else objects to a deletion.
+/// A configuration under which nothing else objects to a deletion.
 const MILD: &str = "[risk]\nmedium = 0.95\nhigh = 0.95\n";
 
-/// What stands in the way, the command, whether a person is asked, and what the agent is told; nothing where it runs
-/// without a word.
+/// The obstacle, the command, whether a person is asked, and the message for the agent; empty if
+/// the command runs silently.
 type Loss = (&'static str, &'static str, &'static str, bool, &'static [&'static str]);
 
 pub fn irreversible() -> Result<()> {
@@ -18,7 +18,13 @@ pub fn irreversible() -> Result<()> {
     const ASK: &str = "max_file_mb = 1\non_failure = \"ask\"\n";
     const IGNORE: &str = "max_file_mb = 1\non_failure = \"ignore\"\n";
     let rows: &[Loss] = &[
-        ("large", LARGE, "rm big", false, &["cannot be put back", "/big", "too large", "checkpoints.max_file_mb"]),
+        (
+            "large",
+            LARGE,
+            "rm big",
+            false,
+            &["cannot be put back", "/big", "too large", "checkpoints.max_file_mb"],
+        ),
         ("large-overwritten", LARGE, "echo small > big", false, &["cannot be put back", "/big"]),
         ("large-glob", LARGE, "rm b*", false, &["cannot be put back", "/big"]),
         ("large-moved-over", LARGE, "mv rewrite.sh big", false, &["cannot be put back", "/big"]),
@@ -28,13 +34,32 @@ pub fn irreversible() -> Result<()> {
         ("large-beside-glob", LARGE, "rm many/*.txt", false, &[]),
         ("large-opaque", LARGE, "sh rewrite.sh", false, &[]),
         ("whole", "", "rm big", false, &[]),
-        ("no-time", "budget_ms = 1\n", "rm many/*.txt", false, &["cannot be put back", "not reached in time", "checkpoints.budget_ms"]),
-        ("full", "max_total_mb = 1\n", "rm big", false, &["cannot be put back", "the vault is full", "checkpoints.max_total_mb"]),
-        ("in-the-way", "", "rm src/main.rs", false, &["cannot be put back", "nothing of it could be kept", "portcullis doctor"]),
+        (
+            "no-time",
+            "budget_ms = 1\n",
+            "rm many/*.txt",
+            false,
+            &["cannot be put back", "not reached in time", "checkpoints.budget_ms"],
+        ),
+        (
+            "full",
+            "max_total_mb = 1\n",
+            "rm big",
+            false,
+            &["cannot be put back", "the vault is full", "checkpoints.max_total_mb"],
+        ),
+        (
+            "in-the-way",
+            "",
+            "rm src/main.rs",
+            false,
+            &["cannot be put back", "nothing of it could be kept", "portcullis doctor"],
+        ),
         ("in-the-way-made", "", "touch new", false, &[]),
     ];
     each(rows, |(name, configuration, command, asked, words)| {
-        let site = site(&format!("checkpoints-lost-{name}"), &format!("{ON}{configuration}{MILD}"))?;
+        let site =
+            site(&format!("checkpoints-lost-{name}"), &format!("{ON}{configuration}{MILD}"))?;
         fs::write(site.project().join("big"), vec![b'x'; 3 << 20])?;
         if name.starts_with("in-the-way") {
             fs::write(site.state().join("checkpoints"), "in the way")?;
@@ -53,7 +78,7 @@ pub fn irreversible() -> Result<()> {
         ensure!(noted == (told || *name == "large-ignored"), "{name}: {record}");
         let page = explained(&site, record)?;
         ensure!(page.contains("cannot be put back") == noted, "{name}: {page}");
-        // What a replay has no disk for, it has from the record.
+        // A replay has no disk, so it uses the record.
         let export = site.root().join("export.jsonl");
         site.output(&["audit", "export", "--output", &export.to_string_lossy()])?;
         let replayed = site.output(&["replay", "--json", &export.to_string_lossy()])?;
@@ -70,8 +95,14 @@ pub fn ignored_and_deleted() -> Result<()> {
         ("opaque-kept", "ignored = \"keep\"\n", "sh rewrite.sh && python3 wipe.py", true),
     ];
     each(&rows, |(name, configuration, command, back)| {
-        let site = site(&format!("checkpoints-deleted-{name}"), &format!("{ON}{configuration}{MILD}[rules]\nbuiltin = \"none\"\n"))?;
-        shell(&site, "git init -q . && mkdir -p cache/a node_modules/b && echo big > cache/a/x && echo module > node_modules/b/y")?;
+        let site = site(
+            &format!("checkpoints-deleted-{name}"),
+            &format!("{ON}{configuration}{MILD}[rules]\nbuiltin = \"none\"\n"),
+        )?;
+        shell(
+            &site,
+            "git init -q . && mkdir -p cache/a node_modules/b && echo big > cache/a/x && echo module > node_modules/b/y",
+        )?;
         fs::write(site.project().join(".gitignore"), "cache/\nnode_modules/\n.env\n")?;
         fs::write(site.project().join(".env"), "A=1\n")?;
         fs::write(site.project().join("wipe.py"), "import shutil\nshutil.rmtree('cache')\n")?;
@@ -81,7 +112,10 @@ pub fn ignored_and_deleted() -> Result<()> {
         restored(&site, "c", &[])?;
         let now = tree(&site.project())?;
         let lost = differing(&before, &now);
-        ensure!(lost.is_empty() == *back && lost.iter().all(|path| path.starts_with("cache")), "{name}: {lost:?}");
+        ensure!(
+            lost.is_empty() == *back && lost.iter().all(|path| path.starts_with("cache")),
+            "{name}: {lost:?}"
+        );
         Ok(())
     })
 }

@@ -1,4 +1,4 @@
-//! Interventions that go back to a checkpoint: the host puts files back, or a person does.
+//! Tests of interventions that go back to a checkpoint: the host restores files, or a person does.
 
 use super::{ON, act, each, explained, restored as put_back, site};
 use crate::common::reply::{Answer, Reply};
@@ -7,15 +7,22 @@ use anyhow::{Context, Result, ensure};
 use portcullis_tests::{differing, tree};
 use std::fs;
 
-/// The name, whether files go back by themselves, whether a person edits one of them first, whether they are back.
+/// The name, whether files are restored automatically, whether a person edits one of them first,
+/// whether they are restored in the end.
 type Rollback = (&'static str, bool, bool, bool);
 
-/// What an intervention that goes back says and does. The agent rewrites files, then insists on one that is not there.
+/// Tests the message and the effect of a rollback. The agent rewrites files, then insists on one
+/// that does not exist.
 pub fn rollback() -> Result<()> {
-    let rows: &[Rollback] = &[("by-a-person", false, false, false), ("by-itself", true, false, true), ("edited", true, true, false)];
+    let rows: &[Rollback] = &[
+        ("by-a-person", false, false, false),
+        ("by-itself", true, false, true),
+        ("edited", true, true, false),
+    ];
     each(rows, |(name, auto, edit, back)| {
-        let configuration =
-            format!("{ON}[interventions]\nstrategy = \"pattern_specific\"\nemergency_stop = false\nauto_rollback = {auto}\n");
+        let configuration = format!(
+            "{ON}[interventions]\nstrategy = \"pattern_specific\"\nemergency_stop = false\nauto_rollback = {auto}\n"
+        );
         let site = site(&format!("checkpoints-rollback-{name}"), &configuration)?;
         act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
         let before = tree(&site.project())?;
@@ -24,12 +31,20 @@ pub fn rollback() -> Result<()> {
         if *edit {
             fs::write(site.project().join("many/7.txt"), "a person's words\n")?;
         }
-        let answered = insist(&site)?.with_context(|| format!("{name}: no intervention goes back"))?;
+        let answered =
+            insist(&site)?.with_context(|| format!("{name}: no intervention goes back"))?;
         let now = tree(&site.project())?;
-        let record = site.shown(&["--kind", "intervention"])?.into_iter().rfind(|record| record["subject"] == "checkpoint_rollback");
+        let record = site
+            .shown(&["--kind", "intervention"])?
+            .into_iter()
+            .rfind(|record| record["subject"] == "checkpoint_rollback");
         let record = record.context("no record")?;
         let intervention = &record["intervention"];
-        ensure!(intervention["response"]["rollback"]["checkpoint"] == "c2" && intervention["outcome"] == "restore", "{name}: {record}");
+        ensure!(
+            intervention["response"]["rollback"]["checkpoint"] == "c2"
+                && intervention["outcome"] == "restore",
+            "{name}: {record}"
+        );
         let restored = &intervention["restored"];
         let page = explained(&site, &record)?;
         ensure!(page.contains("put back") == *auto, "{name}: {page}");
@@ -37,7 +52,11 @@ pub fn rollback() -> Result<()> {
         ensure!((next.answer == Answer::Asked) != *back, "{name}: {next:?}");
         if *back {
             ensure!(differing(&before, &now).is_empty(), "{name}: {:?}", differing(&before, &now));
-            ensure!(restored["paths"].as_u64().is_some_and(|paths| paths > 300) && restored["problem"].is_null(), "{name}: {record}");
+            ensure!(
+                restored["paths"].as_u64().is_some_and(|paths| paths > 300)
+                    && restored["problem"].is_null(),
+                "{name}: {record}"
+            );
             answered.says(&[
                 "paths are as they were before it",
                 "The conversation was not rewound",
@@ -47,9 +66,15 @@ pub fn rollback() -> Result<()> {
             ensure!(tree(&site.project())? == after, "{name}: going back cannot be undone");
         } else {
             answered.says(&["`portcullis checkpoint restore c2`"])?;
-            ensure!(fs::read_to_string(site.project().join("many/8.txt"))? == "rewritten\n", "{name}: something was put back");
             ensure!(
-                restored["problem"].as_str().is_some_and(|why| why.contains("many/7.txt") && why.contains("changed since")) == *auto,
+                fs::read_to_string(site.project().join("many/8.txt"))? == "rewritten\n",
+                "{name}: something was put back"
+            );
+            ensure!(
+                restored["problem"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("many/7.txt") && why.contains("changed since"))
+                    == *auto,
                 "{name}: {record}"
             );
             put_back(&site, "c2", if *edit { &["--force"] } else { &[] })?;
@@ -60,14 +85,18 @@ pub fn rollback() -> Result<()> {
     })
 }
 
-/// Asks for a file that is not there until an intervention goes back; what the hook said then.
+/// Requests a missing file until an intervention rolls back; returns the hook's last answer.
 fn insist(site: &Site) -> Result<Option<Reply>> {
     for attempt in 0..8 {
         let (id, command) = (format!("missing-{attempt}"), "cat missing.txt");
         site.hook(&site.calls("s").bash(&id, command))?;
         let error = "Exit code 1\ncat: missing.txt: No such file or directory";
         let reply = site.hook(&site.calls("s").bash_failed(&id, command, error))?;
-        if site.shown(&["--kind", "intervention"])?.iter().any(|record| record["subject"] == "checkpoint_rollback") {
+        if site
+            .shown(&["--kind", "intervention"])?
+            .iter()
+            .any(|record| record["subject"] == "checkpoint_rollback")
+        {
             return Ok(Some(reply));
         }
     }

@@ -1,4 +1,4 @@
-//! A real browser without a window, which loads a file and tells what it made of it.
+//! A real headless browser, which loads a file and reports the result.
 
 use super::process;
 use super::{in_ci, tell};
@@ -8,23 +8,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long one page may take, on a machine that is busy with other tests.
+/// The timeout for one page, on a machine that is busy with other tests.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a browser made of a page.
+/// A page as rendered by a browser.
 #[derive(Debug)]
 pub struct Rendered {
-    /// The document as it stood in the end.
+    /// The final document.
     pub document: String,
-    /// What it wrote to its console: refusals and mistakes.
+    /// The console output: refusals and errors.
     pub console: Vec<String>,
 }
 
-/// The browser that is installed. Where there is none the test is an empty one, except in CI.
+/// Finds the installed browser. Without one the test is skipped, except in CI.
 pub fn find() -> Result<Option<PathBuf>> {
-    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
+    let folders: Vec<PathBuf> =
+        env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file());
+    let found = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|path| path.is_file());
     ensure!(found.is_some() || !in_ci(), "there is no browser: in CI `chromium` must be installed");
     if found.is_none() {
         tell("there is no `chromium`: the part that looks at a page in a browser is skipped");
@@ -32,15 +36,29 @@ pub fn find() -> Result<Option<PathBuf>> {
     Ok(found)
 }
 
-/// Loads a page, as nobody whom it knows: `profile` is a new folder.
+/// Loads a page with the new folder `profile` as the browser's profile.
 pub fn render(browser: &Path, page: &Path, profile: &Path) -> Result<Rendered> {
     let mut command = Command::new(browser);
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]);
-    command.args(["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"]);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-sync",
+    ]);
+    command.args([
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-dev-shm-usage",
+    ]);
     command.args(["--enable-logging=stderr", "--dump-dom"]);
-    command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));
+    command
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()));
     let ended = process::run(command, b"", LIMIT).context("the browser did not load the page")?;
     ensure!(ended.code == Some(0), "the browser failed: {}", ended.all());
-    let console = ended.stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+    let console =
+        ended.stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
     Ok(Rendered { document: ended.text(), console })
 }

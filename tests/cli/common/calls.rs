@@ -11,12 +11,12 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Those of a session in a project.
+    /// Creates the events of a session in a project.
     pub fn new(session: &str, project: &Path) -> Self {
         Self { session: session.to_owned(), project: project.to_owned() }
     }
 
-    /// Any event; `more` holds the fields that it alone has.
+    /// Creates any event; `more` holds its specific fields.
     pub fn event(&self, name: &str, more: Value) -> Value {
         let mut event = json!({
             "session_id": self.session,
@@ -31,17 +31,20 @@ impl Calls {
         event
     }
 
-    /// Before a tool runs.
+    /// Creates the event before a tool runs.
     pub fn before(&self, id: &str, tool: &str, input: Value) -> Value {
-        self.event("PreToolUse", json!({ "tool_name": tool, "tool_input": input, "tool_use_id": id }))
+        self.event(
+            "PreToolUse",
+            json!({ "tool_name": tool, "tool_input": input, "tool_use_id": id }),
+        )
     }
 
-    /// Before a shell command runs.
+    /// Creates the event before a shell command runs.
     pub fn bash(&self, id: &str, command: &str) -> Value {
         self.before(id, "Bash", json!({ "command": command }))
     }
 
-    /// After a shell command ran well.
+    /// Creates the event after a successful shell command.
     pub fn bash_done(&self, id: &str, command: &str, output: &str) -> Value {
         self.event(
             "PostToolUse",
@@ -55,13 +58,16 @@ impl Calls {
         )
     }
 
-    /// After a shell command failed.
+    /// Creates the event after a failed shell command.
     pub fn bash_failed(&self, id: &str, command: &str, error: &str) -> Value {
         let input = json!({ "command": command });
-        self.event("PostToolUseFailure", json!({ "tool_name": "Bash", "tool_input": input, "tool_use_id": id, "error": error }))
+        self.event(
+            "PostToolUseFailure",
+            json!({ "tool_name": "Bash", "tool_input": input, "tool_use_id": id, "error": error }),
+        )
     }
 
-    /// What the person asks for.
+    /// Creates the event of a person's prompt.
     pub fn prompt(&self, text: &str) -> Value {
         self.event("UserPromptSubmit", json!({ "prompt": text }))
     }

@@ -1,12 +1,12 @@
-//! What a guide shows: its commands, and what it says that they print.
+//! The contents of a guide: its commands, and the output that it shows for them.
 
-/// A command and what the guide shows of its output; nothing where it shows none.
+/// A command and the output that the guide shows; empty if it shows none.
 pub struct Shown {
     pub command: String,
     pub output: String,
 }
 
-/// The blocks of `sh` hold commands, those of `console` what they print, too.
+/// Extracts the commands from blocks of `sh`, and commands with output from blocks of `console`.
 pub fn commands(page: &str) -> Vec<Shown> {
     let mut found: Vec<Shown> = Vec::new();
     let mut inside = "";
@@ -16,7 +16,9 @@ pub fn commands(page: &str) -> Vec<Shown> {
             continue;
         }
         match (inside, line.strip_prefix("$ ")) {
-            ("console", Some(command)) => found.push(Shown { command: command.to_owned(), output: String::new() }),
+            ("console", Some(command)) => {
+                found.push(Shown { command: command.to_owned(), output: String::new() })
+            }
             ("console", None) => {
                 if let Some(last) = found.last_mut() {
                     last.output.push_str(&format!("{line}\n"));
@@ -29,7 +31,7 @@ pub fn commands(page: &str) -> Vec<Shown> {
     found
 }
 
-/// A command's words; those with blanks stand in single quotation marks.
+/// Splits a command into words; words with spaces are in single quotation marks.
 pub fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (number, part) in command.split('\'').enumerate() {
@@ -42,7 +44,7 @@ pub fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Without what is another number or digest each time.
+/// Replaces numbers and digests that differ each time.
 pub fn settled(text: &str) -> String {
     let mut settled = String::new();
     for word in text.split_inclusive(char::is_whitespace) {

@@ -1,7 +1,8 @@
-//! What the tests of the built binary share: the binary, a warm home to copy, one folder a test.
+//! Shared support for tests of the built binary: the binary, a warm home to copy, and one folder
+//! per test.
 //!
-//! The binary is `PORTCULLIS_BIN`, else the workspace's release build. Nothing is written but below one
-//! temporary folder, which is removed at the end.
+//! The binary is `PORTCULLIS_BIN`, else the workspace's release build. All files are written below
+//! one temporary folder, which is removed at the end.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -17,6 +18,7 @@ pub mod terminal;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -25,10 +27,10 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What all tests of one program stand on.
+/// The files shared by all tests of one program.
 #[derive(Debug)]
 pub struct Ground {
-    /// Holds all that is written.
+    /// The folder of everything that is written.
     pub root: PathBuf,
     /// A copy of the binary that every user of this machine can run.
     pub binary: PathBuf,
@@ -39,13 +41,16 @@ pub struct Ground {
 static GROUND: OnceLock<std::result::Result<Ground, String>> = OnceLock::new();
 
 impl Ground {
-    /// The ground, laid when it is first needed.
+    /// Returns the shared files, which are created on first use.
     pub fn get() -> Result<&'static Self> {
-        GROUND.get_or_init(|| lay().map_err(|error| format!("{error:#}"))).as_ref().map_err(|error| anyhow!("{error}"))
+        GROUND
+            .get_or_init(|| lay().map_err(|error| format!("{error:#}")))
+            .as_ref()
+            .map_err(|error| anyhow!("{error}"))
     }
 }
 
-/// A test of that name.
+/// Creates a test of that name.
 pub fn trial(name: impl Into<String>, test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
     Trial::test(name, move || test().map_err(|error| Failed::from(format!("{error:#}"))))
 }
@@ -55,7 +60,7 @@ pub fn run(trials: Vec<Trial>) -> ExitCode {
     judge(&Arguments::from_args(), trials)
 }
 
-/// The same, one test after the other.
+/// Runs the tests one after the other and removes what they wrote.
 pub fn run_in_turn(trials: Vec<Trial>) -> ExitCode {
     judge(&Arguments { test_threads: Some(1), ..Arguments::from_args() }, trials)
 }
@@ -63,33 +68,60 @@ pub fn run_in_turn(trials: Vec<Trial>) -> ExitCode {
 fn judge(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
     let conclusion = libtest_mimic::run(arguments, trials);
     if let Some(Ok(ground)) = GROUND.get() {
-        // A folder that stays behind in the temporary folder fails no test.
+        // A leftover temporary folder does not fail a test.
         let _ = fs::remove_dir_all(&ground.root);
     }
     conclusion.exit_code()
 }
 
-/// Whether this is the continuous integration, where what cannot be tested is a failure.
+/// Returns true in continuous integration, where a test that cannot run is a failure.
 pub fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// A folder that a variable names. Where it names none the test is an empty one, except in CI.
-pub fn folder_of(variable: &str) -> Result<Option<PathBuf>> {
-    match env::var_os(variable).map(PathBuf::from) {
-        Some(folder) => {
-            ensure!(folder.is_dir(), "{variable} is `{}`, which is no folder", folder.display());
-            Ok(Some(folder))
-        }
-        None => {
-            ensure!(!in_ci(), "{variable} is not set: in CI it must name the folder");
-            tell(&format!("{variable} is not set: the part that needs it is skipped"));
-            Ok(None)
-        }
-    }
+/// A test over data that is not ours to publish, which there is only where the variable names the data's folder: it comes in addition
+/// to tests over what this repository holds.
+pub fn outside(variable: &str, name: &str, test: fn(&Path) -> Result<()>) -> Option<Trial> {
+    let folder = PathBuf::from(env::var_os(variable)?);
+    let variable = variable.to_owned();
+    // One filter finds all of them (`.ci/run outside`).
+    Some(trial(name, move || {
+        ensure!(folder.is_dir(), "{variable} is `{}`, which is no folder", folder.display());
+        test(&folder)
+    }))
 }
 
-/// A line for whoever reads the run.
+/// The sessions that this repository ships (`tests/sessions`), by path.
+pub fn sessions() -> Result<Vec<PathBuf>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions");
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    paths.sort();
+    ensure!(!paths.is_empty(), "`{}` holds no session", folder.display());
+    Ok(paths)
+}
+
+/// The hook payloads of these sessions, as the client would send them.
+pub fn payloads() -> Result<Vec<Value>> {
+    let mut payloads = Vec::new();
+    for path in sessions()? {
+        for line in fs::read_to_string(&path)?.lines() {
+            let mut line: Value =
+                serde_json::from_str(line).with_context(|| format!("`{}`", path.display()))?;
+            let Some(object) =
+                line.as_object_mut().filter(|object| object.contains_key("hook_event_name"))
+            else {
+                continue;
+            };
+            object.remove("at");
+            payloads.push(line);
+        }
+    }
+    Ok(payloads)
+}
+
+/// Prints a line for readers of the test output.
 #[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]
 pub fn tell(line: &str) {
     eprintln!("{line}");
@@ -97,7 +129,11 @@ pub fn tell(line: &str) {
 
 fn lay() -> Result<Ground> {
     let built = built()?;
-    let root = tempfile::Builder::new().prefix("portcullis-cli-").permissions(Permissions::from_mode(0o755)).tempdir()?.keep();
+    let root = tempfile::Builder::new()
+        .prefix("portcullis-cli-")
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir()?
+        .keep();
     let binary = root.join("portcullis");
     fs::copy(&built, &binary).with_context(|| format!("cannot copy `{}`", built.display()))?;
     fs::set_permissions(&binary, Permissions::from_mode(0o755))?;
@@ -107,20 +143,32 @@ fn lay() -> Result<Ground> {
 
 fn built() -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let release = || workspace.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("release/portcullis");
+    let release = || {
+        workspace
+            .join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+            .join("release/portcullis")
+    };
     let binary = env::var_os("PORTCULLIS_BIN").map_or_else(release, PathBuf::from);
-    ensure!(binary.is_file(), "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN", binary.display());
+    ensure!(
+        binary.is_file(),
+        "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN",
+        binary.display()
+    );
     Ok(binary)
 }
 
-/// The demo compiles every plugin; what it leaves is an installation.
+/// Creates a warm home by running the demo, which compiles every plugin.
 fn warm(root: &Path, binary: &Path) -> Result<PathBuf> {
     let mut demo = Command::new(binary);
     demo.args(["demo", "--keep"]).env_clear().env("TMPDIR", root);
     let ended = process::run(demo, b"", Duration::from_secs(120))?;
     ensure!(ended.code == Some(0), "`portcullis demo --keep` failed: {}", ended.all());
-    let left = fs::read_dir(root)?.flatten().map(|entry| entry.path().join("state")).find(|path| path.is_dir());
-    let left = left.ok_or_else(|| anyhow!("`portcullis demo --keep` left no state below TMPDIR"))?;
+    let left = fs::read_dir(root)?
+        .flatten()
+        .map(|entry| entry.path().join("state"))
+        .find(|path| path.is_dir());
+    let left =
+        left.ok_or_else(|| anyhow!("`portcullis demo --keep` left no state below TMPDIR"))?;
     let warm = root.join("warm");
     site::copy_home(&left, &warm)?;
     fs::remove_dir_all(left.parent().unwrap_or(&left))?;

@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; none when a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Its standard output.
     pub stdout: Vec<u8>,
@@ -18,12 +18,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Its standard output as text.
+    /// Returns its standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// Everything, for a message.
+    /// Formats everything, for a message.
     pub fn all(&self) -> String {
         let short: String = self.text().chars().take(3000).collect();
         let complaint: String = self.stderr.chars().take(3000).collect();
@@ -31,7 +31,7 @@ impl Ended {
     }
 }
 
-/// Runs a program with this input. One that is still there at its deadline is ended, and that is an error.
+/// Runs a program with this input. It is killed at its deadline, which is an error.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -53,7 +53,11 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended>
     let gathered = |handle: JoinHandle<Vec<u8>>| handle.join().unwrap_or_default();
     // A program may end without reading all of its input.
     drop(fed.join());
-    Ok(Ended { code: status.code(), stdout: gathered(stdout), stderr: String::from_utf8_lossy(&gathered(stderr)).into_owned() })
+    Ok(Ended {
+        code: status.code(),
+        stdout: gathered(stdout),
+        stderr: String::from_utf8_lossy(&gathered(stderr)).into_owned(),
+    })
 }
 
 /// Reads a stream to its end in a thread of its own.
@@ -61,7 +65,7 @@ pub fn drain(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> 
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
-            // What was read before an error counts.
+            // The bytes before a read error count.
             let _ = stream.read_to_end(&mut bytes);
         }
         bytes

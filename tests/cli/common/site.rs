@@ -1,4 +1,4 @@
-//! The folders of one test: a project, a person's home, our state.
+//! The folders of one test: a project, a person's home, and the state.
 
 use super::Ground;
 use super::calls::Calls;
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long one of our commands may take before a test gives it up.
+/// The timeout of our own commands.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// A user without rights, who owns nothing else.
+/// An unprivileged user who owns nothing else.
 pub const NOBODY: u32 = 65_534;
 
-/// One test's folders. Removed when dropped.
+/// One test's folders, which are removed when dropped.
 #[derive(Debug)]
 pub struct Site {
     root: PathBuf,
@@ -28,20 +28,21 @@ pub struct Site {
 }
 
 impl Site {
-    /// Folders with a warm home: compiled plugins, no journal.
+    /// Creates folders with a warm home: compiled plugins, no journal.
     pub fn new(name: &str) -> Result<Self> {
         let ground = Ground::get()?;
         let root = ground.root.join(name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
         for folder in ["project", "person"] {
-            fs::create_dir_all(root.join(folder)).with_context(|| format!("cannot make `{}`", root.display()))?;
+            fs::create_dir_all(root.join(folder))
+                .with_context(|| format!("cannot make `{}`", root.display()))?;
         }
         let site = Self { root, binary: ground.binary.clone(), user: None };
         copy_home(&ground.warm, &site.state())?;
         Ok(site)
     }
 
-    /// Everything belongs to, and is run by, a user whom permissions hold back: this one, or nobody where
-    /// this one is the superuser.
+    /// Makes everything belong to, and run as, a user who is restricted by permissions: the current
+    /// one, or nobody if it is root.
     pub fn held_back(mut self) -> Result<Self> {
         if fs::metadata(&self.root)?.uid() == 0 {
             give_away(&self.root)?;
@@ -50,58 +51,61 @@ impl Site {
         Ok(self)
     }
 
-    /// Where our state and configuration lie.
+    /// Returns the folder of state and configuration.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// The agent's working folder.
+    /// Returns the agent's working folder.
     pub fn project(&self) -> PathBuf {
         self.root.join("project")
     }
 
-    /// The folder that holds all of it.
+    /// Returns the folder that contains all of it.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What `~` is.
+    /// Returns the folder for `~`.
     pub fn person(&self) -> PathBuf {
         self.root.join("person")
     }
 
-    /// The binary.
+    /// Returns the path of the binary.
     pub fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// Calls of a client in this project.
+    /// Creates calls of a client in this project.
     pub fn calls(&self, session: &str) -> Calls {
         Calls::new(session, &self.project())
     }
 
-    /// Our binary with those arguments, in an environment that holds what it needs and nothing else.
+    /// Creates a command of our binary in a minimal environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.project()).env_clear();
-        command.env("HOME", self.person()).env("PORTCULLIS_HOME", self.state()).env("TMPDIR", &self.root);
+        command
+            .env("HOME", self.person())
+            .env("PORTCULLIS_HOME", self.state())
+            .env("TMPDIR", &self.root);
         self.as_its_user(&mut command);
         command
     }
 
-    /// Has a program run as whoever the site belongs to.
+    /// Makes a program run as the owner of the site.
     pub fn as_its_user(&self, command: &mut Command) {
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
     }
 
-    /// What this process made in the folders belongs to whoever the site belongs to.
+    /// Gives everything this process created in the folders to the owner of the site.
     pub fn give_back(&self) -> Result<()> {
         if self.user.is_some() { give_away(&self.root) } else { Ok(()) }
     }
 
-    /// Gives what a test has made to whoever the site belongs to.
+    /// Gives a test's file to the owner of the site.
     pub fn give(&self, path: &Path) -> Result<()> {
         if self.user.is_some() { give_away(path) } else { Ok(()) }
     }
@@ -116,50 +120,53 @@ impl Site {
         process::run(self.command(arguments), input, LIMIT)
     }
 
-    /// Runs one of our commands, which must succeed; its standard output.
+    /// Runs one of our commands, which must succeed, and returns its standard output.
     pub fn output(&self, arguments: &[&str]) -> Result<String> {
         let ended = self.run(arguments)?;
         ensure!(ended.code == Some(0), "`portcullis {}`: {}", arguments.join(" "), ended.all());
         Ok(ended.text())
     }
 
-    /// Puts an event to the hook and reads the answer as the client would.
+    /// Sends an event to the hook and parses the answer as the client would.
     pub fn hook(&self, event: &Value) -> Result<Reply> {
         self.ask(self.command(&["hook", "claude"]), name_of(event), event.to_string().as_bytes())
     }
 
-    /// Puts bytes to a command that is a hook.
+    /// Sends bytes to a command that is a hook.
     pub fn ask(&self, hook: Command, event: &str, input: &[u8]) -> Result<Reply> {
         let ended = process::run(hook, input, LIMIT)?;
         reply::read(event, &ended)
     }
 
-    /// An ordinary action, which nobody objects to.
+    /// Performs an ordinary action, to which nothing objects.
     pub fn ordinary(&self, session: &str) -> Result<()> {
         let reply = self.hook(&self.calls(session).bash("ordinary", "ls"))?;
-        ensure!(reply.answer == Answer::Quiet, "the next ordinary action was not let through: {reply:?}");
+        ensure!(
+            reply.answer == Answer::Quiet,
+            "the next ordinary action was not let through: {reply:?}"
+        );
         Ok(())
     }
 
-    /// All records, oldest first.
+    /// Returns all records, oldest first.
     pub fn records(&self) -> Result<Vec<Value>> {
         self.shown(&[])
     }
 
-    /// The records that `audit show` finds with those arguments.
+    /// Returns the records that `audit show` finds with those arguments.
     pub fn shown(&self, arguments: &[&str]) -> Result<Vec<Value>> {
         let all = [&["audit", "show", "--json", "--limit", "1000000"], arguments].concat();
         lines(&self.output(&all)?)
     }
 
-    /// The journal's chain holds.
+    /// Checks the journal's chain.
     pub fn verify(&self) -> Result<()> {
         let text = self.output(&["audit", "verify"])?;
         ensure!(text.contains("the chain holds"), "`audit verify` said `{}`", text.trim());
         Ok(())
     }
 
-    /// Puts text into a file of the state.
+    /// Writes a file of the state.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<()> {
         let path = self.state().join(name);
         let folder = path.parent().ok_or_else(|| anyhow!("`{name}` has no folder"))?;
@@ -167,9 +174,18 @@ impl Site {
         fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
     }
 
-    /// Moves everything of the journal away.
+    /// Removes everything of the journal, as if there never had been one.
     pub fn forget_journal(&self) -> Result<()> {
-        for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+        self.forget(&["journal.db", "journal.db-wal", "journal.db-shm", "journal.mark"])
+    }
+
+    /// Removes the database; the home knows that there was one.
+    pub fn forget_database(&self) -> Result<()> {
+        self.forget(&["journal.db", "journal.db-wal", "journal.db-shm"])
+    }
+
+    fn forget(&self, names: &[&str]) -> Result<()> {
+        for name in names {
             let path = self.state().join(name);
             match fs::symlink_metadata(&path) {
                 Ok(found) if found.is_dir() => fs::remove_dir_all(&path)?,
@@ -183,17 +199,19 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // What stays is removed with the ground.
+        // A leftover is removed with the shared folder.
         let _ = fs::remove_dir_all(&self.root);
     }
 }
 
-/// JSON Lines.
+/// Parses JSON Lines.
 pub fn lines(text: &str) -> Result<Vec<Value>> {
-    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON")))
+        .collect()
 }
 
-/// The event's name.
+/// Returns the event's name.
 pub fn name_of(event: &Value) -> &str {
     event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default()
 }
@@ -211,7 +229,8 @@ pub fn copy_home(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn give_away(path: &Path) -> Result<()> {
-    chown(path, Some(NOBODY), Some(NOBODY)).with_context(|| format!("cannot give `{}` away", path.display()))?;
+    chown(path, Some(NOBODY), Some(NOBODY))
+        .with_context(|| format!("cannot give `{}` away", path.display()))?;
     if path.is_dir() {
         for entry in fs::read_dir(path)? {
             give_away(&entry?.path())?;

@@ -8,12 +8,21 @@ pub use portcullis_tests::terminal::{Answer, Shown};
 
 impl Site {
     /// Runs one of our commands at a terminal.
-    pub fn at_a_terminal(&self, arguments: &[&str], answer: Answer<'_>, environment: &[(&str, &str)]) -> Result<Shown> {
+    pub fn at_a_terminal(
+        &self,
+        arguments: &[&str],
+        answer: Answer<'_>,
+        environment: &[(&str, &str)],
+    ) -> Result<Shown> {
         let ours = self.command(&[]);
-        let words: Vec<String> =
-            std::iter::once(self.binary().display().to_string()).chain(arguments.iter().map(|word| (*word).to_owned())).collect();
+        let words: Vec<String> = std::iter::once(self.binary().display().to_string())
+            .chain(arguments.iter().map(|word| (*word).to_owned()))
+            .collect();
         let mut script = script(&words);
-        script.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/usr/bin:/bin");
+        script
+            .env_clear()
+            .envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("PATH", "/usr/bin:/bin");
         script.env("TERM", "dumb").env("SHELL", "/bin/sh").envs(environment.iter().copied());
         self.as_its_user(&mut script);
         script.current_dir(self.project());

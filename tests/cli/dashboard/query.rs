@@ -1,17 +1,17 @@
-//! Reads PromQL, as far as the dashboard uses it: what else there is in the language is an error here.
+//! Parses PromQL as far as the dashboard uses it: the rest of the language is an error here.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// A metric that a query asks for.
+/// A metric used by a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Use {
     /// Its name.
     pub metric: String,
-    /// The labels that the query speaks of.
+    /// The labels that the query uses.
     pub labels: Vec<String>,
 }
 
-/// What a query is made of.
+/// A token of a query.
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Name(String),
@@ -21,7 +21,7 @@ enum Token {
     Sign(&'static str),
 }
 
-/// What an expression comes to.
+/// The type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number,
@@ -29,7 +29,10 @@ enum Kind {
     Range,
 }
 
-const SIGNS: [&str; 20] = ["=~", "!~", "!=", "==", ">=", "<=", "=", ">", "<", "+", "-", "*", "/", "(", ")", "{", "}", "[", "]", ","];
+const SIGNS: [&str; 20] = [
+    "=~", "!~", "!=", "==", ">=", "<=", "=", ">", "<", "+", "-", "*", "/", "(", ")", "{", "}", "[",
+    "]", ",",
+];
 const OPERATORS: [&str; 10] = ["==", "!=", ">=", "<=", ">", "<", "+", "-", "*", "/"];
 const AGGREGATIONS: [(&str, &[Kind]); 6] = [
     ("sum", &[Kind::Instant]),
@@ -48,11 +51,16 @@ const FUNCTIONS: [(&str, &[Kind]); 6] = [
     ("vector", &[Kind::Number]),
 ];
 
-/// The metrics that a query asks for. A label in an aggregation belongs to all metrics below it.
+/// Returns the metrics that a query uses. A label in an aggregation belongs to all metrics below
+/// it.
 pub fn uses(query: &str) -> Result<Vec<Use>> {
     let mut reader = Reader { tokens: tokens(query)?, at: 0, uses: Vec::new() };
     let kind = reader.expression()?;
-    ensure!(reader.at == reader.tokens.len(), "something stands after its end: {:?}", reader.tokens.get(reader.at));
+    ensure!(
+        reader.at == reader.tokens.len(),
+        "something stands after its end: {:?}",
+        reader.tokens.get(reader.at)
+    );
     ensure!(kind != Kind::Range, "a range cannot be shown");
     Ok(reader.uses)
 }
@@ -63,17 +71,30 @@ fn tokens(query: &str) -> Result<Vec<Token>> {
     while let Some(first) = rest.chars().next() {
         let length = |of: fn(char) -> bool| rest.find(|letter| !of(letter)).unwrap_or(rest.len());
         let (token, length) = if first == '"' {
-            let end = rest.get(1..).and_then(|inner| inner.find('"')).context("a text has no end")?;
+            let end =
+                rest.get(1..).and_then(|inner| inner.find('"')).context("a text has no end")?;
             (Token::Text, end + 2)
         } else if first.is_ascii_digit() {
             let number = length(|letter| letter.is_ascii_digit() || letter == '.');
-            let unit = rest.get(number..).unwrap_or_default().starts_with(['s', 'm', 'h', 'd', 'w']);
+            let unit =
+                rest.get(number..).unwrap_or_default().starts_with(['s', 'm', 'h', 'd', 'w']);
             if unit { (Token::Duration, number + 1) } else { (Token::Number, number) }
         } else if let Some(variable) = rest.strip_prefix("$__") {
-            ensure!(["rate_interval", "interval", "range"].iter().any(|known| variable.starts_with(known)), "Grafana has no `{rest}`");
-            (Token::Duration, 3 + variable.find(|letter: char| letter != '_' && !letter.is_ascii_lowercase()).unwrap_or(variable.len()))
+            ensure!(
+                ["rate_interval", "interval", "range"]
+                    .iter()
+                    .any(|known| variable.starts_with(known)),
+                "Grafana has no `{rest}`"
+            );
+            (
+                Token::Duration,
+                3 + variable
+                    .find(|letter: char| letter != '_' && !letter.is_ascii_lowercase())
+                    .unwrap_or(variable.len()),
+            )
         } else if first.is_ascii_alphabetic() || first == '_' {
-            let length = length(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':');
+            let length =
+                length(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':');
             (Token::Name(rest.get(..length).unwrap_or_default().to_owned()), length)
         } else {
             let sign = SIGNS
@@ -122,7 +143,10 @@ impl Reader {
             }
             let other = self.operand()?;
             ensure!(kind != Kind::Range && other != Kind::Range, "an operator takes no range");
-            ensure!(!set || (kind, other) == (Kind::Instant, Kind::Instant), "`or` and its like take no numbers");
+            ensure!(
+                !set || (kind, other) == (Kind::Instant, Kind::Instant),
+                "`or` and its like take no numbers"
+            );
             kind = if kind == Kind::Number { other } else { kind };
         }
     }
@@ -137,7 +161,9 @@ impl Reader {
             self.at += 1;
             return Ok(Kind::Number);
         }
-        let name = self.name().with_context(|| format!("no operand begins with {:?}", self.tokens.get(self.at)))?;
+        let name = self
+            .name()
+            .with_context(|| format!("no operand begins with {:?}", self.tokens.get(self.at)))?;
         if let Some((_, takes)) = AGGREGATIONS.iter().find(|(known, _)| *known == name) {
             return self.aggregation(takes).with_context(|| format!("in `{name}`"));
         }
@@ -183,8 +209,14 @@ impl Reader {
         let mut labels = Vec::new();
         if self.takes("{") {
             while let Some(label) = self.name() {
-                ensure!(["=~", "!~", "!=", "="].iter().any(|sign| self.takes(sign)), "`{label}` is matched with nothing");
-                ensure!(matches!(self.tokens.get(self.at), Some(Token::Text)), "`{label}` is matched with a text");
+                ensure!(
+                    ["=~", "!~", "!=", "="].iter().any(|sign| self.takes(sign)),
+                    "`{label}` is matched with nothing"
+                );
+                ensure!(
+                    matches!(self.tokens.get(self.at), Some(Token::Text)),
+                    "`{label}` is matched with a text"
+                );
                 self.at += 1;
                 labels.push(label);
                 if !self.takes(",") {
@@ -206,18 +238,26 @@ impl Reader {
     }
 }
 
-/// The reader itself, by queries that a server takes or refuses.
+/// Tests the parser with queries that a server accepts or refuses.
 pub fn reads() -> Result<()> {
     for (query, metric, labels) in [
         ("a_total", "a_total", &[][..]),
         ("a_total{b=\"c\", d!~\"e.*\"} / 2", "a_total", &["b", "d"]),
         ("sum by (x, y) (rate(a_total{b=\"}\"}[5m]))", "a_total", &["b", "x", "y"]),
         ("topk(3, sum(a_total) * (1 + 2) > 0) or vector(0)", "a_total", &[]),
-        ("histogram_quantile(0.95, sum by (le) (delta(a_bucket[$__rate_interval])))", "a_bucket", &["le"]),
+        (
+            "histogram_quantile(0.95, sum by (le) (delta(a_bucket[$__rate_interval])))",
+            "a_bucket",
+            &["le"],
+        ),
     ] {
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
         let expected = [Use { metric: metric.to_owned(), labels }];
-        ensure!(uses(query).with_context(|| query.to_owned())? == expected, "{query}: {:?}", uses(query));
+        ensure!(
+            uses(query).with_context(|| query.to_owned())? == expected,
+            "{query}: {:?}",
+            uses(query)
+        );
     }
     for query in [
         "",

@@ -1,5 +1,5 @@
-//! Programs that stand in our program's place and say its version, but do not answer as we would: what the
-//! client would make of each answer.
+//! Programs that replace ours and report its version, but answer differently: the client's reaction
+//! to each answer.
 
 use super::Row;
 use super::installed::Installed;
@@ -15,28 +15,55 @@ fn answers(installed: &Installed, script: &str) -> Result<()> {
 const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
 
 pub fn rows() -> Vec<Row> {
-    let row = |name, breaks, says| Row { name, breaks, check: "canary", level: "problem", says, mend: None };
+    let row = |name, breaks, says| Row {
+        name,
+        breaks,
+        check: "canary",
+        level: "problem",
+        says,
+        mend: None,
+    };
     vec![
-        row("a hook that allows everything", |installed| answers(installed, "echo '{}'"), &["known-bad action (`rm -rf ~`) runs"]),
+        row(
+            "a hook that allows everything",
+            |installed| answers(installed, "echo '{}'"),
+            &["known-bad action (`rm -rf ~`) runs"],
+        ),
         row(
             "a hook that refuses everything",
             |installed| answers(installed, &format!("echo '{DENY}'; exit 2")),
             &["an ordinary action (`ls`) is refused: no", "portcullis pause"],
         ),
-        row("a hook that says nothing", |installed| answers(installed, "exit 0"), &["answered nothing", "runs unreviewed"]),
+        row(
+            "a hook that says nothing",
+            |installed| answers(installed, "exit 0"),
+            &["answered nothing", "runs unreviewed"],
+        ),
         row(
             "a hook whose answer is cut",
             |installed| answers(installed, "printf '{\"hookSpecific'"),
-            &["no JSON object", "runs unreviewed"],
+            &["not a JSON object", "runs unreviewed"],
         ),
-        row("a hook that talks beside its answer", |installed| answers(installed, "echo ready; echo '{}'"), &["no JSON object"]),
+        row(
+            "a hook that talks beside its answer",
+            |installed| answers(installed, "echo ready; echo '{}'"),
+            &["not a JSON object"],
+        ),
         row(
             "a hook that answers twice",
             |installed| answers(installed, "echo '{}'; echo '{}'"),
             &["more than one JSON", "refuses every action"],
         ),
-        row("a hook that fails", |installed| answers(installed, "exit 3"), &["code 3", "refuses every action"]),
-        row("a hook that dies", |installed| answers(installed, "kill -KILL $$"), &["a signal ended it", "refuses every action"]),
+        row(
+            "a hook that fails",
+            |installed| answers(installed, "exit 3"),
+            &["code 3", "refuses every action"],
+        ),
+        row(
+            "a hook that dies",
+            |installed| answers(installed, "kill -KILL $$"),
+            &["a signal ended it", "refuses every action"],
+        ),
         row(
             "a hook that hangs",
             |installed| {
@@ -48,7 +75,9 @@ pub fn rows() -> Vec<Row> {
         row(
             "a hook that fails open",
             |installed| {
-                installed.edit_guard(|handler| drop(handler.as_object_mut().map(|fields| fields.remove("onFailure"))))?;
+                installed.edit_guard(|handler| {
+                    drop(handler.as_object_mut().map(|fields| fields.remove("onFailure")))
+                })?;
                 answers(installed, "exit 3")
             },
             &["code 3", "runs every action unreviewed"],
@@ -59,8 +88,12 @@ pub fn rows() -> Vec<Row> {
                 let program = installed.site().project().join("portcullis");
                 installed.script(&program, "touch ran")?;
                 let hook = serde_json::json!({ "type": "command", "command": program, "args": ["hook", "claude"], "timeout": 30 });
-                let settings = serde_json::json!({ "hooks": { "PreToolUse": [{ "hooks": [hook] }] } });
-                installed.put(&installed.site().project().join(".claude/settings.json"), settings.to_string())
+                let settings =
+                    serde_json::json!({ "hooks": { "PreToolUse": [{ "hooks": [hook] }] } });
+                installed.put(
+                    &installed.site().project().join(".claude/settings.json"),
+                    settings.to_string(),
+                )
             },
             &["from inside the project", "was not started"],
         ),

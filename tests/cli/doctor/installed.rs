@@ -1,4 +1,4 @@
-//! A real installation in a scratch home: `install claude` made it, some actions were reviewed.
+//! A real installation in a scratch home: created by `install claude`, with some reviewed actions.
 
 use crate::common::Ground;
 use crate::common::process::{self, Ended};
@@ -22,36 +22,37 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Installed by the program at `bin/portcullis`, and used once.
+    /// Creates an installation by the program at `bin/portcullis`, and uses it once.
     pub fn new(name: &str) -> Result<Self> {
         let site = Site::new(name)?;
         fs::create_dir_all(site.person().join("bin"))?;
         let program = site.person().join("bin/portcullis");
         place(site.binary(), &program)?;
         let installed = Self { site: site.held_back()? };
-        let ended = process::run(installed.command(&program, &["install", "claude", "--yes"]), b"", LIMIT)?;
+        let ended =
+            process::run(installed.command(&program, &["install", "claude", "--yes"]), b"", LIMIT)?;
         ensure!(ended.code == Some(0), "`install claude`: {}", ended.all());
         let reply = installed.hook(&installed.site.calls("before").bash("1", "ls"))?;
         ensure!(reply.answer == Answer::Quiet, "`ls` was not let through: {reply:?}");
         Ok(installed)
     }
 
-    /// The folders.
+    /// Returns the folders.
     pub const fn site(&self) -> &Site {
         &self.site
     }
 
-    /// The program that the hooks start.
+    /// Returns the program that the hooks start.
     pub fn program(&self) -> PathBuf {
         self.site.person().join("bin/portcullis")
     }
 
-    /// The client's settings.
+    /// Returns the client's settings file.
     pub fn settings(&self) -> PathBuf {
         self.site.person().join(".claude/settings.json")
     }
 
-    /// A program in the environment of the person.
+    /// Creates a command in the person's environment.
     pub fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let from = self.site.command(arguments);
         let mut command = Command::new(program);
@@ -62,15 +63,19 @@ impl Installed {
         command
     }
 
-    /// Our program, from a place that no row breaks.
+    /// Runs our program from a path that no row breaks.
     pub fn run(&self, arguments: &[&str]) -> Result<Ended> {
         process::run(self.command(&Ground::get()?.binary, arguments), b"", LIMIT)
     }
 
-    /// Puts an event to the hook.
+    /// Sends an event to the hook.
     pub fn hook(&self, event: &Value) -> Result<Reply> {
         let hook = self.command(&Ground::get()?.binary, &["hook", "claude"]);
-        self.site.ask(hook, event["hook_event_name"].as_str().unwrap_or_default(), event.to_string().as_bytes())
+        self.site.ask(
+            hook,
+            event["hook_event_name"].as_str().unwrap_or_default(),
+            event.to_string().as_bytes(),
+        )
     }
 
     /// Changes the settings of the client.
@@ -101,7 +106,7 @@ impl Installed {
         self.give_back()
     }
 
-    /// Writes a script in the place of a program.
+    /// Replaces a program by a script.
     pub fn script(&self, path: &Path, script: &str) -> Result<()> {
         let draft = self.site.root().join("draft");
         fs::write(&draft, format!("#!/bin/sh\n{script}\n"))?;
@@ -116,36 +121,36 @@ impl Installed {
         self.give_back()
     }
 
-    /// Takes the journal away; the next action begins a new one.
+    /// Removes the journal; the next action starts a new one.
     pub fn begin_anew(&self) -> Result<()> {
         self.site.forget_journal()?;
         self.hook(&self.site.calls("anew").bash("1", "ls"))?;
         Ok(())
     }
 
-    /// Has a person at a terminal run one of our commands, which must say this.
+    /// Makes a person at a terminal run one of our commands, whose output must contain `says`.
     pub fn at_a_terminal(&self, arguments: &[&str], says: &str) -> Result<()> {
         self.site.at_a_terminal(arguments, terminal::Answer::Word, &[])?.ended(0, &[says])
     }
 
-    /// What a person does with a damaged journal.
+    /// Recovers a damaged journal as a person would.
     pub fn recover(&self) -> Result<()> {
         self.at_a_terminal(&["recover"], "a new journal was begun")
     }
 
-    /// A file of the state.
+    /// Returns the path of a file in the state.
     pub fn state(&self, name: &str) -> PathBuf {
         self.site.state().join(name)
     }
 
-    /// What this process made belongs to the person.
+    /// Gives everything this process created to the person.
     pub fn give_back(&self) -> Result<()> {
         self.site.give_back()
     }
 }
 
-/// Copies a program in a process of its own: a file that this process had open for writing could not be
-/// started as long as a child that another thread forked has it open too.
+/// Copies a program in a separate process: a file that this process had open for writing could not
+/// be started while a child forked by another thread still has it open.
 fn place(from: &Path, to: &Path) -> Result<()> {
     let ended = Command::new("/bin/cp").arg(from).arg(to).status()?;
     ensure!(ended.success(), "cannot copy `{}`", from.display());
@@ -154,5 +159,6 @@ fn place(from: &Path, to: &Path) -> Result<()> {
 
 /// Sets a mode.
 pub fn mode(path: &Path, mode: u32) -> Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode)).with_context(|| format!("cannot set the mode of `{}`", path.display()))
+    fs::set_permissions(path, Permissions::from_mode(mode))
+        .with_context(|| format!("cannot set the mode of `{}`", path.display()))
 }

@@ -1,4 +1,5 @@
-//! What people see: a whole installation, the page, the status line, the start of a session.
+//! Tests of the output for people: a healthy installation, the page, the status line, the start of
+//! a session.
 
 use super::installed::Installed;
 use super::{findings, told, upkeep};
@@ -30,8 +31,13 @@ fn whole() -> Result<()> {
     let installed = Installed::new("doctor whole")?;
     for _ in 0..2 {
         let found = findings(&installed)?;
-        ensure!(found.iter().all(|finding| matches!(finding["level"].as_str(), Some("ok" | "note"))), "{}", told(&found));
-        let checks: Vec<&str> = found.iter().filter_map(|finding| finding["check"].as_str()).collect();
+        ensure!(
+            found.iter().all(|finding| matches!(finding["level"].as_str(), Some("ok" | "note"))),
+            "{}",
+            told(&found)
+        );
+        let checks: Vec<&str> =
+            found.iter().filter_map(|finding| finding["check"].as_str()).collect();
         for check in [
             "settings",
             "handlers",
@@ -66,9 +72,17 @@ fn whole() -> Result<()> {
 fn page() -> Result<()> {
     let installed = Installed::new("doctor page")?;
     let well = installed.run(&["doctor"])?;
-    ensure!(well.code == Some(0) && well.text().ends_with("The guard is whole.\n"), "{}", well.all());
+    ensure!(
+        well.code == Some(0) && well.text().ends_with("Protection is complete.\n"),
+        "{}",
+        well.all()
+    );
     let stops = installed.run(&["incident", "list"])?;
-    ensure!(stops.text().trim() == "no incidents", "what it tries out is no incident: {}", stops.all());
+    ensure!(
+        stops.text().trim() == "no incidents",
+        "what it tries out is no incident: {}",
+        stops.all()
+    );
     installed.put(&installed.state("config.toml"), "hold_settings = false")?;
     installed.edit(|settings| settings["disableAllHooks"] = json!(true))?;
     let ended = installed.run(&["doctor"])?;
@@ -76,13 +90,21 @@ fn page() -> Result<()> {
     ensure!(ended.code == Some(5) && ended.stderr.is_empty(), "{}", ended.all());
     ensure!(!text.contains('\u{1b}'), "there is colour where no terminal is");
     let begins: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
-    ensure!(begins[0].starts_with("problem switches") && begins[1].starts_with("warning configuration"), "{text}");
+    ensure!(
+        begins[0].starts_with("problem switches") && begins[1].starts_with("warning configuration"),
+        "{text}"
+    );
     ensure!(text.contains("\n                        -> remove that line\n"), "{text}");
     ensure!(text.contains("`~/.claude/settings.json`"), "the home folder is not `~`: {text}");
-    ensure!(text.ends_with("The guard is not whole: 1 problem, 1 warning.\n"), "{text}");
+    ensure!(text.ends_with("Protection is incomplete: 1 problem, 1 warning.\n"), "{text}");
     for line in text.lines() {
-        // A long path stays in one piece.
-        ensure!(line.chars().count() <= 80 || !line.trim_start().contains(' ') || line.trim_start().starts_with("->"), "too long: {line}");
+        // A long path is not broken.
+        ensure!(
+            line.chars().count() <= 80
+                || !line.trim_start().contains(' ')
+                || line.trim_start().starts_with("->"),
+            "too long: {line}"
+        );
     }
     Ok(())
 }
@@ -93,8 +115,16 @@ fn quick() -> Result<()> {
     installed.script(&installed.program(), "touch ran")?;
     let ended = installed.run(&["doctor", "--quick", "--json"])?;
     let said: Value = serde_json::from_slice(&ended.stdout).with_context(|| ended.all())?;
-    let checks: Vec<&str> = said["findings"].as_array().into_iter().flatten().filter_map(|finding| finding["check"].as_str()).collect();
-    ensure!(!checks.contains(&"canary") && !checks.contains(&"version") && !checks.contains(&"chain"), "{checks:?}");
+    let checks: Vec<&str> = said["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|finding| finding["check"].as_str())
+        .collect();
+    ensure!(
+        !checks.contains(&"canary") && !checks.contains(&"version") && !checks.contains(&"chain"),
+        "{checks:?}"
+    );
     ensure!(!installed.site().project().join("ran").exists(), "it started the program");
     ensure!(installed.site().records()?.len() == records, "it recorded something");
     fs::remove_dir_all(installed.site().state())?;
@@ -105,16 +135,24 @@ fn quick() -> Result<()> {
 
 fn start() -> Result<()> {
     let installed = Installed::new("doctor start")?;
-    let begin = |name: &str| installed.hook(&installed.site().calls(name).event("SessionStart", json!({ "source": "startup" })));
+    let begin = |name: &str| {
+        installed.hook(
+            &installed.site().calls(name).event("SessionStart", json!({ "source": "startup" })),
+        )
+    };
     let well = begin("well")?;
     ensure!(well.answer == Answer::Quiet, "{well:?}");
     installed.edit(|settings| settings["hooks"]["PreToolUse"] = json!([]))?;
     let told = begin("broken")?;
     ensure!(told.answer == Answer::Told, "{told:?}");
-    told.says(&["no hook of ours covers PreToolUse", "portcullis doctor"])?;
+    told.says(&["none of our hooks covers PreToolUse", "portcullis doctor"])?;
     let record = installed.site().records()?.pop().unwrap_or_default();
-    let kept = record.pointer("/document/details/unwhole").or_else(|| record.pointer("/details/unwhole"));
-    ensure!(kept.is_some_and(|kept| kept.to_string().contains("PreToolUse")), "it is not recorded: {record}");
+    let kept =
+        record.pointer("/document/details/unwhole").or_else(|| record.pointer("/details/unwhole"));
+    ensure!(
+        kept.is_some_and(|kept| kept.to_string().contains("PreToolUse")),
+        "it is not recorded: {record}"
+    );
     Ok(())
 }
 
@@ -132,7 +170,11 @@ fn status() -> Result<()> {
     let says = |input: &Value, parts: &[&str]| -> Result<()> {
         let ended = line(input)?;
         let text = ended.text();
-        ensure!(ended.code == Some(0) && ended.stderr.is_empty() && text.lines().count() == 1, "{}", ended.all());
+        ensure!(
+            ended.code == Some(0) && ended.stderr.is_empty() && text.lines().count() == 1,
+            "{}",
+            ended.all()
+        );
         parts.iter().try_for_each(|part| {
             ensure!(text.contains(part), "it does not say {part:?}: {text}");
             Ok(())
@@ -148,7 +190,10 @@ fn status() -> Result<()> {
     installed.edit(|settings| settings["disableAllHooks"] = json!(true))?;
     says(&known, &["portcullis OFF: ", "disableAllHooks"])?;
     let json: Value = serde_json::from_str(&installed.run(&["status", "--json"])?.text())?;
-    ensure!(json["status"] == "off" && json["why"].to_string().contains("disableAllHooks"), "{json}");
+    ensure!(
+        json["status"] == "off" && json["why"].to_string().contains("disableAllHooks"),
+        "{json}"
+    );
     fs::remove_dir_all(installed.site().state())?;
     says(&known, &["portcullis OFF: it is not installed"])?;
     ensure!(!installed.site().state().exists(), "it made a state folder");
@@ -158,8 +203,13 @@ fn status() -> Result<()> {
 fn undisturbed() -> Result<()> {
     let installed = Installed::new("status undisturbed")?;
     for input in [&b""[..], b"{", b"[]", b"null", &[0xff; 4096], &vec![b'['; 2 * 1024 * 1024]] {
-        let ended = process::run(installed.command(installed.site().binary(), &["status"]), input, LIMIT)?;
-        ensure!(ended.code == Some(0) && ended.text().starts_with("portcullis guarding"), "{}", ended.all());
+        let ended =
+            process::run(installed.command(installed.site().binary(), &["status"]), input, LIMIT)?;
+        ensure!(
+            ended.code == Some(0) && ended.text().starts_with("portcullis guarding"),
+            "{}",
+            ended.all()
+        );
     }
     // A pipe that nobody closes.
     let mut command = installed.command(installed.site().binary(), &["status"]);
@@ -167,6 +217,9 @@ fn undisturbed() -> Result<()> {
     command.stdin(reader);
     let output = command.output()?;
     drop(writer);
-    ensure!(output.status.success() && output.stdout.starts_with(b"portcullis guarding"), "{output:?}");
+    ensure!(
+        output.status.success() && output.stdout.starts_with(b"portcullis guarding"),
+        "{output:?}"
+    );
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Ways to break an installation. `doctor` names each by its check, in words that lead to the cause, with
-//! something to do; where the mend can be carried out as told, the installation is whole again after it.
+//! Ways to break an installation. `doctor` reports each under its check, with words that lead to
+//! the cause and a fix; if the fix can be carried out as described, the installation is healthy
+//! again after it.
 //!
-//! Each row works on an installation of its own, as a user whom permissions hold back.
+//! Each row has an installation of its own, owned by a user who is restricted by permissions.
 
 mod canary;
 mod installed;
@@ -19,37 +20,72 @@ use serde_json::Value;
 /// Changes an installation.
 type Change = fn(&Installed) -> Result<()>;
 
-/// One way to break it.
+/// A way to break an installation.
 pub struct Row {
     name: &'static str,
     breaks: Change,
-    /// The check that must name it, and how bad it is.
+    /// The check that must report it, and the severity.
     check: &'static str,
     level: &'static str,
-    /// What it must say, mend included.
+    /// Texts that it must contain, including the fix.
     says: &'static [&'static str],
-    /// What the mend tells; then nothing of that check and nothing as bad as that is left.
+    /// The described fix; after it, nothing of that check and nothing of that severity may be left.
     mend: Option<Change>,
 }
 
-/// All tests of `doctor` and `status`.
+/// Returns all tests of `doctor` and `status`.
 pub fn tests() -> Vec<Trial> {
-    let rows = [settings::rows(), state::rows(), canary::rows(), upkeep::rows()].into_iter().flatten();
-    let mut trials: Vec<Trial> = rows.map(|row| trial(format!("doctor: {}", row.name), move || broken(&row))).collect();
+    let rows =
+        [settings::rows(), state::rows(), canary::rows(), upkeep::rows()].into_iter().flatten();
+    let mut trials: Vec<Trial> =
+        rows.map(|row| trial(format!("doctor: {}", row.name), move || broken(&row))).collect();
     trials.extend(looks::tests());
+    trials.push(trial("doctor: what it tries out is nobody's last action", tried_out));
     trials
+}
+
+/// The known-bad action stands in the journal and is no agent's: only who asks for it is shown it.
+fn tried_out() -> Result<()> {
+    let installed = Installed::new("doctor tried out")?;
+    findings(&installed)?;
+    let out = |arguments: &[&str]| Ok::<_, anyhow::Error>(installed.run(arguments)?.all());
+    let asked_for = out(&["audit", "show", "--verdict", "block", "--canary"])?;
+    ensure!(asked_for.contains("rm -rf ~") && asked_for.contains("canary"), "{asked_for}");
+    let blocked = out(&["audit", "show", "--verdict", "block"])?;
+    ensure!(!blocked.contains("rm -rf ~"), "{blocked}");
+    for command in
+        [&["explain", "last"][..], &["feedback", "last", "--right"], &["plugin", "record", "last"]]
+    {
+        let said = out(command)?;
+        ensure!(!said.contains("rm -rf ~") && said.contains("the journal"), "{command:?}: {said}");
+    }
+    let newest = out(&["plugin", "record", "--last"])?;
+    ensure!(!newest.contains("rm -rf ~"), "{newest}");
+    installed.hook(&installed.site().calls("agent").bash("1", "rm -rf /"))?;
+    findings(&installed)?;
+    let explained = out(&["explain", "last"])?;
+    ensure!(explained.contains("rm -rf /") && !explained.contains("rm -rf ~"), "{explained}");
+    Ok(())
 }
 
 /// The findings of `doctor --json`, after its exit code was compared with them.
 pub fn findings(installed: &Installed) -> Result<Vec<Value>> {
     let ended = installed.run(&["doctor", "--json"])?;
-    let said: Value = serde_json::from_slice(&ended.stdout).map_err(|_| anyhow!("no JSON: {}", ended.all()))?;
+    let said: Value =
+        serde_json::from_slice(&ended.stdout).map_err(|_| anyhow!("no JSON: {}", ended.all()))?;
     let findings = said["findings"].as_array().cloned().unwrap_or_default();
     let problem = findings.iter().any(|finding| finding["level"] == "problem");
-    ensure!(ended.code == Some(if problem { 5 } else { 0 }) && said["whole"] == !problem, "the exit code does not fit: {}", ended.all());
+    ensure!(
+        ended.code == Some(if problem { 5 } else { 0 }) && said["whole"] == !problem,
+        "the exit code does not fit: {}",
+        ended.all()
+    );
     for finding in &findings {
         let told = finding["mend"].as_str().is_some_and(|mend| !mend.is_empty());
-        ensure!(told || !matches!(finding["level"].as_str(), Some("problem" | "warning")), "it does not say what to do: {finding}");
+        ensure!(
+            told || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
+            "it does not say what to do: {finding}"
+        );
     }
     Ok(findings)
 }
@@ -59,20 +95,43 @@ fn broken(row: &Row) -> Result<()> {
     (row.breaks)(&installed)?;
     let found = findings(&installed)?;
     let names = |finding: &&Value| {
-        let text = format!("{} {}", finding["what"].as_str().unwrap_or_default(), finding["mend"].as_str().unwrap_or_default());
-        finding["check"] == row.check && finding["level"] == row.level && row.says.iter().all(|part| text.contains(part))
+        let text = format!(
+            "{} {}",
+            finding["what"].as_str().unwrap_or_default(),
+            finding["mend"].as_str().unwrap_or_default()
+        );
+        finding["check"] == row.check
+            && finding["level"] == row.level
+            && row.says.iter().all(|part| text.contains(part))
     };
-    ensure!(found.iter().any(|finding| names(&finding)), "no {} of `{}` says {:?}: {}", row.level, row.check, row.says, told(&found));
+    ensure!(
+        found.iter().any(|finding| names(&finding)),
+        "no {} of `{}` says {:?}: {}",
+        row.level,
+        row.check,
+        row.says,
+        told(&found)
+    );
     let Some(mend) = row.mend else { return Ok(()) };
     mend(&installed)?;
     let left = findings(&installed)?;
-    let still = |finding: &&Value| finding["level"] == "problem" || (finding["check"] == row.check && finding["level"] == row.level);
-    ensure!(!left.iter().any(|finding| still(&finding)), "after the mend there is still {}", told(&left));
+    let still = |finding: &&Value| {
+        finding["level"] == "problem"
+            || (finding["check"] == row.check && finding["level"] == row.level)
+    };
+    ensure!(
+        !left.iter().any(|finding| still(&finding)),
+        "after the mend there is still {}",
+        told(&left)
+    );
     Ok(())
 }
 
-/// What is not well, for a message.
+/// Formats the problems, for a message.
 pub fn told(findings: &[Value]) -> String {
-    let lines = findings.iter().filter(|finding| finding["level"] != "ok").map(|finding| format!("\n{finding}"));
+    let lines = findings
+        .iter()
+        .filter(|finding| finding["level"] != "ok")
+        .map(|finding| format!("\n{finding}"));
     lines.collect()
 }

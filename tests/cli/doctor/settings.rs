@@ -1,4 +1,4 @@
-//! The client's settings, the program that they name, the client itself.
+//! Breaks the client's settings, the program that they name, or the client itself.
 
 use super::Row;
 use super::installed::{Installed, mode};
@@ -26,7 +26,7 @@ fn client(installed: &Installed) -> PathBuf {
     installed.site().person().join(".local/bin/claude")
 }
 
-/// A client of that version which says that it loaded nothing.
+/// Returns a client of that version which reports that it loaded nothing.
 fn deaf(version: &str) -> String {
     format!(
         r#"case "$1" in
@@ -104,7 +104,10 @@ fn program() -> Vec<Row> {
         Row {
             name: "the program lies in a build folder",
             breaks: |installed| {
-                installed.put(&installed.site().person().join("bin/CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55")
+                installed.put(
+                    &installed.site().person().join("bin/CACHEDIR.TAG"),
+                    "Signature: 8a477f597d28d172789f06886806bc55",
+                )
             },
             check: "program",
             level: "warning",
@@ -153,11 +156,15 @@ fn files() -> Vec<Row> {
         },
         Row {
             name: "an unknown onFailure",
-            breaks: |installed| installed.edit_guard(|handler| handler["onFailure"] = json!("deny")),
+            breaks: |installed| {
+                installed.edit_guard(|handler| handler["onFailure"] = json!("deny"))
+            },
             check: "settings",
             level: "problem",
             says: &["drops all of", "/onFailure", "block"],
-            mend: Some(|installed| installed.edit_guard(|handler| handler["onFailure"] = json!("block"))),
+            mend: Some(|installed| {
+                installed.edit_guard(|handler| handler["onFailure"] = json!("block"))
+            }),
         },
         Row {
             name: "an unrelated bad key",
@@ -165,7 +172,11 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["drops all of", "/permissions", "object"],
-            mend: Some(|installed| installed.edit(|settings| drop(settings.as_object_mut().map(|keys| keys.remove("permissions"))))),
+            mend: Some(|installed| {
+                installed.edit(|settings| {
+                    drop(settings.as_object_mut().map(|keys| keys.remove("permissions")))
+                })
+            }),
         },
         Row {
             name: "another file of the client is broken",
@@ -177,11 +188,15 @@ fn files() -> Vec<Row> {
         },
         Row {
             name: "disableAllHooks",
-            breaks: |installed| installed.edit(|settings| settings["disableAllHooks"] = json!(true)),
+            breaks: |installed| {
+                installed.edit(|settings| settings["disableAllHooks"] = json!(true))
+            },
             check: "switches",
             level: "problem",
             says: &["disableAllHooks", "settings.json", "remove that line"],
-            mend: Some(|installed| installed.edit(|settings| settings["disableAllHooks"] = json!(false))),
+            mend: Some(|installed| {
+                installed.edit(|settings| settings["disableAllHooks"] = json!(false))
+            }),
         },
         Row {
             name: "disableAllHooks in the project",
@@ -193,7 +208,9 @@ fn files() -> Vec<Row> {
         },
         Row {
             name: "foreign code in the environment",
-            breaks: |installed| installed.put(&local(installed), "{\"env\": {\"LD_PRELOAD\": \"/tmp/x.so\"}}"),
+            breaks: |installed| {
+                installed.put(&local(installed), "{\"env\": {\"LD_PRELOAD\": \"/tmp/x.so\"}}")
+            },
             check: "switches",
             level: "warning",
             says: &["env.LD_PRELOAD", "settings.local.json"],
@@ -201,7 +218,11 @@ fn files() -> Vec<Row> {
         },
         Row {
             name: "bypassPermissions",
-            breaks: |installed| installed.edit(|settings| settings["permissions"] = json!({ "defaultMode": "bypassPermissions" })),
+            breaks: |installed| {
+                installed.edit(|settings| {
+                    settings["permissions"] = json!({ "defaultMode": "bypassPermissions" })
+                })
+            },
             check: "switches",
             level: "note",
             says: &["bypassPermissions"],
@@ -216,7 +237,14 @@ fn install_anew(installed: &Installed) -> Result<()> {
 }
 
 fn handlers() -> Vec<Row> {
-    let row = |name, breaks, level, says| Row { name, breaks, check: "handlers", level, says, mend: Some(install) };
+    let row = |name, breaks, level, says| Row {
+        name,
+        breaks,
+        check: "handlers",
+        level,
+        says,
+        mend: Some(install),
+    };
     vec![
         row(
             "no hooks at all",
@@ -228,20 +256,31 @@ fn handlers() -> Vec<Row> {
             "no hook for PreToolUse",
             |installed| installed.edit(|settings| settings["hooks"]["PreToolUse"] = json!([])),
             "problem",
-            &["no hook of ours covers PreToolUse", "unreviewed"],
+            &["none of our hooks covers PreToolUse", "unreviewed"],
         ),
         row(
             "no hook for ConfigChange",
-            |installed| installed.edit(|settings| drop(settings["hooks"].as_object_mut().map(|events| events.remove("ConfigChange")))),
+            |installed| {
+                installed.edit(|settings| {
+                    drop(
+                        settings["hooks"]
+                            .as_object_mut()
+                            .map(|events| events.remove("ConfigChange")),
+                    )
+                })
+            },
             "problem",
-            &["no hook of ours covers ConfigChange"],
+            &["none of our hooks covers ConfigChange"],
         ),
         row(
             "a hook twice",
             |installed| {
                 installed.edit(|settings| {
                     let again = settings["hooks"]["PreToolUse"][0].clone();
-                    settings["hooks"]["PreToolUse"].as_array_mut().into_iter().for_each(|groups| groups.push(again.clone()));
+                    settings["hooks"]["PreToolUse"]
+                        .as_array_mut()
+                        .into_iter()
+                        .for_each(|groups| groups.push(again.clone()));
                 })
             },
             "warning",
@@ -249,7 +288,11 @@ fn handlers() -> Vec<Row> {
         ),
         row(
             "a matcher that narrows",
-            |installed| installed.edit(|settings| settings["hooks"]["PreToolUse"][0]["matcher"] = json!("Write|Edit")),
+            |installed| {
+                installed.edit(|settings| {
+                    settings["hooks"]["PreToolUse"][0]["matcher"] = json!("Write|Edit")
+                })
+            },
             "problem",
             &["PreToolUse", "matcher `Write|Edit`"],
         ),
@@ -261,17 +304,35 @@ fn handlers() -> Vec<Row> {
         ),
         row(
             "onFailure is missing",
-            |installed| installed.edit_guard(|handler| drop(handler.as_object_mut().map(|fields| fields.remove("onFailure")))),
+            |installed| {
+                installed.edit_guard(|handler| {
+                    drop(handler.as_object_mut().map(|fields| fields.remove("onFailure")))
+                })
+            },
             "problem",
             &["PreToolUse", "onFailure"],
         ),
-        row("an async hook", |installed| installed.edit_guard(|handler| handler["async"] = json!(true)), "problem", &["does not wait"]),
+        row(
+            "an async hook",
+            |installed| installed.edit_guard(|handler| handler["async"] = json!(true)),
+            "problem",
+            &["does not wait"],
+        ),
         row(
             "a hook in shell form",
             |installed| {
                 installed.edit_guard(|handler| {
-                    let words: Vec<&str> = handler["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-                    let line = format!("{} {}", handler["command"].as_str().unwrap_or_default(), words.join(" "));
+                    let words: Vec<&str> = handler["args"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .collect();
+                    let line = format!(
+                        "{} {}",
+                        handler["command"].as_str().unwrap_or_default(),
+                        words.join(" ")
+                    );
                     handler["command"] = json!(line);
                     drop(handler.as_object_mut().map(|fields| fields.remove("args")));
                 })
@@ -279,19 +340,28 @@ fn handlers() -> Vec<Row> {
             "warning",
             &["PreToolUse", "a shell starts it"],
         ),
-        row("too little time", |installed| installed.edit_guard(|handler| handler["timeout"] = json!(1)), "warning", &["waits 1 s"]),
+        row(
+            "too little time",
+            |installed| installed.edit_guard(|handler| handler["timeout"] = json!(1)),
+            "warning",
+            &["waits 1 s"],
+        ),
         row(
             "another folder is pinned",
             |installed| {
-                installed
-                    .edit_handlers(|handler| handler["args"] = json!(["hook", "claude", "--config", "/tmp/other", "--state", "/tmp/other"]))
+                installed.edit_handlers(|handler| {
+                    handler["args"] =
+                        json!(["hook", "claude", "--config", "/tmp/other", "--state", "/tmp/other"])
+                })
             },
             "problem",
-            &["all 11 events", "works with `/tmp/other`", "--state /tmp/other doctor"],
+            &["all 11 events", "it uses `/tmp/other`", "--state /tmp/other doctor"],
         ),
         row(
             "no folder is pinned",
-            |installed| installed.edit_handlers(|handler| handler["args"] = json!(["hook", "claude"])),
+            |installed| {
+                installed.edit_handlers(|handler| handler["args"] = json!(["hook", "claude"]))
+            },
             "warning",
             &["names no folders"],
         ),
@@ -304,13 +374,16 @@ fn others() -> Vec<Row> {
             name: "the environment leads hooks elsewhere",
             breaks: |installed| {
                 installed.edit_handlers(|handler| handler["args"] = json!(["hook", "claude"]))?;
-                installed.edit(|settings| settings["env"] = json!({ "PORTCULLIS_HOME": "/tmp/other" }))
+                installed
+                    .edit(|settings| settings["env"] = json!({ "PORTCULLIS_HOME": "/tmp/other" }))
             },
             check: "switches",
             level: "problem",
             says: &["env.PORTCULLIS_HOME", "another configuration or state"],
             mend: Some(|installed| {
-                installed.edit(|settings| drop(settings.as_object_mut().map(|keys| keys.remove("env"))))?;
+                installed.edit(|settings| {
+                    drop(settings.as_object_mut().map(|keys| keys.remove("env")))
+                })?;
                 install(installed)
             }),
         },
@@ -326,12 +399,19 @@ fn others() -> Vec<Row> {
             level: "warning",
             says: &["/opt/formatter --fix", "two rewrites", "updatedInput"],
             mend: Some(|installed| {
-                installed.edit(|settings| settings["hooks"]["PreToolUse"].as_array_mut().into_iter().for_each(|groups| groups.truncate(1)))
+                installed.edit(|settings| {
+                    settings["hooks"]["PreToolUse"]
+                        .as_array_mut()
+                        .into_iter()
+                        .for_each(|groups| groups.truncate(1))
+                })
             }),
         },
         Row {
             name: "the client is too old",
-            breaks: |installed| installed.script(&client(installed), "echo '2.1.197 (Claude Code)'"),
+            breaks: |installed| {
+                installed.script(&client(installed), "echo '2.1.197 (Claude Code)'")
+            },
             check: "version",
             level: "problem",
             says: &["2.1.197", "onFailure", "2.1.295"],

@@ -1,4 +1,4 @@
-//! Our own folders: key, journal, configuration, plugins, compiled code.
+//! Breaks our own folders: key, journal, configuration, plugins, compiled code.
 
 use super::Row;
 use super::installed::{Installed, mode};
@@ -12,7 +12,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 fn journal(installed: &Installed, statement: &str) -> Result<()> {
     let connection = rusqlite::Connection::open(installed.state("journal.db"))?;
     connection.execute_batch(statement).with_context(|| format!("cannot run `{statement}`"))?;
-    // What the superuser's connection left belongs to the person again.
+    // Files that root's connection created are given back to the person.
     drop(connection);
     installed.give_back()
 }
@@ -25,7 +25,7 @@ fn no_config(installed: &Installed) -> Result<()> {
     Ok(fs::remove_file(installed.state("config.toml"))?)
 }
 
-/// Writes over a part of a file.
+/// Overwrites a part of a file.
 fn scribble(installed: &Installed, name: &str, from: u64, length: usize) -> Result<()> {
     let mut file = OpenOptions::new().write(true).open(installed.state(name))?;
     file.seek(SeekFrom::Start(from))?;
@@ -36,7 +36,7 @@ fn forget_journal(installed: &Installed) -> Result<()> {
     installed.site().forget_journal()
 }
 
-/// The journal's log in its database: what is damaged there is not read from the log.
+/// Moves the journal's log into its database, so that damaged pages are not read from the log.
 fn settled(installed: &Installed) -> Result<()> {
     journal(installed, "PRAGMA wal_checkpoint(TRUNCATE)")
 }
@@ -89,7 +89,9 @@ fn folders() -> Vec<Row> {
         },
         Row {
             name: "the key is cut",
-            breaks: |installed| Ok(File::options().write(true).open(installed.state("key"))?.set_len(7)?),
+            breaks: |installed| {
+                Ok(File::options().write(true).open(installed.state("key"))?.set_len(7)?)
+            },
             check: "permissions",
             level: "problem",
             says: &["7 bytes, not 32", "backup"],
@@ -170,17 +172,50 @@ fn database() -> Vec<Row> {
         },
         Row {
             name: "the journal is gone",
-            breaks: forget_journal,
+            breaks: |installed| installed.site().forget_database(),
             check: "database",
             level: "problem",
-            says: &["is gone", "backup"],
-            mend: None,
+            says: &["is gone", "journal.mark", "backup", "portcullis recover"],
+            mend: Some(Installed::recover),
+        },
+        Row {
+            name: "the mark of the journal is gone",
+            breaks: |installed| Ok(fs::remove_file(installed.state("journal.mark"))?),
+            check: "database",
+            level: "problem",
+            says: &["is not the journal that this home knows", "recover --keep"],
+            mend: Some(|installed| {
+                installed.at_a_terminal(&["recover", "--keep"], "the journal was taken as it is")
+            }),
+        },
+        Row {
+            name: "the state of a session was copied over another one's",
+            breaks: |installed| {
+                installed.hook(&installed.site().calls("one").bash("1", "ls"))?;
+                installed.hook(&installed.site().calls("two").bash("1", "ls"))?;
+                journal(
+                    installed,
+                    "UPDATE states SET state = (SELECT state FROM states WHERE session = 'one' AND part = 's') \
+                     WHERE session = 'two' AND part = 's'",
+                )
+            },
+            check: "chain",
+            level: "problem",
+            says: &[
+                "the state of the session `two`",
+                "was changed from outside",
+                "portcullis recover",
+            ],
+            mend: Some(Installed::recover),
         },
         Row {
             name: "the journal was removed and begun anew",
             breaks: |installed| {
                 forget_journal(installed)?;
-                File::options().write(true).open(installed.state("key"))?.set_modified(SystemTime::now() - 2 * DAY)?;
+                File::options()
+                    .write(true)
+                    .open(installed.state("key"))?
+                    .set_modified(SystemTime::now() - 2 * DAY)?;
                 installed.hook(&installed.site().calls("later").bash("1", "ls"))?;
                 Ok(())
             },
@@ -208,7 +243,12 @@ fn database() -> Vec<Row> {
         },
         Row {
             name: "a record was changed",
-            breaks: |installed| journal(installed, "UPDATE journal SET document = replace(document, 'ls', 'id') WHERE kind = 'review'"),
+            breaks: |installed| {
+                journal(
+                    installed,
+                    "UPDATE journal SET document = replace(document, 'ls', 'id') WHERE kind = 'review'",
+                )
+            },
             check: "chain",
             level: "problem",
             says: &["was changed at record", "the document is not the one", "audit verify"],
@@ -217,7 +257,10 @@ fn database() -> Vec<Row> {
         Row {
             name: "the clock was set back by a day",
             breaks: |installed| {
-                journal(installed, "UPDATE journal SET at = at + 86400000 WHERE sequence = (SELECT max(sequence) FROM journal)")
+                journal(
+                    installed,
+                    "UPDATE journal SET at = at + 86400000 WHERE sequence = (SELECT max(sequence) FROM journal)",
+                )
             },
             check: "clock",
             level: "problem",
@@ -228,11 +271,33 @@ fn database() -> Vec<Row> {
 }
 
 fn configuration() -> Vec<Row> {
-    let row = |name, breaks, level, says| Row { name, breaks, check: "configuration", level, says, mend: Some(no_config) };
+    let row = |name, breaks, level, says| Row {
+        name,
+        breaks,
+        check: "configuration",
+        level,
+        says,
+        mend: Some(no_config),
+    };
     vec![
-        row("the configuration is broken", |installed| config(installed, "mode = "), "problem", &["config.toml", "each action is refused"]),
-        row("an unknown key", |installed| config(installed, "hold_setings = true"), "problem", &["hold_setings", "hold_settings"]),
-        row("a wrong type", |installed| config(installed, "mode = 1"), "problem", &["config.toml", "line 1"]),
+        row(
+            "the configuration is broken",
+            |installed| config(installed, "mode = "),
+            "problem",
+            &["config.toml", "each action is refused"],
+        ),
+        row(
+            "an unknown key",
+            |installed| config(installed, "hold_setings = true"),
+            "problem",
+            &["hold_setings", "hold_settings"],
+        ),
+        row(
+            "a wrong type",
+            |installed| config(installed, "mode = 1"),
+            "problem",
+            &["config.toml", "line 1"],
+        ),
         row(
             "a builtin plugin is off",
             |installed| config(installed, "[plugins.rules]\nenabled = false"),
@@ -245,7 +310,12 @@ fn configuration() -> Vec<Row> {
             "warning",
             &["an action runs although the plugin `risk` failed", "remove `on_fault`"],
         ),
-        row("settings are not held", |installed| config(installed, "hold_settings = false"), "warning", &["`hold_settings` is false"]),
+        row(
+            "settings are not held",
+            |installed| config(installed, "hold_settings = false"),
+            "warning",
+            &["`hold_settings` is false"],
+        ),
         Row {
             name: "observe mode",
             breaks: |installed| config(installed, "mode = \"observe\""),
@@ -256,7 +326,12 @@ fn configuration() -> Vec<Row> {
         },
         Row {
             name: "a pause",
-            breaks: |installed| installed.at_a_terminal(&["pause", "--for", "5m", "--reason", "an incident"], "paused until"),
+            breaks: |installed| {
+                installed.at_a_terminal(
+                    &["pause", "--for", "5m", "--reason", "an incident"],
+                    "paused until",
+                )
+            },
             check: "mode",
             level: "warning",
             says: &["paused until", "(an incident)", "nothing is refused", "portcullis resume"],
@@ -268,7 +343,10 @@ fn configuration() -> Vec<Row> {
         Row {
             name: "a forged pause",
             breaks: |installed| {
-                installed.put(&installed.state("pause"), "{\"since\":0,\"until\":9999999999999,\"reason\":\"\",\"code\":\"00\"}")
+                installed.put(
+                    &installed.state("pause"),
+                    "{\"since\":0,\"until\":9999999999999,\"reason\":\"\",\"code\":\"00\"}",
+                )
             },
             check: "mode",
             level: "problem",
@@ -285,7 +363,12 @@ fn plugins() -> Vec<Row> {
             breaks: |installed| installed.put(&installed.state("plugins/odd.wasm"), "nothing"),
             check: "plugins",
             level: "problem",
-            says: &["odd.wasm", "cannot be loaded", "a person is asked about each action", "enabled = false"],
+            says: &[
+                "odd.wasm",
+                "cannot be loaded",
+                "a person is asked about each action",
+                "enabled = false",
+            ],
             mend: Some(|installed| config(installed, "[plugins.odd]\nenabled = false")),
         },
         Row {
@@ -334,7 +417,7 @@ fn plugins() -> Vec<Row> {
             },
             check: "compiled code",
             level: "warning",
-            says: &["could not be used", "signature", "compiled anew"],
+            says: &["could not be used", "signature", "recompiled"],
             mend: Some(|_| Ok(())),
         },
         Row {

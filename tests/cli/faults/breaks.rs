@@ -1,4 +1,4 @@
-//! The rows: what breaks, how, and how it is mended.
+//! The rows: each failure, how it is caused, and how it is fixed.
 
 use super::{Break, End};
 use crate::bad_input::shell;
@@ -19,15 +19,21 @@ pub fn all() -> Vec<Break> {
 
 fn journals() -> Vec<Break> {
     vec![
-        Break::new("a journal of zeros", |site| overwrite(site, "journal.db", |bytes| vec![0; bytes.len()]))
-            .says(&["journal.db", "portcullis recover"])
-            .anew(Site::forget_journal),
-        Break::new("a journal cut in half", |site| settled(site, |bytes| bytes[..bytes.len() / 2].to_vec()))
-            .says(&["journal.db", "portcullis recover"])
-            .mended(restore),
-        Break::new("a journal with a header of garbage", |site| settled(site, |bytes| [&[0xa5; 100], &bytes[100..]].concat()))
-            .says(&["journal.db", "is damaged", "portcullis recover"])
-            .mended(restore),
+        Break::new("a journal of zeros", |site| {
+            overwrite(site, "journal.db", |bytes| vec![0; bytes.len()])
+        })
+        .says(&["journal.db", "portcullis recover"])
+        .anew(Site::forget_journal),
+        Break::new("a journal cut in half", |site| {
+            settled(site, |bytes| bytes[..bytes.len() / 2].to_vec())
+        })
+        .says(&["journal.db", "portcullis recover"])
+        .mended(restore),
+        Break::new("a journal with a header of garbage", |site| {
+            settled(site, |bytes| [&[0xa5; 100], &bytes[100..]].concat())
+        })
+        .says(&["journal.db", "is damaged", "portcullis recover"])
+        .mended(restore),
         Break::new("a journal with pages of garbage", |site| {
             settled(site, |bytes| [&bytes[..2048], &vec![0xa5; bytes.len() - 2048]].concat())
         })
@@ -48,16 +54,21 @@ fn journals() -> Vec<Break> {
             .says(&["journal.db", "locked by another process", "end the process"])
             .mended(let_go),
         Break::new("records of next year: the clock was set back", ahead).ends(End::Whole),
-        Break::new("records of 1970: the clock was set forward", |site| append(site, 1)).ends(End::Whole),
+        Break::new("records of 1970: the clock was set forward", |site| append(site, 1))
+            .ends(End::Whole),
     ]
 }
 
 fn keys() -> Vec<Break> {
     vec![
-        Break::new("no key", |site| aside(site, "key")).says(&["journal.db", "changed from outside", "audit verify"]).mended(restore),
-        Break::new("another key", |site| overwrite(site, "key", |bytes| bytes.iter().map(|byte| !byte).collect()))
+        Break::new("no key", |site| aside(site, "key"))
             .says(&["journal.db", "changed from outside", "audit verify"])
             .mended(restore),
+        Break::new("another key", |site| {
+            overwrite(site, "key", |bytes| bytes.iter().map(|byte| !byte).collect())
+        })
+        .says(&["journal.db", "changed from outside", "audit verify"])
+        .mended(restore),
         Break::new("a short key", |site| overwrite(site, "key", |bytes| bytes[..7].to_vec()))
             .says(&["key", "7 bytes instead of 32", "restore it"])
             .mended(restore),
@@ -71,10 +82,21 @@ fn keys() -> Vec<Break> {
 fn folders() -> Vec<Break> {
     let open = |site: &Site| mode(site, "", 0o700);
     vec![
-        Break::new("a state that cannot be read", |site| mode(site, "", 0)).says(&["/state", "check that"]).mended(open).held_back(),
-        Break::new("a state whose folder takes no new file", |site| mode(site, "", 0o500)).ends(End::Whole).mended(open).held_back(),
-        Break::started("a read-only file system", |site| shell(site, NAMESPACE, READ_ONLY)).says(&["read-only", "writable"]),
-        Break::started("a full disk", |site| shell(site, NAMESPACE, FULL)).says(&["journal.db", "no room left", "free disk space"]),
+        Break::new("a state that cannot be read", |site| mode(site, "", 0))
+            .says(&["/state", "check that"])
+            .mended(open)
+            .held_back(),
+        Break::new("a state whose folder takes no new file", |site| mode(site, "", 0o500))
+            .ends(End::Whole)
+            .mended(open)
+            .held_back(),
+        Break::started("a read-only file system", |site| shell(site, NAMESPACE, READ_ONLY))
+            .says(&["read-only", "writable"]),
+        Break::started("a full disk", |site| shell(site, NAMESPACE, FULL)).says(&[
+            "journal.db",
+            "no room left",
+            "free disk space",
+        ]),
         Break::new("compiled code of garbage", |site| {
             for entry in fs::read_dir(site.state().join("cache"))? {
                 fs::write(entry?.path(), [0xa5; 5000])?;
@@ -86,9 +108,11 @@ fn folders() -> Vec<Break> {
             .ends(End::Whole)
             .mended(|site| mode(site, "cache", 0o700))
             .held_back(),
-        Break::new("a broken configuration", |site| site.write("config.toml", "mode = \"watch\"\n"))
-            .says(&["config.toml", "line 1", "`watch`"])
-            .mended(|site| Ok(fs::remove_file(site.state().join("config.toml"))?)),
+        Break::new("a broken configuration", |site| {
+            site.write("config.toml", "mode = \"watch\"\n")
+        })
+        .says(&["config.toml", "line 1", "`watch`"])
+        .mended(|site| Ok(fs::remove_file(site.state().join("config.toml"))?)),
         Break::new("a configuration that cannot be read", |site| {
             site.write("config.toml", "")?;
             mode(site, "config.toml", 0)
@@ -108,16 +132,36 @@ fn folders() -> Vec<Break> {
 
 fn limits() -> Vec<Break> {
     vec![
-        Break::started("no file may grow", |site| shell(site, &[], "ulimit -f 1; exec \"$0\" hook claude"))
-            .says(&["no room left", "free disk space"]),
-        Break::started("hardly any memory", |site| shell(site, &[], "ulimit -v 40000; exec \"$0\" hook claude")).ends(End::Closed),
-        Break::started("little memory", |site| shell(site, &[], "ulimit -v 400000; exec \"$0\" hook claude")).ends(End::Closed),
-        Break::started("three open files", |site| shell(site, &[], "ulimit -n 3; exec \"$0\" hook claude")).says(&["Too many open files"]),
-        Break::started("no time on the processor", |site| shell(site, &[], "ulimit -t 0; exec \"$0\" hook claude")).ends(End::Either),
-        Break::started("a small stack", |site| shell(site, &[], "ulimit -s 256; exec \"$0\" hook claude")).ends(End::Whole),
+        Break::started("no file may grow", |site| {
+            shell(site, &[], "ulimit -f 1; exec \"$0\" hook claude")
+        })
+        .says(&["no room left", "free disk space"]),
+        Break::started("hardly any memory", |site| {
+            shell(site, &[], "ulimit -v 40000; exec \"$0\" hook claude")
+        })
+        .ends(End::Closed),
+        Break::started("little memory", |site| {
+            shell(site, &[], "ulimit -v 400000; exec \"$0\" hook claude")
+        })
+        .ends(End::Closed),
+        Break::started("three open files", |site| {
+            shell(site, &[], "ulimit -n 3; exec \"$0\" hook claude")
+        })
+        .says(&["Too many open files"]),
+        Break::started("no time on the processor", |site| {
+            shell(site, &[], "ulimit -t 0; exec \"$0\" hook claude")
+        })
+        .ends(End::Either),
+        Break::started("a small stack", |site| {
+            shell(site, &[], "ulimit -s 256; exec \"$0\" hook claude")
+        })
+        .ends(End::Whole),
         Break::started("no further process or thread", |site| {
             let mut hook = Command::new("prlimit");
-            hook.arg("--nproc=1").arg(site.binary()).args(["hook", "claude"]).current_dir(site.project());
+            hook.arg("--nproc=1")
+                .arg(site.binary())
+                .args(["hook", "claude"])
+                .current_dir(site.project());
             hook.env("PORTCULLIS_HOME", site.state()).env("HOME", site.person());
             site.as_its_user(&mut hook);
             hook
@@ -139,20 +183,26 @@ fn surroundings() -> Vec<Break> {
             shell(site, &[], "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" hook claude")
         })
         .ends(End::Whole),
-        Break::started("no standard error", |site| shell(site, &[], "exec \"$0\" hook claude 2>&-")).ends(End::Whole),
-        Break::started("an answer that nobody can take", |site| shell(site, &[], "\"$0\" hook claude >/dev/full; test $? = 2 && exit 9"))
-            .ends(End::Dies),
+        Break::started("no standard error", |site| {
+            shell(site, &[], "exec \"$0\" hook claude 2>&-")
+        })
+        .ends(End::Whole),
+        Break::started("an answer that nobody can take", |site| {
+            shell(site, &[], "\"$0\" hook claude >/dev/full; test $? = 2 && exit 9")
+        })
+        .ends(End::Dies),
     ]
 }
 
-/// The mounts of the row alone. The superuser of CI may make them, and others where the system lets them.
+/// Gives the row private mounts. Root in CI may create them, and other users if the system allows
+/// it.
 const NAMESPACE: &[&str] = &["unshare", "--mount", "--map-root-user"];
 
 const READ_ONLY: &str = r#"
     mount --bind "$PORTCULLIS_HOME" "$PORTCULLIS_HOME" && mount -o remount,bind,ro "$PORTCULLIS_HOME" && exec "$0" hook claude
 "#;
 
-/// Puts the home into a file system of 32 MB and fills what is left of it.
+/// Puts the home into a file system of 32 MB and fills the rest of it.
 const FULL: &str = r#"
     cp -a "$PORTCULLIS_HOME" "$PORTCULLIS_HOME.copy" &&
     mount -t tmpfs -o size=32m,mode=0700 none "$PORTCULLIS_HOME" &&
@@ -160,7 +210,7 @@ const FULL: &str = r#"
     { cat /dev/zero >"$PORTCULLIS_HOME/filler" 2>/dev/null; exec "$0" hook claude; }
 "#;
 
-/// Holds the write lock until it is let go.
+/// Holds the write lock until it is released.
 fn hold(site: &Site) -> Result<()> {
     let (path, freed) = (site.state().join("journal.db"), freed(site));
     let (ready, held) = mpsc::channel();
@@ -180,7 +230,7 @@ fn let_go(site: &Site) -> Result<()> {
     Ok(fs::write(freed(site), "")?)
 }
 
-/// The sign by which the lock is let go.
+/// Returns the file that signals the release of the lock.
 fn freed(site: &Site) -> PathBuf {
     site.state().with_file_name("freed")
 }
@@ -190,7 +240,7 @@ fn ahead(site: &Site) -> Result<()> {
     append(site, u64::try_from(now)? + 365 * 86_400_000)
 }
 
-/// A record of that time, written with the home's own key.
+/// Appends a record of that time, with the home's own key.
 fn append(site: &Site, at: u64) -> Result<()> {
     let home = Home::open(site.state())?;
     let document = serde_json::json!({"id": "elsewhen", "at": at, "kind": "session"}).to_string();
@@ -208,7 +258,7 @@ fn append(site: &Site, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Where a row keeps what it breaks.
+/// Returns the folder for the originals of broken files.
 fn kept(site: &Site) -> PathBuf {
     site.state().with_file_name("kept")
 }
@@ -219,7 +269,7 @@ fn aside(site: &Site, name: &str) -> Result<()> {
     Ok(fs::rename(site.state().join(name), kept(site).join(name))?)
 }
 
-/// Changes a file and keeps it as it was.
+/// Changes a file after saving the original.
 fn overwrite(site: &Site, name: &str, change: fn(Vec<u8>) -> Vec<u8>) -> Result<()> {
     fs::create_dir_all(kept(site))?;
     let path = site.state().join(name);
@@ -229,7 +279,7 @@ fn overwrite(site: &Site, name: &str, change: fn(Vec<u8>) -> Vec<u8>) -> Result<
     Ok(fs::write(&path, change(bytes))?)
 }
 
-/// Changes the journal once all of it stands in one file.
+/// Changes the journal after merging all of it into one file.
 fn settled(site: &Site, change: fn(Vec<u8>) -> Vec<u8>) -> Result<()> {
     Store::open(&Home::open(site.state())?, Durability::Process)?.checkpoint()?;
     // The log repeats the first page.
@@ -239,10 +289,10 @@ fn settled(site: &Site, change: fn(Vec<u8>) -> Vec<u8>) -> Result<()> {
     overwrite(site, "journal.db", change)
 }
 
-/// Puts back what was kept, as from a copy; what the broken one left beside it goes.
+/// Restores the originals, as from a backup; additional files of the broken one are removed.
 fn restore(site: &Site) -> Result<()> {
     if kept(site).join("journal.db").exists() {
-        site.forget_journal()?;
+        site.forget_database()?;
     }
     for entry in fs::read_dir(kept(site))? {
         let entry = entry?;

@@ -1,8 +1,9 @@
-//! What breaks, against every event: the answer is one that the client takes for a refusal where something
-//! waits for us, it names the thing and the mend, and once mended everything goes on and nothing is lost.
+//! Combines every failure with every event: the client takes the answer for a refusal if something
+//! waits for it, the answer names the cause and the fix, and after the fix everything continues and
+//! nothing is lost.
 //!
-//! What a bad input or a bad file comes to in detail (the words, the record) stands in `bad_input`; here
-//! each cause meets each event, and what was recorded before it is still there after it.
+//! `bad_input` covers the details of a bad input or a bad file (the words, the record). Here each
+//! cause meets each event, and earlier records must still be there afterwards.
 
 mod breaks;
 
@@ -17,51 +18,61 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// How long a hook may take that compiles every plugin anew, beside other tests and on a slow machine.
+/// The timeout of a hook that compiles every plugin again, in parallel with other tests and on a
+/// slow machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// One thing that breaks.
+/// A failure.
 pub struct Break {
-    /// In words.
+    /// Its name.
     pub name: &'static str,
-    /// Breaks it.
+    /// Causes the failure.
     pub spoil: fn(&Site) -> Result<()>,
-    /// The hook, as it is started then.
+    /// The command that starts the hook in this state.
     pub hook: fn(&Site) -> Command,
-    /// What it comes to.
+    /// The expected end.
     pub end: End,
-    /// What the answer says.
+    /// Texts that the answer contains.
     pub says: &'static [&'static str],
-    /// Mends it.
+    /// Fixes the failure.
     pub mend: fn(&Site) -> Result<()>,
-    /// The mend begins a journal anew, so that what stood in the old one is not in it.
+    /// True if the fix starts a new journal, so that earlier records are not in it.
     pub anew: bool,
-    /// The superuser is not held back by permissions; a user without rights is.
+    /// True if the case depends on permissions, which restrict an ordinary user but not root.
     pub held_back: bool,
 }
 
-/// What a break comes to.
+/// The end of a hook under a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// An answer that refuses what waits for it, and tells the person elsewhere.
+    /// An answer that refuses an action that waits for it, or otherwise informs the person.
     Answered,
-    /// No answer, and an end that `onFailure: block` takes for a refusal.
+    /// No answer, and an exit that `onFailure: block` takes for a refusal.
     Dies,
-    /// One or the other, as it hits.
+    /// Either of these, depending on the place of the failure.
     Closed,
-    /// As if nothing were broken.
+    /// The same as without a failure.
     Whole,
-    /// As if nothing were broken, or no answer, by how quick the machine is.
+    /// The same as without a failure, or no answer, depending on the machine's speed.
     Either,
 }
 
 impl Break {
     fn new(name: &'static str, spoil: fn(&Site) -> Result<()>) -> Self {
         let hook = |site: &Site| site.command(&["hook", "claude"]);
-        Self { name, spoil, hook, end: End::Answered, says: &[], mend: |_| Ok(()), anew: false, held_back: false }
+        Self {
+            name,
+            spoil,
+            hook,
+            end: End::Answered,
+            says: &[],
+            mend: |_| Ok(()),
+            anew: false,
+            held_back: false,
+        }
     }
 
-    /// Nothing is spoilt but the way in which the hook is started.
+    /// Creates a failure that is caused only by how the hook is started.
     fn started(name: &'static str, hook: fn(&Site) -> Command) -> Self {
         Self { hook, ..Self::new(name, |_| Ok(())) }
     }
@@ -87,30 +98,41 @@ impl Break {
     }
 }
 
-/// A test for each break, which meets all events.
+/// Returns a test for each failure, with all events.
 pub fn tests() -> Vec<Trial> {
-    breaks::all().into_iter().map(|row| trial(format!("faults: {}", row.name), move || meets_all(&row))).collect()
+    breaks::all()
+        .into_iter()
+        .map(|row| trial(format!("faults: {}", row.name), move || meets_all(&row)))
+        .collect()
 }
 
-/// An event by its name, with what it carries.
+/// An event: its name and its contents.
 type Event = (&'static str, fn(&Site) -> Value);
 
-/// One of each kind that is answered in a way of its own.
+/// One event of each kind with an answer of its own.
 const EVENTS: &[Event] = &[
     ("PreToolUse", |site| site.calls("broken").bash("broken", "ls")),
     ("PostToolUse", |site| site.calls("broken").bash_done("broken", "ls", "notes.txt")),
     ("UserPromptSubmit", |site| site.calls("broken").prompt("list the files")),
-    ("SessionStart", |site| site.calls("broken").event("SessionStart", json!({ "source": "startup" }))),
+    ("SessionStart", |site| {
+        site.calls("broken").event("SessionStart", json!({ "source": "startup" }))
+    }),
     ("ConfigChange", |site| {
-        site.calls("broken").event("ConfigChange", json!({ "source": "project_settings", "file_path": "/srv/x.json" }))
+        site.calls("broken").event(
+            "ConfigChange",
+            json!({ "source": "project_settings", "file_path": "/srv/x.json" }),
+        )
     }),
     ("Stop", |site| site.calls("broken").event("Stop", json!({ "stop_hook_active": false }))),
 ];
 
 fn meets_all(row: &Break) -> Result<()> {
     thread::scope(|scope| {
-        let events: Vec<_> = EVENTS.iter().map(|event| scope.spawn(move || check(row, event))).collect();
-        events.into_iter().try_for_each(|event| event.join().map_err(|_| anyhow!("a row panicked"))?)
+        let events: Vec<_> =
+            EVENTS.iter().map(|event| scope.spawn(move || check(row, event))).collect();
+        events
+            .into_iter()
+            .try_for_each(|event| event.join().map_err(|_| anyhow!("a row panicked"))?)
     })
 }
 
@@ -152,7 +174,7 @@ fn judge(row: &Break, event: &str, ended: &Ended) -> Result<()> {
                 "ConfigChange" => Answer::Held,
                 _ => Answer::Told,
             };
-            // What costs nothing at an event that nobody waits for need not show there.
+            // A failure without effect at a non-blocking event need not be reported there.
             let spared = row.end == End::Closed && event != "PreToolUse";
             if !spared && reply.answer != expected {
                 bail!("the answer is {:?}, not {expected:?}: {reply:?}", reply.answer);

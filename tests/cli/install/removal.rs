@@ -1,4 +1,4 @@
-//! `uninstall` where something else changed since, where the backup is of no use, and who may do it.
+//! Tests of `uninstall` after other changes, without a usable backup, and by unauthorized callers.
 
 use super::{INSTALL, UNINSTALL, done, settings, uninstall, write};
 use crate::common::site::Site;
@@ -28,8 +28,18 @@ fn changed_since() -> Result<()> {
             ("\"model\": \"opus\",", "\"model\": \"opus\",\n  \"verbose\": true,"),
             "{\n  \"model\": \"opus\",\n  \"verbose\": true\n}\n",
         ),
-        ("a key was changed", "{\n  \"model\": \"opus\"\n}\n", ("opus", "sonnet"), "{\n  \"model\": \"sonnet\"\n}\n"),
-        ("the file was not there", "", ("  \"hooks\"", "  \"verbose\": true,\n  \"hooks\""), "{\n  \"verbose\": true\n}\n"),
+        (
+            "a key was changed",
+            "{\n  \"model\": \"opus\"\n}\n",
+            ("opus", "sonnet"),
+            "{\n  \"model\": \"sonnet\"\n}\n",
+        ),
+        (
+            "the file was not there",
+            "",
+            ("  \"hooks\"", "  \"verbose\": true,\n  \"hooks\""),
+            "{\n  \"verbose\": true\n}\n",
+        ),
         (
             "hooks were there, empty",
             "{\n  \"hooks\": {\n  }\n}\n",
@@ -61,7 +71,8 @@ fn without_backup() -> Result<()> {
     let forged: Harm = |folder| {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            let text = fs::read_to_string(&path)?.replace("opus", "evil").replace("\"at\": ", "\"at\": 1");
+            let text =
+                fs::read_to_string(&path)?.replace("opus", "evil").replace("\"at\": ", "\"at\": 1");
             fs::write(&path, text)?;
         }
         Ok(())
@@ -73,7 +84,10 @@ fn without_backup() -> Result<()> {
         done(&site.run(INSTALL)?, "installed in")?;
         let backups = site.state().join("backups");
         for file in fs::read_dir(&backups)? {
-            ensure!(file?.metadata()?.permissions().mode() & 0o777 == 0o600, "others can read a backup");
+            ensure!(
+                file?.metadata()?.permissions().mode() & 0o777 == 0o600,
+                "others can read a backup"
+            );
         }
         harm(&backups)?;
         uninstall(&site, UNINSTALL)?;
@@ -95,7 +109,11 @@ fn confirmed() -> Result<()> {
         let mut command = site.command(arguments);
         command.env("CLAUDECODE", "1");
         let ended = process::run(command, b"", Duration::from_secs(60))?;
-        ensure!(ended.code == Some(1) && ended.stderr.contains("an agent runs this"), "{}", ended.all());
+        ensure!(
+            ended.code == Some(1) && ended.stderr.contains("an agent runs this"),
+            "{}",
+            ended.all()
+        );
     }
     ensure!(fs::read(&path)? == installed, "the file was changed");
     Ok(())
@@ -105,7 +123,8 @@ fn purged() -> Result<()> {
     let site = Site::new("purged")?;
     done(&site.run(&["install", "claude", "--yes", "--observe"])?, "installed in")?;
     uninstall(&site, &["uninstall", "claude", "--purge"])?;
-    let left: Vec<_> = fs::read_dir(site.state())?.flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(site.state())?.flatten().map(|entry| entry.file_name()).collect();
     ensure!(left == ["config.toml"], "{left:?} is left");
     ensure!(!settings(&site).exists(), "the settings are left");
     Ok(())

@@ -1,6 +1,6 @@
 //! Settings files as people, editors and the client leave them.
 
-/// Files in which we can be installed; none is there for `None`.
+/// Returns files to which our hooks can be added; `None` means that there is no file.
 pub fn good() -> Vec<(&'static str, Option<Vec<u8>>)> {
     let text = |text: &str| Some(text.as_bytes().to_vec());
     let other = r#"{"type": "command", "command": "/usr/bin/other"}"#;
@@ -13,22 +13,41 @@ pub fn good() -> Vec<(&'static str, Option<Vec<u8>>)> {
         ("{ } spread over lines", text("{\n\n}\n")),
         ("compact", text(r#"{"model":"opus","env":{"A":"1"}}"#)),
         ("in one line with spaces", text("{\"model\": \"opus\", \"env\": {\"A\": \"1\"}}\n")),
-        ("two spaces", text("{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\"\n    ]\n  }\n}\n")),
+        (
+            "two spaces",
+            text(
+                "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\"\n    ]\n  }\n}\n",
+            ),
+        ),
         ("four spaces, no newline at the end", text("{\n    \"model\": \"opus\"\n}")),
         ("tabs", text("{\n\t\"model\": \"opus\",\n\t\"env\": {\n\t\t\"A\": \"1\"\n\t}\n}\n")),
-        ("CRLF", text("{\r\n  \"model\": \"opus\",\r\n  \"hooks\": {\r\n    \"Stop\": []\r\n  }\r\n}\r\n")),
+        (
+            "CRLF",
+            text(
+                "{\r\n  \"model\": \"opus\",\r\n  \"hooks\": {\r\n    \"Stop\": []\r\n  }\r\n}\r\n",
+            ),
+        ),
         ("CR and LF mixed", text("{\r\n  \"model\": \"opus\",\n  \"verbose\": true\r\n}\n")),
         ("a byte order mark", text("\u{feff}{\n  \"model\": \"opus\"\n}\n")),
-        ("unicode, escapes", text("{\n  \"env\": {\"Ünï\": \"\u{1f980} \\u00e9\\n\\\"\", \"/~0\": \"\"}\n}\n")),
+        (
+            "unicode, escapes",
+            text("{\n  \"env\": {\"Ünï\": \"\u{1f980} \\u00e9\\n\\\"\", \"/~0\": \"\"}\n}\n"),
+        ),
         ("odd spacing", text("{ \"a\" :1 ,\n\n\n   \"b\":[1 ,2 ] , \"env\" : { }  }\n\n\n")),
-        ("numbers that a writer would change", text("{\n  \"x\": [1.0, 1e2, -0, 100000000000000000000000, 0.1000]\n}\n")),
-        ("a name that stands twice elsewhere", text("{\n  \"x\": 1,\n  \"x\": 2\n}\n")),
+        (
+            "numbers that a writer would change",
+            text("{\n  \"x\": [1.0, 1e2, -0, 100000000000000000000000, 0.1000]\n}\n"),
+        ),
+        ("a name that is given twice elsewhere", text("{\n  \"x\": 1,\n  \"x\": 2\n}\n")),
         ("hooks: null", text("{\n  \"hooks\": null,\n  \"model\": \"opus\"\n}\n")),
         ("hooks: {}", text("{\n  \"hooks\": {},\n  \"model\": \"opus\"\n}\n")),
         ("hooks first, compact", text(r#"{"hooks":{},"model":"opus"}"#)),
         ("an event: null", text("{\n  \"hooks\": {\n    \"PreToolUse\": null\n  }\n}\n")),
         ("an event: []", text("{\n  \"hooks\": {\n    \"PreToolUse\": []\n  }\n}\n")),
-        ("an empty group", text("{\n  \"hooks\": {\n    \"PreToolUse\": [{\"hooks\": []}]\n  }\n}\n")),
+        (
+            "an empty group",
+            text("{\n  \"hooks\": {\n    \"PreToolUse\": [{\"hooks\": []}]\n  }\n}\n"),
+        ),
         (
             "another hook before ours",
             text(&format!(
@@ -47,7 +66,10 @@ pub fn good() -> Vec<(&'static str, Option<Vec<u8>>)> {
                 "{{\n  \"hooks\": {{\n    \"Stop\": [{{\"hooks\": [{other}]}}],\n    \"Notification\": [{{\"hooks\": [{other}]}}],\n    \"PreToolUse\": [{{\"hooks\": [{other}]}}]\n  }},\n  \"model\": \"opus\"\n}}\n"
             )),
         ),
-        ("events that nobody knows", text("{\n  \"hooks\": {\n    \"Tomorrow\": \"anything\"\n  }\n}\n")),
+        (
+            "events that nobody knows",
+            text("{\n  \"hooks\": {\n    \"Tomorrow\": \"anything\"\n  }\n}\n"),
+        ),
         (
             "hooks of every type",
             text(
@@ -61,11 +83,15 @@ pub fn good() -> Vec<(&'static str, Option<Vec<u8>>)> {
             ),
         ),
         ("a key that nobody knows", text("{\n  \"tomorrow\": {\"deep\": [[[{}]]]}\n}\n")),
-        ("nearly the client's limit", text(&format!("{{\n  \"x\": \"{}\"\n}}\n", "a".repeat((2 << 20) - 8192)))),
+        (
+            "nearly the client's limit",
+            text(&format!("{{\n  \"x\": \"{}\"\n}}\n", "a".repeat((2 << 20) - 8192))),
+        ),
     ]
 }
 
-/// Files that the client would drop or not read as it seems, with what has to be said.
+/// Returns files that the client would ignore or read differently than they seem, with the expected
+/// message.
 pub fn refused() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
     let text = |text: &str| text.as_bytes().to_vec();
     vec![
@@ -77,8 +103,16 @@ pub fn refused() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
         ("two documents", text("{}{}"), &["trailing characters"]),
         ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect(), &["column 2"]),
         ("Latin-1", b"{\"a\": \"\xe9\"}".to_vec(), &["not UTF-8"]),
-        ("too deep", text(&format!("{{\"a\": {}{}}}", "[".repeat(200), "]".repeat(200))), &["recursion limit"]),
-        ("larger than the client reads", text(&format!("{{\"x\": \"{}\"}}", "a".repeat(2 << 20))), &["larger than 2097152 bytes"]),
+        (
+            "too deep",
+            text(&format!("{{\"a\": {}{}}}", "[".repeat(200), "]".repeat(200))),
+            &["recursion limit"],
+        ),
+        (
+            "larger than the client reads",
+            text(&format!("{{\"x\": \"{}\"}}", "a".repeat(2 << 20))),
+            &["larger than 2097152 bytes"],
+        ),
         (
             "an unrelated bad key",
             text("{\n  \"permissions\": \"all\"\n}"),
@@ -89,29 +123,61 @@ pub fn refused() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
             text("{\"permissions\": {\"defaultMode\": \"yolo\"}}"),
             &["`/permissions/defaultMode`", "\"bypassPermissions\""],
         ),
-        ("a list with one wrong element", text("{\"availableModels\": [\"a\", 2]}"), &["`/availableModels/1`", "make it a string"]),
-        ("disableAllHooks as text", text("{\"disableAllHooks\": \"true\"}"), &["`/disableAllHooks`", "true or false"]),
+        (
+            "a list with one wrong element",
+            text("{\"availableModels\": [\"a\", 2]}"),
+            &["`/availableModels/1`", "make it a string"],
+        ),
+        (
+            "disableAllHooks as text",
+            text("{\"disableAllHooks\": \"true\"}"),
+            &["`/disableAllHooks`", "true or false"],
+        ),
         ("hooks: an array", text("{\"hooks\": []}"), &["`/hooks`", "an array"]),
-        ("an event: an object", text("{\"hooks\": {\"Stop\": {}}}"), &["`/hooks/Stop`", "make it an array"]),
-        ("a group without hooks", text("{\"hooks\": {\"Stop\": [{\"matcher\": \"x\"}]}}"), &["`/hooks/Stop/0`", "`hooks` is missing"]),
+        (
+            "an event: an object",
+            text("{\"hooks\": {\"Stop\": {}}}"),
+            &["`/hooks/Stop`", "make it an array"],
+        ),
+        (
+            "a group without hooks",
+            text("{\"hooks\": {\"Stop\": [{\"matcher\": \"x\"}]}}"),
+            &["`/hooks/Stop/0`", "`hooks` is missing"],
+        ),
         (
             "a handler without type",
             text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"x\"}]}]}}"),
             &["`/hooks/Stop/0/hooks/0`", "it has no `type`"],
         ),
-        ("a handler of no known type", text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"shell\"}]}]}}"), &["mcp_tool"]),
-        ("a handler without command", text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\"}]}]}}"), &["`command` is missing"]),
+        (
+            "a handler of no known type",
+            text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"shell\"}]}]}}"),
+            &["mcp_tool"],
+        ),
+        (
+            "a handler without command",
+            text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\"}]}]}}"),
+            &["`command` is missing"],
+        ),
         (
             "a timeout as text",
-            text("{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": \"30\"}]}]}}"),
+            text(
+                "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": \"30\"}]}]}}",
+            ),
             &["`/hooks/PreToolUse/0/hooks/0/timeout`", "a number above 0"],
         ),
         (
             "an onFailure that nobody knows",
-            text("{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"onFailure\": \"deny\"}]}]}}"),
+            text(
+                "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"onFailure\": \"deny\"}]}]}}",
+            ),
             &["\"continue\" or \"block\""],
         ),
-        ("an event that stands twice", text("{\"hooks\": {\"Stop\": [], \"Stop\": []}}"), &["`/hooks/Stop`", "stands twice"]),
+        (
+            "an event that is given twice",
+            text("{\"hooks\": {\"Stop\": [], \"Stop\": []}}"),
+            &["`/hooks/Stop`", "is given twice"],
+        ),
         (
             "several at once",
             text("{\n\"model\": 1,\n\"permissions\": 2,\n\"hooks\": 3\n}"),

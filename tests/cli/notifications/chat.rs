@@ -1,4 +1,4 @@
-//! A chat on the loopback interface that answers as a test says.
+//! A chat server on the loopback interface that answers as a test requires.
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
@@ -9,18 +9,19 @@ use std::time::Duration;
 
 pub const LONG: Duration = Duration::from_secs(60);
 
-/// A chat: answers with the status that is set, keeps the bodies.
+/// A chat server that answers with the current status and keeps the bodies.
 pub struct Chat {
     pub port: u16,
     status: Arc<Mutex<u16>>,
     bodies: Receiver<String>,
 }
 
-/// Answers nothing.
+/// The status with which it never answers.
 pub const SILENT: u16 = 0;
 
 pub fn chat(status: u16) -> Result<Chat> {
-    let server = tiny_http::Server::http("127.0.0.1:0").map_err(|error| anyhow!("no server: {error}"))?;
+    let server =
+        tiny_http::Server::http("127.0.0.1:0").map_err(|error| anyhow!("no server: {error}"))?;
     let port = server.server_addr().to_ip().context("no address")?.port();
     let status = Arc::new(Mutex::new(status));
     let (bodies, received) = channel();
@@ -50,13 +51,14 @@ impl Chat {
         *self.status.lock().unwrap() = status;
     }
 
-    /// The next message, as text.
+    /// Returns the next message, as text.
     pub fn next(&self) -> Result<String> {
-        let body: Value = serde_json::from_str(&self.bodies.recv_timeout(LONG).context("no message came")?)?;
+        let body: Value =
+            serde_json::from_str(&self.bodies.recv_timeout(LONG).context("no message came")?)?;
         Ok(body["text"].as_str().context("no text")?.to_owned())
     }
 
-    /// Nothing more came so far.
+    /// Returns true if no further message has arrived.
     pub fn quiet(&self) -> bool {
         self.bodies.try_recv().is_err()
     }
@@ -67,5 +69,7 @@ impl Chat {
 }
 
 pub fn webhook(name: &str, port: u16, events: &str) -> String {
-    format!("[notifications.channels.{name}]\nkind = \"webhook\"\nurl = \"http://127.0.0.1:{port}/hook\"\nevents = [{events}]\n")
+    format!(
+        "[notifications.channels.{name}]\nkind = \"webhook\"\nurl = \"http://127.0.0.1:{port}/hook\"\nevents = [{events}]\n"
+    )
 }

@@ -1,4 +1,4 @@
-//! Each kind of channel, and channels that cannot be used.
+//! Tests of each kind of channel, and of unusable channels.
 
 use super::chat::LONG;
 use super::held::{doctor, hold};
@@ -30,11 +30,15 @@ pub fn others() -> Result<()> {
     ensure!(code == Some(0), "{said}");
     let mail = mails.recv_timeout(LONG)?;
     ensure!(
-        mail.contains("RCPT TO:<me@example.com>") && mail.contains("Subject: [portcullis] warning: an action was blocked: Bash"),
+        mail.contains("RCPT TO:<me@example.com>")
+            && mail.contains("Subject: [portcullis] warning: an action was blocked: Bash"),
         "{mail}"
     );
     let message: Value = serde_json::from_slice(&fs::read(&note)?)?;
-    ensure!(message["topic"] == "block" && message["session"] == "s" && message["project"] == "project", "{message}");
+    ensure!(
+        message["topic"] == "block" && message["session"] == "s" && message["project"] == "project",
+        "{message}"
+    );
     for name in ["mail", "desk"] {
         let said = held.site.output(&["notifications", "test", name])?;
         ensure!(said.contains(&format!("delivered: {name}: ")), "{said}");
@@ -44,7 +48,7 @@ pub fn others() -> Result<()> {
     held.site.verify()
 }
 
-/// Takes every mail.
+/// Starts a mail server that accepts every mail.
 fn mail_server() -> Result<(u16, Receiver<String>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
@@ -65,7 +69,7 @@ fn mail_server() -> Result<(u16, Receiver<String>)> {
                 match line.as_str() {
                     "." => {
                         data = false;
-                        // Kept before it is answered.
+                        // The mail is kept before it is answered.
                         let _ = mails.send(told.clone());
                         say("250 kept\r\n");
                     }
@@ -91,14 +95,26 @@ pub fn unusable() -> Result<()> {
     let rows: &[(&str, &str)] = &[
         ("", "`notifications.channels.c.kind` is missing"),
         ("kind = \"webhook\"", "`notifications.channels.c.url` is missing"),
-        ("kind = \"webhook\"\nurl = \"http://example.com/verysecret\"", "is not encrypted and not on this machine"),
-        ("kind = \"webhook\"\nurl = \"https://example.com/\"\nbearer = \"verysecret\"", "a credential has no place in the configuration"),
+        (
+            "kind = \"webhook\"\nurl = \"http://example.com/verysecret\"",
+            "is not encrypted and not on this machine",
+        ),
+        (
+            "kind = \"webhook\"\nurl = \"https://example.com/\"\nbearer = \"verysecret\"",
+            "a credential has no place in the configuration",
+        ),
         (
             "kind = \"webhook\"\nurl = \"https://example.com/\"\nproxy = \"http://me:verysecret@127.0.0.1:1\"",
             "a credential has no place in the configuration",
         ),
-        ("kind = \"webhook\"\nurl = \"https://example.com/\"\nproxy = \"socks5://127.0.0.1:1\"", "write it as `http://host:port`"),
-        ("kind = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\nproxy = \"http://127.0.0.1:2\"", "leave out `proxy`"),
+        (
+            "kind = \"webhook\"\nurl = \"https://example.com/\"\nproxy = \"socks5://127.0.0.1:1\"",
+            "write it as `http://host:port`",
+        ),
+        (
+            "kind = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\nproxy = \"http://127.0.0.1:2\"",
+            "leave out `proxy`",
+        ),
         ("kind = \"webhook\"\nurl = \"env:NOT_THERE\"", "`NOT_THERE` is not set"),
         (&format!("kind = \"webhook\"\nurl = \"file:{open}\""), "run `chmod 600 "),
         ("kind = \"smtp\"\nfrom = \"a@example.com\"", "`notifications.channels.c.host` is missing"),
@@ -110,21 +126,33 @@ pub fn unusable() -> Result<()> {
             "kind = \"smtp\"\nhost = \"mail.example.com\"\nfrom = \"a@example.com\"\npassword = \"verysecret\"",
             "has no place in the configuration",
         ),
-        ("kind = \"smtp\"\nhost = \"mail.example.com\"\nfrom = \"a@example.com\"\nencryption = \"none\"", "is not on this machine"),
-        ("kind = \"program\"\nprogram = \"tell\"", "is no absolute path"),
+        (
+            "kind = \"smtp\"\nhost = \"mail.example.com\"\nfrom = \"a@example.com\"\nencryption = \"none\"",
+            "is not on this machine",
+        ),
+        ("kind = \"program\"\nprogram = \"tell\"", "is not an absolute path"),
     ];
     for (text, why) in rows {
-        site.write("config.toml", format!("[notifications.channels.c]\nevents = [\"block\"]\n{text}\n"))?;
+        site.write(
+            "config.toml",
+            format!("[notifications.channels.c]\nevents = [\"block\"]\n{text}\n"),
+        )?;
         let tried = site.run(&["notifications", "test", "c"])?;
         ensure!(tried.code == Some(1), "{text}: {}", tried.all());
         for said in [tried.all(), site.output(&["notifications", "list"])?, doctor(&site)?] {
-            ensure!(said.contains(why) && !said.contains("verysecret"), "{text}: no `{why}` in {said}");
+            ensure!(
+                said.contains(why) && !said.contains("verysecret"),
+                "{text}: no `{why}` in {said}"
+            );
         }
     }
     for (text, why) in [
         ("[notifications.channels.\"a/b\"]\nkind = \"webhook\"", "a channel's name"),
         ("[notifications.channels.c]\nkind = \"pigeon\"", "one of `webhook`, `smtp`, `program`"),
-        ("[notifications.channels.c]\nevents = [\"everything\"]", "notifications.channels.c.events"),
+        (
+            "[notifications.channels.c]\nevents = [\"everything\"]",
+            "notifications.channels.c.events",
+        ),
         ("[notifications.channels.c]\nport = 70000", "from 1 to 65535"),
     ] {
         site.write("config.toml", text)?;
@@ -146,20 +174,29 @@ pub fn proxied() -> Result<()> {
         command.env("HTTPS_PROXY", &address).env("ALL_PROXY", &address);
         let said = process::run(command, b"", LONG)?;
         ensure!(said.code == Some(1) && !said.all().contains("verysecret"), "{}", said.all());
-        let through = said.all().contains(&format!("the proxy `{address}` did not connect us to `https://hooks.invalid`"));
+        let through = said.all().contains(&format!(
+            "the proxy `{address}` did not connect us to `https://hooks.invalid`"
+        ));
         ensure!(through == uses, "`{named}`: {}", said.all());
-        ensure!(asked.try_iter().collect::<Vec<_>>() == vec!["CONNECT hooks.invalid:443 HTTP/1.1"; usize::from(uses)], "`{named}`");
+        ensure!(
+            asked.try_iter().collect::<Vec<_>>()
+                == vec!["CONNECT hooks.invalid:443 HTTP/1.1"; usize::from(uses)],
+            "`{named}`"
+        );
     }
-    // A project has no say.
+    // A project cannot configure channels.
     let project = site.project().join(".portcullis");
     fs::create_dir_all(&project)?;
-    fs::write(project.join("config.toml"), "[notifications.channels.team]\nproxy = \"http://127.0.0.1:1\"\n")?;
+    fs::write(
+        project.join("config.toml"),
+        "[notifications.channels.team]\nproxy = \"http://127.0.0.1:1\"\n",
+    )?;
     let said = site.run(&["notifications", "test", "team"])?;
     ensure!(!said.all().contains("127.0.0.1:1`"), "{}", said.all());
     Ok(())
 }
 
-/// Says no to everybody, and tells what it was asked.
+/// Starts a proxy that refuses every request and records it.
 fn proxy() -> Result<(u16, Receiver<String>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
@@ -167,7 +204,11 @@ fn proxy() -> Result<(u16, Receiver<String>)> {
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let Ok(read) = stream.try_clone() else { return };
-            let head: Vec<String> = BufReader::new(read).lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            let head: Vec<String> = BufReader::new(read)
+                .lines()
+                .map_while(Result::ok)
+                .take_while(|line| !line.is_empty())
+                .collect();
             let _ = asks.send(head.first().cloned().unwrap_or_default());
             let _ = stream.write_all(b"HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n");
         }

@@ -1,19 +1,20 @@
-//! What interventions answer to the issue of a step.
+//! Tests of interventions' answers to the issue of a step.
 
 use crate::common::site::Site;
 use crate::test;
 use anyhow::{Result, ensure};
 use std::fs;
 
-/// A case of one step, with an issue of that summary and more keys, and what is expected.
+/// Returns a case of one step, with an issue of that summary, more keys, and an expectation.
 pub fn case(summary: &str, rest: &str) -> String {
     format!("{HEAD}[case.step.issue]\nname = \"loop\"\nsummary = \"{summary}\"\n{rest}")
 }
 
-const HEAD: &str = "[[case]]\nname = \"one\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"make\" }\n";
+const HEAD: &str =
+    "[[case]]\nname = \"one\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"make\" }\n";
 const EXPECT: &str = "[[case.step.expect]]\n";
 
-/// All that can be told to a plugin, and what it makes of it.
+/// A case that passes every possible fact to a plugin, and its output.
 const TOLD: &str = r#"[[case]]
 name = "told"
 goals = ["mend the build"]
@@ -60,7 +61,7 @@ background = [
 limits = []
 "#;
 
-/// A limit and an answer are there for the next issue.
+/// A limit and an answer are visible to the next issue.
 const AGAIN: &str = r#"[[case]]
 name = "again"
 [[case.step]]
@@ -92,7 +93,7 @@ messages = [
 ]
 "#;
 
-/// What a builtin pattern detects is answered.
+/// A detection of a builtin pattern is answered.
 const DETECTED: &str = r#"[[case]]
 name = "detected"
 with = ["repetitive-errors"]
@@ -117,23 +118,35 @@ pub fn answered() -> Result<()> {
     let site = Site::new("plugin test answered")?;
     let back = "evidence = [{ kind = \"checkpoint\", value = \"c1\" }]\n";
     for (cases, arguments, code, parts) in [
-        (case("hush", &format!("{EXPECT}messages = [\"stop: hush\"]\n")), &[][..], 0, &["1 case: all as expected\n"][..]),
-        // Without an issue it is not asked.
+        (
+            case("hush", &format!("{EXPECT}messages = [\"stop: hush\"]\n")),
+            &[][..],
+            0,
+            &["1 case: all as expected\n"][..],
+        ),
+        // Without an issue it is not called.
         (HEAD.to_owned(), &[], 0, &["all as expected"]),
         (TOLD.to_owned(), &["--exact"], 0, &["all as expected"]),
         (AGAIN.to_owned(), &[], 0, &["all as expected"]),
         (
-            DETECTED.replace("enough", "nowhere").replace("response = \"guide\"", "fault = \"bad-value\""),
+            DETECTED
+                .replace("enough", "nowhere")
+                .replace("response = \"guide\"", "fault = \"bad-value\""),
             &["--exact"],
             1,
-            &["+detail = \"it wants to return to the checkpoint `nowhere`, which does not exist\"\n1 case"],
+            &[
+                "+detail = \"it wants to return to the checkpoint `nowhere`, which does not exist\"\n1 case",
+            ],
         ),
         (DETECTED.to_owned(), &[], 0, &["all as expected"]),
         (
             DETECTED.replace("guide", "stop"),
             &[],
             1,
-            &["  step 3  Bash: make  cases.toml:", "    -response = \"stop\"\n    +response = \"guide\"\n"],
+            &[
+                "  step 3  Bash: make  cases.toml:",
+                "    -response = \"stop\"\n    +response = \"guide\"\n",
+            ],
         ),
         (
             case("hush", ""),
@@ -144,7 +157,12 @@ pub fn answered() -> Result<()> {
             ],
         ),
         (
-            case("end", &format!("{EXPECT}response = \"stop\"\nmessage = \"it ends here\"\nreport = {{ root_cause = \"loop\" }}\n")),
+            case(
+                "end",
+                &format!(
+                    "{EXPECT}response = \"stop\"\nmessage = \"it ends here\"\nreport = {{ root_cause = \"loop\" }}\n"
+                ),
+            ),
             &[],
             0,
             &["all as expected"],
@@ -153,25 +171,58 @@ pub fn answered() -> Result<()> {
             case("end", &format!("{EXPECT}response = \"guide\"\n")),
             &["--exact"],
             1,
-            &["    -response = \"guide\"\n    +response = \"stop\"\n", "+report = { root_cause = \"loop\", contributing_factors = []"],
+            &[
+                "    -response = \"guide\"\n    +response = \"stop\"\n",
+                "+report = { root_cause = \"loop\", contributing_factors = []",
+            ],
         ),
-        (case("give up", &format!("{EXPECT}reason = \"nothing is known\"\nsteps = [\"look\"]\n")), &["--exact"], 1, &["recovery-needed"]),
-        // A checkpoint has to be one that was offered.
         (
-            case("go back", &format!("{back}checkpoints = [{{ id = \"c1\" }}]\n{EXPECT}response = \"rollback\"\ncheckpoint = \"c1\"\n")),
+            case(
+                "give up",
+                &format!("{EXPECT}reason = \"nothing is known\"\nsteps = [\"look\"]\n"),
+            ),
+            &["--exact"],
+            1,
+            &["recovery-needed"],
+        ),
+        // A checkpoint must be one that was offered.
+        (
+            case(
+                "go back",
+                &format!(
+                    "{back}checkpoints = [{{ id = \"c1\" }}]\n{EXPECT}response = \"rollback\"\ncheckpoint = \"c1\"\n"
+                ),
+            ),
             &[],
             0,
             &["all as expected"],
         ),
-        (case("go back", back), &[], 1, &["+fault = \"bad-value\"\n", "it wants to return to the checkpoint `c1`, which does not exist"]),
+        (
+            case("go back", back),
+            &[],
+            1,
+            &[
+                "+fault = \"bad-value\"\n",
+                "it wants to return to the checkpoint `c1`, which does not exist",
+            ],
+        ),
         // Faults and the log.
-        (case("panic", ""), &[], 1, &["+fault = \"trap\"\n", "the sky fell on loop", "it trapped in "]),
+        (
+            case("panic", ""),
+            &[],
+            1,
+            &["+fault = \"trap\"\n", "the sky fell on loop", "it trapped in "],
+        ),
         (case("decline", &format!("{EXPECT}fault = \"declined\"\n")), &[], 0, &["all as expected"]),
         (case("log", &format!("{EXPECT}messages = []\n")), &[], 1, &["log info: it was asked\n"]),
     ] {
         let ended = test(&site, "answerer", &cases, arguments)?;
         for part in parts {
-            ensure!(ended.text().contains(part), "it does not say {part:?} to\n{cases}\n{}", ended.all());
+            ensure!(
+                ended.text().contains(part),
+                "it does not say {part:?} to\n{cases}\n{}",
+                ended.all()
+            );
         }
         ensure!(ended.code == Some(code) && ended.stderr.is_empty(), "{cases}\n{}", ended.all());
     }
@@ -190,15 +241,26 @@ limits = []
 pub fn updated() -> Result<()> {
     let site = Site::new("plugin test answers updated")?;
     let path = site.project().join("cases.toml");
-    let before = case("go back", "evidence = [{ kind = \"checkpoint\", value = \"c1\" }]\ncheckpoints = [{ id = \"c1\" }]\n");
+    let before = case(
+        "go back",
+        "evidence = [{ kind = \"checkpoint\", value = \"c1\" }]\ncheckpoints = [{ id = \"c1\" }]\n",
+    );
     let ended = test(&site, "answerer", &before, &["--update"])?;
-    ensure!(ended.code == Some(0) && ended.text().ends_with("1 case: 0 as expected, 1 updated\n"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(0) && ended.text().ends_with("1 case: 0 as expected, 1 updated\n"),
+        "{}",
+        ended.all()
+    );
     let written = fs::read_to_string(&path)?;
     ensure!(written == format!("{before}{AFTER}"), "{written}");
     let ended = test(&site, "answerer", &written, &["--exact"])?;
     ensure!(ended.code == Some(0), "{}", ended.all());
-    // Nothing lies beside the file that was written.
-    let left: Vec<_> = fs::read_dir(site.project())?.flatten().map(|entry| entry.file_name()).filter(|name| name != "cases.toml").collect();
+    // Nothing else was written next to the file.
+    let left: Vec<_> = fs::read_dir(site.project())?
+        .flatten()
+        .map(|entry| entry.file_name())
+        .filter(|name| name != "cases.toml")
+        .collect();
     ensure!(left.iter().all(|name| !name.to_string_lossy().contains("cases.toml")), "{left:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a plugin says that its cases do not expect, and what becomes of the file.
+//! Tests of unexpected answers of a plugin, and of updating the file.
 
 use crate::common::site::Site;
 use crate::test;
@@ -6,9 +6,10 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::fs;
 
-const HEAD: &str = "[[case]]\nname = \"one\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"COMMAND\" }\n";
+const HEAD: &str =
+    "[[case]]\nname = \"one\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"COMMAND\" }\n";
 
-/// A case of one command, and what is expected.
+/// Returns a case of one command with an expectation.
 fn case(command: &str, expect: &str) -> String {
     format!("{}{expect}", HEAD.replace("COMMAND", command))
 }
@@ -20,7 +21,7 @@ pub fn shown() -> Result<()> {
     for (cases, arguments, code, parts) in [
         (case("frob", FROB), &[][..], 0, &["ok       one\n1 case: all as expected\n"][..]),
         (case("ls", ""), &[], 0, &["all as expected"]),
-        // What is not expected is shown whole, what is missing as it stands in the file.
+        // An unexpected finding is shown whole, a missing one as it is in the file.
         (
             case("frob", ""),
             &[],
@@ -33,16 +34,23 @@ pub fn shown() -> Result<()> {
             ],
         ),
         (case("ls", FROB), &[], 1, &["    -[[case.step.expect]]\n    -rule = \"no_frobbing\"\n"]),
-        // Of a finding that is expected only what is said of it.
+        // Only the named keys of an expected finding count.
         (
             case("frob", &format!("{FROB}severity = \"low\"\n")),
             &[],
             1,
-            &["     [[case.step.expect]]\n     rule = \"no_frobbing\"\n    -severity = \"low\"\n    +severity = \"high\"\n1 case"],
+            &[
+                "     [[case.step.expect]]\n     rule = \"no_frobbing\"\n    -severity = \"low\"\n    +severity = \"high\"\n1 case",
+            ],
         ),
         (case("frob", FROB), &["--exact"], 1, &["    +verdict = \"ask\"\n"]),
         (
-            case("frob", &format!("{FROB}evidence = [{{ value = \"/project/frob\" }}]\nalternatives = [\"ask somebody\"]\n")),
+            case(
+                "frob",
+                &format!(
+                    "{FROB}evidence = [{{ value = \"/project/frob\" }}]\nalternatives = [\"ask somebody\"]\n"
+                ),
+            ),
             &[],
             0,
             &["all as expected"],
@@ -63,20 +71,41 @@ pub fn shown() -> Result<()> {
             ],
         ),
         (case("panic", "[[case.step.expect]]\nfault = \"trap\"\n"), &[], 0, &["all as expected"]),
-        (case("panic", "[[case.step.expect]]\nfault = \"declined\"\n"), &[], 1, &["-fault = \"declined\"\n    +fault = \"trap\"\n"]),
+        (
+            case("panic", "[[case.step.expect]]\nfault = \"declined\"\n"),
+            &[],
+            1,
+            &["-fault = \"declined\"\n    +fault = \"trap\"\n"],
+        ),
         (
             case("ls", "").replace("[[case.step]]", "settings = { wrod = \"x\" }\n[[case.step]]"),
             &[],
             1,
             &["+fault = \"bad-settings\"", "did you mean"],
         ),
-        // The log counts only where it is named.
+        // The log counts only if it is named.
         (case("log", ""), &[], 0, &["all as expected"]),
         (case("frob log", ""), &[], 1, &["          log info: it said log\n"]),
-        (case("log", "[[case.step.expect]]\nlog = \"info: it said log\"\n"), &[], 0, &["all as expected"]),
-        (case("log", "[[case.step.expect]]\nlog = \"info: it said nothing\"\n"), &[], 1, &["+log = \"info: it said log\""]),
-        // Settings, the disk, builtin plugins that judge too.
-        (case("grind", FROB).replace("[[case.step]]", "settings = { word = \"grind\" }\n[[case.step]]"), &[], 0, &["all as expected"]),
+        (
+            case("log", "[[case.step.expect]]\nlog = \"info: it said log\"\n"),
+            &[],
+            0,
+            &["all as expected"],
+        ),
+        (
+            case("log", "[[case.step.expect]]\nlog = \"info: it said nothing\"\n"),
+            &[],
+            1,
+            &["+log = \"info: it said log\""],
+        ),
+        // Settings, the disk, and additional builtin plugins.
+        (
+            case("grind", FROB)
+                .replace("[[case.step]]", "settings = { word = \"grind\" }\n[[case.step]]"),
+            &[],
+            0,
+            &["all as expected"],
+        ),
         (
             case("cat a.txt", "[[case.step.expect]]\nrule = \"not_there\"\n")
                 .replace("[[case.step]]", "absent = [\"a.txt\"]\n[[case.step]]"),
@@ -84,9 +113,16 @@ pub fn shown() -> Result<()> {
             0,
             &["all as expected"],
         ),
-        (case("cat a.txt", "").replace("[[case.step]]", "files = [\"a.txt\"]\n[[case.step]]"), &[], 0, &["all as expected"]),
         (
-            case("rm -rf /", "").replace("[[case.step]]", "with = [\"rules\", \"risk\"]\n[[case.step]]") + "returns = \"gone\"\n",
+            case("cat a.txt", "").replace("[[case.step]]", "files = [\"a.txt\"]\n[[case.step]]"),
+            &[],
+            0,
+            &["all as expected"],
+        ),
+        (
+            case("rm -rf /", "")
+                .replace("[[case.step]]", "with = [\"rules\", \"risk\"]\n[[case.step]]")
+                + "returns = \"gone\"\n",
             &[],
             1,
             &["the call is blocked (", "so it never runs: take `returns` out"],
@@ -100,7 +136,11 @@ pub fn shown() -> Result<()> {
     ] {
         let ended = test(&site, "talker", &cases, arguments)?;
         for part in parts {
-            ensure!(ended.text().contains(part), "it does not say {part:?} to\n{cases}\n{}", ended.all());
+            ensure!(
+                ended.text().contains(part),
+                "it does not say {part:?} to\n{cases}\n{}",
+                ended.all()
+            );
         }
         ensure!(ended.code == Some(code) && ended.stderr.is_empty(), "{cases}\n{}", ended.all());
     }
@@ -109,18 +149,38 @@ pub fn shown() -> Result<()> {
 
 pub fn told() -> Result<()> {
     let site = Site::new("plugin test told")?;
-    let cases = format!("{}\n{}", case("frob", ""), case("frob", FROB).replace("\"one\"", "\"two\""));
+    let cases =
+        format!("{}\n{}", case("frob", ""), case("frob", FROB).replace("\"one\"", "\"two\""));
     let ended = test(&site, "talker", &cases, &["--json"])?;
     let told: Value = serde_json::from_slice(&ended.stdout)?;
-    ensure!(ended.code == Some(1) && told["ok"] == 1 && told["differ"] == 1 && told["plugin"]["name"] == "talker", "{told}");
     ensure!(
-        told["plugin"]["kind"] == "risk-calculator" && told["plugin"]["digest"].as_str().is_some_and(|digest| digest.len() == 64),
+        ended.code == Some(1)
+            && told["ok"] == 1
+            && told["differ"] == 1
+            && told["plugin"]["name"] == "talker",
+        "{told}"
+    );
+    ensure!(
+        told["plugin"]["kind"] == "risk-calculator"
+            && told["plugin"]["digest"].as_str().is_some_and(|digest| digest.len() == 64),
         "{told}"
     );
     let (one, two) = (&told["cases"][0], &told["cases"][1]);
-    ensure!(one["name"] == "one" && one["line"] == 1 && one["result"] == "differs" && two["result"] == "ok", "{told}");
+    ensure!(
+        one["name"] == "one"
+            && one["line"] == 1
+            && one["result"] == "differs"
+            && two["result"] == "ok",
+        "{told}"
+    );
     let step = &one["steps"][0];
-    ensure!(step["line"] == 3 && step["differs"] == true && step["expected"] == json!([]) && step["trace"] == json!([]), "{told}");
+    ensure!(
+        step["line"] == 3
+            && step["differs"] == true
+            && step["expected"] == json!([])
+            && step["trace"] == json!([]),
+        "{told}"
+    );
     ensure!(step["found"][0]["rule"] == "no_frobbing" && step["problem"].is_null(), "{told}");
     ensure!(two["steps"][0]["expected"][0]["rule"] == "no_frobbing", "{told}");
     for (filter, code, says) in [
@@ -130,7 +190,11 @@ pub fn told() -> Result<()> {
     ] {
         let plugin = crate::component("talker")?;
         let ended = site.run(&["plugin", "test", &plugin, filter, "--cases", "cases.toml"])?;
-        ensure!(ended.code == Some(code) && ended.all().contains(says), "{filter}: {}", ended.all());
+        ensure!(
+            ended.code == Some(code) && ended.all().contains(says),
+            "{filter}: {}",
+            ended.all()
+        );
     }
     ensure!(site.run(&["plugin", "test", "--no-such-option"])?.code == Some(2), "wrong arguments");
     Ok(())
@@ -218,15 +282,23 @@ pub fn updated() -> Result<()> {
     let path = site.project().join("cases.toml");
     let written = fs::read_to_string(&path)?;
     ensure!(written == AFTER, "{written}");
-    // What was written is what it says, to the last key; there is nothing more to write.
+    // The written file matches to the last key; there is nothing more to write.
     for arguments in [&["--exact"][..], &["--update"]] {
         let ended = test(&site, "talker", AFTER, arguments)?;
-        ensure!(ended.code == Some(0) && ended.text().ends_with("2 cases: all as expected\n"), "{}", ended.all());
+        ensure!(
+            ended.code == Some(0) && ended.text().ends_with("2 cases: all as expected\n"),
+            "{}",
+            ended.all()
+        );
         ensure!(fs::read_to_string(&path)? == AFTER, "it wrote again");
     }
     let listed = case("frob", "expect = [{ rule = \"x\" }]\n");
     let ended = test(&site, "talker", &listed, &["--update"])?;
-    ensure!(ended.code == Some(1) && ended.stderr.contains("write it as `[[case.step.expect]]`"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(1) && ended.stderr.contains("write it as `[[case.step.expect]]`"),
+        "{}",
+        ended.all()
+    );
     ensure!(fs::read_to_string(&path)? == listed, "a file that it cannot update is changed");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The cases that documents and templates show are played, so that they stay true.
+//! Plays the cases in documents and templates, so that they stay correct.
 
 use crate::common::site::Site;
 use crate::test;
@@ -9,20 +9,28 @@ use std::path::{Path, PathBuf};
 /// The kinds whose templates in Rust are built here.
 pub const TEMPLATES: &[&str] = &["risk-calculator", "pattern", "intervention", "audit-exporter"];
 
-/// The plugin that a template becomes.
+/// Returns the name of a template's plugin.
 pub fn template(kind: &str) -> String {
     format!("template-{kind}")
 }
 
-/// A file of the repository.
+/// Returns the path of a file in the repository.
 pub fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// Each document, what its lines begin with, and the plugins that its examples are cases of.
+/// Each document, the prefix of its lines, and the plugins of its examples.
 const DOCUMENTS: &[(&str, &str, &[&str])] = &[
-    ("host/docs/plugin-cases.md", "", &["tests-weakened", "template-intervention", "template-audit-exporter"]),
-    ("host/cli/src/trial/cases/mod.rs", "//!", &["tests-weakened", "template-intervention", "template-audit-exporter"]),
+    (
+        "host/docs/plugin-cases.md",
+        "",
+        &["tests-weakened", "template-intervention", "template-audit-exporter"],
+    ),
+    (
+        "host/author/src/cases/mod.rs",
+        "//!",
+        &["tests-weakened", "template-intervention", "template-audit-exporter"],
+    ),
 ];
 
 pub fn shown() -> Result<()> {
@@ -38,7 +46,11 @@ pub fn shown() -> Result<()> {
         );
         for (example, plugin) in examples.iter().zip(*plugins) {
             let ended = test(&site, plugin, example, &[])?;
-            ensure!(ended.code == Some(0), "an example of `{name}` is not as it says, played with {plugin}:\n{example}\n{}", ended.all());
+            ensure!(
+                ended.code == Some(0),
+                "an example of `{name}` is not as it says, played with {plugin}:\n{example}\n{}",
+                ended.all()
+            );
         }
     }
     Ok(())
@@ -47,21 +59,23 @@ pub fn shown() -> Result<()> {
 pub fn templates() -> Result<()> {
     let site = Site::new("plugin test templates")?;
     for kind in TEMPLATES {
-        let cases = fs::read_to_string(place(&format!("plugins/templates/kinds/{kind}/cases.toml")))?;
-        let ended = test(&site, &template(kind), &cases.replace("sample-check", &template(kind)), &[])?;
+        let cases =
+            fs::read_to_string(place(&format!("plugins/templates/kinds/{kind}/cases.toml")))?;
+        let ended =
+            test(&site, &template(kind), &cases.replace("sample-check", &template(kind)), &[])?;
         ensure!(ended.code == Some(0), "{kind}: {}", ended.all());
     }
     Ok(())
 }
 
-/// The blocks of TOML.
+/// Returns the blocks of TOML.
 fn examples(text: &str, prefix: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open: Option<String> = None;
     for line in text.lines() {
-        let Some(line) =
-            line.strip_prefix(prefix).map(|line| if prefix.is_empty() { line } else { line.strip_prefix(' ').unwrap_or(line) })
-        else {
+        let Some(line) = line.strip_prefix(prefix).map(|line| {
+            if prefix.is_empty() { line } else { line.strip_prefix(' ').unwrap_or(line) }
+        }) else {
             continue;
         };
         match &mut open {

@@ -1,4 +1,4 @@
-//! What audit-exporters write of the records of a case.
+//! Tests of audit-exporters' output for the records of a case.
 
 use crate::common::site::Site;
 use crate::test;
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::fs;
 
-/// A case of one step, what the exporter is set to write, and what is expected.
+/// Returns a case of one step with the exporter's settings and an expectation.
 pub fn case(what: &str, rest: &str) -> String {
     format!(
         "[[case]]\nname = \"one\"\ngoals = [\"tidy up\"]\nsettings = {{ what = \"{what}\" }}\n\
@@ -39,7 +39,8 @@ pub fn written() -> Result<()> {
             0,
             &["all as expected"],
         ),
-        // The chain is that of a journal; what each version of the host has anew stands as its place.
+        // The chain is that of a journal; values that differ between versions of the host are
+        // replaced by their places.
         (
             case("chain", &format!("[[case.expect]]\ntext = \"\"\"\n{zeros} <hash 1>\n<hash 1> <hash 2>\n<hash 2> <hash 3>\n\"\"\"\n")),
             &[],
@@ -67,10 +68,15 @@ pub fn written() -> Result<()> {
     let told: Value = serde_json::from_slice(&ended.stdout)?;
     let export = &told["cases"][0]["export"];
     ensure!(
-        export["line"] == 1 && export["differs"] == false && told["cases"][0]["steps"].as_array().is_some_and(|all| all.len() == 1),
+        export["line"] == 1
+            && export["differs"] == false
+            && told["cases"][0]["steps"].as_array().is_some_and(|all| all.len() == 1),
         "{told}"
     );
-    ensure!(export["found"][0]["text"].as_str().is_some_and(|text| text.starts_with("# records\n")), "{told}");
+    ensure!(
+        export["found"][0]["text"].as_str().is_some_and(|text| text.starts_with("# records\n")),
+        "{told}"
+    );
     Ok(())
 }
 
@@ -81,11 +87,23 @@ pub fn updated() -> Result<()> {
         let two = case(what, "").replace("\"one\"", "\"two\"");
         let before = format!("{}\n# the other\n{two}", case(what, ""));
         let ended = test(&site, "writer", &before, &["--update"])?;
-        ensure!(ended.code == Some(0) && ended.text().ends_with("2 cases: 0 as expected, 2 updated\n"), "{}", ended.all());
+        ensure!(
+            ended.code == Some(0) && ended.text().ends_with("2 cases: 0 as expected, 2 updated\n"),
+            "{}",
+            ended.all()
+        );
         let written = fs::read_to_string(&path)?;
-        ensure!(written.matches("[[case.expect]]").count() == 2 && written.contains("\n# the other\n[[case]]"), "{written}");
+        ensure!(
+            written.matches("[[case.expect]]").count() == 2
+                && written.contains("\n# the other\n[[case]]"),
+            "{written}"
+        );
         let ended = test(&site, "writer", &written, &["--exact"])?;
-        ensure!(ended.code == Some(0) && ended.text().ends_with("2 cases: all as expected\n"), "{written}{}", ended.all());
+        ensure!(
+            ended.code == Some(0) && ended.text().ends_with("2 cases: all as expected\n"),
+            "{written}{}",
+            ended.all()
+        );
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Guests that do what a case tells them, one of each kind but patterns: the example is one.
+//! Guests that a case controls, one of each kind except patterns, for which the example is used.
 
-/// Their names with their sources.
+/// The guests' names with their sources.
 pub const ALL: &[(&str, &str)] = &[("talker", TALKER), ("answerer", ANSWERER), ("writer", WRITER)];
 
-/// A risk-calculator that does what the command says.
+/// A risk-calculator that the command controls.
 const TALKER: &str = r#"
 use portcullis_plugin::host;
 use portcullis_plugin::risk_calculator::*;
@@ -49,7 +49,7 @@ fn give_up(length: usize) {
 portcullis_plugin::export!(risk-calculator: Talker);
 "#;
 
-/// An intervention that does what the issue's summary says.
+/// An intervention that the issue's summary controls.
 const ANSWERER: &str = r#"
 use portcullis_plugin::host;
 use portcullis_plugin::intervention::*;
@@ -113,7 +113,7 @@ impl Intervention for Answerer {
 portcullis_plugin::export!(intervention: Answerer);
 "#;
 
-/// An exporter that writes what its settings say.
+/// An exporter that its settings control.
 const WRITER: &str = r##"
 use portcullis_plugin::audit_exporter::*;
 

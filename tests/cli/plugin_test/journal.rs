@@ -1,11 +1,11 @@
-//! Cases from what an agent did.
+//! Tests of cases recorded from an agent's actions.
 
 use crate::common::site::Site;
 use crate::{component, test};
 use anyhow::{Result, anyhow, ensure};
 use std::fs;
 
-/// What an intervention answered becomes an issue of the last step.
+/// An intervention's answer becomes an issue of the last step.
 pub fn answered() -> Result<()> {
     let site = Site::new("plugin record answered")?;
     let calls = site.calls("circles");
@@ -15,10 +15,16 @@ pub fn answered() -> Result<()> {
         site.hook(&calls.bash_failed(call, "make", "main.c:3: error: expected ';'"))?;
     }
     let all = site.shown(&["--kind", "intervention"])?;
-    let id = all.first().and_then(|record| record["id"].as_str()).ok_or_else(|| anyhow!("no intervention: {all:?}"))?;
+    let id = all
+        .first()
+        .and_then(|record| record["id"].as_str())
+        .ok_or_else(|| anyhow!("no intervention: {all:?}"))?;
     let recorded = site.run(&["plugin", "record", id, "--into", "cases.toml"])?;
     ensure!(
-        recorded.code == Some(0) && recorded.stderr.contains("checkpoints that could be gone back to are not in the journal"),
+        recorded.code == Some(0)
+            && recorded
+                .stderr
+                .contains("checkpoints that could be gone back to are not in the journal"),
         "{}",
         recorded.all()
     );
@@ -35,7 +41,10 @@ pub fn answered() -> Result<()> {
     let ended = test(&site, "answerer", &cases, &["--update"])?;
     ensure!(ended.code == Some(0), "{cases}\n{}", ended.all());
     let updated = fs::read_to_string(site.project().join("cases.toml"))?;
-    ensure!(updated.contains("[[case.step.expect]]\nresponse = \"guide\"\nmessages = [\"stop: "), "{updated}");
+    ensure!(
+        updated.contains("[[case.step.expect]]\nresponse = \"guide\"\nmessages = [\"stop: "),
+        "{updated}"
+    );
     Ok(())
 }
 
@@ -63,29 +72,57 @@ pub fn recorded() -> Result<()> {
     ] {
         ensure!(text.contains(part), "it does not hold {part:?}: {text}");
     }
-    ensure!(!text.contains("ghp_abc") && !text.contains(&site.project().display().to_string()), "{text}");
-    ensure!(printed.stderr.contains("what was masked is left out, as plugins see it: <secret:"), "{}", printed.all());
+    ensure!(
+        !text.contains("ghp_abc") && !text.contains(&site.project().display().to_string()),
+        "{text}"
+    );
+    ensure!(
+        printed.stderr.contains("what was masked is left out, as plugins see it: <secret:"),
+        "{}",
+        printed.all()
+    );
 
     let all = site.shown(&["--kind", "review"])?;
     let id = all[1]["id"].as_str().ok_or_else(|| anyhow!("{:?}", all[1]))?;
     let added = site.output(&["plugin", "record", id, "--into", "cases.toml"])?;
-    ensure!(added.contains("with 2 steps to `cases.toml`") && added.contains("plugin test --update"), "{added}");
+    ensure!(
+        added.contains("with 2 steps to `cases.toml`") && added.contains("plugin test --update"),
+        "{added}"
+    );
     let again = site.run(&["plugin", "record", id, "--into", "cases.toml"])?;
     ensure!(again.code == Some(1) && again.stderr.contains("already"), "{}", again.all());
-    site.output(&["plugin", "record", "--last", "--session", "recor", "--steps", "0", "--into", "cases.toml"])?;
+    site.output(&[
+        "plugin",
+        "record",
+        "--last",
+        "--session",
+        "recor",
+        "--steps",
+        "0",
+        "--into",
+        "cases.toml",
+    ])?;
 
-    // The file is one of cases; an update writes what the plugin says.
+    // The output is a valid case file; an update adds the plugin's answers.
     let cases = fs::read_to_string(site.project().join("cases.toml"))?;
     ensure!(cases.matches("[[case]]").count() == 2, "{cases}");
     let ended = test(&site, "talker", &cases, &["--update"])?;
     ensure!(ended.code == Some(0), "{cases}\n{}", ended.all());
     let updated = fs::read_to_string(site.project().join("cases.toml"))?;
     ensure!(updated.contains("rule = \"no_frobbing\""), "{updated}");
-    ensure!(site.output(&["plugin", "test", &component("talker")?, "--cases", "cases.toml"])?.contains("all as expected"), "{updated}");
+    ensure!(
+        site.output(&["plugin", "test", &component("talker")?, "--cases", "cases.toml"])?
+            .contains("all as expected"),
+        "{updated}"
+    );
 
     let nothing = site.run(&["plugin", "record"])?;
     ensure!(nothing.code == Some(2), "{}", nothing.all());
     let unknown = site.run(&["plugin", "record", "ffffffff"])?;
-    ensure!(unknown.code == Some(1) && unknown.stderr.contains("the journal has no record `ffffffff`"), "{}", unknown.all());
+    ensure!(
+        unknown.code == Some(1) && unknown.stderr.contains("the journal has no record `ffffffff`"),
+        "{}",
+        unknown.all()
+    );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Mistakes of those who write cases: each has its place, what is wrong, and the mend. The messages stand whole in
-//! `tests/messages/cases`.
+//! Tests of mistakes in cases: each message has the position, the problem, and the fix.
+//! `tests/messages/cases` has the whole messages.
 
 use crate::common::site::Site;
 use crate::common::snapshot;
@@ -10,10 +10,10 @@ use std::fs;
 
 const NAME: &str = "[[case]]\nname = \"one\"\n";
 const STEP: &str = "[[case.step]]\ntool = \"Bash\"\ninput = { command = \"ls\" }\n";
-/// Where the messages stand.
+/// The folder of the messages.
 const MESSAGES: &str = "cases";
 
-/// Files with something wrong in them, and the plugin whose cases they are.
+/// Returns invalid files, with their plugins.
 fn files() -> Vec<(&'static str, String)> {
     let full = format!("{NAME}{STEP}");
     vec![
@@ -36,30 +36,59 @@ fn files() -> Vec<(&'static str, String)> {
         ("talker", format!("{full}refused = \"yes\"\n")),
         ("talker", format!("{full}after = -1\n")),
         ("talker", format!("{NAME}[[case.step]]\nsays = \"x\"\ntool = \"Bash\"\n")),
-        ("talker", format!("{NAME}[[case.step]]\nsays = \"x\"\n[[case.step.expect]]\nrule = \"x\"\n")),
+        (
+            "talker",
+            format!("{NAME}[[case.step]]\nsays = \"x\"\n[[case.step.expect]]\nrule = \"x\"\n"),
+        ),
         ("talker", format!("{full}[[case.step.expect]]\n")),
         ("talker", format!("{full}[[case.step.expect]]\nrules = \"x\"\n")),
         ("talker", format!("{full}[[case.step.expect]]\npattern = \"x\"\n")),
         ("talker", format!("{full}[[case.step.expect]]\nseverity = \"hihg\"\n")),
         ("talker", format!("{full}[[case.step.expect]]\nrisk = 0.7\n")),
-        ("talker", format!("{NAME}[[case.step]]\ntool = \"Bash\"\ninput = {{ at = 2020-01-01 }}\n")),
+        (
+            "talker",
+            format!("{NAME}[[case.step]]\ntool = \"Bash\"\ninput = {{ at = 2020-01-01 }}\n"),
+        ),
         // All of a file's mistakes at once.
         ("talker", format!("{NAME}goal = 1\n[[case.step]]\ntol = \"Bash\"\n")),
-        // What only some kinds have.
+        // Keys that only some kinds have.
         ("talker", format!("{full}[case.step.issue]\nname = \"loop\"\n")),
         ("talker", format!("{NAME}batch = 2\n{STEP}[[case.expect]]\nrule = \"x\"\n")),
         ("answerer", format!("{full}[[case.step.issue]]\nname = \"loop\"\n")),
         ("answerer", format!("{full}[case.step.issue]\nseverity = \"high\"\n")),
-        ("answerer", format!("{full}[case.step.issue]\nnme = \"loop\"\nlevel = 5\nconfidence = 0.9\n")),
-        ("answerer", format!("{full}[case.step.issue]\nname = \"loop\"\ncheckpoints = [{{ step = 1 }}]\npast = [{{ kind = 1 }}]\n")),
         (
             "answerer",
-            format!("{full}[case.step.issue]\nname = \"loop\"\nlimits = [{{ quantity = \"tokens\" }}]\ntemplates = {{ loop = 1 }}\n"),
+            format!("{full}[case.step.issue]\nnme = \"loop\"\nlevel = 5\nconfidence = 0.9\n"),
+        ),
+        (
+            "answerer",
+            format!(
+                "{full}[case.step.issue]\nname = \"loop\"\ncheckpoints = [{{ step = 1 }}]\npast = [{{ kind = 1 }}]\n"
+            ),
+        ),
+        (
+            "answerer",
+            format!(
+                "{full}[case.step.issue]\nname = \"loop\"\nlimits = [{{ quantity = \"tokens\" }}]\ntemplates = {{ loop = 1 }}\n"
+            ),
         ),
         ("answerer", format!("{full}[[case.step.expect]]\nresponse = \"guide\"\n")),
-        ("answerer", format!("{full}[case.step.issue]\nname = \"loop\"\n[[case.step.expect]]\nresponse = \"guidance\"\n")),
-        ("answerer", format!("{full}[case.step.issue]\nname = \"loop\"\n[[case.step.expect]]\npattern = \"loop\"\n")),
-        ("answerer", format!("{NAME}[[case.step]]\nsays = \"x\"\n[case.step.issue]\nname = \"loop\"\n")),
+        (
+            "answerer",
+            format!(
+                "{full}[case.step.issue]\nname = \"loop\"\n[[case.step.expect]]\nresponse = \"guidance\"\n"
+            ),
+        ),
+        (
+            "answerer",
+            format!(
+                "{full}[case.step.issue]\nname = \"loop\"\n[[case.step.expect]]\npattern = \"loop\"\n"
+            ),
+        ),
+        (
+            "answerer",
+            format!("{NAME}[[case.step]]\nsays = \"x\"\n[case.step.issue]\nname = \"loop\"\n"),
+        ),
         ("answerer", format!("{NAME}with = [\"soft-correction\"]\n{STEP}")),
         ("answerer", format!("{full}[[case.expect]]\nresponse = \"guide\"\n")),
         ("writer", format!("{full}[[case.step.expect]]\ntext = \"x\"\n")),
@@ -71,7 +100,8 @@ fn files() -> Vec<(&'static str, String)> {
 
 pub fn mistakes() -> Result<()> {
     let site = Site::new("plugin test mistakes")?;
-    let mut page = "Mistakes in files of cases, and what `portcullis plugin test` says of each.\n".to_owned();
+    let mut page =
+        "Mistakes in files of cases, and what `portcullis plugin test` says of each.\n".to_owned();
     for (plugin, cases) in files() {
         let ended = test(&site, plugin, &cases, &[])?;
         ensure!(ended.code == Some(1) && ended.stdout.is_empty(), "{cases}\n{}", ended.all());
@@ -89,7 +119,7 @@ pub fn mistakes() -> Result<()> {
 
 const FILES: &str = "files of cases";
 
-/// What is no plugin, or has no cases.
+/// Paths that are not plugins, or have no cases.
 const SUBJECTS: &[(&str, &str)] = &[
     ("a folder without a project", "empty"),
     ("a project that was not built", "unbuilt"),
@@ -106,7 +136,10 @@ pub fn subjects() -> Result<()> {
     let project = site.project();
     fs::create_dir_all(project.join("empty"))?;
     fs::create_dir_all(project.join("unbuilt"))?;
-    fs::write(project.join("unbuilt/plugin.toml"), "name = \"talker\"\nkind = \"risk-calculator\"\nlanguage = \"rust\"\n")?;
+    fs::write(
+        project.join("unbuilt/plugin.toml"),
+        "name = \"talker\"\nkind = \"risk-calculator\"\nlanguage = \"rust\"\n",
+    )?;
     fs::create_dir_all(project.join("whole/build"))?;
     fs::copy(project.join("unbuilt/plugin.toml"), project.join("whole/plugin.toml"))?;
     fs::copy(&talker, project.join("whole/build/talker.wasm"))?;
@@ -120,7 +153,10 @@ pub fn subjects() -> Result<()> {
         snapshot::check(MESSAGES, does, &site, &arguments, &ended)?;
     }
     fs::write(project.join("whole/cases.toml"), format!("{NAME}{STEP}"))?;
-    ensure!(site.output(&["plugin", "test", "whole"])?.ends_with("1 case: all as expected\n"), "a project");
+    ensure!(
+        site.output(&["plugin", "test", "whole"])?.ends_with("1 case: all as expected\n"),
+        "a project"
+    );
     let mut inside = site.command(&["plugin", "test"]);
     inside.current_dir(project.join("whole"));
     let ended = crate::common::process::run(inside, b"", crate::common::site::LIMIT)?;

@@ -1,4 +1,5 @@
-//! Rules files that cannot be used: what `rules check` tells, with line and column, and that no action runs.
+//! Tests of unusable rules files: `rules check` reports them with line and column, and no action
+//! runs.
 
 use super::{own, rule};
 use crate::common::reply::Answer;
@@ -21,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A text, and what is told of it: the first line without the file's name, and the line with the caret.
+/// A text and its error: the first line without the file's name, and the line with the caret.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[[rule]]\nname = 'a'\nwhen = 'commands.exists(c, c.progam == \"x\")'\nverdict = 'ask'\nreason = 'x'\n",
@@ -45,7 +46,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "[[rule]]\nname = 'a'\nwhen = 'path.matches(\"(\")'\nverdict = 'ask'\nreason = 'x'\n",
-        ":3:22: is no regular expression: ",
+        ":3:22: is not a valid regular expression: ",
         "  |                      ^^^",
     ),
     (
@@ -53,7 +54,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         ":5:16: `pat` is unknown; did you mean `path`?",
         "  |                ^^^",
     ),
-    ("[[rule]]\nname = 'a'\nwen = 'true'\nverdict = 'ask'\nreason = 'x'\n", ":1:1: this rule has no `when`", "  | ^^^^^^^^"),
+    (
+        "[[rule]]\nname = 'a'\nwen = 'true'\nverdict = 'ask'\nreason = 'x'\n",
+        ":1:1: this rule has no `when`",
+        "  | ^^^^^^^^",
+    ),
     ("[[rule]]\nname = \n", ":2:8: it is not TOML: ", "  |        ^"),
 ];
 
@@ -64,7 +69,11 @@ fn mistakes() -> Result<()> {
         let path = site.state().join("rules.toml").display().to_string();
         let ended = site.run(&["rules", "check", &path])?;
         let output = ended.text();
-        ensure!(ended.code == Some(1) && output.starts_with(&format!("{path}{told}")), "{text}\n{told}: {}", ended.all());
+        ensure!(
+            ended.code == Some(1) && output.starts_with(&format!("{path}{told}")),
+            "{text}\n{told}: {}",
+            ended.all()
+        );
         ensure!(output.lines().any(|line| line == *caret), "{caret}\n{output}");
         // The same for the files that the configuration names.
         let ended = site.run(&["rules", "check"])?;
@@ -84,8 +93,14 @@ fn examples() -> Result<()> {
             "must_match = ['rm x',\n  { tool = 'Read', input = { file_path = '/project/a' } }]",
             Some(":7:3: `no_rm` has to match this example"),
         ),
-        ("must_not_match = ['ls', 'sudo rm x']", Some(":6:25: `no_rm` must not match this example, and does")),
-        ("must_match = ['sh -c \"rm x\"', { command = 'cd a; rm b', cwd = '/srv' }]\nmust_not_match = ['echo rm']", None),
+        (
+            "must_not_match = ['ls', 'sudo rm x']",
+            Some(":6:25: `no_rm` must not match this example, and does"),
+        ),
+        (
+            "must_match = ['sh -c \"rm x\"', { command = 'cd a; rm b', cwd = '/srv' }]\nmust_not_match = ['echo rm']",
+            None,
+        ),
     ] {
         own(&site, &format!("{base}{more}\n"), "")?;
         let path = site.state().join("rules.toml").display().to_string();
@@ -94,7 +109,9 @@ fn examples() -> Result<()> {
             None => ensure!(ended.code == Some(0), "{more}: {}", ended.all()),
             Some(told) => {
                 ensure!(
-                    ended.code == Some(1) && ended.text().contains(told) && ended.text().contains("it saw "),
+                    ended.code == Some(1)
+                        && ended.text().contains(told)
+                        && ended.text().contains("it saw "),
                     "{more}: {}",
                     ended.all()
                 );
@@ -103,8 +120,12 @@ fn examples() -> Result<()> {
         let reply = site.hook(&site.calls("examples").bash("1", "ls"))?;
         ensure!((reply.answer == Answer::Refused) == told.is_some(), "{more}: {reply:?}");
     }
-    // An example on which the rule fails is no pass.
-    own(&site, &format!("{}must_not_match = ['ls']\n", rule("fails", "ask", "programs[5] == 'x'")), "")?;
+    // An example on which the rule fails does not pass.
+    own(
+        &site,
+        &format!("{}must_not_match = ['ls']\n", rule("fails", "ask", "programs[5] == 'x'")),
+        "",
+    )?;
     let ended = site.run(&["rules", "check"])?;
     ensure!(ended.code == Some(1) && ended.all().contains("no item 5"), "{}", ended.all());
     Ok(())
@@ -112,20 +133,35 @@ fn examples() -> Result<()> {
 
 fn arguments() -> Result<()> {
     let site = Site::new("rules arguments")?;
-    ensure!(site.output(&["rules", "check"])?.contains("no rules file is configured"), "without any");
+    ensure!(
+        site.output(&["rules", "check"])?.contains("no rules file is configured"),
+        "without any"
+    );
     site.write("good.toml", rule("a", "ask", "true"))?;
     site.write("bad.toml", "x = 1\n")?;
-    let [good, bad] = ["good.toml", "bad.toml"].map(|name| site.state().join(name).display().to_string());
+    let [good, bad] =
+        ["good.toml", "bad.toml"].map(|name| site.state().join(name).display().to_string());
     let ended = site.run(&["rules", "check", "--json", &good, &bad, "/nowhere.toml"])?;
     let found: Value = serde_json::from_str(&ended.text())?;
     let files = &found["files"];
-    ensure!(ended.code == Some(1) && files[0]["failures"] == Value::Array(Vec::new()) && files[0]["rules"] == 1, "{found}");
-    let failure = &files[1]["failures"][0];
     ensure!(
-        failure["line"] == 1 && failure["column"] == 1 && failure["message"].as_str().is_some_and(|told| told.contains("`x` is unknown")),
+        ended.code == Some(1)
+            && files[0]["failures"] == Value::Array(Vec::new())
+            && files[0]["rules"] == 1,
         "{found}"
     );
-    ensure!(files[2]["failures"][0]["message"] == "there is no such file" && files[2]["failures"][0]["line"].is_null(), "{found}");
+    let failure = &files[1]["failures"][0];
+    ensure!(
+        failure["line"] == 1
+            && failure["column"] == 1
+            && failure["message"].as_str().is_some_and(|told| told.contains("`x` is unknown")),
+        "{found}"
+    );
+    ensure!(
+        files[2]["failures"][0]["message"] == "there is no such file"
+            && files[2]["failures"][0]["line"].is_null(),
+        "{found}"
+    );
     Ok(())
 }
 
@@ -134,7 +170,10 @@ type Spoil = fn(&Site) -> Result<()>;
 fn refuses() -> Result<()> {
     let spoils: &[(Spoil, &str)] = &[
         (|_| Ok(()), "there is no such file"),
-        (|site| site.write("rules.toml", "[[rule]]\n"), "line 1, column 1: this rule has no `name`"),
+        (
+            |site| site.write("rules.toml", "[[rule]]\n"),
+            "line 1, column 1: this rule has no `name`",
+        ),
         (|site| site.write("rules.toml", "x".repeat(2 << 20)), "more than 1048576 bytes"),
         (|site| site.write("rules.toml", "#".repeat(300 << 10)), "at most 262144 are read"),
         (|site| site.write("rules.toml", b"\xff\xfe"), "not UTF-8"),
@@ -148,7 +187,10 @@ fn refuses() -> Result<()> {
             },
             "it is not a file",
         ),
-        (|site| own(site, &(rule("a", "ask", "true") + &rule("a", "ask", "true")), ""), "`a` is the name of two rules"),
+        (
+            |site| own(site, &(rule("a", "ask", "true") + &rule("a", "ask", "true")), ""),
+            "`a` is the name of two rules",
+        ),
         (
             |site| {
                 site.write("more.toml", rule("a", "ask", "true"))?;
@@ -167,7 +209,10 @@ fn refuses() -> Result<()> {
         ensure!(reply.answer == Answer::Refused, "{says}: {reply:?}");
         reply.says(&[says, "rules.toml"])?;
         site.write("config.toml", "")?;
-        ensure!(site.hook(&calls.bash("2", "ls"))?.answer == Answer::Quiet, "{says}: it is not mended");
+        ensure!(
+            site.hook(&calls.bash("2", "ls"))?.answer == Answer::Quiet,
+            "{says}: it is not mended"
+        );
     }
     Ok(())
 }
@@ -175,11 +220,17 @@ fn refuses() -> Result<()> {
 fn receipts() -> Result<()> {
     let site = Site::new("rules receipts")?;
     let receipts = || -> Result<usize> {
-        let names = fs::read_dir(site.state().join("cache"))?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names = fs::read_dir(site.state().join("cache"))?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         Ok(names.filter(|name| name.starts_with("rules-")).count())
     };
     let good = format!("{}must_match = ['rm x']\n", rule("a", "ask", "program == 'rm'"));
-    for (text, expected) in [(good.clone(), 1), (good.clone(), 1), (good.replace("'ask'", "'warn'") + "# other\n", 2), (good, 2)] {
+    for (text, expected) in [
+        (good.clone(), 1),
+        (good.clone(), 1),
+        (good.replace("'ask'", "'warn'") + "# other\n", 2),
+        (good, 2),
+    ] {
         own(&site, &text, "")?;
         site.output(&["review", "--command", "ls"])?;
         let found = receipts()?;

@@ -1,4 +1,5 @@
-//! What the page on rules says holds: each rule in it does what its examples say, and its table is whole.
+//! Tests that the page on rules is correct: each rule in it satisfies its examples, and its table
+//! is complete.
 
 use super::{own, reviewed};
 use crate::common::site::Site;
@@ -17,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The blocks of TOML that hold rules.
+/// Returns the blocks of TOML that contain rules.
 fn blocks() -> Vec<&'static str> {
     let blocks = PAGE.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     blocks.filter(|block| block.contains("[[rule]]")).collect()
@@ -64,7 +65,12 @@ fn table() -> Result<()> {
         expected.push_str(&format!("\n### {group}\n\n| name | type | |\n|---|---|---|\n"));
         for field in fields.as_array().into_iter().flatten() {
             let cell = |key: &str| field[key].as_str().unwrap_or_default().to_owned();
-            expected.push_str(&format!("| `{}` | {} | {} |\n", cell("name"), cell("type"), cell("about")));
+            expected.push_str(&format!(
+                "| `{}` | {} | {} |\n",
+                cell("name"),
+                cell("type"),
+                cell("about")
+            ));
             ensure!(text.contains(&format!("  {} ", cell("name"))), "{text}");
         }
     }

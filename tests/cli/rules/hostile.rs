@@ -1,4 +1,5 @@
-//! A repository's rules: they only tighten, end, stay within bounds, and do not speak for others.
+//! Tests of a repository's rules: they only tighten, terminate, stay within bounds, and cannot
+//! impersonate others.
 
 use super::{objections, of_project, own, reviewed, rule};
 use crate::common::reply::Answer;
@@ -20,9 +21,10 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Takes more steps than a rule has.
+/// Returns a condition with more steps than a rule may take.
 fn endless() -> String {
-    let many = format!("[{}]", (1..=60).map(|number| number.to_string()).collect::<Vec<_>>().join(", "));
+    let many =
+        format!("[{}]", (1..=60).map(|number| number.to_string()).collect::<Vec<_>>().join(", "));
     format!("{many}.all(a, {many}.all(b, {many}.all(c, a + b + c > 0)))")
 }
 
@@ -34,7 +36,10 @@ fn tighten() -> Result<()> {
     reply.says(&["a rule of this project says: because of ours"])?;
     let record = reviewed(&site, "make all")?;
     ensure!(objections(&record) == ["project-rules: ours block"], "{record}");
-    ensure!(site.hook(&site.calls("tighten").bash("2", "ls"))?.answer == Answer::Quiet, "what no rule speaks of");
+    ensure!(
+        site.hook(&site.calls("tighten").bash("2", "ls"))?.answer == Answer::Quiet,
+        "what no rule speaks of"
+    );
     Ok(())
 }
 
@@ -47,13 +52,24 @@ fn greedy() -> Result<()> {
         ("ask", "int(command) == 1".to_owned(), "warn", "ask"),
     ] {
         let site = Site::new("rules greedy")?;
-        own(&site, &rule("mine", own_rule, "true"), &format!("plugins.custom-rules.on_fault = \"{on_fault}\"\n"))?;
+        own(
+            &site,
+            &rule("mine", own_rule, "true"),
+            &format!("plugins.custom-rules.on_fault = \"{on_fault}\"\n"),
+        )?;
         of_project(&site, &rule("theirs", "warn", &project), "")?;
         let record = reviewed(&site, "ls -l")?;
         ensure!(record["decision"]["verdict"] == expected, "{on_fault}, {project}: {record}");
-        ensure!(objections(&record).contains(&format!("custom-rules: mine {own_rule}")), "{record}");
+        ensure!(
+            objections(&record).contains(&format!("custom-rules: mine {own_rule}")),
+            "{record}"
+        );
         let fault = &record["faults"][0];
-        ensure!(fault["source"] == "project-rules" && fault["detail"].as_str().is_some_and(|told| told.contains("`theirs`")), "{record}");
+        ensure!(
+            fault["source"] == "project-rules"
+                && fault["detail"].as_str().is_some_and(|told| told.contains("`theirs`")),
+            "{record}"
+        );
     }
     Ok(())
 }
@@ -61,11 +77,18 @@ fn greedy() -> Result<()> {
 fn texts() -> Result<()> {
     let site = Site::new("rules texts")?;
     let loud = "{command}".repeat(100);
-    let many: String = (0..150).map(|at| rule(&format!("r{at}"), "warn", "true").replace("because of", &loud)).collect();
+    let many: String = (0..150)
+        .map(|at| rule(&format!("r{at}"), "warn", "true").replace("because of", &loud))
+        .collect();
     of_project(&site, &many, "")?;
-    let reply = site.hook(&site.calls("texts").bash("1", &format!("echo {}", "\u{1b}[31mx".repeat(2000))))?;
+    let reply =
+        site.hook(&site.calls("texts").bash("1", &format!("echo {}", "\u{1b}[31mx".repeat(2000))))?;
     ensure!(matches!(reply.answer, Answer::Told), "{:?}", reply.answer);
-    ensure!(reply.said.len() < 64 << 10 && !reply.said.contains('\u{1b}'), "{} bytes", reply.said.len());
+    ensure!(
+        reply.said.len() < 64 << 10 && !reply.said.contains('\u{1b}'),
+        "{} bytes",
+        reply.said.len()
+    );
     Ok(())
 }
 
@@ -75,24 +98,39 @@ fn elsewhere() -> Result<()> {
     fs::write(&secret, "token = \"hunter2\"\n")?;
     let path = of_project(&site, "", "")?;
     let folder = site.project().join(".portcullis");
-    let named = |name: &str| fs::write(folder.join("config.toml"), format!("rules.files = [\"{name}\"]\n"));
-    for name in [secret.display().to_string(), "~/secret".to_owned(), "../../person/secret".to_owned()] {
+    let named =
+        |name: &str| fs::write(folder.join("config.toml"), format!("rules.files = [\"{name}\"]\n"));
+    for name in
+        [secret.display().to_string(), "~/secret".to_owned(), "../../person/secret".to_owned()]
+    {
         named(&name)?;
         let reply = site.hook(&site.calls("elsewhere").bash("1", "ls"))?;
-        ensure!(reply.answer == Answer::Refused && !reply.said.contains("hunter2") && !reply.said.contains("token"), "{name}: {reply:?}");
+        ensure!(
+            reply.answer == Answer::Refused
+                && !reply.said.contains("hunter2")
+                && !reply.said.contains("token"),
+            "{name}: {reply:?}"
+        );
     }
     named("rules.toml")?;
     fs::remove_file(&path)?;
     symlink(&secret, &path)?;
     let reply = site.hook(&site.calls("elsewhere").bash("2", "ls"))?;
-    ensure!(reply.answer == Answer::Refused && !reply.said.contains("hunter2") && !reply.said.contains("token"), "{reply:?}");
+    ensure!(
+        reply.answer == Answer::Refused
+            && !reply.said.contains("hunter2")
+            && !reply.said.contains("token"),
+        "{reply:?}"
+    );
     reply.says(&["out of the project"])
 }
 
 fn names() -> Result<()> {
-    for (name, says) in
-        [("refuse_unseen_code", "is the name of a builtin rule"), ("mine", "`mine` is a rule of `"), ("rule:x", "a rule's name has")]
-    {
+    for (name, says) in [
+        ("refuse_unseen_code", "is the name of a builtin rule"),
+        ("mine", "`mine` is a rule of `"),
+        ("rule:x", "a rule's name has"),
+    ] {
         let site = Site::new("rules names")?;
         own(&site, &rule("mine", "warn", "false"), "")?;
         of_project(&site, &rule(name, "warn", "false"), "")?;
@@ -103,25 +141,35 @@ fn names() -> Result<()> {
     Ok(())
 }
 
-/// What is accepted fits the sandbox's stack.
+/// Every accepted rule fits the sandbox's stack.
 fn deepest() -> Result<()> {
-    let within = |open: &str, inner: &str, close: &str, deep: usize| format!("{}{inner}{}", open.repeat(deep), close.repeat(deep));
+    let within = |open: &str, inner: &str, close: &str, deep: usize| {
+        format!("{}{inner}{}", open.repeat(deep), close.repeat(deep))
+    };
     let lists = within("[", "1", "]", 21);
     let conditions = [
         within("(", "true", ")", 22),
         format!("{}true", "!".repeat(30)),
         format!("{}true", "false ? false : ".repeat(22)),
         format!("{lists} == {lists}"),
-        ('a'..='h').map(|name| format!("[1].exists({name}, ")).collect::<String>() + "true" + &")".repeat(8),
+        ('a'..='h').map(|name| format!("[1].exists({name}, ")).collect::<String>()
+            + "true"
+            + &")".repeat(8),
         format!("1{} == 29", "+1".repeat(28)),
         format!("\"x\"{} == \"x\"", ".trim()".repeat(29)),
         format!("command.matches(\"{}s*\")", within("(", "l", ")", 14)),
     ];
     let site = Site::new("rules deepest")?;
-    let text = |(at, when): (usize, &String)| format!("{}must_match = ['ls']\n", rule(&format!("r{at}"), "warn", when));
+    let text = |(at, when): (usize, &String)| {
+        format!("{}must_match = ['ls']\n", rule(&format!("r{at}"), "warn", when))
+    };
     site.write("deep.toml", conditions.iter().enumerate().map(text).collect::<String>())?;
     let path = site.state().join("deep.toml").display().to_string();
     let ended = site.run(&["rules", "check", &path])?;
-    ensure!(ended.code == Some(0) && ended.text().contains("ok, 8 rules, 8 examples"), "{}", ended.all());
+    ensure!(
+        ended.code == Some(0) && ended.text().contains("ok, 8 rules, 8 examples"),
+        "{}",
+        ended.all()
+    );
     Ok(())
 }

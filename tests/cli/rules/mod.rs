@@ -1,5 +1,5 @@
-//! Custom rules through the binary: what they object to, what is told of those that cannot be used, and what
-//! a hostile repository's rules can do.
+//! Tests of custom rules through the binary: their objections, the errors about unusable ones, and
+//! the limits of a hostile repository's rules.
 
 mod broken;
 mod documented;
@@ -14,39 +14,51 @@ use std::fs;
 use std::path::PathBuf;
 
 pub fn tests() -> Vec<Trial> {
-    [documented::tests(), verdicts::tests(), broken::tests(), hostile::tests()].into_iter().flatten().collect()
+    [documented::tests(), verdicts::tests(), broken::tests(), hostile::tests()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// A person's rules file, named by their configuration.
+/// Writes a person's rules file, named by their configuration.
 fn own(site: &Site, rules: &str, configuration: &str) -> Result<()> {
     site.write("rules.toml", rules)?;
     site.write("config.toml", format!("rules.files = [\"rules.toml\"]\n{configuration}"))
 }
 
-/// The project's rules file, named by its configuration.
+/// Writes the project's rules file, named by its configuration.
 fn of_project(site: &Site, rules: &str, configuration: &str) -> Result<PathBuf> {
     let folder = site.project().join(".portcullis");
     fs::create_dir_all(&folder)?;
-    fs::write(folder.join("config.toml"), format!("rules.files = [\"rules.toml\"]\n{configuration}"))?;
+    fs::write(
+        folder.join("config.toml"),
+        format!("rules.files = [\"rules.toml\"]\n{configuration}"),
+    )?;
     let path = folder.join("rules.toml");
     fs::write(&path, rules).with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(path)
 }
 
-/// A rule of one line.
+/// Returns a rule of one line.
 fn rule(name: &str, verdict: &str, when: &str) -> String {
-    format!("[[rule]]\nname = \"{name}\"\nverdict = \"{verdict}\"\nreason = \"because of {name}\"\nwhen = '''{when}'''\n")
+    format!(
+        "[[rule]]\nname = \"{name}\"\nverdict = \"{verdict}\"\nreason = \"because of {name}\"\nwhen = '''{when}'''\n"
+    )
 }
 
-/// A review's record.
+/// Returns a review's record.
 fn reviewed(site: &Site, command: &str) -> Result<Value> {
     let ended = site.run(&["review", "--json", "--command", command])?;
     serde_json::from_str(&ended.text()).map_err(|_| anyhow!("{command}: {}", ended.all()))
 }
 
-/// The objections of a record, each as `plugin: rule verdict`.
+/// Returns the objections of a record, each as `plugin: rule verdict`.
 fn objections(record: &Value) -> Vec<String> {
     let all = record["findings"]["objections"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    all.iter().map(|one| format!("{}: {} {}", text(&one["source"]), text(&one["rule"]), text(&one["verdict"]))).collect()
+    all.iter()
+        .map(|one| {
+            format!("{}: {} {}", text(&one["source"]), text(&one["rule"]), text(&one["verdict"]))
+        })
+        .collect()
 }

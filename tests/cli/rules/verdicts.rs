@@ -1,4 +1,4 @@
-//! What rules object to, which of them count, and where they are named.
+//! Tests of rules' objections, of which rules are in force, and of where they are named.
 
 use super::{objections, of_project, own, reviewed, rule};
 use crate::common::reply::Answer;
@@ -52,8 +52,16 @@ fn hook() -> Result<()> {
     let calls = site.calls("rules");
     let file = site.project().join(".env").display().to_string();
     for (event, answer, says) in [
-        (calls.bash("1", "psql -c 'drop table prices'"), Answer::Refused, "tables are dropped by migrations: -c, drop table prices"),
-        (calls.before("2", "Write", serde_json::json!({ "file_path": file, "content": "A=1" })), Answer::Asked, ".env holds settings"),
+        (
+            calls.bash("1", "psql -c 'drop table prices'"),
+            Answer::Refused,
+            "tables are dropped by migrations: -c, drop table prices",
+        ),
+        (
+            calls.before("2", "Write", serde_json::json!({ "file_path": file, "content": "A=1" })),
+            Answer::Asked,
+            ".env holds settings",
+        ),
         (calls.bash("3", "make test"), Answer::Told, "make takes long here"),
         (calls.bash("4", "ls"), Answer::Quiet, ""),
     ] {
@@ -62,7 +70,10 @@ fn hook() -> Result<()> {
         reply.says(&[says])?;
     }
     let record = site.records()?.into_iter().next().ok_or_else(|| anyhow!("there is no record"))?;
-    ensure!(objections(&record).contains(&"custom-rules: no_shop_drop block".to_owned()), "{record}");
+    ensure!(
+        objections(&record).contains(&"custom-rules: no_shop_drop block".to_owned()),
+        "{record}"
+    );
     Ok(())
 }
 
@@ -77,7 +88,11 @@ fn actions() -> Result<()> {
         (r#"hosts.exists(h, h.endsWith("example.com"))"#, "curl https://api.example.com/x", true),
         (r#"hosts.exists(h, h.endsWith("example.com"))"#, "curl https://example.org/x", false),
         (r#"paths.exists(p, p.scope == "system")"#, "cat /etc/passwd", true),
-        (r#"effects.exists(e, e.kind == "network" && e.program == "curl")"#, "curl https://api.example.com/x", true),
+        (
+            r#"effects.exists(e, e.kind == "network" && e.program == "curl")"#,
+            "curl https://api.example.com/x",
+            true,
+        ),
         (r#"coverage == "partial""#, "$UNKNOWN x", true),
         (r#"context.cwd.below("~") || context.cwd.endsWith("project")"#, "ls", true),
         (r#"path.below("src") && path.below(context.roots[0])"#, "cat src/a.rs", true),
@@ -91,8 +106,8 @@ fn actions() -> Result<()> {
     Ok(())
 }
 
-/// Configuration, project's configuration, and which of the rules `mine`, `ours` and `warn_external_network`
-/// object to a request.
+/// Covers a configuration, a project's configuration, and which of the rules `mine`, `ours` and
+/// `warn_external_network` object to a request.
 fn which() -> Result<()> {
     let site = Site::new("rules which")?;
     for (own_says, project_says, expected) in [
@@ -101,15 +116,24 @@ fn which() -> Result<()> {
         ("rules.builtin = \"none\"\n", "", &["mine", "ours"]),
         ("rules.builtin = \"essential\"\n", "", &["mine", "ours"]),
         ("plugins.custom-rules.enabled = false\n", "", &["warn_external_network"]),
-        // A project's file that nobody trusted switches nothing off, and on what is not.
-        ("", "rules.disabled = [\"mine\"]\nrules.builtin = \"none\"\n", &["mine", "ours", "warn_external_network"]),
-        ("rules.builtin = \"none\"\n", "rules.builtin = \"all\"\n", &["mine", "ours", "warn_external_network"]),
+        // A project's file that nobody trusted disables nothing, and may enable rules that are off.
+        (
+            "",
+            "rules.disabled = [\"mine\"]\nrules.builtin = \"none\"\n",
+            &["mine", "ours", "warn_external_network"],
+        ),
+        (
+            "rules.builtin = \"none\"\n",
+            "rules.builtin = \"all\"\n",
+            &["mine", "ours", "warn_external_network"],
+        ),
     ] {
         own(&site, &rule("mine", "warn", "hosts.size() > 0"), own_says)?;
         of_project(&site, &rule("ours", "warn", "hosts.size() > 0"), project_says)?;
         let record = reviewed(&site, "curl -d @data.json https://example.org/x")?;
         let names = ["mine", "ours", "warn_external_network"].into_iter();
-        let found: Vec<&str> = names.filter(|name| objections(&record).iter().any(|one| one.contains(name))).collect();
+        let found: Vec<&str> =
+            names.filter(|name| objections(&record).iter().any(|one| one.contains(name))).collect();
         ensure!(found == expected, "{own_says}{project_says}: {found:?}");
     }
     Ok(())
@@ -129,11 +153,20 @@ fn builtin() -> Result<()> {
         ensure!(found.is_empty() == quiet, "{text}: {found:?}");
     }
     for (text, says) in [
-        ("rules.disabled = [\"warn_externl_network\"]\n", "no rule has that name; did you mean `warn_external_network`?"),
+        (
+            "rules.disabled = [\"warn_externl_network\"]\n",
+            "no rule has that name; did you mean `warn_external_network`?",
+        ),
         ("rules.builtin = \"al\"\n", "did you mean `all`?"),
         ("rules.fils = []\n", "`rules.fils` is unknown; did you mean `rules.files`?"),
-        ("rules.builtin = \"all\"\nplugins.rules.settings.builtin = \"all\"\n", "`rules.builtin` is given twice"),
-        ("plugins.custom-rules.settings.files = [\"x\"]\n", "the plugin `custom-rules` has no settings"),
+        (
+            "rules.builtin = \"all\"\nplugins.rules.settings.builtin = \"all\"\n",
+            "`rules.builtin` is given twice",
+        ),
+        (
+            "plugins.custom-rules.settings.files = [\"x\"]\n",
+            "the plugin `custom-rules` has no settings",
+        ),
         ("rules.files = [\"../x.toml\"]\n", "it must be a path without `.` or `..`"),
     ] {
         site.write("config.toml", text)?;
@@ -149,12 +182,17 @@ fn pipeline() -> Result<()> {
     let project = site.project().canonicalize()?.display().to_string();
     let own = "rules.files = [\"rules.toml\"]\n";
     let pipeline = "rules.files = [\"more.toml\"]\nrules.disabled = [\"elsewhere\"]\n";
-    for (projects, expected) in
-        [(project.as_str(), &["everywhere warn", "here ask"][..]), ("/nowhere", &["everywhere warn", "elsewhere warn"])]
-    {
-        site.write("config.toml", format!("{own}[pipelines.some]\nprojects = [\"{projects}\"]\n{pipeline}"))?;
+    for (projects, expected) in [
+        (project.as_str(), &["everywhere warn", "here ask"][..]),
+        ("/nowhere", &["everywhere warn", "elsewhere warn"]),
+    ] {
+        site.write(
+            "config.toml",
+            format!("{own}[pipelines.some]\nprojects = [\"{projects}\"]\n{pipeline}"),
+        )?;
         let found = objections(&reviewed(&site, "ls")?);
-        let expected: Vec<String> = expected.iter().map(|rule| format!("custom-rules: {rule}")).collect();
+        let expected: Vec<String> =
+            expected.iter().map(|rule| format!("custom-rules: {rule}")).collect();
         ensure!(found == expected, "{projects}: {found:?}");
     }
     Ok(())
@@ -162,7 +200,11 @@ fn pipeline() -> Result<()> {
 
 fn list() -> Result<()> {
     let site = Site::new("rules list")?;
-    own(&site, RULES, "rules.disabled = [\"tell_of_make\", \"limit_file_operations\"]\nrules.builtin = \"essential\"\n")?;
+    own(
+        &site,
+        RULES,
+        "rules.disabled = [\"tell_of_make\", \"limit_file_operations\"]\nrules.builtin = \"essential\"\n",
+    )?;
     of_project(&site, &rule("ours", "warn", "true"), "")?;
     let listed: Value = serde_json::from_str(&site.output(&["rules", "list", "--json"])?)?;
     let text = site.output(&["rules", "list"])?;
@@ -175,10 +217,18 @@ fn list() -> Result<()> {
         ("ours", "on", "warn", "/.portcullis/rules.toml:2 (the project's)"),
     ] {
         let rows = listed["rules"].as_array().ok_or_else(|| anyhow!("there are no rules"))?;
-        let row = rows.iter().find(|row| row["name"] == name).ok_or_else(|| anyhow!("`{name}` is not listed: {listed}"))?;
+        let row = rows
+            .iter()
+            .find(|row| row["name"] == name)
+            .ok_or_else(|| anyhow!("`{name}` is not listed: {listed}"))?;
         let ends = row["source"].as_str().is_some_and(|found| found.ends_with(source));
         ensure!(row["state"] == state && row["verdict"] == verdict && ends, "{row}");
-        ensure!(text.lines().any(|line| line.starts_with(name) && line.contains(state) && line.ends_with(source)), "{text}");
+        ensure!(
+            text.lines().any(|line| line.starts_with(name)
+                && line.contains(state)
+                && line.ends_with(source)),
+            "{text}"
+        );
     }
     Ok(())
 }
@@ -190,10 +240,17 @@ fn without() -> Result<()> {
         plugins.iter().filter_map(|plugin| Some(plugin["name"].as_str()?.to_owned())).collect()
     };
     let record = reviewed(&site, "ls")?;
-    ensure!(!asked(&record).is_empty() && !asked(&record).iter().any(|name| name.ends_with("-rules")), "{record}");
+    ensure!(
+        !asked(&record).is_empty() && !asked(&record).iter().any(|name| name.ends_with("-rules")),
+        "{record}"
+    );
     own(&site, &rule("mine", "warn", "false"), "")?;
     let record = reviewed(&site, "ls")?;
-    ensure!(asked(&record).contains(&"custom-rules".to_owned()) && !asked(&record).contains(&"project-rules".to_owned()), "{record}");
+    ensure!(
+        asked(&record).contains(&"custom-rules".to_owned())
+            && !asked(&record).contains(&"project-rules".to_owned()),
+        "{record}"
+    );
     Ok(())
 }
 
@@ -206,10 +263,15 @@ fn guarded() -> Result<()> {
     let calls = site.calls("guarded");
     for (at, path) in [&team, &project].into_iter().enumerate() {
         let path = path.display();
-        let reply = site.hook(&calls.bash(&format!("{at}"), &format!("sed -i s/warn/ask/ {path}")))?;
+        let reply =
+            site.hook(&calls.bash(&format!("{at}"), &format!("sed -i s/warn/ask/ {path}")))?;
         ensure!(reply.answer == Answer::Refused, "{path}: {reply:?}");
         reply.says(&["the rules of Portcullis"])?;
-        ensure!(site.hook(&calls.bash(&format!("{at}r"), &format!("cat {path}")))?.answer != Answer::Refused, "{path} is only read");
+        ensure!(
+            site.hook(&calls.bash(&format!("{at}r"), &format!("cat {path}")))?.answer
+                != Answer::Refused,
+            "{path} is only read"
+        );
     }
     Ok(())
 }

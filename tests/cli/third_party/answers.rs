@@ -1,5 +1,5 @@
-//! An intervention that somebody else wrote: in a builtin one's place, as the one that decides, and named where it
-//! is not there.
+//! Tests of a third-party intervention: instead of a builtin one, as the deciding one, and
+//! configured but missing.
 
 use crate::common::reply::Answer;
 use crate::common::site::Site;
@@ -17,7 +17,7 @@ pub(crate) const SOURCE: &str = "use portcullis_plugin::intervention::*;\nstruct
              immediate: vec![], preventive: vec![], configuration: vec![] } }.into());\n        }\n        \
          Ok(Guidance::saying(format!(\"mind {}\", issue.name)).into())\n    }\n}\nportcullis_plugin::export!(intervention: Guest);\n";
 
-/// Three failures of the same kind; the last answer.
+/// Runs three failures of the same kind; returns the last answer.
 fn failing(site: &Site, session: &str, error: &str) -> Result<crate::common::reply::Reply> {
     let calls = site.calls(session);
     let mut last = None;
@@ -28,7 +28,7 @@ fn failing(site: &Site, session: &str, error: &str) -> Result<crate::common::rep
     last.ok_or_else(|| anyhow::anyhow!("nothing was asked"))
 }
 
-/// The newest intervention's kind and outcome.
+/// Returns the newest intervention's kind and outcome.
 fn newest(site: &Site) -> Result<(String, String)> {
     let record = site.shown(&["--kind", "intervention"])?.pop().unwrap_or_default();
     let text = |key: &str| record["intervention"][key].as_str().unwrap_or_default().to_owned();
@@ -42,21 +42,35 @@ pub(crate) fn answers() -> Result<()> {
     site.write("config.toml", unknown)?;
     let refused = site.hook(&site.calls("none").bash("1", "ls"))?;
     ensure!(refused.answer == Answer::Refused, "{refused:?}");
-    refused.says(&["`interventions.plugins.soft_correction` names `my-words`", "there is no intervention plugin of that name"])?;
+    refused.says(&[
+        "`interventions.plugins.soft_correction` names `my-words`",
+        "there is no intervention plugin of that name",
+    ])?;
 
     install(&site, &built(NAME)?, NAME)?;
     let worded = failing(&site, "words", "Exit code 2\nno rule")?;
     worded.says(&["the plugin `my-words` says", "mind repetitive_errors"])?;
-    ensure!(newest(&site)? == ("soft_correction".into(), "continue".into()), "{:?}", newest(&site)?);
+    ensure!(
+        newest(&site)? == ("soft_correction".into(), "continue".into()),
+        "{:?}",
+        newest(&site)?
+    );
 
     site.write("config.toml", "interventions.strategy = \"custom\"\n")?;
-    site.hook(&site.calls("none").bash("2", "ls"))?.says(&["`interventions.decider` names no plugin"])?;
-    site.write("config.toml", "interventions.strategy = \"custom\"\ninterventions.decider = \"my-words\"\n")?;
+    site.hook(&site.calls("none").bash("2", "ls"))?
+        .says(&["`interventions.decider` names no plugin"])?;
+    site.write(
+        "config.toml",
+        "interventions.strategy = \"custom\"\ninterventions.decider = \"my-words\"\n",
+    )?;
     let stopped = failing(&site, "decides", "Exit code 2\nenough of this")?;
     ensure!(stopped.answer == Answer::Stopped, "{stopped:?}");
     ensure!(newest(&site)? == ("emergency_stop".into(), "stop".into()), "{:?}", newest(&site)?);
     let after = site.hook(&site.calls("decides").bash("9", "ls"))?;
-    ensure!(after.answer == Answer::Stopped || after.answer == Answer::Refused, "a stopped session goes on: {after:?}");
+    ensure!(
+        after.answer == Answer::Stopped || after.answer == Answer::Refused,
+        "a stopped session goes on: {after:?}"
+    );
     let effective: Value = serde_json::from_str(&site.output(&["config", "show", "--json"])?)?;
     ensure!(effective.to_string().contains("interventions.decider"), "{effective}");
     site.write("config.toml", "")?;

@@ -1,5 +1,5 @@
-//! A plugin that sends requests (`tests/hostile/web`): to the hosts that the person named, to no others, and to
-//! nobody in a replay.
+//! Tests of a plugin that sends requests (`tests/hostile/web`): to the hosts that the person
+//! granted, to no others, and to none in a replay.
 
 use crate::common::guests;
 use crate::common::reply::Answer;
@@ -23,10 +23,12 @@ pub(crate) fn asks() -> Result<()> {
     let (port, seen) = server()?;
     let host = format!("http://127.0.0.1:{port}");
     let grants = format!("[plugins.{NAME}.grants]\nhosts = [\"{host}\"]\n");
-    // Whatever the environment says of proxies, no request goes to one.
+    // No request uses a proxy, even if the environment names one.
     let ask = |id: &str| {
         let mut hook = site.command(&["hook", "claude"]);
-        for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        for name in
+            ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        {
             hook.env(name, "http://127.0.0.1:9");
         }
         let event = site.calls(NAME).bash(id, "ls");
@@ -38,27 +40,41 @@ pub(crate) fn asks() -> Result<()> {
     ensure!(refused.answer == Answer::Asked, "without a grant: {refused:?}");
     refused.says(&["missing-grant", "hosts = ["])?;
     told(&site, &plugin)?;
-    // A project grants nothing, whoever trusts it.
+    // A project grants nothing, even a trusted one.
     fs::create_dir_all(site.project().join(".portcullis"))?;
     fs::write(site.project().join(".portcullis/config.toml"), &grants)?;
     ask("2")?.says(&["missing-grant"])?;
     fs::remove_dir_all(site.project().join(".portcullis"))?;
     ensure!(seen.load(Ordering::Relaxed) == 0, "it was sent before anybody granted it");
 
-    let settings = |url: &str| site.write("config.toml", format!("{grants}[plugins.{NAME}.settings]\nasks = \"GET {url}\"\n"));
+    let settings = |url: &str| {
+        site.write(
+            "config.toml",
+            format!("{grants}[plugins.{NAME}.settings]\nasks = \"GET {url}\"\n"),
+        )
+    };
     settings(&format!("{host}/plain?token=s3cr3t"))?;
     ask("3")?;
     let record = newest()?;
     ensure!(seen.load(Ordering::Relaxed) == 1, "it was not sent: {record}");
-    ensure!(uses(&record) == json!([{ "grant": "hosts", "what": format!("GET {host}"), "count": 1, "bytes": 5 }]), "{record}");
+    ensure!(
+        uses(&record)
+            == json!([{ "grant": "hosts", "what": format!("GET {host}"), "count": 1, "bytes": 5 }]),
+        "{record}"
+    );
     let explained = site.output(&["explain", record["id"].as_str().unwrap_or_default()])?;
-    ensure!(explained.contains(&format!("hosts: `GET {host}`")) && !explained.contains("s3cr3t"), "{explained}");
+    ensure!(
+        explained.contains(&format!("hosts: `GET {host}`")) && !explained.contains("s3cr3t"),
+        "{explained}"
+    );
     replayed(&site)?;
     ensure!(seen.load(Ordering::Relaxed) == 1, "a replay sent something");
 
     // A name is looked up as this machine does it.
     let named = format!("http://localhost:{port}");
-    let by_name = format!("[plugins.{NAME}]\ngrants.hosts = [\"{named}=127.0.0.0/8\"]\nsettings.asks = \"GET {named}/\"\n");
+    let by_name = format!(
+        "[plugins.{NAME}]\ngrants.hosts = [\"{named}=127.0.0.0/8\"]\nsettings.asks = \"GET {named}/\"\n"
+    );
     site.write("config.toml", by_name)?;
     ask("4")?;
     let record = newest()?;
@@ -72,33 +88,49 @@ pub(crate) fn asks() -> Result<()> {
     site.verify()
 }
 
-/// What a person is told of it before it runs.
+/// Checks the information for a person before it runs.
 fn told(site: &Site, plugin: &Path) -> Result<()> {
     let path = plugin.to_string_lossy();
     let shown = site.output(&["plugin", "inspect", &path])?;
-    for part in ["wants to send web requests", "it would be refused", "_guest.grants]\n", "  hosts = [\"https://HOST\"]\n"] {
+    for part in [
+        "wants to send web requests",
+        "it would be refused",
+        "_guest.grants]\n",
+        "  hosts = [\"https://HOST\"]\n",
+    ] {
         ensure!(shown.contains(part), "`plugin inspect` does not say {part:?}: {shown}");
     }
-    let inspection: Value = serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;
-    ensure!(inspection["grants"].to_string().contains("hosts = ") && inspection["refused"].is_string(), "{inspection}");
+    let inspection: Value =
+        serde_json::from_str(&site.output(&["plugin", "inspect", "--json", &path])?)?;
+    ensure!(
+        inspection["grants"].to_string().contains("hosts = ") && inspection["refused"].is_string(),
+        "{inspection}"
+    );
     Ok(())
 }
 
-/// It is loaded as if its hosts could be asked, so that a replay judges as the review did but for their answers.
+/// It is loaded as if its hosts could be reached, so that a replay judges like the review except
+/// for their answers.
 fn replayed(site: &Site) -> Result<()> {
     let session = site.root().join("session.jsonl");
     fs::write(&session, format!("{}\n", site.calls(NAME).bash("1", "ls")))?;
     let replay = site.output(&["replay", "--json", &session.to_string_lossy()])?;
-    ensure!(!replay.contains("missing-grant") && replay.contains("nothing is sent in a replay"), "{replay}");
+    ensure!(
+        !replay.contains("missing-grant") && replay.contains("nothing is sent in a replay"),
+        "{replay}"
+    );
     Ok(())
 }
 
 fn uses(record: &Value) -> Value {
-    let plugin = record["plugins"].as_array().and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME));
+    let plugin = record["plugins"]
+        .as_array()
+        .and_then(|plugins| plugins.iter().find(|plugin| plugin["name"] == NAME));
     plugin.map(|plugin| plugin["uses"].clone()).unwrap_or_default()
 }
 
-/// A server that answers `hello` as long as the tests run, and how often it did.
+/// Starts a server that answers `hello` as long as the tests run; returns its port and the number
+/// of its answers.
 fn server() -> Result<(u16, Arc<AtomicUsize>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let (port, seen) = (listener.local_addr()?.port(), Arc::new(AtomicUsize::new(0)));

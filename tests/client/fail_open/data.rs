@@ -1,4 +1,4 @@
-//! The table as its files hold it: parts of sessions of rows.
+//! The table, as its files define it: parts, which have sessions, which have rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,104 +17,105 @@ use crate::scratch::{Installed, Scratch};
 pub(crate) struct Part {
     /// The part's heading.
     pub(crate) title: String,
-    /// What its rows have in common.
+    /// The common property of its rows.
     pub(crate) about: String,
-    /// The runs that show it.
+    /// The runs that demonstrate it.
     pub(crate) sessions: Vec<Play>,
 }
 
-/// One run of the client, which shows one row or more.
+/// One run of the client, which demonstrates at least one row.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Play {
     /// The run's name.
     pub(crate) id: String,
-    /// Whose settings hold our hooks.
+    /// The scope of the settings with our hooks.
     pub(crate) installed: Installed,
-    /// What stands in for our program at an event, in shell; `$input` is the event, `$whole` our program.
+    /// Shell code that replaces our program at an event; `$input` is the event, `$whole` our
+    /// program.
     #[serde(default)]
     pub(crate) program: Vec<StandIn>,
-    /// What is changed in settings after that.
+    /// Later changes to settings.
     #[serde(default)]
     pub(crate) edits: Vec<Edit>,
-    /// Files that stand there.
+    /// Existing files.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, String>,
-    /// Further arguments of the client.
+    /// Additional arguments of the client.
     #[serde(default)]
     pub(crate) arguments: Vec<String>,
-    /// Further variables of the client's environment.
+    /// Additional variables of the client's environment.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
-    /// What the person asks for.
+    /// The person's prompt.
     #[serde(default = "free_space")]
     pub(crate) prompt: String,
-    /// What the model does before the rows' calls.
+    /// The model's actions before the rows' calls.
     #[serde(default)]
     pub(crate) first: Vec<Turn>,
-    /// What is shown, a call a row, in turns.
+    /// The demonstrated rows, one call per row, in turns.
     pub(crate) rows: Vec<Row>,
 }
 
-/// What our program does at an event instead of answering it, or besides.
+/// An action of our program at an event instead of its answer, or in addition to it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StandIn {
     /// The event.
     pub(crate) event: String,
-    /// Shell.
+    /// The shell code.
     pub(crate) run: String,
 }
 
-/// A value to set in a JSON file; null takes it out.
+/// A value to set in a JSON file; null removes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Edit {
-    /// The file; the one that holds our hooks when absent.
+    /// The file; the one with our hooks when absent.
     pub(crate) file: Option<PathBuf>,
-    /// Where; `-` at its end appends to a list.
+    /// The location; `-` at its end appends to a list.
     pub(crate) pointer: String,
-    /// What.
+    /// The value.
     pub(crate) value: Value,
 }
 
-/// One way to go on without a review, and what becomes of it.
+/// One way to continue without a review, and its outcome.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     /// The row's name.
     pub(crate) id: String,
-    /// What is the matter, in Markdown.
+    /// The condition, in Markdown.
     pub(crate) condition: String,
-    /// How the test brings it about, in Markdown.
+    /// The way the test causes it, in Markdown.
     pub(crate) how: String,
-    /// What stands in for our program's answer, in shell.
+    /// Shell code that replaces our program's answer.
     pub(crate) answer: Option<String>,
-    /// To which event.
+    /// The event that it answers.
     #[serde(default = "before_tool")]
     pub(crate) event: String,
-    /// The call; the deletion of a folder in the person's home when absent.
+    /// The call; by default the deletion of a folder in the person's home.
     pub(crate) call: Option<Call>,
-    /// The model makes no call for it: something before did.
+    /// True if the model makes no call for it, since an earlier action did.
     #[serde(default)]
     pub(crate) silent: bool,
-    /// How it is known that the call ran.
+    /// The evidence that the call ran.
     #[serde(default)]
     pub(crate) trace: Trace,
-    /// What happens.
+    /// The outcome.
     pub(crate) happens: Happens,
-    /// Texts that model or person are told.
+    /// Texts that the model or the person receives.
     #[serde(default)]
     pub(crate) told: Vec<String>,
-    /// The kinds of the records that tell of the call.
+    /// The kinds of the records about the call.
     pub(crate) records: Vec<String>,
-    /// What closes it.
+    /// The protection that closes it.
     pub(crate) closed: Option<String>,
-    /// Why it cannot be closed, though a record tells of it afterwards.
+    /// The reason why it cannot be closed, though a later record reports it.
     pub(crate) found: Option<String>,
-    /// Why it cannot be closed.
+    /// The reason why it cannot be closed.
     pub(crate) open: Option<String>,
-    /// What a managed installation changes.
+    /// The difference with a managed installation.
     pub(crate) managed: Option<String>,
 }
 
@@ -128,59 +129,62 @@ pub(crate) struct Call {
     pub(crate) input: Value,
 }
 
-/// What shows that a call ran.
+/// The evidence that a call ran.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Trace {
-    /// The row's letter is gone.
+    /// The row's letter was deleted.
     #[default]
     Gone,
-    /// There is something at this path.
+    /// This path exists.
     Written(PathBuf),
     /// The model was given this text.
     Heard(String),
 }
 
-/// What becomes of a row's call.
+/// The outcome of a row's call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Happens {
     /// It runs.
     Runs,
-    /// It does not, and the model is told so.
+    /// It does not run, and the model is informed.
     Refused,
-    /// It does not, and the session ends.
+    /// It does not run, and the session ends.
     Ended,
-    /// The model is not even asked.
+    /// The model is not even called.
     Unstarted,
 }
 
-/// All parts, in the order of their files' names.
+/// Returns all parts, in the order of their files' names.
 pub(crate) fn parts() -> Result<Vec<Part>> {
     read(|text| text.to_owned())
 }
 
-/// The same with a run's folders in place of their names.
+/// Returns the parts with a run's folders instead of their names.
 pub(crate) fn parts_in(scratch: &Scratch) -> Result<Vec<Part>> {
     read(|text| scratch.fill(text))
 }
 
 fn read(fill: impl Fn(&str) -> String) -> Result<Vec<Part>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("client/fail_open");
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let entries =
+        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|end| end == "json"));
     files.sort();
     let parts = files.iter().map(|file| {
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        serde_json::from_str(&fill(&text)).with_context(|| format!("`{}` is no part of the table", file.display()))
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
+        serde_json::from_str(&fill(&text))
+            .with_context(|| format!("`{}` is no part of the table", file.display()))
     });
     let parts = parts.collect::<Result<Vec<Part>>>()?;
     sound(&parts)?;
     Ok(parts)
 }
 
-/// The table does not contradict itself.
+/// Checks that the table does not contradict itself.
 fn sound(parts: &[Part]) -> Result<()> {
     let mut names = BTreeSet::new();
     for play in parts.iter().flat_map(|part| &part.sessions) {
@@ -198,12 +202,21 @@ impl Row {
     fn sound(&self) -> Result<()> {
         let recorded = |kind: &str| self.records.iter().any(|record| record == kind);
         match (&self.closed, &self.found, &self.open) {
-            (Some(_), None, None) => ensure!(self.happens != Happens::Runs || recorded("review"), "is called closed, but runs unreviewed"),
+            (Some(_), None, None) => ensure!(
+                self.happens != Happens::Runs || recorded("review"),
+                "is called closed, but runs unreviewed"
+            ),
             (None, Some(_), None) => {
-                ensure!(self.happens == Happens::Runs && recorded("unreviewed"), "is called found, but does not run, or no record tells");
+                ensure!(
+                    self.happens == Happens::Runs && recorded("unreviewed"),
+                    "is called found, but does not run, or no record tells"
+                );
             }
             (None, None, Some(_)) => {
-                ensure!(self.happens == Happens::Runs && !recorded("unreviewed"), "is called open, but does not run, or a record tells")
+                ensure!(
+                    self.happens == Happens::Runs && !recorded("unreviewed"),
+                    "is called open, but does not run, or a record tells"
+                )
             }
             _ => ensure!(false, "is either closed, found or open"),
         }

@@ -1,4 +1,4 @@
-//! The table as people read it: `host/docs/fail-open.md`, written from the data.
+//! The table in readable form: `host/docs/fail-open.md`, generated from the data.
 
 use std::env;
 use std::fmt::Write;
@@ -11,22 +11,28 @@ use super::data::{self, Happens, Part, Row};
 use crate::install::PINNED;
 use crate::scratch::Installed;
 
-/// Writes the file anew instead of comparing it.
+/// The variable that makes the test write the file instead of comparing it.
 const BLESS: &str = "PORTCULLIS_BLESS";
 
-/// Fails unless the file says what the data says.
+/// Checks that the file matches the data.
 pub(crate) fn check() -> Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/fail-open.md");
     let text = text(&data::parts()?)?;
     if env::var_os(BLESS).is_some_and(|value| value == "1") {
-        return fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()));
+        return fs::write(&file, text)
+            .with_context(|| format!("cannot write `{}`", file.display()));
     }
-    let found = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    ensure!(found == text, "`{}` is not what tests/client/fail_open says: run this test with {BLESS}=1", file.display());
+    let found =
+        fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    ensure!(
+        found == text,
+        "`{}` is not what tests/client/fail_open says: run this test with {BLESS}=1",
+        file.display()
+    );
     Ok(())
 }
 
-/// A line for each row.
+/// Returns a line for each row.
 pub(crate) fn summary() -> Result<String> {
     let mut text = String::new();
     for row in data::parts()?.iter().flat_map(|part| &part.sessions).flat_map(|play| &play.rows) {
@@ -40,9 +46,8 @@ fn text(parts: &[Part]) -> Result<String> {
     let mut text = format!(
         "# How the client goes on without a review, and what closes it\n\n\
          Written from the data in `tests/client/fail_open` by `PORTCULLIS_BLESS=1 cargo test --test client fail-open`; do not edit it here.\n\
-         Each row was produced with Claude Code {PINNED} in `bypassPermissions` mode, where nothing but a hook stands before a call, and is \
-         produced anew in each test run.\n\n\
-         - **closed**: the call does not run, or runs only after a review of ours.\n\
+         Each row was produced with Claude Code {PINNED} in `bypassPermissions` mode, where only a hook checks a call, and is produced again in each test run.\n\n\
+         - **closed**: the call does not run, or runs only after our review.\n\
          - **found**: it runs without a review, and a record of kind `unreviewed` says so afterwards.\n\
          - **open**: it runs, and no record says that nobody reviewed what it did.\n\n\
          Unless a row says otherwise the call is `rm -rf` of a folder in the person's home. Our handlers are programs that the client \
@@ -63,7 +68,8 @@ fn text(parts: &[Part]) -> Result<String> {
 
 fn line(row: &Row, installed: Installed) -> String {
     let (verdict, why) = verdict(row);
-    let managed = row.managed.as_ref().map(|managed| format!(" Managed: {managed}.")).unwrap_or_default();
+    let managed =
+        row.managed.as_ref().map(|managed| format!(" Managed: {managed}.")).unwrap_or_default();
     let happens = match row.happens {
         Happens::Runs => "runs",
         Happens::Refused => "is refused",
@@ -76,7 +82,11 @@ fn line(row: &Row, installed: Installed) -> String {
         Installed::User => "user settings",
         Installed::Managed => "managed settings",
     };
-    format!("| {} | {} | {place} | {happens} | **{verdict}**: {why}.{managed} |\n", cell(&row.condition), cell(&row.how))
+    format!(
+        "| {} | {} | {place} | {happens} | **{verdict}**: {why}.{managed} |\n",
+        cell(&row.condition),
+        cell(&row.how)
+    )
 }
 
 fn verdict(row: &Row) -> (&'static str, &str) {

@@ -7,10 +7,10 @@ use std::io::{BufRead, Write};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// Set in the process that is the server.
+/// The variable that marks the server's process.
 const SERVER: &str = "PORTCULLIS_TEST_TOOLS";
 
-/// Whether this process is to be the server.
+/// Returns true if this process is to be the server.
 pub(crate) fn wanted() -> bool {
     env::var_os(SERVER).is_some()
 }
@@ -23,7 +23,9 @@ pub(crate) fn serve() -> Result<()> {
         let Some(id) = request.get("id") else { continue };
         let answer = match answer(&request) {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "method not found"}}),
+            None => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "method not found"}})
+            }
         };
         writeln!(output, "{answer}")?;
         output.flush()?;
@@ -40,10 +42,15 @@ fn answer(request: &Value) -> Option<Value> {
         "ping" => Some(json!({})),
         "tools/list" => {
             let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-            Some(json!({"tools": [{"name": "delete", "description": "Deletes a folder.", "inputSchema": schema}]}))
+            Some(
+                json!({"tools": [{"name": "delete", "description": "Deletes a folder.", "inputSchema": schema}]}),
+            )
         }
         "tools/call" => {
-            let done = request.pointer("/params/arguments/path").and_then(Value::as_str).map(fs::remove_dir_all);
+            let done = request
+                .pointer("/params/arguments/path")
+                .and_then(Value::as_str)
+                .map(fs::remove_dir_all);
             let text = if matches!(done, Some(Ok(()))) { "deleted" } else { "not deleted" };
             Some(json!({"content": [{"type": "text", "text": text}]}))
         }

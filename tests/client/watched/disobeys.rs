@@ -1,4 +1,4 @@
-//! A client that does not do what our hooks tell it, with helpers that do not listen to signals either.
+//! Tests with a client that disobeys our hooks, with helpers that ignore signals too.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,13 +11,13 @@ use super::{bash, document, letter, play, text};
 use crate::run::{self, Programs};
 use crate::scratch::Scratch;
 
-/// Stops the session.
+/// A command that stops the session.
 const FATAL: &str = "rm -rf ~";
 
-/// How often the client asks on after that.
+/// The number of further requests of the client.
 const AFTER: usize = 8;
 
-/// What the client does before it goes on as the real one.
+/// The client's actions before it continues as the real one.
 const FIRST: &[(&str, &str)] = &[
     ("nothing", ""),
     (
@@ -39,9 +39,15 @@ pub(super) fn ended(scratch: &Scratch, programs: &Programs) -> Result<()> {
         turns.push(text("Done."));
         let (ended, _) = play(scratch, &programs, &["--json"], &turns)?;
         let document = document(&ended)?;
-        ensure!(fs::remove_file(scratch.root().join("asked")).is_ok(), "{name}: its hooks are not those that lose a stop: {ended:?}");
+        ensure!(
+            fs::remove_file(scratch.root().join("asked")).is_ok(),
+            "{name}: its hooks are not those that lose a stop: {ended:?}"
+        );
         ensure!(ended.code == Some(12) && document["outcome"] == "emergency", "{name}: {ended:?}");
-        ensure!(document["reason"].is_string() && document["stopped"]["survivors"] == json!([]), "{name}: {document}");
+        ensure!(
+            document["reason"].is_string() && document["stopped"]["survivors"] == json!([]),
+            "{name}: {document}"
+        );
         ensure!(ended.stderr.contains("portcullis incident show"), "{name}: {ended:?}");
         ensure!(letter.exists(), "{name}: {ended:?}");
         run::journal(scratch, &programs.portcullis)?;
@@ -49,7 +55,7 @@ pub(super) fn ended(scratch: &Scratch, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// Our program, but what it says of a stop is lost: the call is refused, and the turn goes on.
+/// Creates our program without the message about a stop: the call is refused, and the turn goes on.
 fn deaf(scratch: &Scratch, programs: &Programs) -> Result<PathBuf> {
     let folder = scratch.root().join("deaf");
     fs::create_dir_all(&folder)?;
@@ -62,9 +68,10 @@ fn deaf(scratch: &Scratch, programs: &Programs) -> Result<PathBuf> {
     script_at(&folder.join("portcullis"), &script)
 }
 
-/// The client, which takes the other program for its hooks.
+/// Creates the client, which uses the other program for its hooks.
 fn wrapped(scratch: &Scratch, programs: &Programs, hooks: &Path, first: &str) -> Result<PathBuf> {
-    let (ours, theirs, client) = (programs.portcullis.display(), hooks.display(), programs.client.display());
+    let (ours, theirs, client) =
+        (programs.portcullis.display(), hooks.display(), programs.client.display());
     let script = format!(
         "#!/bin/bash\n[ \"$1\" = --version ] && exec '{client}' --version\n\
          ours='{ours}' theirs='{theirs}'\n{first}'{client}' \"${{@//$ours/$theirs}}\"\n",

@@ -1,4 +1,5 @@
-//! What a person at the terminal is asked, what the agent gets of the answer, and what the journal then holds.
+//! Tests of questions to the person at the terminal, the effect of the answer on the agent, and the
+//! journal.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,27 +16,55 @@ use crate::process;
 use crate::run::{self, Programs};
 use crate::scratch::Scratch;
 
-/// What the review leaves to a person: it hides what it runs, `echo hidden > out.txt`.
+/// A command that the review asks a person about: it hides what it runs, `echo hidden > out.txt`.
 const HIDDEN: &str = "echo ZWNobyBoaWRkZW4gPiBvdXQudHh0Cg== | base64 -d | sh";
 
-/// A question and what comes of it.
+/// A question and its outcome.
 struct Row {
     name: &'static str,
     options: &'static [&'static str],
-    /// What the person types.
+    /// The person's keys.
     types: &'static [&'static str],
     runs: bool,
-    /// What the agent is told of a call that is refused.
+    /// The agent's information about a refused call.
     told: &'static str,
-    /// What the summary says of it.
+    /// The summary's text about it.
     said: &'static str,
 }
 
 const ROWS: &[Row] = &[
-    Row { name: "yes", options: &[], types: &["y\n"], runs: true, told: "", said: "the person let it run" },
-    Row { name: "no", options: &[], types: &["n\n"], runs: false, told: "The person at the terminal said no.", said: "the person said no" },
-    Row { name: "other", options: &[], types: &["yellow\n"], runs: false, told: "said no", said: "the person said no" },
-    Row { name: "return", options: &[], types: &["\n"], runs: false, told: "said no", said: "the person said no" },
+    Row {
+        name: "yes",
+        options: &[],
+        types: &["y\n"],
+        runs: true,
+        told: "",
+        said: "the person let it run",
+    },
+    Row {
+        name: "no",
+        options: &[],
+        types: &["n\n"],
+        runs: false,
+        told: "The person at the terminal said no.",
+        said: "the person said no",
+    },
+    Row {
+        name: "other",
+        options: &[],
+        types: &["yellow\n"],
+        runs: false,
+        told: "said no",
+        said: "the person said no",
+    },
+    Row {
+        name: "return",
+        options: &[],
+        types: &["\n"],
+        runs: false,
+        told: "said no",
+        said: "the person said no",
+    },
     Row {
         name: "late",
         options: &["--answer-time", "2s"],
@@ -51,58 +80,83 @@ pub(super) fn asked(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let out = scratch.project().join("out.txt");
     for Row { name, options, types, runs, told, said } in ROWS {
         let call = format!("toolu_{name}");
-        let (shown, code, conversation) =
-            play(scratch, programs, options, types, &[bash(&call, HIDDEN), bash("toolu_after", "true"), text("Done.")])?;
+        let (shown, code, conversation) = play(
+            scratch,
+            programs,
+            options,
+            types,
+            &[bash(&call, HIDDEN), bash("toolu_after", "true"), text("Done.")],
+        )?;
         ensure!(code == Some(0) && conversation.unplayed == 0, "{name}: {code:?}: {shown}");
         ensure!(out.exists() == *runs, "{name}: the command ran: {}: {shown}", out.exists());
         for part in [CALL, "Bash", "base64 -d", said, "1 ask"] {
             ensure!(shown.contains(part), "{name}: `{part}` is missing: {shown}");
         }
         let results = tool_results(&conversation);
-        let ToolResult { error, text } = results.get(&call).context("the agent was told nothing")?;
+        let ToolResult { error, text } =
+            results.get(&call).context("the agent was told nothing")?;
         ensure!(*error != *runs && text.contains(told), "{name}: the agent was told {text:?}");
         let records = run::journal(scratch, &programs.portcullis)?;
-        let of = |kind: &str| records.iter().filter(|record| record["call"] == call.as_str() && record["kind"] == kind).collect::<Vec<_>>();
-        ensure!(of("review").len() == 1 && of("review")[0]["verdict"] == "ask", "{name}: {records:?}");
+        let of = |kind: &str| {
+            records
+                .iter()
+                .filter(|record| record["call"] == call.as_str() && record["kind"] == kind)
+                .collect::<Vec<_>>()
+        };
+        ensure!(
+            of("review").len() == 1 && of("review")[0]["verdict"] == "ask",
+            "{name}: {records:?}"
+        );
         ensure!(of("outcome").len() == usize::from(*runs), "{name}: {records:?}");
         let _ = fs::remove_file(&out);
     }
     Ok(())
 }
 
-/// The time of the run is over before the person answers.
+/// The run's time ends before the person answers.
 pub(super) fn ended(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let programs = &linked(scratch, programs)?;
-    let (shown, code, conversation) = play(scratch, programs, &["--time", "8s"], &[], &[bash("toolu_ask", HIDDEN), text("Done.")])?;
+    let (shown, code, conversation) = play(
+        scratch,
+        programs,
+        &["--time", "8s"],
+        &[],
+        &[bash("toolu_ask", HIDDEN), text("Done.")],
+    )?;
     ensure!(code == Some(11) && conversation.unplayed == 1, "{code:?}: {shown}");
     ensure!(shown.contains(CALL) && shown.contains("stopped: it used up its time"), "{shown}");
     ensure!(!scratch.project().join("out.txt").exists(), "it ran: {shown}");
     Ok(())
 }
 
-/// The client by a path that does not tell what package it is of: `script` has that path in its own command line, and
-/// would be taken for a client above us.
+/// Links the client under a path that does not show its package: `script` has that path in its own
+/// command line, and would be taken for a client above us.
 fn linked(scratch: &Scratch, programs: &Programs) -> Result<Programs> {
     let client = scratch.root().join("claude");
     symlink(&programs.client, &client)?;
     Ok(Programs { client, ..programs.clone() })
 }
 
-/// What is half typed when a question ends without an answer is no part of the answer to the next one.
+/// Input typed before a question ended without an answer is not part of the answer to the next one.
 pub(super) fn late(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let programs = &linked(scratch, programs)?;
     let turns = [bash("toolu_first", HIDDEN), bash("toolu_second", HIDDEN), text("Done.")];
-    let (shown, code, conversation) = play(scratch, programs, &["--answer-time", "3s"], &["y", "\n"], &turns)?;
+    let (shown, code, conversation) =
+        play(scratch, programs, &["--answer-time", "3s"], &["y", "\n"], &turns)?;
     ensure!(code == Some(0) && conversation.unplayed == 0, "{code:?}: {shown}");
     let results = tool_results(&conversation);
     for (call, told) in [("toolu_first", "answered in time"), ("toolu_second", "said no")] {
-        ensure!(results.get(call).is_some_and(|result| result.error && result.text.contains(told)), "{call}: {results:?}: {shown}");
+        ensure!(
+            results.get(call).is_some_and(|result| result.error && result.text.contains(told)),
+            "{call}: {results:?}: {shown}"
+        );
     }
     ensure!(!scratch.project().join("out.txt").exists(), "it ran: {shown}");
     Ok(())
 }
 
-/// Plays the turns with a person at a terminal, who types the next of these at each question. Gives what the terminal showed.
+/// Plays the turns with a person at a terminal, who types the next of these at each question.
+/// Returns the terminal's output.
 fn play(
     scratch: &Scratch,
     programs: &Programs,
@@ -111,7 +165,12 @@ fn play(
     turns: &[Turn],
 ) -> Result<(String, Option<i32>, Conversation)> {
     let model = Model::start(turns, &std::collections::BTreeMap::new())?;
-    let shown = at_a_terminal(scratch, &command(scratch, programs, &model.url(), options), &model.url(), types);
+    let shown = at_a_terminal(
+        scratch,
+        &command(scratch, programs, &model.url(), options),
+        &model.url(),
+        types,
+    );
     let left = agents(scratch);
     process::end_marked(&mark(scratch));
     let conversation = model.finish()?;
@@ -120,7 +179,12 @@ fn play(
     Ok((shown, code, conversation))
 }
 
-fn at_a_terminal(scratch: &Scratch, wanted: &Command, url: &str, types: &[&str]) -> Result<(String, Option<i32>)> {
+fn at_a_terminal(
+    scratch: &Scratch,
+    wanted: &Command,
+    url: &str,
+    types: &[&str],
+) -> Result<(String, Option<i32>)> {
     let words = std::iter::once(wanted.get_program()).chain(wanted.get_args());
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let mut script = script(&words);

@@ -1,5 +1,5 @@
-;; Takes the digits of a text for the bytes of its answer, puts them at 1 MiB of its memory, and answers with them,
-;; whatever they are.
+;; Decodes the digits of a text into the bytes of its answer, writes them at 1 MiB of its memory, and answers with
+;; them unchecked.
 (func $digit (param $sign i32) (result i32)
     (i32.sub (local.get $sign) (select (i32.const 48) (i32.const 87) (i32.lt_u (local.get $sign) (i32.const 58)))))
 (func $answer (param $text i32) (param $length i32) (result i32)

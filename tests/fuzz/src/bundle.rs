@@ -1,15 +1,16 @@
-//! What is read of a bundle, and of what people write about bundles, before anything in it is believed: indexes, archives,
-//! signatures, policies, locks. What is wrong with them is shown to people; what is right is what it was read from.
+//! Fuzzes the parsers of bundles and their documents, which run before anything is trusted:
+//! indexes, archives, signatures, policies, locks. Errors are shown to people; valid input must be
+//! reproduced by writing it again.
 
 use portcullis_bundle::{
-    About, Bundle, Component, Digest, Index, Lock, Locked, Part, Plugin, SecretKey, Signature, Statement, Trust, Wants, read_archive,
-    write_archive,
+    About, Bundle, Component, ComponentRequests, Digest, Index, Lock, LockedBundle, NewComponent,
+    Plugin, SecretKey, Signature, Statement, Trust, read_archive, write_archive,
 };
 
-/// Longest of an error that is shown.
+/// The longest error that is shown, in bytes.
 const SHOWN: usize = 4096;
 
-/// One of each kind, as we write them ourselves; none, where that fails, which the run notices.
+/// Returns one document of each kind, as we write them; none if that fails, which the run reports.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
     made().unwrap_or_default().into_iter().map(|seed| &*seed.leak()).collect()
 }
@@ -28,7 +29,10 @@ fn made() -> Option<Vec<Vec<u8>>> {
         digest: Digest::of(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
-        wants: Wants { imports: vec!["wasi:clocks/wall-clock@0.2.3".into()], grants: vec!["clocks = true".into()] },
+        wants: ComponentRequests {
+            imports: vec!["wasi:clocks/wall-clock@0.2.3".into()],
+            grants: vec!["clocks = true".into()],
+        },
         plugins: vec![plugin],
     };
     let about = About {
@@ -39,23 +43,39 @@ fn made() -> Option<Vec<Vec<u8>>> {
         source: "https://git.example.com/acme/checks".into(),
         components: vec![component],
     };
-    let bundle = Bundle::assemble(about, &[Part { bytes, exports: &["portcullis:plugin/detector@0.1.0".into()] }]).ok()?;
+    let bundle = Bundle::assemble(
+        about,
+        &[NewComponent { bytes, exports: &["portcullis:plugin/detector@0.1.0".into()] }],
+    )
+    .ok()?;
     let key = SecretKey::of_seed(&[7; 32]);
-    let signature = Signature::of(&Statement::about(bundle.index(), Some(1_800_000_000_000), None), &key).ok()?;
+    let signature =
+        Signature::of(&Statement::about(bundle.index(), Some(1_800_000_000_000), None), &key)
+            .ok()?;
     let mut archive = Vec::new();
     write_archive(&bundle, std::slice::from_ref(&signature), &mut archive).ok()?;
     let mut lock = Lock::default();
-    lock.put(Locked::of(&bundle, Some("ghcr.io/acme/checks".into()), vec![key.public().id().ok()?]));
+    lock.put(LockedBundle::of(
+        &bundle,
+        Some("ghcr.io/acme/checks".into()),
+        vec![key.public().id().ok()?],
+    ));
     let policy = format!(
         "[[key]]\nname = \"release\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames = [\"acme/\", \"acme/one\"]\npublishers = [\"release\"]\n\
          vetters = [\"release\"]\nvetting_days = 30\nregistries = [\"ghcr.io/acme/\"]\ngrants = [\"hosts\"]\n\n[revoked]\ndigests = [\"{}\"]\nkeys = [\"release\"]\n",
         key.public().to_pem().ok()?,
         Digest::of(b"revoked")
     );
-    Some(vec![bundle.index().bytes().to_vec(), archive, signature.file().to_vec(), lock.to_text().ok()?.into_bytes(), policy.into_bytes()])
+    Some(vec![
+        bundle.index().bytes().to_vec(),
+        archive,
+        signature.file().to_vec(),
+        lock.to_text().ok()?.into_bytes(),
+        policy.into_bytes(),
+    ])
 }
 
-/// What must hold for every file.
+/// Checks the requirements for every file.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     match Index::read(bytes) {
         Ok(index) if index.digest() != Digest::of(bytes) || index.bytes() != bytes => {
@@ -65,7 +85,9 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
         Err(error) => one_line("an index", &error.to_string())?,
     }
     match Signature::read(bytes) {
-        Ok(signature) if signature.file() != bytes => return Err("a signature is not what it was read from".into()),
+        Ok(signature) if signature.file() != bytes => {
+            return Err("a signature is not what it was read from".into());
+        }
         Ok(_) => {}
         Err(error) => one_line("a signature", &error.to_string())?,
     }
@@ -80,23 +102,33 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     match Lock::read(text) {
         Ok(lock) => {
             let text = lock.to_text().map_err(|error| error.to_string())?;
-            if Lock::read(&text) != Ok(lock) { Err(format!("a lock is not what it was written as: {text}")) } else { Ok(()) }
+            if Lock::read(&text) != Ok(lock) {
+                Err(format!("a lock is not what it was written as: {text}"))
+            } else {
+                Ok(())
+            }
         }
         Err(error) => one_line("a lock", &error.to_string()),
     }
 }
 
-/// What was read is written as something that reads as the same.
+/// Checks that a written bundle reads as the same.
 fn again(bundle: &Bundle, signatures: &[Signature]) -> Result<(), String> {
     let mut archive = Vec::new();
     write_archive(bundle, signatures, &mut archive).map_err(|error| error.to_string())?;
     let (read, signed) = read_archive(archive.as_slice()).map_err(|error| error.to_string())?;
-    if read != *bundle || signed.len() != signatures.len() { Err("an archive is not what it was written as".into()) } else { Ok(()) }
+    if read != *bundle || signed.len() != signatures.len() {
+        Err("an archive is not what it was written as".into())
+    } else {
+        Ok(())
+    }
 }
 
 fn one_line(what: &str, text: &str) -> Result<(), String> {
     if text.is_empty() || text.len() > SHOWN || text.chars().any(char::is_control) {
-        return Err(format!("what is wrong with {what} is no line of at most {SHOWN} bytes: {text:?}"));
+        return Err(format!(
+            "what is wrong with {what} is no line of at most {SHOWN} bytes: {text:?}"
+        ));
     }
     Ok(())
 }

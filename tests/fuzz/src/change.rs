@@ -1,12 +1,13 @@
-//! Inputs made of seeds: cut, repeated, spliced and sprinkled with signs that mean something to a reader.
+//! Inputs made of seeds: cut, repeated, spliced and mixed with characters that are meaningful to a
+//! parser.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Longest input, in bytes.
+/// The longest input, in bytes.
 pub(crate) const LENGTH: usize = 96 * 1024;
 
-/// Signs of shells and of JSON, words that readers know, and odd characters.
+/// Characters of shells and of JSON, words that parsers know, and unusual characters.
 #[rustfmt::skip]
 const SIGNS: &[&str] = &[
     "$(", ")", "(", "${", "}", "{", "'", "\"", "`", "\\", "\\\n", "\n", "\r\n", "\t", " ", ";", ";;", "&", "&&", "|", "||", "<", ">", ">>",
@@ -18,7 +19,7 @@ const SIGNS: &[&str] = &[
     "\"tool_input\":", "\"command\":", "\"hook_event_name\":\"PreToolUse\"", "\"session_id\":\"s\"",
 ];
 
-/// Numbers that mean something in a guest's memory: small ones, addresses, and what is just too much.
+/// Numbers with a meaning in a guest's memory: small ones, addresses, and values just too large.
 const WORDS: &[u32] = &[
     0,
     1,
@@ -48,7 +49,7 @@ const WORDS: &[u32] = &[
     0xffff_ffff,
 ];
 
-/// One change of an input. Places are shares of its length.
+/// One change of an input. Positions are shares of its length.
 #[derive(Clone, Debug)]
 enum Change {
     Insert { at: f64, sign: usize },
@@ -60,7 +61,7 @@ enum Change {
     Cut { at: f64 },
 }
 
-/// A seed and what is done to it.
+/// A seed and its changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     seeds: &'static [&'static [u8]],
@@ -68,7 +69,7 @@ pub(crate) struct Input {
     changes: Vec<Change>,
 }
 
-/// All inputs that can be made of these seeds.
+/// Generates inputs from these seeds.
 pub(crate) fn inputs(seeds: &'static [&'static [u8]]) -> impl Strategy<Value = Input> {
     let count = seeds.len().max(1);
     let place = || 0.0..1.0_f64;
@@ -86,7 +87,7 @@ pub(crate) fn inputs(seeds: &'static [&'static [u8]]) -> impl Strategy<Value = I
 }
 
 impl Input {
-    /// The bytes that come of it.
+    /// Returns the resulting bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.seed(self.seed).to_vec();
         for change in &self.changes {
@@ -102,7 +103,9 @@ impl Input {
 
     fn apply(&self, change: &Change, bytes: &mut Vec<u8>) {
         match *change {
-            Change::Insert { at, sign } => insert(bytes, at, SIGNS.get(sign).map_or(&[], |sign| sign.as_bytes())),
+            Change::Insert { at, sign } => {
+                insert(bytes, at, SIGNS.get(sign).map_or(&[], |sign| sign.as_bytes()))
+            }
             Change::Remove { from, length } => {
                 let (from, to) = range(bytes, from, length);
                 bytes.drain(from..to);
@@ -133,7 +136,12 @@ impl Input {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a length")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share of a length"
+)]
 fn place(length: usize, share: f64) -> usize {
     ((length as f64 * share) as usize).min(length)
 }

@@ -1,17 +1,22 @@
-//! What is read of a stranger's component before a process of its own compiles it: kind, imports, descriptor.
-//! All of it is shown to people, so none of it may hold what a terminal would obey.
+//! Fuzzes the inspection of an untrusted component before it is compiled by a separate process:
+//! kind, imports, descriptor. All of it is shown to people, so none of it may contain control
+//! sequences.
 
 use portcullis_engine::{Grants, Inspection, Tier, inspect};
 
-/// What the inputs are made of: the builtin components, but for the few that are larger than any input.
+/// Returns the seeds: the builtin components, except the few that are larger than any input.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
-    portcullis_builtin::COMPONENTS.iter().map(|component| component.bytes).filter(|bytes| bytes.len() <= crate::change::LENGTH).collect()
+    portcullis_builtin::COMPONENTS
+        .iter()
+        .map(|component| component.bytes)
+        .filter(|bytes| bytes.len() <= crate::change::LENGTH)
+        .collect()
 }
 
-/// Longest of a text that is shown.
+/// The longest text that is shown, in bytes.
 const SHOWN: usize = 4096;
 
-/// What must hold for every file.
+/// Checks the requirements for every file.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     match inspect(bytes) {
         Err(error) => one_line("the error", &error.to_string()),
@@ -25,9 +30,13 @@ fn holds(found: &Inspection, length: usize) -> Result<(), String> {
     }
     if let Some(told) = &found.descriptor {
         let texts = [("name", &told.name), ("version", &told.version), ("kind", &told.kind)];
-        texts.into_iter().filter(|(_, text)| !text.is_empty()).try_for_each(|(what, text)| one_line(what, text))?;
+        texts
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .try_for_each(|(what, text)| one_line(what, text))?;
     }
-    let refused = found.imports.iter().any(|import| matches!(import.tier, Tier::Hosts | Tier::Refused));
+    let refused =
+        found.imports.iter().any(|import| matches!(import.tier, Tier::Hosts | Tier::Refused));
     match found.granted(&Grants::default()) {
         Ok(()) if refused => Err("an import is refused, yet all of them are granted".to_owned()),
         Err(error) => one_line("the refusal", &error.to_string()),

@@ -1,13 +1,16 @@
-//! Changed and spliced inputs for what reads hostile bytes: the shell reader, the reading of a client's
-//! events with the facts that follow, what is read of a plugin's file before it is compiled, and what a plugin
-//! answers, and what is read of bundles. A run takes a given time; it ends with 1 where an input makes a target panic, take more steps than
-//! its length allows, or answer past its bounds. The input is then printed, as small as it could be made.
+//! Fuzzes the parsers of hostile bytes with changed and spliced inputs: the shell reader, the
+//! parser of a client's events with the facts derived from them, the inspection of a plugin's file
+//! before it is compiled, a plugin's answers, and bundles. A run takes a given time; it ends with 1
+//! if an input makes a target panic, take more steps than its length allows, or answer beyond its
+//! bounds. The input is then minimized and printed.
 //!
-//! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10) from the
-//! given start of the random numbers (default: the time), which is printed so that a run can be had again.
+//! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10)
+//! from the given seed of the random numbers (default: the time), which is printed so that a run
+//! can be repeated.
 //!
-//! It looks for no coverage: the seeds in `seeds/`, one file each, hold every construct that the targets
-//! know, and changes recombine them. A component's seeds are the builtin plugins, an answer's the words that make one.
+//! It is not guided by coverage: the seeds in `seeds/`, one file each, contain every construct that
+//! the targets know, and changes recombine them. A component's seeds are the builtin plugins, an
+//! answer's the words of valid answers.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
 
 mod bundle;
@@ -25,10 +28,10 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Something that must hold for every input.
+/// A requirement for every input.
 type Check = fn(&[u8]) -> Result<(), String>;
 
-/// What inputs are made of.
+/// The source of inputs.
 type Seeds = fn() -> Vec<&'static [u8]>;
 
 /// A target's name, its seeds and its check.
@@ -40,13 +43,13 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
     ("bundle", bundle::seeds, bundle::check),
 ];
 
-/// How often a failing input is made smaller.
+/// The number of attempts to minimize a failing input.
 const SHRINKS: usize = 2000;
 
-/// How long one input may take before the run is ended from outside, whatever the steps say.
+/// The timeout of one input, regardless of its steps.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Wanted {
     seconds: u64,
     start: u64,
@@ -64,9 +67,9 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     watch();
     let mut failed = false;
-    for (name, seeds, check) in
-        TARGETS.iter().filter(|(name, ..)| wanted.targets.is_empty() || wanted.targets.iter().any(|want| want == name))
-    {
+    for (name, seeds, check) in TARGETS.iter().filter(|(name, ..)| {
+        wanted.targets.is_empty() || wanted.targets.iter().any(|want| want == name)
+    }) {
         failed |= !fuzz(name, seeds().leak(), *check, &wanted);
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -76,27 +79,34 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
     let mut wanted = Wanted { seconds: 10, start: now, targets: Vec::new() };
     while let Some(word) = words.next() {
-        let mut number =
-            |flag: &str| words.next().and_then(|value| value.parse().ok()).ok_or_else(|| format!("`{flag}` wants a whole number after it"));
+        let mut number = |flag: &str| {
+            words
+                .next()
+                .and_then(|value| value.parse().ok())
+                .ok_or_else(|| format!("`{flag}` wants a whole number after it"))
+        };
         match word.as_str() {
             "--seconds" => wanted.seconds = number("--seconds")?,
             "--start" => wanted.start = number("--start")?,
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
             other => {
-                return Err(format!("there is no target `{other}`: the targets are `shell`, `wire`, `component`, `results` and `bundle`"));
+                return Err(format!(
+                    "there is no target `{other}`: the targets are `shell`, `wire`, `component`, `results` and `bundle`"
+                ));
             }
         }
     }
     Ok(wanted)
 }
 
-/// Runs one target for its time; whether everything held.
+/// Runs one target for its time; returns true if every check passed.
 fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Wanted) -> bool {
     let mut key = [0; 32];
     for (byte, value) in key.iter_mut().zip(wanted.start.to_le_bytes().into_iter().cycle()) {
         *byte = value;
     }
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &key));
+    let mut runner =
+        TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &key));
     let inputs = change::inputs(seeds);
     let begun = Instant::now();
     let mut executions = 0_u64;
@@ -126,11 +136,18 @@ fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Want
             return false;
         }
     }
-    println!("fuzz {name}: {executions} executions in {} s from --start {}, nothing found", wanted.seconds, wanted.start);
+    println!(
+        "fuzz {name}: {executions} executions in {} s from --start {}, nothing found",
+        wanted.seconds, wanted.start
+    );
     true
 }
 
-fn smallest(tree: &mut impl ValueTree<Value = Input>, check: Check, first: String) -> (Vec<u8>, String) {
+fn smallest(
+    tree: &mut impl ValueTree<Value = Input>,
+    check: Check,
+    first: String,
+) -> (Vec<u8>, String) {
     let mut found = (tree.current().bytes(), first);
     for _ in 0..SHRINKS {
         let bytes = tree.current().bytes();
@@ -148,7 +165,8 @@ fn smallest(tree: &mut impl ValueTree<Value = Input>, check: Check, first: Strin
     found
 }
 
-/// Goes up when an input is begun and when it is done: odd while one is at work.
+/// A counter that is incremented when an input is begun and when it is done: odd while one is at
+/// work.
 static TURNS: AtomicU64 = AtomicU64::new(0);
 
 fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
@@ -156,12 +174,15 @@ fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
     let answer = catch_unwind(AssertUnwindSafe(|| check(bytes)));
     TURNS.fetch_add(1, Ordering::Relaxed);
     answer.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Err(format!("panic: {}", text.unwrap_or_default()))
     })
 }
 
-/// Ends the run when one input takes longer than any should: a hang has no steps to count.
+/// Ends the run if one input exceeds its timeout: a hang has no steps to count.
 fn watch() {
     std::thread::spawn(|| {
         loop {

@@ -1,9 +1,10 @@
-//! The shell reader: no panic, bounded work, an answer within its bounds that says what it left out.
+//! Fuzzes the shell reader: no panic, bounded work, an answer within its bounds that reports
+//! omissions.
 
 use portcullis_shell_reader::types::{Command, Coverage};
 use portcullis_shell_reader::{Reading, Surroundings, read_counted};
 
-/// What the inputs are made of.
+/// The seeds of inputs.
 pub(crate) const SEEDS: &[&[u8]] = &[
     include_bytes!("../seeds/shell/data-flow.sh"),
     include_bytes!("../seeds/shell/everyday.sh"),
@@ -19,14 +20,15 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     include_bytes!("../seeds/shell/wrappers.sh"),
 ];
 
-/// Steps that any text may take, and what each of its bytes adds to them.
+/// The steps that any text may take, and the additional ones for each byte.
 const STEPS: u64 = 8_000_000;
 const STEPS_A_BYTE: u64 = 64;
 
-/// What must hold for every text.
+/// Checks the requirements for every text.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
-    let surroundings = Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
+    let surroundings =
+        Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
     let (reading, steps) = read_counted(&text, &surroundings);
     let most = STEPS + STEPS_A_BYTE * u64::try_from(text.len()).unwrap_or(u64::MAX);
     if steps > most {
@@ -37,8 +39,15 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
         return Err(format!("coverage and gaps disagree: {:?}", reading.gaps));
     }
     let count = u32::try_from(reading.commands.len()).unwrap_or(u32::MAX);
-    let named = reading.effects.iter().filter_map(|effect| effect.command).chain(reading.forms.iter().filter_map(|form| form.command));
-    match named.chain(reading.commands.iter().filter_map(|command| command.input_from)).find(|number| *number >= count) {
+    let named = reading
+        .effects
+        .iter()
+        .filter_map(|effect| effect.command)
+        .chain(reading.forms.iter().filter_map(|form| form.command));
+    match named
+        .chain(reading.commands.iter().filter_map(|command| command.input_from))
+        .find(|number| *number >= count)
+    {
         Some(number) => Err(format!("command {number} is named, but there are {count}")),
         None => reading.commands.iter().try_for_each(|command| spans(command, text.len())),
     }
@@ -52,8 +61,21 @@ fn bounds(reading: &Reading) -> Result<(), String> {
         ("hosts", reading.hosts.len(), 64),
         ("gaps", reading.gaps.len(), 16),
         ("bytes of shape", reading.shape.len(), 4096),
-        ("bytes of the longest target", reading.effects.iter().map(|effect| effect.target.len()).max().unwrap_or(0), 4096),
-        ("bytes of all words", reading.commands.iter().flat_map(|command| &command.words).map(|word| word.text.len()).sum(), 96 * 1024),
+        (
+            "bytes of the longest target",
+            reading.effects.iter().map(|effect| effect.target.len()).max().unwrap_or(0),
+            4096,
+        ),
+        (
+            "bytes of all words",
+            reading
+                .commands
+                .iter()
+                .flat_map(|command| &command.words)
+                .map(|word| word.text.len())
+                .sum(),
+            96 * 1024,
+        ),
     ];
     match table.iter().find(|(_, found, most)| found > most) {
         Some((what, found, most)) => Err(format!("{found} {what}, {most} are allowed")),
@@ -66,5 +88,8 @@ fn spans(command: &Command, length: usize) -> Result<(), String> {
     if command.start <= command.end && end <= length {
         return Ok(());
     }
-    Err(format!("`{}` stands at {}..{} of {length} bytes", command.program, command.start, command.end))
+    Err(format!(
+        "`{}` stands at {}..{} of {length} bytes",
+        command.program, command.start, command.end
+    ))
 }

@@ -1,12 +1,13 @@
-//! A client's events, and the facts of the calls in them. The shell reader is a stand-in here that answers with
-//! what the text itself says, odd targets and numbers included: the core must bear any answer.
+//! Fuzzes a client's events, and the facts of the calls in them. The shell reader is a stand-in
+//! whose answer is made from the text itself, with unusual targets and numbers: the core must
+//! handle any answer.
 
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Reading};
 use portcullis_core::event::{Call, Event, EventKind};
-use portcullis_core::facts::{self, MOST, Place};
-use portcullis_core::wire::claude;
+use portcullis_core::facts::{self, CallLocation, MOST};
 
-/// What the inputs are made of.
+/// The seeds of inputs.
 pub(crate) const SEEDS: &[&[u8]] = &[
     include_bytes!("../seeds/wire/bash.json"),
     include_bytes!("../seeds/wire/batch.json"),
@@ -20,10 +21,15 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     include_bytes!("../seeds/wire/write.json"),
 ];
 
-const KINDS: &[EffectKind] =
-    &[EffectKind::FileRead, EffectKind::FileModify, EffectKind::FileDelete, EffectKind::Network, EffectKind::UnseenCode];
+const KINDS: &[EffectKind] = &[
+    EffectKind::FileRead,
+    EffectKind::FileModify,
+    EffectKind::FileDelete,
+    EffectKind::Network,
+    EffectKind::UnseenCode,
+];
 
-/// What must hold for every input.
+/// Checks the requirements for every input.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     match claude::parse(bytes) {
         Err(error) => one_line("the error", &error.to_string(), 4096),
@@ -40,18 +46,18 @@ fn calls(event: &Event) -> Vec<&Call> {
 }
 
 fn facts_hold(call: &Call, cwd: &str) -> Result<(), String> {
-    let place = Place {
+    let place = CallLocation {
         cwd: if cwd.is_empty() { "/srv/shop".to_owned() } else { cwd.to_owned() },
         home: "/home/me".to_owned(),
         roots: vec!["/srv/shop".to_owned()],
         scratch: vec!["/tmp".to_owned(), "~/.cache".to_owned()],
-        ..Place::default()
+        ..CallLocation::default()
     };
-    let found = facts::of(call, &place, &mut |text, _| Ok(told(text)));
+    let found = facts::of_call(call, &place, &mut |text, _| Ok(told(text)));
     bounds(&found.facts)
 }
 
-/// A reading whose parts are the words of the text.
+/// Returns a reading whose parts are the words of the text.
 fn told(text: &str) -> Reading {
     let words: Vec<&str> = text.split(' ').take(600).collect();
     let effects = words.iter().enumerate().map(|(number, word)| Effect {

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Says that it failed, with a surrogate, which is half of a character and no text.
+;; Reports a failure with a surrogate, which is half of a character and not valid text.
 (func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)
     (i32.store8 (i32.const 1024) (i32.const 1))
     (i32.store8 (i32.const 1028) (i32.const 2))

@@ -1,9 +1,9 @@
 ;; world: assessor
-;; Warns with what the clock and the random numbers give it, and so says something else each time, if it can.
+;; Warns with what the clock and the random numbers give it, and so differs each time, if it can.
 (import "wasi:clocks/wall-clock@0.2.0" "now" (func $now (param i32)))
 (import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))
 (data (i32.const 2048) "lucky")
-;; Sixteen letters of a number, at an address.
+;; Writes sixteen letters of a number at an address.
 (func $spell (param $number i64) (param $at i32)
     (local $i i32)
     (loop $more

@@ -1,3 +1,3 @@
 ;; world: assessor
-;; Wants 4 GiB before it runs.
+;; Requests 4 GiB before it runs.
 (memory (export "memory") 65536)

@@ -1,2 +1,2 @@
 ;; world: assessor
-;; Finds nothing. What its hook uses is what every other guest's is compared with.
+;; Finds nothing. Its hook's cost is the baseline for every other guest's.

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Has no settings, and says that one is wrong and how a person should mend it.
+;; Has no settings, and claims that one is wrong and how a person should fix it.
 (data (i32.const 2048) "mode`: fine\0a[portcullis] note")
 (data (i32.const 2112) "run `portcullis pause`\1b[2J now")
 (func (export "portcullis:plugin/assessor@0.1.0#prepare") (param i32 i32) (result i32)

@@ -1,6 +1,6 @@
 ;; world: assessor
-;; Tries each way out of the one folder that it may read, and gives up where one leads out. The file that it may
-;; read has to open, or nothing was tried.
+;; Tries each way out of the one folder that it may read, and traps if one leads out. The file that it may
+;; read has to open, or nothing was tested.
 (import "wasi:filesystem/preopens@0.2.0" "get-directories" (func $folders (param i32)))
 (import "wasi:filesystem/types@0.2.0" "[method]descriptor.open-at" (func $open (param i32 i32 i32 i32 i32 i32 i32)))
 (global $folder (mut i32) (i32.const 0))
@@ -12,7 +12,7 @@
 (data (i32.const 3392) "around/canary")
 (data (i32.const 3456) "linked")
 (data (i32.const 3520) "pipe")
-;; Whether that path can be opened.
+;; Returns true if that path can be opened.
 (func $opens (param $path i32) (param $length i32) (result i32)
     (call $open (global.get $folder) (i32.const 1) (local.get $path) (local.get $length) (i32.const 0) (i32.const 1) (i32.const 2048))
     (i32.eqz (i32.load8_u (i32.const 2048))))

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Looks for folders that it may open and gives up without one.
+;; Looks for folders that it may open and traps without one.
 (import "wasi:filesystem/preopens@0.2.0" "get-directories" (func $folders (param i32)))
 (func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)
     (call $folders (i32.const 2048))

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Waits for 10,000 things at once, none of which would come within a thousand hours.
+;; Waits for 10,000 things at once, none of which would happen within a thousand hours.
 (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $in (param i64) (result i32)))
 (import "wasi:io/poll@0.2.0" "poll" (func $poll (param i32 i32 i32)))
 (func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)

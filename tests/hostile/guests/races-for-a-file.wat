@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Opens and reads one name of its folder 500 times, and gives up when it reads the word of a file elsewhere.
+;; Opens and reads one name of its folder 500 times, and traps if it reads the word from a file elsewhere.
 (import "wasi:filesystem/preopens@0.2.0" "get-directories" (func $folders (param i32)))
 (import "wasi:filesystem/types@0.2.0" "[method]descriptor.open-at" (func $open (param i32 i32 i32 i32 i32 i32 i32)))
 (import "wasi:filesystem/types@0.2.0" "[method]descriptor.read" (func $read (param i32 i64 i64 i32)))

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Two functions that call each other through a table, where no compiler sees it.
+;; Two functions that call each other through a table, where a compiler cannot see it.
 (type $step (func (param i32) (result i32)))
 (table 2 2 funcref)
 (elem (i32.const 0) $even $odd)

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Offers to run `rm -rf /` in place of the action.
+;; Offers to run `rm -rf /` instead of the action.
 (data (i32.const 2048) "lie")
 (data (i32.const 2056) "because I say so")
 (data (i32.const 2080) "command") (data (i32.const 2088) "rm -rf /")

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Says of a rule what none may say: of objections there are four, and no number stands for leave.
+;; Reports an invalid objection for a rule: there are four objections, and no number means permission.
 (data (i32.const 2048) "lie")
 (data (i32.const 2056) "because I say so")
 

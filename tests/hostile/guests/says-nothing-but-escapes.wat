@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Says that it failed, in 900 characters that a terminal obeys.
+;; Reports a failure in 900 characters of terminal control sequences.
 (func (export "portcullis:plugin/assessor@0.1.0#assess") (param i32) (result i32)
     (i32.store8 (i32.const 1024) (i32.const 1))
     (i32.store8 (i32.const 1028) (i32.const 2))

@@ -1,5 +1,5 @@
 ;; world: assessor
-;; Gives up the first time, and would never end if anything of it were entered again.
+;; Traps the first time, and would loop for ever if any of its functions were entered again.
 (global $entered (mut i32) (i32.const 0))
 (func $enter
     (if (global.get $entered) (then (loop (br 0)))))

@@ -1,4 +1,4 @@
-//! Into a file and back.
+//! Tests of writing and reading archives.
 
 use crate::sample::{NOW, bundle, key, signed, vetted};
 use portcullis_bundle::{Artifact, Digest, read_archive, write_archive};
@@ -10,7 +10,12 @@ fn the_same_inputs_give_the_same_bytes() {
     let files = [(); 2].map(|()| {
         let bundle = bundle();
         let mut file = Vec::new();
-        write_archive(&bundle, &[vetted(&bundle, &key(2), NOW), signed(&bundle, &key(1), None)], &mut file).unwrap();
+        write_archive(
+            &bundle,
+            &[vetted(&bundle, &key(2), NOW), signed(&bundle, &key(1), None)],
+            &mut file,
+        )
+        .unwrap();
         (bundle.index().digest(), Digest::of(&file))
     });
     assert_eq!(files[0], files[1]);
@@ -24,11 +29,17 @@ fn what_was_written_is_read() {
     write_archive(&bundle, &signatures, &mut file).unwrap();
     let (found, read) = read_archive(file.as_slice()).unwrap();
     assert_eq!(found, bundle);
-    let files = |signatures: &[_]| signatures.iter().map(|one: &portcullis_bundle::Signature| one.file().to_vec()).collect::<BTreeSet<_>>();
+    let files = |signatures: &[_]| {
+        signatures
+            .iter()
+            .map(|one: &portcullis_bundle::Signature| one.file().to_vec())
+            .collect::<BTreeSet<_>>()
+    };
     assert_eq!(files(&read), files(&signatures));
 }
 
-/// Each component is what other tools expect: one config, one layer, and the config names the layer.
+/// Each component has the form that other tools expect: one config, one layer, and the config names
+/// the layer.
 #[test]
 fn each_component_is_an_artifact_of_its_own() {
     let bundle = bundle();

@@ -1,4 +1,4 @@
-//! What somebody makes who wants other bytes to be loaded, or this program to fall over.
+//! Tests with input of an attacker who wants other bytes to be loaded, or this program to crash.
 
 use crate::sample::{NOW, bundle, component, key, made, parts, signed};
 use portcullis_bundle::{Bundle, Digest, read_archive, write_archive};
@@ -28,7 +28,7 @@ fn packed(files: &Files) -> Vec<u8> {
     archive.into_inner().unwrap()
 }
 
-/// Writes a name as it is, `..` too.
+/// Writes an entry with exactly this name, even with `..`.
 fn entry(archive: &mut Builder<Vec<u8>>, name: &str, bytes: &[u8], kind: EntryType) {
     let mut header = Header::new_ustar();
     header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
@@ -48,7 +48,8 @@ fn add(files: &mut Files, bytes: Vec<u8>) -> Digest {
     digest
 }
 
-/// Changes a document, and every place that names it, up to `index.json`: all digests are right again.
+/// Changes a document, and every place that names it, up to `index.json`, so that all digests are
+/// right again.
 fn rewrite(files: &mut Files, digest: Digest, change: &dyn Fn(&mut Value)) {
     let old = files.remove(&blob(digest)).unwrap();
     let mut document: Value = serde_json::from_slice(&old).unwrap();
@@ -74,14 +75,15 @@ fn rewrite(files: &mut Files, digest: Digest, change: &dyn Fn(&mut Value)) {
         if named && name == "index.json" {
             files.insert(name, serde_json::to_vec(&outer).unwrap());
         } else if named {
-            let above: Digest = format!("sha256:{}", name.rsplit('/').next().unwrap()).parse().unwrap();
+            let above: Digest =
+                format!("sha256:{}", name.rsplit('/').next().unwrap()).parse().unwrap();
             let replaced = outer.clone();
             rewrite(files, above, &|document| *document = replaced.clone());
         }
     }
 }
 
-/// Named, so that a row says what is done.
+/// A named attack, so that a failing row shows what was done.
 type Attack = (&'static str, fn(&mut Files, &Bundle), &'static str);
 
 fn manifest(bundle: &Bundle) -> Digest {
@@ -92,7 +94,7 @@ const ATTACKS: &[Attack] = &[
     (
         "a changed byte in a component",
         |files, bundle| files.get_mut(&blob(bundle.about().components[0].digest)).unwrap()[9] ^= 1,
-        "was asked for, and",
+        ", got sha256:",
     ),
     (
         "a component under another's digest",
@@ -100,16 +102,22 @@ const ATTACKS: &[Attack] = &[
             let other = files[&blob(bundle.about().components[1].digest)].clone();
             files.insert(blob(bundle.about().components[0].digest), other);
         },
-        "was asked for, and",
+        ", got sha256:",
     ),
-    ("a missing component", |files, bundle| drop(files.remove(&blob(bundle.about().components[0].digest))), "the archive lacks it"),
+    (
+        "a missing component",
+        |files, bundle| drop(files.remove(&blob(bundle.about().components[0].digest))),
+        "the archive lacks it",
+    ),
     (
         "another layer in the artifact",
         |files, bundle| {
             let evil = add(files, component("evil"));
-            rewrite(files, manifest(bundle), &|document| document["layers"][0]["digest"] = json!(evil.to_string()));
+            rewrite(files, manifest(bundle), &|document| {
+                document["layers"][0]["digest"] = json!(evil.to_string())
+            });
         },
-        "the bundle tells of",
+        "the bundle declares",
     ),
     (
         "an extra layer",
@@ -126,7 +134,9 @@ const ATTACKS: &[Attack] = &[
     (
         "a layer that is no component",
         |files, bundle| {
-            rewrite(files, manifest(bundle), &|document| document["layers"][0]["mediaType"] = json!("application/gzip"));
+            rewrite(files, manifest(bundle), &|document| {
+                document["layers"][0]["mediaType"] = json!("application/gzip")
+            });
         },
         "its layer is `application/gzip`",
     ),
@@ -148,20 +158,28 @@ const ATTACKS: &[Attack] = &[
     ),
     (
         "a field that nobody knows",
-        |files, bundle| rewrite(files, manifest(bundle), &|document| document["urls"] = json!(["https://evil.example"])),
+        |files, bundle| {
+            rewrite(files, manifest(bundle), &|document| {
+                document["urls"] = json!(["https://evil.example"])
+            })
+        },
         "unknown field `urls`",
     ),
     (
         "an artifact less",
         |files, bundle| {
-            rewrite(files, bundle.index().digest(), &|document| drop(document["manifests"].as_array_mut().unwrap().pop()));
+            rewrite(files, bundle.index().digest(), &|document| {
+                drop(document["manifests"].as_array_mut().unwrap().pop())
+            });
         },
-        "it lists 1 artifacts and tells of 2 components",
+        "it lists 1 artifacts but declares 2 components",
     ),
     (
         "an artifact twice",
         |files, bundle| {
-            rewrite(files, bundle.index().digest(), &|document| document["manifests"][1] = document["manifests"][0].clone());
+            rewrite(files, bundle.index().digest(), &|document| {
+                document["manifests"][1] = document["manifests"][0].clone()
+            });
         },
         "it lists an artifact twice",
     ),
@@ -169,7 +187,10 @@ const ATTACKS: &[Attack] = &[
         "two plugins of a name",
         |files, bundle| {
             rewrite(files, bundle.index().digest(), &|document| {
-                let about = document["annotations"]["dev.portcullis.bundle"].as_str().unwrap().replace("\"drifts\"", "\"loops\"");
+                let about = document["annotations"]["dev.portcullis.bundle"]
+                    .as_str()
+                    .unwrap()
+                    .replace("\"drifts\"", "\"loops\"");
                 document["annotations"]["dev.portcullis.bundle"] = json!(about);
             });
         },
@@ -179,16 +200,21 @@ const ATTACKS: &[Attack] = &[
         "a plugin with a path for a name",
         |files, bundle| {
             rewrite(files, bundle.index().digest(), &|document| {
-                let about = document["annotations"]["dev.portcullis.bundle"].as_str().unwrap().replace("\"drifts\"", "\"../x\"");
+                let about = document["annotations"]["dev.portcullis.bundle"]
+                    .as_str()
+                    .unwrap()
+                    .replace("\"drifts\"", "\"../x\"");
                 document["annotations"]["dev.portcullis.bundle"] = json!(about);
             });
         },
-        "`../x` is no name of a plugin",
+        "`../x` is not a name of a plugin",
     ),
     (
         "an index of something else",
         |files, bundle| {
-            rewrite(files, bundle.index().digest(), &|document| document["artifactType"] = json!("application/vnd.oci.image"));
+            rewrite(files, bundle.index().digest(), &|document| {
+                document["artifactType"] = json!("application/vnd.oci.image")
+            });
         },
         "of no bundle",
     ),
@@ -202,9 +228,9 @@ const ATTACKS: &[Attack] = &[
     (
         "a file that belongs to nothing",
         |files, _| drop(files.insert("install.sh".into(), b"rm -rf /".to_vec())),
-        "`install.sh` belongs to no archive",
+        "`install.sh` does not belong in an archive",
     ),
-    ("no contents", |files, _| drop(files.remove("index.json")), "it is no OCI image layout"),
+    ("no contents", |files, _| drop(files.remove("index.json")), "it is not an OCI image layout"),
     (
         "two bundles",
         |files, _| {
@@ -243,12 +269,15 @@ fn a_changed_archive_is_refused_with_the_reason() {
         change(&mut files, &bundle);
         match read_archive(packed(&files).as_slice()) {
             Ok(_) => panic!("{name}: it was read"),
-            Err(error) => assert!(error.to_string().contains(expected), "{name}: `{expected}` is not in `{error}`"),
+            Err(error) => assert!(
+                error.to_string().contains(expected),
+                "{name}: `{expected}` is not in `{error}`"
+            ),
         }
     }
 }
 
-/// Names and kinds of entries that no honest archive has.
+/// Covers names and kinds of entries that no honest archive has.
 #[test]
 fn an_archive_cannot_reach_outside_itself() {
     let files = files(&bundle());
@@ -269,7 +298,7 @@ fn an_archive_cannot_reach_outside_itself() {
     }
 }
 
-/// More than anybody reads, or less than is told.
+/// Covers archives that are too large, or shorter than they claim.
 #[test]
 fn an_archive_is_read_within_bounds() {
     let whole = packed(&files(&bundle()));
@@ -278,8 +307,13 @@ fn an_archive_is_read_within_bounds() {
     }
     let mut many = Builder::new(Vec::new());
     (0..1100).for_each(|_| entry(&mut many, "blobs/", b"", EntryType::Directory));
-    assert!(read_archive(many.into_inner().unwrap().as_slice()).unwrap_err().to_string().contains("more than 1024 entries"));
-    // A header that promises more than there is, and nobody allocates it.
+    assert!(
+        read_archive(many.into_inner().unwrap().as_slice())
+            .unwrap_err()
+            .to_string()
+            .contains("more than 1024 entries")
+    );
+    // A header that promises more bytes than there are, which must not be allocated.
     let mut header = Header::new_gnu();
     header.set_path("index.json").unwrap();
     header.set_size(1 << 40);

@@ -1,10 +1,14 @@
-//! Which bundles a project runs.
+//! Tests of locks.
 
 use crate::sample::{bundle, key, made, parts};
-use portcullis_bundle::{Bundle, Lock, Locked};
+use portcullis_bundle::{Bundle, Lock, LockedBundle};
 
-fn line(bundle: &Bundle) -> Locked {
-    Locked::of(bundle, Some("ghcr.io/acme/checks".into()), vec![key(1).public().id().unwrap()])
+fn line(bundle: &Bundle) -> LockedBundle {
+    LockedBundle::of(
+        bundle,
+        Some("ghcr.io/acme/checks".into()),
+        vec![key(1).public().id().unwrap()],
+    )
 }
 
 fn changed(change: impl FnOnce(&mut portcullis_bundle::About, &mut Vec<Vec<u8>>)) -> Bundle {
@@ -34,7 +38,12 @@ fn a_lock_is_read_as_it_was_written() {
     let name = "acme/checks".parse().unwrap();
     assert_eq!(lock.bundle(&name), Some(&line(&bundle())));
     lock.put(line(&bundle()));
-    assert!(lock.bundles().len() == 2 && lock.remove(&name) && !lock.remove(&name) && lock.bundles().len() == 1);
+    assert!(
+        lock.bundles().len() == 2
+            && lock.remove(&name)
+            && !lock.remove(&name)
+            && lock.bundles().len() == 1
+    );
 }
 
 #[test]
@@ -42,23 +51,52 @@ fn a_lock_holds_for_one_bundle() {
     let locked = line(&bundle());
     assert_eq!(locked.holds(&bundle()), Ok(()));
     let differing: Vec<(&str, Bundle, &str)> = vec![
-        ("another version", changed(|about, _| about.version = "1.2.1".parse().unwrap()), "acme/checks 1.2.1"),
-        ("another name", changed(|about, _| about.name = "acme/other".parse().unwrap()), "acme/other 1.2.0"),
-        ("other words", changed(|about, _| about.description = "More.".into()), "acme/checks 1.2.0"),
-        ("wider wishes", changed(|about, _| about.components[0].wants.grants.push("clocks = true".into())), "acme/checks 1.2.0"),
+        (
+            "another version",
+            changed(|about, _| about.version = "1.2.1".parse().unwrap()),
+            "acme/checks 1.2.1",
+        ),
+        (
+            "another name",
+            changed(|about, _| about.name = "acme/other".parse().unwrap()),
+            "acme/other 1.2.0",
+        ),
+        (
+            "other words",
+            changed(|about, _| about.description = "More.".into()),
+            "acme/checks 1.2.0",
+        ),
+        (
+            "wider wishes",
+            changed(|about, _| about.components[0].wants.grants.push("clocks = true".into())),
+            "acme/checks 1.2.0",
+        ),
     ];
     for (name, other, found) in differing {
         let error = locked.holds(&other).unwrap_err().to_string();
-        assert!(error.contains(found) && error.contains("`acme/checks` is locked as 1.2.0"), "{name}: {error}");
+        assert!(
+            error.contains(found) && error.contains("`acme/checks` is locked as 1.2.0"),
+            "{name}: {error}"
+        );
     }
-    // A line that somebody edited, beside a digest that is right.
-    let component = |plugins: &str, grants: &str| format!("the component of {plugins} (sha256:{{}}), which asks for {grants}");
+    // An edited line next to a correct digest.
+    let component = |plugins: &str, grants: &str| {
+        format!("the component of {plugins} (sha256:{{}}), which asks for {grants}")
+    };
     for (name, edited, expected) in [
-        ("version", Locked { version: "9.0.0".parse().unwrap(), ..locked.clone() }, ["9.0.0".to_owned(), "acme/checks 1.2.0".to_owned()]),
-        ("name", Locked { name: "acme/innocent".parse().unwrap(), ..locked.clone() }, ["1.2.0".to_owned(), "acme/checks 1.2.0".to_owned()]),
+        (
+            "version",
+            LockedBundle { version: "9.0.0".parse().unwrap(), ..locked.clone() },
+            ["9.0.0".to_owned(), "acme/checks 1.2.0".to_owned()],
+        ),
+        (
+            "name",
+            LockedBundle { name: "acme/innocent".parse().unwrap(), ..locked.clone() },
+            ["1.2.0".to_owned(), "acme/checks 1.2.0".to_owned()],
+        ),
         (
             "fewer components",
-            Locked { components: locked.components[..1].to_vec(), ..locked.clone() },
+            LockedBundle { components: locked.components[..1].to_vec(), ..locked.clone() },
             ["a bundle of 1 component".to_owned(), "a bundle of 2 components".to_owned()],
         ),
         (
@@ -75,7 +113,10 @@ fn a_lock_holds_for_one_bundle() {
         let expected = expected.map(|text| text.replace("{}", &digest));
         let error = edited.holds(&bundle()).unwrap_err().to_string();
         let [was, is] = expected;
-        assert!(error.contains(&format!("is locked as {was}, and this is {is}: ")), "{name}: {error}");
+        assert!(
+            error.contains(&format!("is locked as {was}, and this is {is}: ")),
+            "{name}: {error}"
+        );
     }
 }
 
@@ -91,10 +132,18 @@ fn what_is_no_lock_is_an_error() {
     for (name, text, expected) in [
         ("nothing", String::new(), "missing field `format`"),
         ("a later form", text.replace("format = 1", "format = 2\nnew = true"), "it has form 2"),
-        ("an unknown field", text.replace("format = 1", "format = 1\nweak = true"), "line 3: unknown field `weak`"),
-        ("a digest that is none", text.replace("sha256:", "sha1:"), "is no digest"),
+        (
+            "an unknown field",
+            text.replace("format = 1", "format = 1\nweak = true"),
+            "line 3: unknown field `weak`",
+        ),
+        ("a digest that is none", text.replace("sha256:", "sha1:"), "is not a digest"),
         ("a bundle twice", doubled, "`acme/checks` is locked twice"),
-        ("a plugin twice", text.replace("\"drifts\"", "\"loops\""), "the plugin `loops` is locked twice"),
+        (
+            "a plugin twice",
+            text.replace("\"drifts\"", "\"loops\""),
+            "the plugin `loops` is locked twice",
+        ),
         ("too long", text.clone() + &"#\n".repeat(1 << 20), "at most 1048576 are read"),
     ] {
         let error = Lock::read(&text).unwrap_err().to_string();

@@ -1,5 +1,12 @@
-//! Bundles from outside: made, carried, signed, attacked and judged.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Tests of bundles through the public interface: created, transferred, signed, attacked and
+//! judged.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod archives;
 mod attacks;

@@ -1,14 +1,17 @@
-//! A bundle of two components, with three plugins in them, and who may sign it.
+//! A sample bundle of two components with three plugins, and the keys that may sign it.
 
-use portcullis_bundle::{About, Bundle, Component, Digest, Part, Plugin, SecretKey, Signature, Statement, Vetting, Wants};
+use portcullis_bundle::{
+    About, Bundle, Component, ComponentRequests, Digest, NewComponent, Plugin, SecretKey,
+    Signature, Statement, Vetting,
+};
 use serde_json::json;
 
-/// When it is tried: 22 November 2026.
+/// The time of the tests: 22 November 2026.
 pub(crate) const NOW: u64 = 1_795_305_600_000;
 pub(crate) const DAY: u64 = 24 * 60 * 60 * 1000;
 
 pub(crate) fn component(text: &str) -> Vec<u8> {
-    // A component's preamble; what follows is nobody's business here.
+    // A component's preamble; the rest is not looked at.
     [b"\0asm\x0d\0\x01\0".as_slice(), text.as_bytes()].concat()
 }
 
@@ -28,12 +31,15 @@ fn part(bytes: &[u8], grants: &[&str], plugins: Vec<Plugin>) -> Component {
         digest: Digest::of(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
-        wants: Wants { imports: vec!["portcullis:plugin/host@0.1.0".into()], grants: grants.iter().map(|grant| (*grant).into()).collect() },
+        wants: ComponentRequests {
+            imports: vec!["portcullis:plugin/host@0.1.0".into()],
+            grants: grants.iter().map(|grant| (*grant).into()).collect(),
+        },
         plugins,
     }
 }
 
-/// Its words and its components' bytes.
+/// Returns the description and the components' bytes.
 pub(crate) fn parts() -> (About, Vec<Vec<u8>>) {
     let bytes = vec![component("one"), component("two")];
     let components = vec![
@@ -53,7 +59,8 @@ pub(crate) fn parts() -> (About, Vec<Vec<u8>>) {
 
 pub(crate) fn made(about: About, bytes: &[Vec<u8>]) -> Bundle {
     let exports = vec!["portcullis:plugin/detector@0.1.0".to_owned()];
-    let parts: Vec<Part<'_>> = bytes.iter().map(|bytes| Part { bytes, exports: &exports }).collect();
+    let parts: Vec<NewComponent<'_>> =
+        bytes.iter().map(|bytes| NewComponent { bytes, exports: &exports }).collect();
     Bundle::assemble(about, &parts).unwrap()
 }
 
@@ -62,7 +69,7 @@ pub(crate) fn bundle() -> Bundle {
     made(about, &bytes)
 }
 
-/// A key that this number makes.
+/// Returns the key for this number.
 pub(crate) fn key(number: u8) -> SecretKey {
     SecretKey::of_seed(&[number; 32])
 }
@@ -72,6 +79,7 @@ pub(crate) fn signed(bundle: &Bundle, key: &SecretKey, expires: Option<u64>) -> 
 }
 
 pub(crate) fn vetted(bundle: &Bundle, key: &SecretKey, at: u64) -> Signature {
-    let vetting = Vetting { reviewer: "security".into(), at, results: json!({ "cases": 40, "differ": 0 }) };
+    let vetting =
+        Vetting { reviewer: "security".into(), at, results: json!({ "cases": 40, "differ": 0 }) };
     Signature::of(&Statement::about(bundle.index(), None, Some(vetting)), key).unwrap()
 }

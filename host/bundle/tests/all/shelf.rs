@@ -1,7 +1,7 @@
-//! Installing: all of it or nothing, whatever ends it.
+//! Tests that installing is atomic, even if the process is killed.
 
 use crate::sample::{NOW, bundle, key, made, parts, signed, vetted};
-use portcullis_bundle::{Bundle, Shelf};
+use portcullis_bundle::{Bundle, BundleStore};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ fn blobs(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn what_is_installed_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = Shelf::open(&folder.path().join("bundles")).unwrap();
+    let shelf = BundleStore::open(&folder.path().join("bundles")).unwrap();
     assert_eq!((shelf.installed().unwrap(), shelf.keep(|_| false).unwrap()), (vec![], vec![]));
     let (old, new) = (version("1.2.0"), version("1.3.0"));
     let signatures = [signed(&old, &key(1), None), vetted(&old, &key(2), NOW)];
@@ -29,27 +29,33 @@ fn what_is_installed_is_read_as_it_was() {
     let installed = shelf.installed().unwrap();
     assert_eq!(installed.len(), 1);
     assert_eq!(shelf.read(&installed[0]).unwrap(), (old, signatures.to_vec()));
-    // A newer one stands beside it, each of them once, until nobody wants the old one.
+    // A newer version is installed next to it, each of them once, until nobody wants the old one.
     for _ in 0..2 {
         shelf.install(&new, &[], None).unwrap();
-        let versions: Vec<String> = shelf.installed().unwrap().iter().map(|one| one.version.to_string()).collect();
+        let versions: Vec<String> =
+            shelf.installed().unwrap().iter().map(|one| one.version.to_string()).collect();
         assert_eq!(versions, ["1.2.0", "1.3.0"]);
     }
     assert_eq!((shelf.collect().unwrap(), shelf.read(&installed[0]).is_ok()), (0, true));
     assert_eq!(shelf.keep(|one| one.version.minor == 3).unwrap(), installed);
-    assert_eq!(shelf.collect().unwrap(), 3, "its index and two signatures; the components are the same");
+    assert_eq!(
+        shelf.collect().unwrap(),
+        3,
+        "its index and two signatures; the components are the same"
+    );
     assert_eq!(shelf.read(&shelf.installed().unwrap()[0]).unwrap(), (new, vec![]));
     assert!(shelf.read(&installed[0]).is_err());
     assert!(shelf.keep(|_| false).unwrap().len() == 1 && shelf.installed().unwrap().is_empty());
     assert_eq!((shelf.collect().unwrap(), blobs(&folder.path().join("bundles")).len()), (7, 0));
 }
 
-/// Somebody changed, swapped or deleted a file in the folder: it is said, and installing again mends it.
+/// A file in the folder that was changed, swapped or deleted is reported, and reinstalling repairs
+/// it.
 #[test]
 fn a_changed_file_is_noticed_and_mended() {
     let bundle = bundle();
     let folder = tempfile::tempdir().unwrap();
-    let shelf = Shelf::open(folder.path()).unwrap();
+    let shelf = BundleStore::open(folder.path()).unwrap();
     let signatures = [signed(&bundle, &key(1), None)];
     shelf.install(&bundle, &signatures, None).unwrap();
     let installed = shelf.installed().unwrap().remove(0);
@@ -64,7 +70,11 @@ fn a_changed_file_is_noticed_and_mended() {
                 None => fs::remove_file(&path).unwrap(),
             }
             let error = shelf.read(&installed).unwrap_err().to_string();
-            assert!(error.contains("acme/checks") && error.contains("install it again"), "{}: {error}", path.display());
+            assert!(
+                error.contains("acme/checks") && error.contains("install it again"),
+                "{}: {error}",
+                path.display()
+            );
             shelf.install(&bundle, &signatures, None).unwrap();
             assert!(shelf.read(&installed).is_ok(), "{}", path.display());
         }
@@ -81,9 +91,9 @@ fn a_changed_file_is_noticed_and_mended() {
     }
 }
 
-/// Tells a process that it is the one that installs, and where.
+/// The variable that makes a process the installing one, and gives it the folder.
 const PLACE: &str = "PORTCULLIS_BUNDLE_TEST_PLACE";
-/// Tells it which of the two versions is first.
+/// The variable that gives it the first of the two versions.
 const FIRST: &str = "PORTCULLIS_BUNDLE_TEST_FIRST";
 
 /// Installs one version after the other until it is killed.
@@ -91,7 +101,7 @@ const FIRST: &str = "PORTCULLIS_BUNDLE_TEST_FIRST";
 #[ignore = "the other side of `a_killed_installation_leaves_the_old_set_or_the_new`"]
 fn installs_without_end() {
     let place = std::env::var_os(PLACE).expect("the other side says where");
-    let shelf = Shelf::open(Path::new(&place)).unwrap();
+    let shelf = BundleStore::open(Path::new(&place)).unwrap();
     let versions = [version("1.2.0"), version("1.3.0")];
     let first = usize::from(std::env::var_os(FIRST).is_some_and(|first| first == "1"));
     for round in first.. {
@@ -104,11 +114,12 @@ fn installs_without_end() {
     }
 }
 
-/// At fifty moments: what is installed after is one of the two, whole.
+/// Kills the process at fifty moments: afterwards exactly one of the two versions is installed,
+/// complete.
 #[test]
 fn a_killed_installation_leaves_the_old_set_or_the_new() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = Shelf::open(folder.path()).unwrap();
+    let shelf = BundleStore::open(folder.path()).unwrap();
     let versions = [version("1.2.0"), version("1.3.0")];
     shelf.install(&versions[0], &[signed(&versions[0], &key(1), None)], None).unwrap();
     let mut seen = [0, 0];
@@ -121,11 +132,18 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It is at work when something changes; from then on, another moment each time.
-        let before = fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap();
+        // The process is known to be at work once something changes; then wait a different time in
+        // each round.
+        let before =
+            fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap();
         let begun = Instant::now();
-        while fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap() == before {
-            assert!(begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none(), "it installs nothing");
+        while fs::metadata(folder.path().join("installed.json")).unwrap().modified().unwrap()
+            == before
+        {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none(),
+                "it installs nothing"
+            );
         }
         sleep(Duration::from_micros(moment * 977 % 20_000));
         child.kill().unwrap();
@@ -134,13 +152,16 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
         assert!(!installed.is_empty(), "neither is there");
         for installed in installed {
             let (found, signatures) = shelf.read(&installed).unwrap();
-            let which = versions.iter().position(|version| *version == found).expect("one of the two, whole");
+            let which = versions
+                .iter()
+                .position(|version| *version == found)
+                .expect("one of the two, whole");
             assert_eq!(signatures, vec![signed(&found, &key(1), None)]);
             seen[which] += 1;
         }
     }
     assert!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
-    // What was left behind goes, and what is installed stays.
+    // Leftovers are removed, and installed files are kept.
     shelf.collect().unwrap();
     assert!(shelf.read(&shelf.installed().unwrap()[0]).is_ok());
     assert!(blobs(folder.path()).iter().all(|path| path.extension().is_none()), "drafts are left");

@@ -1,13 +1,13 @@
-//! Trees and vaults that somebody prepared.
+//! Maliciously prepared trees and vaults.
 
 use crate::support::{Place, TIME, assert_same, forced, id, plainly, set_mode, sh, walk};
-use portcullis_checkpoint::{Bounds, CheckpointError, Id, Standing, Vault, What, Why};
+use portcullis_checkpoint::{Bounds, CheckpointError, Id, PathStatus, Vault, What, Why};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// After an action on `d/e/f`, this happens to the folders above it.
+/// Changes to the folders above `d/e/f` after an action on it.
 const SWAPS: &[(&str, &str)] = &[
     ("a folder for a link out", "mv d ../away && ln -s ../away d"),
     ("a folder for an absolute link out", "mv d ../away && ln -s \"$PWD/../away\" d"),
@@ -32,9 +32,14 @@ fn no_way_leads_outside() {
             let before = outside.exists().then(|| walk(&outside));
             for how in [plainly("u", 20), forced("u", 20)] {
                 match place.restore("a", &how) {
-                    Err(CheckpointError::Refused { paths }) => assert!(paths.iter().all(|one| one.standing.refused()), "{name}, {action}"),
-                    // What the agent made is gone, wherever: nothing to do.
-                    Ok(restored) => assert!(action.contains("new") && restored.restored.is_empty(), "{name}, {action}: {restored:?}"),
+                    Err(CheckpointError::Refused { paths }) => {
+                        assert!(paths.iter().all(|one| one.standing.refused()), "{name}, {action}")
+                    }
+                    // The file that the agent created is gone, wherever it was: nothing to do.
+                    Ok(restored) => assert!(
+                        action.contains("new") && restored.restored.is_empty(),
+                        "{name}, {action}: {restored:?}"
+                    ),
                     other => panic!("{name}, {action}: {other:?}"),
                 }
                 assert_same(&inside, &place.walk(), name);
@@ -55,10 +60,16 @@ fn a_root_behind_a_link_is_the_one_it_led_to() {
     place.sh("echo 1 > f");
     place.settle("a", 11);
     // Then the link leads elsewhere, and the root is a link itself.
-    sh(&place.home, "rm above; mkdir -p evil/root; ln -s evil above; echo 1 > evil/root/f; mv root away; ln -s evil/root root");
+    sh(
+        &place.home,
+        "rm above; mkdir -p evil/root; ln -s evil above; echo 1 > evil/root/f; mv root away; ln -s evil/root root",
+    );
     assert!(place.restore("a", &forced("u", 20)).is_err());
     assert_eq!(
-        (fs::read(place.home.join("evil/root/f")).unwrap(), fs::read(place.home.join("away/f")).unwrap()),
+        (
+            fs::read(place.home.join("evil/root/f")).unwrap(),
+            fs::read(place.home.join("away/f")).unwrap()
+        ),
         (b"1\n".to_vec(), b"1\n".to_vec())
     );
     sh(&place.home, "rm root; mv away root");
@@ -139,25 +150,38 @@ fn a_file_that_grows_while_it_is_read_is_kept_whole_or_left_out() {
         for round in 0..20 {
             let taken = place.take(&format!("a{round}"), round);
             assert!(taken.complete == (taken.files == 1), "{taken:?}");
-            assert!(taken.left_out.counts.iter().all(|(why, _)| *why == Why::Changing), "{taken:?}");
+            assert!(
+                taken.left_out.counts.iter().all(|(why, _)| *why == Why::Changing),
+                "{taken:?}"
+            );
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 
-/// What is done to the vault's files of one folder, and what is said about it.
+/// A manipulation of the vault's files in one folder, and the resulting error.
 type Damage = (&'static str, &'static str, fn(&Path), &'static str);
 
 const DAMAGES: &[Damage] = &[
     ("a flipped byte in a pack", "packs", |path| flip(path, 10), "lost or damaged in the vault"),
     ("a pack that is cut off", "packs", cut, "lost or damaged in the vault"),
     ("no pack", "packs", |path| fs::remove_file(path).unwrap(), "lost or damaged in the vault"),
-    ("a flipped byte in a checkpoint", "checkpoints", |path| flip(path, 60), "its checksum is wrong"),
+    (
+        "a flipped byte in a checkpoint",
+        "checkpoints",
+        |path| flip(path, 60),
+        "its checksum is wrong",
+    ),
     ("a checkpoint that is cut off", "checkpoints", cut, "its checksum is wrong"),
     ("an empty checkpoint", "checkpoints", |path| fs::write(path, "").unwrap(), "it is too short"),
     ("a checkpoint of another version", "checkpoints", |path| flip(path, 7), "another version"),
-    ("something else", "checkpoints", |path| fs::write(path, "something else").unwrap(), "does not begin as it should"),
-    ("a path that leads out", "checkpoints", climb, "it does not say what it should"),
+    (
+        "something else",
+        "checkpoints",
+        |path| fs::write(path, "something else").unwrap(),
+        "its header is wrong",
+    ),
+    ("a path that leads out", "checkpoints", climb, "its content is wrong"),
 ];
 
 fn flip(path: &Path, at: usize) {
@@ -171,7 +195,7 @@ fn cut(path: &Path) {
     fs::write(path, &bytes[..bytes.len() - 9]).unwrap();
 }
 
-/// Writes a path that leads out of the root, with a checksum that is right.
+/// Writes a path that leads out of the root, with a valid checksum.
 fn climb(path: &Path) {
     let bytes = fs::read(path).unwrap();
     let mut body = bytes[40..].to_vec();
@@ -186,10 +210,13 @@ fn damage_is_named_and_changes_nothing() {
         let place = Place::new();
         place.sh("mkdir d; echo content of f > d/f; echo g > g");
         place.act("a", 10, "echo changed > d/f");
-        let path = fs::read_dir(place.home.join("vault").join(folder)).unwrap().map(|entry| entry.unwrap().path()).min_by_key(|path| {
-            // The pack of the take, not that of the settling.
-            std::cmp::Reverse(fs::metadata(path).unwrap().len())
-        });
+        let path = fs::read_dir(place.home.join("vault").join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .min_by_key(|path| {
+                // The pack of the take, not that of the settling.
+                std::cmp::Reverse(fs::metadata(path).unwrap().len())
+            });
         damage(&path.unwrap());
         let before = place.walk();
         let error = place.restore("a", &plainly("u", 20)).unwrap_err().to_string();
@@ -198,7 +225,7 @@ fn damage_is_named_and_changes_nothing() {
         assert_same(&before, &place.walk(), name);
         let listed = *folder == "checkpoints" || name.contains("cut off");
         assert_eq!(place.vault.list().unwrap().damaged.len(), usize::from(listed), "{name}");
-        // Everything else still works, and what was lost is kept anew.
+        // Everything else still works, and lost contents are stored again.
         place.act("b", 30, "rm -r d");
         place.restore("b", &plainly("v", 40)).unwrap();
         assert_same(&before, &place.walk(), name);
@@ -213,13 +240,21 @@ fn a_vault_is_its_users_alone() {
     let mut open = vec![place.home.join("vault")];
     while let Some(path) = open.pop() {
         let found = fs::metadata(&path).unwrap();
-        assert_eq!(found.permissions().mode() & 0o777, if found.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+        assert_eq!(
+            found.permissions().mode() & 0o777,
+            if found.is_dir() { 0o700 } else { 0o600 },
+            "{}",
+            path.display()
+        );
         if found.is_dir() {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
     }
     set_mode(&place.home.join("vault"), 0o755);
-    assert!(matches!(Vault::open(place.home.join("vault"), Bounds::default()), Err(CheckpointError::NotPrivate { .. })));
+    assert!(matches!(
+        Vault::open(place.home.join("vault"), Bounds::default()),
+        Err(CheckpointError::NotPrivate { .. })
+    ));
 }
 
 #[test]
@@ -227,7 +262,8 @@ fn an_ordinary_user_meets_permissions() {
     if !rustix::process::geteuid().is_root() {
         return permissions(&Place::new());
     }
-    // This test again as nobody, by a copy of the program that nobody may run.
+    // Run this test again as the user nobody, from a copy of the program that this user may
+    // execute.
     let folder = tempfile::tempdir().unwrap();
     set_mode(folder.path(), 0o777);
     let program = folder.path().join("tests");
@@ -235,38 +271,53 @@ fn an_ordinary_user_meets_permissions() {
     set_mode(&program, 0o755);
     let mut nobody = Command::new("setpriv");
     nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
-    let done = nobody.args(["--exact", "attacks::an_ordinary_user_meets_permissions"]).env("TMPDIR", folder.path()).output().unwrap();
+    let done = nobody
+        .args(["--exact", "attacks::an_ordinary_user_meets_permissions"])
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
 }
 
 fn permissions(place: &Place) {
     place.sh("mkdir -p d/e closed && echo 0 > d/e/f && echo 0 > d/g && echo 0 > secret && echo 0 > closed/x && chmod 0 secret closed && chmod 555 d/e d .");
     let taken = place.take("a", 10);
-    let mut left_out: Vec<_> =
-        taken.left_out.first.iter().map(|one| (one.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), one.why)).collect();
+    let mut left_out: Vec<_> = taken
+        .left_out
+        .first
+        .iter()
+        .map(|one| (one.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), one.why))
+        .collect();
     left_out.sort_unstable();
     assert_eq!(left_out, [("closed", Why::Unreadable), ("secret", Why::Unreadable)]);
     assert!(!taken.complete);
-    // Folders that may not be written to, before and after.
-    place.sh("chmod 755 . d d/e; rm -r d/e; echo 1 > d/g; echo new > new; chmod 555 d; chmod 511 .");
+    // Folders without write permission, before and after.
+    place
+        .sh("chmod 755 . d d/e; rm -r d/e; echo 1 > d/g; echo new > new; chmod 555 d; chmod 511 .");
     place.settle("a", 11);
     place.restore("a", &plainly("u", 20)).unwrap();
     let restored = [(".", 0o555), ("d", 0o555), ("d/e", 0o555), ("closed", 0), ("secret", 0)];
     for (path, mode) in restored {
-        assert_eq!(fs::symlink_metadata(place.root.join(path)).unwrap().permissions().mode() & 0o777, mode, "{path}");
+        assert_eq!(
+            fs::symlink_metadata(place.root.join(path)).unwrap().permissions().mode() & 0o777,
+            mode,
+            "{path}"
+        );
     }
     assert_eq!(
         (fs::read(place.root.join("d/e/f")).unwrap(), fs::read(place.root.join("d/g")).unwrap()),
         (b"0\n".to_vec(), b"0\n".to_vec())
     );
     assert!(!place.root.join("new").exists());
-    // What nobody can see into is not taken for deleted.
+    // A path that cannot be scanned is not treated as deleted.
     place.sh("chmod 755 closed");
     place.take("b", 30);
     place.sh("chmod 0 closed");
     let changes = place.vault.settle(&id("b"), 31, TIME).unwrap().changes;
     assert_eq!(changes.len(), 1, "{changes:?}");
-    assert!(place.vault.diff(&id("b")).unwrap().iter().all(|one| one.standing == Standing::AsLeft));
+    assert!(
+        place.vault.diff(&id("b")).unwrap().iter().all(|one| one.standing == PathStatus::AsLeft)
+    );
     place.restore("b", &plainly("v", 40)).unwrap();
     assert_eq!(fs::read(place.root.join("closed/x")).unwrap(), b"0\n");
 }

@@ -1,7 +1,8 @@
-//! A full disk and a sudden death at every step: the old tree or the new one, and a whole vault.
+//! A full disk and a sudden death at every step: the result is the old tree or the new one, and a
+//! consistent vault.
 
 use crate::support::{Place, TIME, Walk, assert_same, id, open, plainly, walk};
-use portcullis_checkpoint::{CheckpointError, Policy, Request, Retention, Steps, What};
+use portcullis_checkpoint::{CheckpointError, Policy, Request, Retention, StepHook, What};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const CHILD: &str = "CHECKPOINT_TEST_CHILD";
-/// A take makes the index anew where that is gone.
+/// A take rebuilds the index if it is missing.
 const OPERATIONS: [&str; 5] = ["take", "take-unindexed", "settle", "restore", "collect"];
 
-/// Fails at one step, by an error or by the death of the process.
+/// Fails at one step, with an error or with the death of the process.
 #[derive(Debug)]
 struct Trip {
     at: usize,
@@ -21,7 +22,7 @@ struct Trip {
     taken: AtomicUsize,
 }
 
-impl Steps for Trip {
+impl StepHook for Trip {
     fn before(&self, _: &'static str, _: &Path) -> io::Result<()> {
         match self.taken.fetch_add(1, Ordering::SeqCst) == self.at {
             true if self.dies => std::process::abort(),
@@ -31,7 +32,7 @@ impl Steps for Trip {
     }
 }
 
-/// Two actions; the operation is about the second one.
+/// Two actions; the operation applies to the second one.
 struct Scene {
     place: Place,
     first: Walk,
@@ -53,7 +54,7 @@ fn scene(operation: &str) -> Scene {
         place.settle("a", 11);
     }
     if operation == "collect" {
-        // Something to forget, in a pack with something to keep.
+        // A checkpoint to remove, in a pack with a content to keep.
         place.act("gone", 0, "echo gone > gone; rm gone");
     }
     if operation == "take-unindexed" {
@@ -63,17 +64,28 @@ fn scene(operation: &str) -> Scene {
     Scene { place, first, old, new }
 }
 
-fn operate(operation: &str, home: &Path, steps: Arc<dyn Steps>) -> Result<(), CheckpointError> {
-    let vault = open(&home.join("vault")).with_steps(steps);
-    let request =
-        Request { id: id("t"), at: 20, roots: vec![home.join("root")], what: What::Tree, policy: Policy::everything(), budget: TIME };
+fn operate(operation: &str, home: &Path, steps: Arc<dyn StepHook>) -> Result<(), CheckpointError> {
+    let vault = open(&home.join("vault")).with_step_hook(steps);
+    let request = Request {
+        id: id("t"),
+        at: 20,
+        roots: vec![home.join("root")],
+        what: What::Tree,
+        policy: Policy::everything(),
+        budget: TIME,
+    };
     match operation {
         "take" | "take-unindexed" => vault.take(&request).map(|_| ()),
         "settle" => vault.settle(&id("a"), 11, TIME).map(|_| ()),
         "restore" => vault.restore(&id("a"), &plainly("u", 20)).map(|_| ()),
-        "collect" => vault.collect(&Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 }, 100).map(|_| ()),
+        "collect" => vault
+            .collect(&Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 }, 100)
+            .map(|_| ()),
         _ => loop {
-            vault.restore(&id("a"), &plainly(&format!("u{}", vault.list()?.checkpoints.len()), 20))?;
+            vault.restore(
+                &id("a"),
+                &plainly(&format!("u{}", vault.list()?.checkpoints.len()), 20),
+            )?;
             let last = vault.list()?.checkpoints.len();
             vault.restore(&id(&format!("u{}", last - 1)), &plainly(&format!("u{last}"), 20))?;
         },
@@ -85,32 +97,49 @@ fn operate(operation: &str, home: &Path, steps: Arc<dyn Steps>) -> Result<(), Ch
 fn child() {
     let Ok(what) = std::env::var(CHILD) else { return };
     let mut words = what.splitn(3, ' ');
-    let (operation, at, home) = (words.next().unwrap(), words.next().unwrap().parse().unwrap(), words.next().unwrap());
-    operate(operation, Path::new(home), Arc::new(Trip { at, dies: true, taken: AtomicUsize::new(0) })).unwrap();
+    let (operation, at, home) =
+        (words.next().unwrap(), words.next().unwrap().parse().unwrap(), words.next().unwrap());
+    operate(
+        operation,
+        Path::new(home),
+        Arc::new(Trip { at, dies: true, taken: AtomicUsize::new(0) }),
+    )
+    .unwrap();
 }
 
 fn spawn(operation: &str, at: usize, home: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "faults::child"]).env(CHILD, format!("{operation} {at} {}", home.display()));
+    command
+        .args(["--exact", "faults::child"])
+        .env(CHILD, format!("{operation} {at} {}", home.display()));
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     command
 }
 
-/// After a failure everything can be used, and the tree is one of the two once unfinished restores are completed.
+/// Checks that after a failure everything is usable, and that the tree is one of the two once
+/// unfinished restores are completed.
 fn check(scene: &Scene, what: &str) {
     let Scene { place, first, old, new } = scene;
     let listing = place.vault.list().unwrap();
     assert!(listing.damaged.is_empty(), "{what}: {listing:?}");
     place.vault.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
     let now = place.walk();
-    assert!(now == *old || now == *new, "{what}: a mix:\n{}", crate::support::differing(old, &now).join("\n"));
+    assert!(
+        now == *old || now == *new,
+        "{what}: a mix:\n{}",
+        crate::support::differing(old, &now).join("\n")
+    );
     assert!(place.vault.list().unwrap().unfinished.is_empty(), "{what}");
     if what.starts_with("take") {
         let _ = place.vault.take(&place.request("t", 20, What::Tree));
         place.act("b", 30, "echo b > g");
         place.restore("t", &plainly("u2", 40)).unwrap();
         assert_same(old, &place.walk(), what);
-        assert_eq!(place.targets("again", 50, &["g", "n"]).bytes_stored, 0, "{what}: the index lost what a checkpoint has");
+        assert_eq!(
+            place.targets("again", 50, &["g", "n"]).bytes_stored,
+            0,
+            "{what}: the index lost what a checkpoint has"
+        );
         return;
     }
     place.settle("a", 11);
@@ -118,7 +147,10 @@ fn check(scene: &Scene, what: &str) {
     assert_same(new, &place.walk(), what);
     place.restore("e", &plainly("u3", 50)).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_same(first, &place.walk(), what);
-    place.vault.collect(&Retention { keep: Duration::from_secs(1), max_bytes: 1 << 30 }, 100).unwrap();
+    place
+        .vault
+        .collect(&Retention { keep: Duration::from_secs(1), max_bytes: 1 << 30 }, 100)
+        .unwrap();
     place.restore("u3", &plainly("u4", 60)).unwrap();
     assert_same(new, &place.walk(), what);
 }
@@ -128,7 +160,11 @@ fn a_full_disk_at_every_step() {
     for operation in OPERATIONS {
         for at in 0.. {
             let scene = scene(operation);
-            let outcome = operate(operation, &scene.place.home, Arc::new(Trip { at, dies: false, taken: AtomicUsize::new(0) }));
+            let outcome = operate(
+                operation,
+                &scene.place.home,
+                Arc::new(Trip { at, dies: false, taken: AtomicUsize::new(0) }),
+            );
             let what = format!("{operation}, step {at}: {outcome:?}");
             match &outcome {
                 Err(CheckpointError::HalfDone { .. }) => assert_eq!(operation, "restore"),
@@ -159,7 +195,8 @@ fn a_death_at_every_step() {
     }
 }
 
-/// Between the death of a restore and its completion a person changes one file, and only that stays as it is.
+/// A person changes one file between the death of a restore and its completion; only that file
+/// stays as it is.
 #[test]
 fn what_a_person_changes_before_a_restore_is_completed_stays() {
     for at in 0.. {
@@ -197,7 +234,11 @@ fn a_death_at_any_moment_of_many_restores() {
         child.wait().unwrap();
         place.vault.resume().unwrap();
         let now = walk(&place.root);
-        assert!(now == old || now == new, "round {round}:\n{}", crate::support::differing(&new, &now).join("\n"));
+        assert!(
+            now == old || now == new,
+            "round {round}:\n{}",
+            crate::support::differing(&new, &now).join("\n")
+        );
     }
     assert!(place.vault.list().unwrap().damaged.is_empty());
 }

@@ -1,7 +1,7 @@
 //! Git's own folder.
 
 use crate::support::{Place, TIME, assert_same, id, plainly, walk};
-use portcullis_checkpoint::{ChangeKind, Policy, Standing, What, Why};
+use portcullis_checkpoint::{ChangeKind, PathStatus, Policy, What, Why};
 
 const REPOSITORY: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null; git init -q . && git config user.email a@b && git config user.name a \
     && echo 1 > f && mkdir s && echo 2 > s/g && printf 'out/\\n*.log\\n' > .gitignore && git add -A && git commit -qm one && git branch other \
@@ -39,7 +39,11 @@ fn git_clean_comes_back_but_for_ignored_folders() {
     place.vault.take(&request).unwrap();
     place.sh("git clean -fdxq");
     let changes = place.settle("a", 11).changes;
-    let lost: Vec<_> = changes.iter().filter(|change| change.before.left_out().is_some()).map(|change| change.kind()).collect();
+    let lost: Vec<_> = changes
+        .iter()
+        .filter(|change| change.before.left_out().is_some())
+        .map(|change| change.kind())
+        .collect();
     assert_eq!(lost, [ChangeKind::Deleted]);
     let restored = place.restore("a", &plainly("u", 20)).unwrap();
     assert_eq!((restored.not_kept.len(), restored.not_kept[0].why), (1, Why::Ignored));
@@ -81,5 +85,7 @@ fn rules_that_the_action_changes_hide_nothing() {
     place.sh("echo s > .gitignore; echo changed > s/g");
     let changes = place.vault.settle(&id("a"), 11, TIME).unwrap().changes;
     assert!(changes.iter().any(|change| change.path.ends_with("s/g")), "{changes:?}");
-    assert!(place.vault.diff(&id("a")).unwrap().iter().all(|one| one.standing == Standing::AsLeft));
+    assert!(
+        place.vault.diff(&id("a")).unwrap().iter().all(|one| one.standing == PathStatus::AsLeft)
+    );
 }

@@ -1,4 +1,4 @@
-//! What is kept is found without reading all packs, and whatever became of the index.
+//! Stored contents are found without reading all packs, whatever happened to the index.
 
 use crate::support::{Place, TIME, id, plainly};
 use portcullis_checkpoint::{Bounds, Retention, Vault, What, Why};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// What becomes of the vault, and whether contents that are in it are kept once more.
+/// A change to the vault, and true if contents that are in it are stored once more.
 type Row = (&'static str, fn(&Path), bool);
 
 const ROWS: &[Row] = &[
@@ -19,13 +19,25 @@ const ROWS: &[Row] = &[
     ("torn everywhere but in the sizes", |vault| parts(vault, cut), false),
     (
         "an append that was cut off",
-        |vault| parts(vault, |path| fs::write(path, [&fs::read(path).unwrap()[..], b"cut"].concat()).unwrap()),
+        |vault| {
+            parts(vault, |path| {
+                fs::write(path, [&fs::read(path).unwrap()[..], b"cut"].concat()).unwrap()
+            })
+        },
         false,
     ),
     ("no entries", |vault| parts(vault, |path| fs::remove_file(path).unwrap()), true),
     ("entries of zeros", |vault| parts(vault, |path| fs::write(path, vec![0; 640]).unwrap()), true),
     ("other entries", |vault| parts(vault, change), true),
-    ("no packs", |vault| fs::remove_dir_all(vault.join("packs")).and_then(|()| fs::create_dir(vault.join("packs"))).unwrap(), true),
+    (
+        "no packs",
+        |vault| {
+            fs::remove_dir_all(vault.join("packs"))
+                .and_then(|()| fs::create_dir(vault.join("packs")))
+                .unwrap()
+        },
+        true,
+    ),
 ];
 
 fn each(vault: &Path, what: impl Fn(&Path)) {
@@ -45,7 +57,7 @@ fn cut(path: &Path) {
     fs::write(path, &bytes[..bytes.len() - 9]).unwrap();
 }
 
-/// Every tenth byte is another one.
+/// Changes every tenth byte.
 fn change(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     bytes.iter_mut().step_by(10).for_each(|byte| *byte ^= 0x10);
@@ -65,7 +77,7 @@ fn what_is_kept_is_found_whatever_became_of_the_index() {
         let vault = place.home.join("vault");
         damage(&vault);
         let opened = crate::support::open(&vault);
-        // Read anew, whatever the stamps say: a target is.
+        // A target is read again, regardless of its stamp.
         let paths = (1..=40).map(|at| place.root.join(format!("f{at}"))).collect();
         let taken = opened.take(&place.request("t", 100, What::Targets(paths))).unwrap();
         assert!(taken.complete, "{name}: {taken:?}");
@@ -76,7 +88,9 @@ fn what_is_kept_is_found_whatever_became_of_the_index() {
         assert_eq!(place.walk(), before, "{name}");
         // From now on it is known.
         assert_eq!(place.targets("v", 120, &["f1", "f40"]).bytes_stored, 0, "{name}");
-        opened.collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 200).unwrap();
+        opened
+            .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 200)
+            .unwrap();
         assert_eq!(place.targets("w", 210, &["f1", "f40"]).bytes_stored, 0, "{name}, collected");
     }
 }
@@ -90,7 +104,9 @@ fn a_vault_is_as_full_as_its_packs_whatever_became_of_their_sizes() {
         place.targets("a", 1, &["f"]);
         place.sh("head -c 3000 /dev/zero | tr '\\0' b > f");
         damage(&place.home.join("vault/index/sizes"));
-        let small = Vault::open(place.home.join("vault"), Bounds { max_bytes: 5000, ..Bounds::default() }).unwrap();
+        let small =
+            Vault::open(place.home.join("vault"), Bounds { max_bytes: 5000, ..Bounds::default() })
+                .unwrap();
         let taken = small.take(&place.request("b", 2, What::Tree)).unwrap();
         assert_eq!(taken.left_out.counts, [(Why::VaultFull, 1)]);
         small.collect(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 3).unwrap();

@@ -1,7 +1,9 @@
-//! What is read, kept, left out and forgotten.
+//! The files that are read, stored, left out and removed.
 
 use crate::support::{Place, TIME, assert_same, id, open, plainly};
-use portcullis_checkpoint::{Bounds, CheckpointError, Ignored, Policy, Request, Retention, Vault, What, Why};
+use portcullis_checkpoint::{
+    Bounds, CheckpointError, Ignored, Policy, Request, Retention, Vault, What, Why,
+};
 use std::fs;
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ fn only_what_is_new_is_read_and_stored() {
     place.take("c", 3);
     let warm = place.take("d", 4);
     assert_eq!((warm.files, warm.bytes_read, warm.bytes_stored), (10, 0, 0));
-    // The same size and the same time of change, set back by hand.
+    // The same size and the same modification time, set back by hand.
     place.sh("touch -r f1 reference; echo x > f1; touch -r reference f1; rm reference");
     let changed = place.settle("d", 5);
     assert_eq!((changed.changes.len(), changed.bytes_read, changed.bytes_stored), (1, 2, 2));
@@ -33,7 +35,11 @@ fn a_change_in_the_same_tick_is_seen() {
         fs::write(place.root.join("f"), format!("{round:05}")).unwrap();
         place.take(&format!("a{round}"), round * 10);
         fs::write(place.root.join("f"), format!("{:05}", round + 50_000)).unwrap();
-        assert_eq!(place.settle(&format!("a{round}"), round * 10 + 1).changes.len(), 1, "round {round}");
+        assert_eq!(
+            place.settle(&format!("a{round}"), round * 10 + 1).changes.len(),
+            1,
+            "round {round}"
+        );
     }
 }
 
@@ -44,18 +50,30 @@ fn what_git_ignores_comes_after_everything_else() {
     let mut request = place.request("a", 1, What::Tree);
     request.policy = Policy { git: false, max_total: 130, ..Policy::everything() };
     let taken = place.vault.take(&request).unwrap();
-    let mut left: Vec<_> =
-        taken.left_out.first.iter().map(|left| (left.path.strip_prefix(&place.root).unwrap().to_owned(), left.why)).collect();
+    let mut left: Vec<_> = taken
+        .left_out
+        .first
+        .iter()
+        .map(|left| (left.path.strip_prefix(&place.root).unwrap().to_owned(), left.why))
+        .collect();
     left.sort();
     let total = |path: &str| (path.into(), Why::TotalReached);
-    assert_eq!(left, [(".git".into(), Why::Git), total("ab/file"), total("node_modules/file"), total("z/ac/file")]);
+    assert_eq!(
+        left,
+        [
+            (".git".into(), Why::Git),
+            total("ab/file"),
+            total("node_modules/file"),
+            total("z/ac/file")
+        ]
+    );
 }
 
 const TREE: &str = "git init -q .; mkdir -p out/deep s/node_modules/m cache s/out; echo o > out/deep/o; echo m > s/node_modules/m/m; \
     printf 'Signature: 8a477f597d28d172789f06886806bc55\\n' > cache/CACHEDIR.TAG; echo c > cache/c; echo k > .env; echo s > s/s; echo x > s/out/kept; \
     printf '/out/\\n.env\\n*.big\\n' > .gitignore; printf '!important\\nlocal\\n' > s/.gitignore; echo l > s/local; echo i > s/important; echo excluded > .git/info/exclude; mkdir excluded; echo e > excluded/e";
 
-/// A policy, and which paths it leaves out.
+/// A policy, and the paths that it leaves out.
 type Row = (&'static str, Policy, &'static [(&'static str, Why)]);
 
 #[test]
@@ -77,7 +95,12 @@ fn a_policy_leaves_out_what_it_says() {
         (
             "all that is ignored",
             Policy { ignored: Ignored::Leave, git: true, build_output: true, ..base },
-            &[(".env", Why::Ignored), ("excluded", Why::Ignored), ("out", Why::Ignored), ("s/local", Why::Ignored)],
+            &[
+                (".env", Why::Ignored),
+                ("excluded", Why::Ignored),
+                ("out", Why::Ignored),
+                ("s/local", Why::Ignored),
+            ],
         ),
         (
             "build output alone",
@@ -96,17 +119,25 @@ fn a_policy_leaves_out_what_it_says() {
         let mut request = place.request("a", 10, What::Tree);
         request.policy = *policy;
         let taken = place.vault.take(&request).unwrap();
-        let mut left_out: Vec<_> =
-            taken.left_out.first.iter().map(|one| (one.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), one.why)).collect();
+        let mut left_out: Vec<_> = taken
+            .left_out
+            .first
+            .iter()
+            .map(|one| (one.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), one.why))
+            .collect();
         left_out.sort_unstable();
         assert_eq!(left_out, *expected, "{name}");
         assert_eq!(taken.complete, expected.iter().all(|(_, why)| why.by_choice()), "{name}");
-        // What is left out is neither put back nor removed.
+        // Files that are left out are neither restored nor removed.
         place.sh("echo 1 > s/s; echo 1 > out/deep/o; mkdir -p made/node_modules; echo 1 > made/node_modules/f");
         place.settle("a", 11);
         let restored = place.restore("a", &plainly("u", 20)).unwrap();
         assert_eq!(fs::read(place.root.join("s/s")).unwrap(), b"s\n", "{name}");
-        assert_eq!(place.root.join("made/node_modules/f").exists(), !restored.stays.is_empty(), "{name}");
+        assert_eq!(
+            place.root.join("made/node_modules/f").exists(),
+            !restored.stays.is_empty(),
+            "{name}"
+        );
         assert_eq!(restored.stays.is_empty(), policy.build_output, "{name}");
     }
 }
@@ -118,9 +149,12 @@ fn what_was_kept_in_time_stays_for_the_next_time() {
     let mut request = place.request("a", 1, What::Tree);
     request.budget = Duration::ZERO;
     let none = place.vault.take(&request).unwrap();
-    assert!(!none.complete && none.files == 0 && none.left_out.counts == [(Why::Budget, 1)], "{none:?}");
+    assert!(
+        !none.complete && none.files == 0 && none.left_out.counts == [(Why::Budget, 1)],
+        "{none:?}"
+    );
     place.sh("rm f1; echo 2 >> d/d");
-    // Nobody looked into it before, so nothing is said about it.
+    // It was not scanned before, so nothing is reported about it.
     assert!(place.vault.settle(&id("a"), 2, Duration::ZERO).unwrap().changes.is_empty());
     assert!(place.restore("a", &plainly("u", 3)).unwrap().restored.is_empty());
     request = place.request("b", 4, What::Tree);
@@ -135,7 +169,9 @@ fn what_was_kept_in_time_stays_for_the_next_time() {
 fn a_full_vault_leaves_files_out_and_keeps_what_it_has() {
     let place = Place::new();
     place.sh("head -c 3000 /dev/zero | tr '\\0' a > f; head -c 3000 /dev/zero | tr '\\0' b > g");
-    let small = Vault::open(place.home.join("vault"), Bounds { max_bytes: 4000, ..Bounds::default() }).unwrap();
+    let small =
+        Vault::open(place.home.join("vault"), Bounds { max_bytes: 4000, ..Bounds::default() })
+            .unwrap();
     let taken = small.take(&place.request("a", 1, What::Tree)).unwrap();
     assert_eq!((taken.files, taken.left_out.counts), (1, vec![(Why::VaultFull, 1)]));
     place.sh("rm f g");
@@ -152,19 +188,33 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
         place.act(
             &format!("a{at}"),
             at * 1000,
-            &format!("echo {at} > f; head -c 2000 /dev/urandom > r; rm r; head -c 5000 /dev/urandom > s"),
+            &format!(
+                "echo {at} > f; head -c 2000 /dev/urandom > r; rm r; head -c 5000 /dev/urandom > s"
+            ),
         );
     }
     let packs = || fs::read_dir(place.home.join("vault/packs")).unwrap().count();
     let before = packs();
-    let nothing = place.vault.collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 60_000).unwrap();
+    let nothing = place
+        .vault
+        .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 60_000)
+        .unwrap();
     assert_eq!(nothing.checkpoints, 0);
     assert!(before > 60 && packs() <= 2, "small packs are joined: {before}, {}", packs());
-    let old = place.vault.collect(&Retention { keep: Duration::from_secs(10), max_bytes: 1 << 30 }, 60_000).unwrap();
+    let old = place
+        .vault
+        .collect(&Retention { keep: Duration::from_secs(10), max_bytes: 1 << 30 }, 60_000)
+        .unwrap();
     assert_eq!(old.checkpoints, 50);
     assert!(old.bytes_after < nothing.bytes_after / 2, "{old:?}");
-    assert!(matches!(place.restore("a49", &plainly("u", 70_000)), Err(CheckpointError::Unknown { .. })));
-    let large = place.vault.collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 30_000 }, 60_000).unwrap();
+    assert!(matches!(
+        place.restore("a49", &plainly("u", 70_000)),
+        Err(CheckpointError::Unknown { .. })
+    ));
+    let large = place
+        .vault
+        .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 30_000 }, 60_000)
+        .unwrap();
     assert!(large.checkpoints > 3 && large.bytes_after < 40_000, "{large:?}");
     let (now, oldest) = (place.walk(), place.vault.list().unwrap().checkpoints[0].id.to_string());
     place.restore(&oldest, &plainly("u", 70_000)).unwrap();
@@ -172,24 +222,41 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
     assert_eq!(fs::read_to_string(place.root.join("f")).unwrap(), format!("{}\n", number - 1));
     place.restore("u", &plainly("v", 80_000)).unwrap();
     assert_same(&now, &place.walk(), "undone");
-    // Nothing is kept of a vault that is to be empty.
-    let all = place.vault.collect(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 90_000).unwrap();
-    assert_eq!((all.bytes_after, packs(), place.vault.list().unwrap().checkpoints.len()), (0, 0, 0));
+    // A vault without retention becomes empty.
+    let all =
+        place.vault.collect(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 90_000).unwrap();
+    assert_eq!(
+        (all.bytes_after, packs(), place.vault.list().unwrap().checkpoints.len()),
+        (0, 0, 0)
+    );
 }
 
 #[test]
 fn a_collection_waits_for_nobody_forever() {
     let place = Place::new();
-    let vault = Vault::open(place.home.join("vault"), Bounds { patience: Duration::ZERO, ..Bounds::default() }).unwrap();
-    let lock = fs::File::open(place.home.join("vault"))
-        .and_then(|_| fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place.home.join("vault/lock")));
+    let vault = Vault::open(
+        place.home.join("vault"),
+        Bounds { patience: Duration::ZERO, ..Bounds::default() },
+    )
+    .unwrap();
+    let lock = fs::File::open(place.home.join("vault")).and_then(|_| {
+        fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(place.home.join("vault/lock"))
+    });
     let lock = lock.unwrap();
     lock.lock_shared().unwrap();
     let retention = Retention { keep: Duration::ZERO, max_bytes: 0 };
     assert!(matches!(vault.collect(&retention, 1), Err(CheckpointError::Busy { .. })));
     lock.unlock().unwrap();
     lock.lock().unwrap();
-    assert!(matches!(vault.take(&place.request("a", 1, What::Tree)), Err(CheckpointError::Busy { .. })));
+    assert!(matches!(
+        vault.take(&place.request("a", 1, What::Tree)),
+        Err(CheckpointError::Busy { .. })
+    ));
     drop(lock);
     open(&place.home.join("vault")).take(&place.request("a", 1, What::Tree)).unwrap();
 }
@@ -205,26 +272,34 @@ fn the_vault_is_no_content_of_a_tree_that_holds_it() {
     assert_eq!(place.settle("a", 2).changes.len(), 1);
 }
 
-/// Set in the process that has a mount of its own.
+/// Set in the process that has its own mount.
 const MOUNTED: &str = "PORTCULLIS_TEST_MOUNTED";
 
-/// Of a mount inside the tree nothing is kept, which is no choice: the checkpoint is not whole, and says where.
+/// Nothing on a mount inside the tree is stored, and not by choice: the checkpoint is incomplete,
+/// and reports the path.
 #[test]
 fn what_lies_on_another_file_system_is_left_out() {
     let Some(root) = std::env::var_os(MOUNTED).map(std::path::PathBuf::from) else {
         let place = Place::new();
         place.sh("mkdir -p d/mount; echo f > d/f; echo hidden > d/mount/hidden");
         let mut inside = std::process::Command::new("unshare");
-        // Only there the mount is seen, and it goes with the process.
+        // The mount is visible only to that process, and ends with it.
         let script = "mount -t tmpfs none \"$1/d/mount\" && echo there > \"$1/d/mount/there\" && exec \"$0\" --exact keeping::what_lies_on_another_file_system_is_left_out";
-        inside.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap());
+        inside
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+            .arg(std::env::current_exe().unwrap());
         let done = inside.arg(&place.root).env(MOUNTED, &place.root).output().unwrap();
-        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr)
+        );
         assert!(done.status.success() && said.contains("1 passed"), "{said}");
         return;
     };
     let vault = open(&root.with_file_name("vault"));
-    let targets = |paths: &[&str]| What::Targets(paths.iter().map(|path| root.join(path)).collect());
+    let targets =
+        |paths: &[&str]| What::Targets(paths.iter().map(|path| root.join(path)).collect());
     let rows = [
         ("tree", What::Tree, false),
         ("above", targets(&["d"]), false),
@@ -232,10 +307,21 @@ fn what_lies_on_another_file_system_is_left_out() {
         ("there", targets(&["d/mount/there"]), true),
     ];
     for (at, (name, what, complete)) in rows.into_iter().enumerate() {
-        let request = Request { id: id(name), at: at as u64, roots: vec![root.clone()], what, policy: Policy::default(), budget: TIME };
+        let request = Request {
+            id: id(name),
+            at: at as u64,
+            roots: vec![root.clone()],
+            what,
+            policy: Policy::default(),
+            budget: TIME,
+        };
         let taken = vault.take(&request).unwrap();
-        let left: Vec<_> =
-            taken.left_out.first.iter().map(|left| (left.path.strip_prefix(&root).unwrap().to_str().unwrap(), left.why)).collect();
+        let left: Vec<_> = taken
+            .left_out
+            .first
+            .iter()
+            .map(|left| (left.path.strip_prefix(&root).unwrap().to_str().unwrap(), left.why))
+            .collect();
         let expected: &[_] = if complete { &[] } else { &[("d/mount", Why::OtherFileSystem)] };
         assert_eq!((left.as_slice(), taken.complete), (expected, complete), "{name}");
         if name != "tree" {

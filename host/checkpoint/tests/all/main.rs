@@ -1,5 +1,11 @@
-//! What the vault promises, through its public door.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop")]
+//! Tests of the vault through its public interface.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop"
+)]
 
 mod attacks;
 mod faults;

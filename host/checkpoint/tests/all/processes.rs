@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent use by many processes.
 
 use crate::support::{Place, TIME, id, plainly};
 use portcullis_checkpoint::{CheckpointError, Retention, What};
@@ -9,21 +9,32 @@ use std::time::Duration;
 fn checkpoints_taken_side_by_side_are_all_there() {
     let place = Place::new();
     for at in 0..8 {
-        place.sh(&format!("mkdir d{at}; for i in 1 2 3 4 5 6 7 8 9; do echo {at} $i > d{at}/f$i; done"));
+        place.sh(&format!(
+            "mkdir d{at}; for i in 1 2 3 4 5 6 7 8 9; do echo {at} $i > d{at}/f$i; done"
+        ));
     }
     std::thread::scope(|scope| {
         for at in 0..8 {
             let place = &place;
             scope.spawn(move || {
-                // A vault of its own: locks are between open files.
+                // A vault of its own: locks are held by open files.
                 let vault = crate::support::open(&place.home.join("vault"));
                 for round in 0..5_u64 {
                     let folder = place.root.join(format!("d{at}"));
-                    let mut request = place.request(&format!("c{at}-{round}"), round, What::Targets(vec![folder.clone()]));
+                    let mut request = place.request(
+                        &format!("c{at}-{round}"),
+                        round,
+                        What::Targets(vec![folder.clone()]),
+                    );
                     vault.take(&request).unwrap();
-                    // At once: others look while this goes on.
-                    fs::write(place.home.join(format!("new{at}")), format!("changed {at} {round}")).unwrap();
-                    fs::rename(place.home.join(format!("new{at}")), folder.join(format!("f{}", round + 1))).unwrap();
+                    // Atomically: others scan meanwhile.
+                    fs::write(place.home.join(format!("new{at}")), format!("changed {at} {round}"))
+                        .unwrap();
+                    fs::rename(
+                        place.home.join(format!("new{at}")),
+                        folder.join(format!("f{}", round + 1)),
+                    )
+                    .unwrap();
                     vault.settle(&request.id, round, TIME).unwrap();
                     request.id = id(&format!("t{at}-{round}"));
                     request.what = What::Tree;
@@ -34,22 +45,33 @@ fn checkpoints_taken_side_by_side_are_all_there() {
         scope.spawn(|| {
             let vault = crate::support::open(&place.home.join("vault"));
             for _ in 0..10 {
-                vault.collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 100).unwrap();
+                vault
+                    .collect(
+                        &Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 },
+                        100,
+                    )
+                    .unwrap();
             }
         });
     });
     let listing = place.vault.list().unwrap();
     assert_eq!((listing.checkpoints.len(), listing.damaged.len()), (80, 0));
     for at in 0..8 {
-        let how = portcullis_checkpoint::Restore { only: vec![place.root.join(format!("d{at}"))], ..plainly(&format!("u{at}"), 50) };
+        let how = portcullis_checkpoint::Restore {
+            only: vec![place.root.join(format!("d{at}"))],
+            ..plainly(&format!("u{at}"), 50)
+        };
         place.restore(&format!("c{at}-0"), &how).unwrap();
         for file in 1..=9 {
-            assert_eq!(fs::read_to_string(place.root.join(format!("d{at}/f{file}"))).unwrap(), format!("{at} {file}\n"));
+            assert_eq!(
+                fs::read_to_string(place.root.join(format!("d{at}/f{file}"))).unwrap(),
+                format!("{at} {file}\n")
+            );
         }
     }
 }
 
-/// Set in the process whose files are limited.
+/// Set in the process whose open files are limited.
 const LIMITED: &str = "PORTCULLIS_TEST_LIMITED";
 
 #[test]
@@ -57,7 +79,8 @@ fn more_checkpoints_than_files_may_be_open() {
     if std::env::var_os(LIMITED).is_none() {
         let mut limited = std::process::Command::new("sh");
         limited.args(["-c", "ulimit -n 64 && exec \"$0\" --exact processes::more_checkpoints_than_files_may_be_open"]);
-        let done = limited.arg(std::env::current_exe().unwrap()).env(LIMITED, "1").output().unwrap();
+        let done =
+            limited.arg(std::env::current_exe().unwrap()).env(LIMITED, "1").output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
         return;
     }
@@ -76,10 +99,17 @@ fn more_checkpoints_than_files_may_be_open() {
 fn a_call_has_one_checkpoint() {
     let place = Place::new();
     let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| place.vault.take(&place.request("same", 1, What::Tree)))).collect();
+        let threads: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| place.vault.take(&place.request("same", 1, What::Tree))))
+            .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let good = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!(good, 1);
-    assert!(outcomes.iter().flat_map(|outcome| outcome.as_ref().err()).all(|error| matches!(error, CheckpointError::Exists { .. })));
+    assert!(
+        outcomes
+            .iter()
+            .flat_map(|outcome| outcome.as_ref().err())
+            .all(|error| matches!(error, CheckpointError::Exists { .. }))
+    );
 }

@@ -9,8 +9,17 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const NAMES: [&[u8]; 9] =
-    [b"a", b"b", b"with space", b"new\nline", "\u{e4}\u{1f980}".as_bytes(), b"\xff\xfe", b"-rf", b"$HOME", b"node_modules"];
+const NAMES: [&[u8]; 9] = [
+    b"a",
+    b"b",
+    b"with space",
+    b"new\nline",
+    "\u{e4}\u{1f980}".as_bytes(),
+    b"\xff\xfe",
+    b"-rf",
+    b"$HOME",
+    b"node_modules",
+];
 
 #[derive(Clone, Debug)]
 enum Edit {
@@ -28,17 +37,25 @@ enum Edit {
 }
 
 impl Edit {
-    /// What cannot be done here is not done.
+    /// Applies an edit; edits that are impossible here are skipped.
     fn apply(&self, root: &Path) {
         let at = |path: &PathBuf| root.join(path);
-        let remove = |path: &PathBuf| fs::remove_file(at(path)).or_else(|_| fs::remove_dir_all(at(path)));
+        let remove =
+            |path: &PathBuf| fs::remove_file(at(path)).or_else(|_| fs::remove_dir_all(at(path)));
         let _ = match self {
             Self::Write(path, bytes) => fs::write(at(path), bytes),
-            Self::Append(path, bytes) => fs::OpenOptions::new().append(true).open(at(path)).and_then(|mut file| file.write_all(bytes)),
-            Self::Truncate(path) => fs::OpenOptions::new().write(true).open(at(path)).and_then(|file| file.set_len(3)),
+            Self::Append(path, bytes) => fs::OpenOptions::new()
+                .append(true)
+                .open(at(path))
+                .and_then(|mut file| file.write_all(bytes)),
+            Self::Truncate(path) => {
+                fs::OpenOptions::new().write(true).open(at(path)).and_then(|file| file.set_len(3))
+            }
             Self::Delete(path) => remove(path),
             Self::Move(from, to) => fs::rename(at(from), at(to)),
-            Self::Mode(path, mode) if fs::symlink_metadata(at(path)).is_ok_and(|found| !found.is_symlink()) => {
+            Self::Mode(path, mode)
+                if fs::symlink_metadata(at(path)).is_ok_and(|found| !found.is_symlink()) =>
+            {
                 set_mode(&at(path), *mode);
                 Ok(())
             }
@@ -46,9 +63,9 @@ impl Edit {
             Self::Link(path, text) => std::os::unix::fs::symlink(text, at(path)),
             Self::HardLink(from, to) => fs::hard_link(at(from), at(to)),
             Self::Folder(path) => fs::create_dir_all(at(path)),
-            Self::FileAndBack(path) => {
-                remove(path).and_then(|()| fs::create_dir(at(path))).and_then(|()| fs::write(at(path).join("in"), "x"))
-            }
+            Self::FileAndBack(path) => remove(path)
+                .and_then(|()| fs::create_dir(at(path)))
+                .and_then(|()| fs::write(at(path).join("in"), "x")),
             Self::Shell(one, other) => {
                 let quote = |path: &PathBuf| {
                     let mut quoted = b"'./".to_vec();
@@ -61,23 +78,34 @@ impl Edit {
                 script.push(" ");
                 script.push(quote(other));
                 script.push(" 2>/dev/null; true");
-                std::process::Command::new("sh").arg("-c").arg(script).current_dir(root).status().map(|_| ())
+                std::process::Command::new("sh")
+                    .arg("-c")
+                    .arg(script)
+                    .current_dir(root)
+                    .status()
+                    .map(|_| ())
             }
         };
     }
 }
 
 fn path() -> impl Strategy<Value = PathBuf> {
-    prop::collection::vec(prop::sample::select(&NAMES[..]), 1..4).prop_map(|names| PathBuf::from(OsStr::from_bytes(&names.join(&b'/'))))
+    prop::collection::vec(prop::sample::select(&NAMES[..]), 1..4)
+        .prop_map(|names| PathBuf::from(OsStr::from_bytes(&names.join(&b'/'))))
 }
 
 fn text() -> impl Strategy<Value = PathBuf> {
-    prop_oneof![path(), path().prop_map(|path| Path::new("/nowhere").join(path)), Just(PathBuf::from("..")), Just(PathBuf::from("/etc"))]
+    prop_oneof![
+        path(),
+        path().prop_map(|path| Path::new("/nowhere").join(path)),
+        Just(PathBuf::from("..")),
+        Just(PathBuf::from("/etc"))
+    ]
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
     let bytes = || prop_oneof![prop::collection::vec(any::<u8>(), 0..40), Just(vec![0; 9000])];
-    // Only the superuser can read what nobody may.
+    // Only the superuser can read files without any permission.
     let modes = if rustix::process::geteuid().is_root() { 0 } else { 0o700 };
     prop_oneof![
         4 => (path(), bytes()).prop_map(|(path, bytes)| Edit::Write(path, bytes)),
@@ -155,7 +183,8 @@ proptest! {
                     let cause = edited.keys().chain(after.keys()).any(|other| theirs(other) && (*other == path || inside(other, &path) || inside(&path, other)));
                     assert!(cause, "{:?} was not changed by the person", one.path);
                 }
-                // With force it comes back, but for what a person's link or file bars, and that can be undone.
+                // With force it is restored, except for paths that a person's link or file blocks,
+                // and that can be undone.
                 if place.restore("a", &forced("f", 30)).is_ok() {
                     let now = place.walk();
                     for path in before.keys().filter(|path| before.get(*path) != after.get(*path)) {
@@ -185,7 +214,10 @@ fn targets_alone_are_put_back() {
     let before = place.walk();
     let taken = place.targets("a", 10, &["d", "link", "new/deep/file", "gone"]);
     assert!(taken.complete && taken.files == 2, "{taken:?}");
-    sh(&place.root, "rm -r d; mkdir -p d/z; echo 4 >> link; mkdir -p new/deep; echo 5 > new/deep/file; echo 6 > other");
+    sh(
+        &place.root,
+        "rm -r d; mkdir -p d/z; echo 4 >> link; mkdir -p new/deep; echo 5 > new/deep/file; echo 6 > other",
+    );
     assert_eq!(place.settle("a", 11).changes.len(), 7);
     place.restore("a", &plainly("u", 20)).unwrap();
     let mut wanted = before;

@@ -1,13 +1,13 @@
-//! Actions by a real shell, put back.
+//! Actions of a real shell, and their restores.
 
 use crate::support::{Place, assert_same, forced, id, plainly};
-use portcullis_checkpoint::{ChangeKind, CheckpointError, Standing};
+use portcullis_checkpoint::{ChangeKind, CheckpointError, PathStatus};
 use std::fs;
 
 const TREE: &str = "mkdir -p src/deep empty && echo one > src/a && echo two > src/deep/b && printf 'x y' > 'name with space' \
     && ln -s src/a link && ln -s /nowhere/at/all dangling && chmod 640 src/a && chmod 700 src/deep && printf '#!/bin/sh\\n' > run && chmod 755 run";
 
-/// What an action does, and what a person does afterwards to be kept.
+/// An action, and a person's later change that is to be preserved.
 const ACTIONS: &[(&str, &str)] = &[
     ("remove a tree", "rm -rf src"),
     ("remove everything", "rm -rf ./* "),
@@ -22,7 +22,10 @@ const ACTIONS: &[(&str, &str)] = &[
     ("make deep folders", "mkdir -p p/q/r/s && echo t > p/q/r/s/t && mkdir p/empty"),
     ("links", "ln -sf /etc/passwd link; ln -s . self; rm dangling"),
     ("hard link", "ln src/a hard; echo changed > hard"),
-    ("names", "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf 'b\\377d')\"; mv 'name with space' ' '"),
+    (
+        "names",
+        "printf x > \"$(printf 'new\\nline')\"; printf y > \"$(printf 'b\\377d')\"; mv 'name with space' ' '",
+    ),
     ("many files", "for i in $(seq 300); do echo $i > f$i; done; mkdir d; mv f1* d"),
     ("the root's own permissions", "chmod 711 ."),
 ];
@@ -44,7 +47,9 @@ fn an_action_is_put_back_and_that_is_put_back() {
         assert_same(&after, &place.walk(), &format!("{name}, undone"));
         place.restore("a", &plainly("w", 40)).unwrap();
         assert_same(&before, &place.walk(), &format!("{name}, again"));
-        let left = fs::read_dir(&place.root).unwrap().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with(".portcullis"));
+        let left = fs::read_dir(&place.root)
+            .unwrap()
+            .any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with(".portcullis"));
         assert!(!left, "{name}: leaves nothing of its own");
     }
 }
@@ -60,7 +65,7 @@ fn the_root_itself_comes_back() {
     assert_same(&before, &place.walk(), "rm -rf of the root");
 }
 
-/// After the action a person does this; whether a plain restore refuses, and which path it names.
+/// A person's change after the action; the path that a plain restore refuses, if any.
 const PEOPLE: &[(&str, &str, &str, Option<&str>)] = &[
     ("edits what the agent edited", "echo 1 > src/a", "echo mine > src/a", Some("src/a")),
     ("edits what the agent did not touch", "echo 1 > src/a", "echo mine > src/deep/b", None),
@@ -69,9 +74,24 @@ const PEOPLE: &[(&str, &str, &str, Option<&str>)] = &[
     ("puts it back by hand", "echo 1 > src/a", "echo one > src/a", None),
     ("deletes what the agent made", "echo 1 > new", "rm new", None),
     ("edits what the agent made", "echo 1 > new", "echo mine > new", Some("new")),
-    ("puts a file into a folder that the agent made", "mkdir new; echo 1 > new/x", "echo mine > new/mine", None),
-    ("puts a file into a folder where a file was", "rm src/a; mkdir src/a", "echo mine > src/a/mine", Some("src/a")),
-    ("puts a folder in the place of a file that the agent made", "echo 1 > new", "rm new; mkdir new; echo mine > new/mine", Some("new")),
+    (
+        "puts a file into a folder that the agent made",
+        "mkdir new; echo 1 > new/x",
+        "echo mine > new/mine",
+        None,
+    ),
+    (
+        "puts a file into a folder where a file was",
+        "rm src/a; mkdir src/a",
+        "echo mine > src/a/mine",
+        Some("src/a"),
+    ),
+    (
+        "puts a folder in the place of a file that the agent made",
+        "echo 1 > new",
+        "rm new; mkdir new; echo mine > new/mine",
+        Some("new"),
+    ),
     ("changes permissions", "echo 1 > src/a", "chmod 600 src/a", Some("src/a")),
 ];
 
@@ -86,11 +106,16 @@ fn what_people_changed_stays() {
         let changed = place.walk();
         match (place.restore("a", &plainly("u", 20)), refused) {
             (Ok(_), None) => {
-                let (now, mine) = (place.walk(), |path: &[u8]| before.get(path) != changed.get(path));
+                let (now, mine) =
+                    (place.walk(), |path: &[u8]| before.get(path) != changed.get(path));
                 for (path, what) in &now {
-                    // Each path is as it was, or the person's.
+                    // Each path is as it was, or is the person's.
                     let kept = changed.get(path) == Some(what) && mine(path);
-                    assert!(before.get(path) == Some(what) || kept, "{name}: {}", String::from_utf8_lossy(path));
+                    assert!(
+                        before.get(path) == Some(what) || kept,
+                        "{name}: {}",
+                        String::from_utf8_lossy(path)
+                    );
                 }
                 assert!(before.keys().all(|path| now.contains_key(path)), "{name}");
                 if person.contains("mine") {
@@ -98,7 +123,11 @@ fn what_people_changed_stays() {
                 }
             }
             (Err(CheckpointError::Refused { paths }), Some(refused)) => {
-                assert_eq!(paths.iter().map(|one| one.path.clone()).collect::<Vec<_>>(), [place.root.join(refused)], "{name}");
+                assert_eq!(
+                    paths.iter().map(|one| one.path.clone()).collect::<Vec<_>>(),
+                    [place.root.join(refused)],
+                    "{name}"
+                );
                 assert_same(&changed, &place.walk(), &format!("{name}: nothing is touched"));
                 place.restore("a", &forced("f", 30)).unwrap();
                 assert_same(&before, &place.walk(), &format!("{name}, forced"));
@@ -129,11 +158,17 @@ fn an_action_that_was_never_settled_is_refused_until_it_is() {
     place.take("a", 10);
     place.sh("echo 1 > f; echo 1 > g");
     let found = place.vault.diff(&id("a")).unwrap();
-    assert!(found.len() == 2 && found.iter().all(|one| one.standing == Standing::NeverSettled), "{found:?}");
+    assert!(
+        found.len() == 2 && found.iter().all(|one| one.standing == PathStatus::NeverSettled),
+        "{found:?}"
+    );
     assert!(matches!(place.restore("a", &plainly("u", 20)), Err(CheckpointError::Refused { .. })));
     place.settle("a", 30);
     place.restore("a", &plainly("u", 40)).unwrap();
-    assert_eq!((fs::read(place.root.join("f")).unwrap(), place.root.join("g").exists()), (b"0\n".to_vec(), false));
+    assert_eq!(
+        (fs::read(place.root.join("f")).unwrap(), place.root.join("g").exists()),
+        (b"0\n".to_vec(), false)
+    );
 }
 
 #[test]
@@ -158,9 +193,19 @@ fn some_paths_can_be_restored_without_the_others() {
 fn changes_are_told_by_kind() {
     let place = Place::new();
     place.sh(TREE);
-    let changes = place.act("a", 10, "mv src/a moved; echo 1 > run; chmod 600 'name with space'; rm link; mkdir link").changes;
-    let told: Vec<_> =
-        changes.iter().map(|change| (change.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), change.kind())).collect();
+    let changes = place
+        .act(
+            "a",
+            10,
+            "mv src/a moved; echo 1 > run; chmod 600 'name with space'; rm link; mkdir link",
+        )
+        .changes;
+    let told: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            (change.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), change.kind())
+        })
+        .collect();
     let expected = [
         ("link", ChangeKind::Kind),
         ("moved", ChangeKind::Made),

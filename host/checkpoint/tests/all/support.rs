@@ -1,6 +1,9 @@
-//! A folder to act in, and a walk over it that shares nothing with the crate.
+//! A folder to act in, and a walk over it that shares no code with the crate.
 
-use portcullis_checkpoint::{Bounds, CheckpointError, Durability, Id, Policy, Request, Restore, Restored, Settled, Taken, Vault, What};
+use portcullis_checkpoint::{
+    Bounds, CheckpointError, Durability, Id, Policy, Request, Restore, Restored, Settled, Taken,
+    Vault, What,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +29,10 @@ pub(crate) fn walk(root: &Path) -> Walk {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
             seen.insert(name, ('d', mode, Vec::new()));
         } else if found.is_symlink() {
-            seen.insert(name, ('l', 0, fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()));
+            seen.insert(
+                name,
+                ('l', 0, fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()),
+            );
         } else if found.is_file() {
             seen.insert(name, ('f', mode, fs::read(&path).unwrap()));
         } else {
@@ -36,15 +42,26 @@ pub(crate) fn walk(root: &Path) -> Walk {
     seen
 }
 
-/// Paths that differ, for a readable failure.
+/// Returns the paths that differ, for a readable failure.
 pub(crate) fn differing(one: &Walk, other: &Walk) -> Vec<String> {
     let paths: std::collections::BTreeSet<_> = one.keys().chain(other.keys()).collect();
     let shown = |walk: &Walk, path: &Vec<u8>| match walk.get(path) {
         None => "nothing".to_owned(),
-        Some((kind, mode, bytes)) => format!("{kind} {mode:o} {}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)])),
+        Some((kind, mode, bytes)) => {
+            format!("{kind} {mode:o} {}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]))
+        }
     };
     let differs = paths.into_iter().filter(|path| one.get(*path) != other.get(*path));
-    differs.map(|path| format!("{}: {} | {}", String::from_utf8_lossy(path), shown(one, path), shown(other, path))).collect()
+    differs
+        .map(|path| {
+            format!(
+                "{}: {} | {}",
+                String::from_utf8_lossy(path),
+                shown(one, path),
+                shown(other, path)
+            )
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -52,7 +69,7 @@ pub(crate) fn assert_same(one: &Walk, other: &Walk, what: &str) {
     assert!(one == other, "{what}:\n{}", differing(one, other).join("\n"));
 }
 
-/// A vault and a root beside it.
+/// A vault and a root next to it.
 pub(crate) struct Place {
     pub(crate) vault: Vault,
     pub(crate) root: PathBuf,
@@ -76,7 +93,14 @@ impl Place {
     }
 
     pub(crate) fn request(&self, name: &str, at: u64, what: What) -> Request {
-        Request { id: id(name), at, roots: vec![self.root.clone()], what, policy: Policy::everything(), budget: TIME }
+        Request {
+            id: id(name),
+            at,
+            roots: vec![self.root.clone()],
+            what,
+            policy: Policy::everything(),
+            budget: TIME,
+        }
     }
 
     pub(crate) fn take(&self, name: &str, at: u64) -> Taken {
@@ -92,7 +116,7 @@ impl Place {
         self.vault.settle(&id(name), at, TIME).unwrap()
     }
 
-    /// A whole action.
+    /// Performs a whole action.
     pub(crate) fn act(&self, name: &str, at: u64, script: &str) -> Settled {
         self.take(name, at);
         self.sh(script);
@@ -110,8 +134,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Folders that may not be entered could not be removed.
-        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.home).stderr(std::process::Stdio::null()).status();
+        // Folders without permission to enter could not be removed.
+        let _ = Command::new("chmod")
+            .args(["-R", "u+rwX"])
+            .arg(&self.home)
+            .stderr(std::process::Stdio::null())
+            .status();
     }
 }
 

@@ -1,102 +1,112 @@
-//! What changes from one bundle to another, as both say of themselves: for whoever decides about an update.
+//! The differences between two bundles, according to their own descriptions, for the person who
+//! decides about an update.
 //!
-//! That they say it truly is not looked at here: see `told_truly`.
+//! Their descriptions are not verified here: see `check_description`.
 
-use crate::amount::size;
 use crate::paint;
 use portcullis_bundle::{About, Component, Plugin};
+use portcullis_config::amount::size;
 use portcullis_core::text::one_line;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The most of a text of somebody else's that is shown.
+/// The most bytes shown of a text that somebody else wrote.
 const MOST: usize = 200;
 
-/// All that changes.
+/// All differences between two bundles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Changes {
-    /// Name, version, description, licence and source, as far as they change.
-    pub bundle: Vec<Field>,
-    /// Lines of grants of all plugins together. What is new here is more than the old bundle could ever be given.
-    pub grants: Lines,
-    /// Plugins that are new, by name.
-    pub added: Vec<Shown>,
-    /// Plugins that are gone, by name.
-    pub removed: Vec<Shown>,
-    /// Plugins that are in both and differ, by name.
-    pub changed: Vec<Changed>,
+    /// Changes of name, version, description, licence and source.
+    pub bundle: Vec<FieldChange>,
+    /// Grant lines of all plugins together. A new line means more than the old bundle could ever be
+    /// given.
+    pub grants: LineChanges,
+    /// New plugins, by name.
+    pub added: Vec<PluginSummary>,
+    /// Removed plugins, by name.
+    pub removed: Vec<PluginSummary>,
+    /// Plugins that are in both bundles and differ, by name.
+    pub changed: Vec<PluginChange>,
 }
 
-/// Something that has another value.
+/// A field whose value changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Field {
-    /// What.
+pub struct FieldChange {
+    /// The field's name.
     pub what: String,
-    /// Before; none where it was not there.
+    /// The old value; `None` if the field is new.
     pub old: Option<Value>,
-    /// Now; none where it is gone.
+    /// The new value; `None` if the field is removed.
     pub new: Option<Value>,
 }
 
-/// Lines of a list.
+/// The differences between two lists of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
-    /// In the new one alone, sorted.
+pub struct LineChanges {
+    /// Lines that only the new list has, sorted.
     pub new: Vec<String>,
-    /// In the old one alone, sorted.
+    /// Lines that only the old list has, sorted.
     pub gone: Vec<String>,
 }
 
-/// A plugin that only one of them has.
+/// A plugin that only one of the bundles has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shown {
+pub struct PluginSummary {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// Its own version.
     pub version: String,
-    /// Bytes of its component.
+    /// The size of its component, in bytes.
     pub size: u64,
-    /// Digest of its component.
+    /// The digest of its component.
     pub digest: String,
-    /// What its component imports.
+    /// The imports of its component.
     pub imports: Vec<String>,
-    /// The lines of grants that it asks for.
+    /// The grant lines that it requests.
     pub grants: Vec<String>,
     /// The settings that the bundle gives it.
     pub settings: serde_json::Map<String, Value>,
 }
 
-/// A plugin that both have.
+/// A plugin that both bundles have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Changed {
+pub struct PluginChange {
     /// Its name.
     pub name: String,
-    /// Kind, world, version, description, size and digest, as far as they change.
-    pub plugin: Vec<Field>,
-    /// What it imports.
-    pub imports: Lines,
-    /// The lines of grants that it asks for.
-    pub grants: Lines,
-    /// The settings that the bundle gives it, by name.
-    pub settings: Vec<Field>,
-    /// The settings that it knows, by name.
-    pub schema: Vec<Field>,
+    /// Changes of kind, world, version, description, size and digest.
+    pub plugin: Vec<FieldChange>,
+    /// Changes of its imports.
+    pub imports: LineChanges,
+    /// Changes of the grant lines that it requests.
+    pub grants: LineChanges,
+    /// Changes of the settings that the bundle gives it, by name.
+    pub settings: Vec<FieldChange>,
+    /// Changes of the settings that it declares, by name.
+    pub schema: Vec<FieldChange>,
 }
 
-/// What changes from `old` to `new`.
+/// Computes the changes from `old` to `new`.
 #[must_use]
 pub fn changes(old: &About, new: &About) -> Changes {
     let named = |about| -> BTreeMap<&str, (&Component, &Plugin)> { plugins(about).collect() };
     let (before, after) = (named(old), named(new));
-    let only = |these: &BTreeMap<&str, (&Component, &Plugin)>, others: &BTreeMap<&str, (&Component, &Plugin)>| {
-        these.iter().filter(|(name, _)| !others.contains_key(*name)).map(|(_, (component, plugin))| shown(component, plugin)).collect()
+    let only = |these: &BTreeMap<&str, (&Component, &Plugin)>,
+                others: &BTreeMap<&str, (&Component, &Plugin)>| {
+        these
+            .iter()
+            .filter(|(name, _)| !others.contains_key(*name))
+            .map(|(_, (component, plugin))| shown(component, plugin))
+            .collect()
     };
     let both = after.iter().filter_map(|(name, now)| Some((*name, *before.get(name)?, *now)));
-    let changed = both.map(|(name, before, now)| changed(name, before, now)).filter(|changed| !changed.is_empty()).collect();
+    let changed = both
+        .map(|(name, before, now)| changed(name, before, now))
+        .filter(|changed| !changed.is_empty())
+        .collect();
     Changes {
         bundle: fields([
             ("name", old.name.as_str().into(), new.name.as_str().into()),
@@ -105,7 +115,10 @@ pub fn changes(old: &About, new: &About) -> Changes {
             ("licence", old.licence.as_str().into(), new.licence.as_str().into()),
             ("source", old.source.as_str().into(), new.source.as_str().into()),
         ]),
-        grants: lines(old.components.iter().flat_map(|one| &one.wants.grants), new.components.iter().flat_map(|one| &one.wants.grants)),
+        grants: lines(
+            old.components.iter().flat_map(|one| &one.wants.grants),
+            new.components.iter().flat_map(|one| &one.wants.grants),
+        ),
         added: only(&after, &before),
         removed: only(&before, &after),
         changed,
@@ -113,13 +126,13 @@ pub fn changes(old: &About, new: &About) -> Changes {
 }
 
 impl Changes {
-    /// Whether nothing changes.
+    /// Returns true if nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// For people, one line a change; empty where nothing changes.
+    /// Formats the changes for people, one line per change; empty if nothing changes.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -140,7 +153,8 @@ impl Changes {
             });
         }
         for plugin in &self.changed {
-            let _ = writeln!(text, "{} {}", paint::warn("~ changed"), paint::bold(line(&plugin.name)));
+            let _ =
+                writeln!(text, "{} {}", paint::warn("~ changed"), paint::bold(line(&plugin.name)));
             plugin.plugin.iter().for_each(|field| put(&mut text, "    ", field));
             plugin.settings.iter().for_each(|field| put(&mut text, "    setting ", field));
             plugin.schema.iter().for_each(|field| put(&mut text, "    knows the setting ", field));
@@ -148,7 +162,8 @@ impl Changes {
             put_lines(&mut text, "asks for", &plugin.grants);
         }
         for grant in &self.grants.new {
-            let _ = writeln!(text, "{}", paint::bad(format!("! new grant asked for: {}", line(grant))));
+            let _ =
+                writeln!(text, "{}", paint::bad(format!("! new grant asked for: {}", line(grant))));
         }
         for grant in &self.grants.gone {
             let _ = writeln!(text, "no longer asked for: {}", line(grant));
@@ -157,29 +172,40 @@ impl Changes {
     }
 }
 
-impl Changed {
+impl PluginChange {
     fn is_empty(&self) -> bool {
         let Self { name: _, plugin, imports, grants, settings, schema } = self;
-        let none = Lines::default();
-        plugin.is_empty() && settings.is_empty() && schema.is_empty() && *imports == none && *grants == none
+        let none = LineChanges::default();
+        plugin.is_empty()
+            && settings.is_empty()
+            && schema.is_empty()
+            && *imports == none
+            && *grants == none
     }
 }
 
-impl Shown {
+impl PluginSummary {
     fn text(&self) -> String {
         let Self { name, kind, version, digest, .. } = self;
         let asks = if self.grants.is_empty() { ", asks for no grant" } else { "" };
-        format!("{}  {} {}, {}, {}{asks}", paint::bold(line(name)), line(kind), line(version), size(self.size), short(digest))
+        format!(
+            "{}  {} {}, {}, {}{asks}",
+            paint::bold(line(name)),
+            line(kind),
+            line(version),
+            size(self.size),
+            short(digest)
+        )
     }
 }
 
-/// In the order of their names: two of one name are no bundle.
+/// Returns the plugins in the order of their names, which are unique within a bundle.
 fn plugins(about: &About) -> impl Iterator<Item = (&str, (&Component, &Plugin))> {
     about.plugins().map(|(component, plugin)| (plugin.name.as_str(), (component, plugin)))
 }
 
-fn shown(component: &Component, plugin: &Plugin) -> Shown {
-    Shown {
+fn shown(component: &Component, plugin: &Plugin) -> PluginSummary {
+    PluginSummary {
         name: plugin.name.clone(),
         kind: plugin.kind.clone(),
         version: plugin.version.clone(),
@@ -191,9 +217,13 @@ fn shown(component: &Component, plugin: &Plugin) -> Shown {
     }
 }
 
-fn changed(name: &str, (old_component, old): (&Component, &Plugin), (new_component, new): (&Component, &Plugin)) -> Changed {
+fn changed(
+    name: &str,
+    (old_component, old): (&Component, &Plugin),
+    (new_component, new): (&Component, &Plugin),
+) -> PluginChange {
     let (was, is) = (&old_component.wants, &new_component.wants);
-    Changed {
+    PluginChange {
         name: name.to_owned(),
         plugin: fields([
             ("kind", old.kind.as_str().into(), new.kind.as_str().into()),
@@ -201,7 +231,11 @@ fn changed(name: &str, (old_component, old): (&Component, &Plugin), (new_compone
             ("version", old.version.as_str().into(), new.version.as_str().into()),
             ("description", old.description.as_str().into(), new.description.as_str().into()),
             ("size", old_component.size.into(), new_component.size.into()),
-            ("digest", old_component.digest.to_string().into(), new_component.digest.to_string().into()),
+            (
+                "digest",
+                old_component.digest.to_string().into(),
+                new_component.digest.to_string().into(),
+            ),
         ]),
         imports: lines(&was.imports, &is.imports),
         grants: lines(&was.grants, &is.grants),
@@ -210,42 +244,73 @@ fn changed(name: &str, (old_component, old): (&Component, &Plugin), (new_compone
     }
 }
 
-fn fields<const N: usize>(all: [(&str, Value, Value); N]) -> Vec<Field> {
+fn fields<const N: usize>(all: [(&str, Value, Value); N]) -> Vec<FieldChange> {
     let differing = all.into_iter().filter(|(_, old, new)| old != new);
-    differing.map(|(what, old, new)| Field { what: what.to_owned(), old: Some(old), new: Some(new) }).collect()
+    differing
+        .map(|(what, old, new)| FieldChange {
+            what: what.to_owned(),
+            old: Some(old),
+            new: Some(new),
+        })
+        .collect()
 }
 
-fn lines<'a>(old: impl IntoIterator<Item = &'a String>, new: impl IntoIterator<Item = &'a String>) -> Lines {
-    let (old, new): (BTreeSet<&String>, BTreeSet<&String>) = (old.into_iter().collect(), new.into_iter().collect());
-    let only = |these: &BTreeSet<&String>, others| these.difference(others).map(|line| (*line).clone()).collect();
-    Lines { new: only(&new, &old), gone: only(&old, &new) }
+fn lines<'a>(
+    old: impl IntoIterator<Item = &'a String>,
+    new: impl IntoIterator<Item = &'a String>,
+) -> LineChanges {
+    let (old, new): (BTreeSet<&String>, BTreeSet<&String>) =
+        (old.into_iter().collect(), new.into_iter().collect());
+    let only = |these: &BTreeSet<&String>, others| {
+        these.difference(others).map(|line| (*line).clone()).collect()
+    };
+    LineChanges { new: only(&new, &old), gone: only(&old, &new) }
 }
 
-fn entries(old: &serde_json::Map<String, Value>, new: &serde_json::Map<String, Value>) -> Vec<Field> {
+fn entries(
+    old: &serde_json::Map<String, Value>,
+    new: &serde_json::Map<String, Value>,
+) -> Vec<FieldChange> {
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let differing = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
-    differing.map(|name| Field { what: name.clone(), old: old.get(name).cloned(), new: new.get(name).cloned() }).collect()
+    differing
+        .map(|name| FieldChange {
+            what: name.clone(),
+            old: old.get(name).cloned(),
+            new: new.get(name).cloned(),
+        })
+        .collect()
 }
 
-/// The settings that a plugin declares, by name.
+/// Returns the settings that a plugin declares, by name.
 fn by_key(schema: &[Value]) -> serde_json::Map<String, Value> {
-    let key = |declared: &Value| declared.get("key").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let key = |declared: &Value| {
+        declared.get("key").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     schema.iter().map(|declared| (key(declared), declared.clone())).collect()
 }
 
-fn put(text: &mut String, before: &str, field: &Field) {
+fn put(text: &mut String, before: &str, field: &FieldChange) {
     let value = |value: &Option<Value>| match (value, field.what.as_str()) {
         (None, _) => "nothing".to_owned(),
-        (Some(Value::Number(bytes)), "size") if before.trim().is_empty() => size(bytes.as_u64().unwrap_or_default()),
+        (Some(Value::Number(bytes)), "size") if before.trim().is_empty() => {
+            size(bytes.as_u64().unwrap_or_default())
+        }
         (Some(Value::String(digest)), "digest") if before.trim().is_empty() => short(digest),
         (Some(Value::String(words)), _) if words.is_empty() => "nothing".to_owned(),
         (Some(Value::String(words)), _) => line(words),
         (Some(other), _) => line(&other.to_string()),
     };
-    let _ = writeln!(text, "{before}{}: {} -> {}", line(&field.what), value(&field.old), value(&field.new));
+    let _ = writeln!(
+        text,
+        "{before}{}: {} -> {}",
+        line(&field.what),
+        value(&field.old),
+        value(&field.new)
+    );
 }
 
-fn put_lines(text: &mut String, what: &str, lines: &Lines) {
+fn put_lines(text: &mut String, what: &str, lines: &LineChanges) {
     for (mark, all) in [("-", &lines.gone), ("+", &lines.new)] {
         for one in all {
             let _ = writeln!(text, "    {what}: {mark} {}", line(one));
@@ -253,7 +318,7 @@ fn put_lines(text: &mut String, what: &str, lines: &Lines) {
     }
 }
 
-/// Enough of a digest to tell two apart by eye.
+/// Shortens a digest to what is enough to distinguish two by eye.
 fn short(digest: &str) -> String {
     one_line(digest.get(..19).unwrap_or(digest), MOST)
 }

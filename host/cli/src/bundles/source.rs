@@ -1,54 +1,55 @@
-//! Where a bundle comes from: an archive on this machine, or a registry.
+//! The sources of a bundle: an archive on this machine, or a registry.
 
 use super::archive;
 use anyhow::{Context, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_bundle::{Bundle, Signature};
 use portcullis_core::text::one_line;
-use portcullis_registry::{Access, Client, Progress, Reference, Unread};
+use portcullis_registry::{Access, Client, Reference, TransferProgress, UnsupportedSignature};
 use std::path::PathBuf;
 
-/// How registries are reached, for every command that asks one.
+/// Options for reaching registries, shared by every command that contacts one.
 ///
-/// Beside these the environment counts: docker's configuration for credentials (`docker login`), `HTTPS_PROXY` and
-/// `NO_PROXY`, `SSL_CERT_FILE`.
+/// The environment counts too: docker's configuration for credentials (`docker login`),
+/// `HTTPS_PROXY` and `NO_PROXY`, `SSL_CERT_FILE`.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Reach {
-    /// Believe the certificate authorities of this PEM file alone
+pub struct RegistryOptions {
+    /// Trust only the certificate authorities in this PEM file
     #[arg(long, value_name = "FILE", help_heading = "Registry")]
     ca: Option<PathBuf>,
-    /// Reach this registry without TLS, as its reference names it: for one on this machine or behind your own wall
+    /// Use plain HTTP for this registry (as named in the reference): one on this machine or behind
+    /// your own firewall
     #[arg(long, value_name = "HOST", help_heading = "Registry")]
     plain_http: Vec<String>,
 }
 
-/// What a command line names.
+/// A source named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum BundleSource {
     /// A file, or the folder of an OCI image layout.
     Archive(PathBuf),
     /// A repository with a tag or a digest.
     Registry(Reference),
 }
 
-/// A bundle as it was read.
+/// A bundle with its signatures, as it was read.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchedBundle {
     /// The bundle.
     pub bundle: Bundle,
-    /// What was signed of it.
+    /// Its signatures.
     pub signatures: Vec<Signature>,
-    /// The registry and repository that it is from; none for an archive.
+    /// The registry and repository that it came from; `None` for an archive.
     pub from: Option<String>,
-    /// Signatures that are in no form that is read.
-    pub unread: Vec<Unread>,
+    /// Signatures in an unsupported format.
+    pub unread: Vec<UnsupportedSignature>,
 }
 
-impl Reach {
-    /// A client for registries.
+impl RegistryOptions {
+    /// Creates a client for registries.
     ///
     /// # Errors
-    /// The environment names a proxy, or the command line a file, that cannot be used.
+    /// Fails if the environment names a proxy, or the command line a file, that cannot be used.
     pub fn client(&self) -> Result<Client> {
         let mut access = Access::from_environment(|name| std::env::var_os(name))?;
         access.authorities = self.ca.clone().or(access.authorities);
@@ -57,12 +58,13 @@ impl Reach {
     }
 }
 
-impl Source {
-    /// A path where it looks like one: it begins with `/`, `.` or `~`, or ends with `.tar`. Anything else is a reference,
-    /// whatever is there: a repository that was cloned could hold a file of a reference's name.
+impl BundleSource {
+    /// Parses a source: a path if it begins with `/`, `.` or `~`, or ends with `.tar`; otherwise a
+    /// reference. Existing files are not consulted: a cloned repository could contain a file named
+    /// like a reference.
     ///
     /// # Errors
-    /// It is neither.
+    /// Fails if the text is neither.
     pub fn read(text: &str) -> Result<Self> {
         if text.starts_with(['/', '.', '~']) || text.ends_with(".tar") {
             return Ok(Self::Archive(PathBuf::from(text)));
@@ -74,55 +76,65 @@ impl Source {
         ))
     }
 
-    /// Reads the bundle; shows how far it is.
+    /// Reads the bundle and shows the progress.
     ///
     /// # Errors
-    /// It cannot be had, or is none.
-    pub fn fetch(&self, reach: &Reach) -> Result<Fetched> {
+    /// Fails if the bundle cannot be obtained or is invalid.
+    pub fn fetch(&self, reach: &RegistryOptions) -> Result<FetchedBundle> {
         match self {
             Self::Archive(path) => {
                 let (bundle, signatures) = archive::read(path)?;
-                Ok(Fetched { bundle, signatures, from: None, unread: Vec::new() })
+                Ok(FetchedBundle { bundle, signatures, from: None, unread: Vec::new() })
             }
             Self::Registry(reference) => pull(&reach.client()?, reference),
         }
     }
 }
 
-/// Pulls a bundle and shows how far it is.
+/// Pulls a bundle and shows the progress.
 ///
 /// # Errors
-/// It cannot be had, or is none.
-pub fn pull(client: &Client, reference: &Reference) -> Result<Fetched> {
+/// Fails if the bundle cannot be obtained or is invalid.
+pub fn pull(client: &Client, reference: &Reference) -> Result<FetchedBundle> {
     let bar = bar();
     let pulled = client.pull(reference, &mut |progress| show(&bar, progress));
     bar.finish_and_clear();
     let pulled = pulled?;
     let from = Some(reference.repository().trim_end_matches('/').to_owned());
-    Ok(Fetched { bundle: pulled.bundle, signatures: pulled.signatures, from, unread: pulled.unread })
+    Ok(FetchedBundle {
+        bundle: pulled.bundle,
+        signatures: pulled.signatures,
+        from,
+        unread: pulled.unread,
+    })
 }
 
-/// A line for a transfer; nothing where nobody looks at a terminal.
+/// Creates a progress bar for a transfer; hidden if there is no terminal.
 #[must_use]
 pub fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(0).with_style(style)
 }
 
-/// Moves the line on.
-pub fn show(bar: &ProgressBar, progress: Progress<'_>) {
+/// Updates the progress bar.
+pub fn show(bar: &ProgressBar, progress: TransferProgress<'_>) {
     bar.set_length(progress.total);
     bar.set_position(progress.done);
     bar.set_message(one_line(progress.what, 60));
 }
 
-/// The reference of a bundle that was locked, by its digest.
+/// Returns the reference of a locked bundle, by its digest.
 ///
 /// # Errors
-/// It is from an archive.
-pub fn of_locked(locked: &portcullis_bundle::Locked) -> Result<Reference> {
+/// Fails if the bundle was installed from an archive.
+pub fn of_locked(locked: &portcullis_bundle::LockedBundle) -> Result<Reference> {
     let from = locked.from.as_deref().ok_or_else(|| {
-        anyhow!("`{} {}` was locked from an archive: name it, `portcullis bundle install FILE`", locked.name, locked.version)
+        anyhow!(
+            "`{} {}` was locked from an archive: name it, `portcullis bundle install FILE`",
+            locked.name,
+            locked.version
+        )
     })?;
     let reference: Reference = format!("{from}@{}", locked.digest).parse()?;
     Ok(reference)

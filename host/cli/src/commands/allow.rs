@@ -1,51 +1,54 @@
 //! `portcullis allow`: a person lets one exact action run although its review objects.
 //!
-//! An exception covers the action that a review recorded, with all its parameters and in its folder, and
-//! nothing else; critical ones cannot be granted. It stands in the journal like any decision.
+//! An exception covers the action that a review recorded, with all its parameters and in its
+//! folder, and nothing else; critical actions cannot be granted one. It is recorded in the journal
+//! like any decision.
 
-use super::hook::now;
-use crate::runtime::to_store;
-use crate::{duration, human, paint};
+use crate::{interactive, paint};
 use anyhow::{Result, anyhow, bail};
-use portcullis_core::exceptions::{Exception, Terms};
+use portcullis_config::clock::now;
+use portcullis_config::duration;
+use portcullis_core::exceptions::{Exception, ExceptionScope};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_store::{Grant, GrantEnd, Granted, NewRecord};
+use portcullis_review::reviewer::to_store;
+use portcullis_store::{ExceptionEnd, ExceptionRecord, NewRecord, StoredException};
 
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Arguments {
-    /// The review's id or the beginning of one; `last` for the newest objection
+    /// The review's id or a prefix of it; `last` for the newest objection
     #[arg(required_unless_present_any = ["list", "revoke", "revoke_all"], conflicts_with_all = ["list", "revoke", "revoke_all"])]
     review: Option<String>,
-    /// Let it run whenever the agent tries it again in the review's session
+    /// Allow every further attempt in the review's session
     #[arg(long, requires = "review", conflicts_with = "project")]
     session: bool,
-    /// Let it run in every session in the same folder
+    /// Allow it in every session in the same folder
     #[arg(long, requires = "review")]
     project: bool,
-    /// How long the exception holds: by default 1h for once, 8h for a session, 30d for a project; at most 90d
+    /// Set the exception's lifetime: by default 1h for once, 8h for a session, 30d for a project;
+    /// at most 90d
     #[arg(long = "for", value_name = "DURATION", requires = "review", value_parser = duration::milliseconds)]
     duration: Option<u64>,
-    /// Why, for the journal
+    /// Give the reason, for the journal
     #[arg(long, requires = "review", default_value = "")]
     reason: String,
-    /// List the exceptions, live and ended
+    /// List the exceptions, active and ended
     #[arg(long)]
     list: bool,
     /// Print the list as JSON
     #[arg(long, requires = "list")]
     json: bool,
-    /// Take an exception back
+    /// Revoke an exception
     #[arg(long, value_name = "EXCEPTION", conflicts_with_all = ["list", "revoke_all"])]
     revoke: Option<String>,
-    /// Take all exceptions back
+    /// Revoke all exceptions
     #[arg(long, conflicts_with = "list")]
     revoke_all: bool,
 }
 
 const HOUR: u64 = 60 * 60 * 1000;
-/// The longest that an exception may hold, in milliseconds.
+/// The longest lifetime of an exception, in milliseconds.
 const LONGEST: u64 = 90 * 24 * HOUR;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
@@ -58,22 +61,28 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn grant(arguments: &Arguments, review: &str) -> Result<u8> {
-    human::refuse_agents()?;
+    interactive::refuse_agents()?;
     let mut store = super::audit::open()?;
     let record = super::explain::find(&store, review)?;
-    let exception = Exception::from_review(&record, arguments.terms(&record)?).map_err(|problem| anyhow!(problem))?;
+    let exception = Exception::from_review(&record, arguments.terms(&record)?)
+        .map_err(|problem| anyhow!(problem))?;
     let (scope, until) = (scope(&exception), paint::time(exception.expires_at));
-    let why = record.decision.as_ref().map(|decision| one_line(&decision.primary_reason, 240)).unwrap_or_default();
-    human::confirm(&format!(
+    let why = record
+        .decision
+        .as_ref()
+        .map(|decision| one_line(&decision.primary_reason, 240))
+        .unwrap_or_default();
+    interactive::confirm(&format!(
         "{}\n  in {}\n  Objection: {why}\nLet it run {scope}, until {until} UTC?",
         one_line(&record.summary, 240),
         one_line(&exception.cwd, 240)
     ))?;
     let id = exception.id.clone();
-    let said = if exception.reason.is_empty() { String::new() } else { format!(": {}", exception.reason) };
+    let said =
+        if exception.reason.is_empty() { String::new() } else { format!(": {}", exception.reason) };
     let summary = format!("a person allowed {scope}, until {until}: {}{said}", record.summary);
     let stored = journal_record(&exception, &record.id, &summary);
-    let grant = Grant {
+    let grant = StoredException {
         id: exception.id.clone(),
         session: exception.session.clone(),
         once: exception.once,
@@ -81,7 +90,7 @@ fn grant(arguments: &Arguments, review: &str) -> Result<u8> {
         expires_at: exception.expires_at,
         document: serde_json::to_string(&exception)?,
     };
-    store.add_grant(grant, vec![stored])?;
+    store.add_exception(grant, vec![stored])?;
     paint::print(&format!(
         "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n`portcullis allow --revoke {id}` takes it back.\n",
         paint::good("allowed")
@@ -90,7 +99,7 @@ fn grant(arguments: &Arguments, review: &str) -> Result<u8> {
 }
 
 impl Arguments {
-    fn terms(&self, record: &Record) -> Result<Terms> {
+    fn terms(&self, record: &Record) -> Result<ExceptionScope> {
         let usual = if self.project {
             30 * 24 * HOUR
         } else if self.session {
@@ -100,15 +109,22 @@ impl Arguments {
         };
         let duration = self.duration.unwrap_or(usual);
         if duration > LONGEST {
-            bail!("an exception may hold for 90 days at most: a rule that is wrong for good belongs into the configuration");
+            bail!(
+                "an exception lasts 90 days at most: to change a rule permanently, use the configuration"
+            );
         }
         let granted_at = now();
-        let id = blake3::hash(format!("exception\0{}\0{granted_at}\0{}", record.id, std::process::id()).as_bytes());
-        Ok(Terms {
+        let id = blake3::hash(
+            format!("exception\0{}\0{granted_at}\0{}", record.id, std::process::id()).as_bytes(),
+        );
+        Ok(ExceptionScope {
             id: id.to_hex().as_str().get(..8).unwrap_or_default().to_owned(),
-            // Where the session is not told, once means the next time anywhere.
+            // If the session is not known, "once" means the next time in any session.
             session: (!self.project && !record.session.is_empty()).then(|| record.session.clone()),
-            project: self.project.then(|| record.action.as_ref().map(|action| action.cwd.clone())).flatten(),
+            project: self
+                .project
+                .then(|| record.action.as_ref().map(|action| action.cwd.clone()))
+                .flatten(),
             once: !self.project && !self.session,
             granted_at,
             expires_at: granted_at.saturating_add(duration),
@@ -126,24 +142,31 @@ fn scope(exception: &Exception) -> String {
 }
 
 fn journal_record(exception: &Exception, review: &str, summary: &str) -> NewRecord {
-    let mut record = Record::apart(RecordKind::Exception, "allow", summary, exception.granted_at, &exception.id);
+    let mut record =
+        Record::apart(RecordKind::Exception, "allow", summary, exception.granted_at, &exception.id);
     record.session = exception.session.clone().unwrap_or_default();
     record.details.insert("exception".into(), exception.id.clone().into());
     record.details.insert("review".into(), review.into());
     to_store(&record)
 }
 
-/// Taking back is no loosening: anyone may.
+/// Revokes an exception. This only tightens the guard, so anyone may do it.
 fn revoke(id: &str) -> Result<u8> {
     let mut store = super::audit::open()?;
     let at = now();
-    let found = store.grants()?.into_iter().find(|granted| granted.grant.id == id);
-    let Some(Granted { grant, .. }) = found else {
+    let found = store.exceptions()?.into_iter().find(|granted| granted.grant.id == id);
+    let Some(ExceptionRecord { grant, .. }) = found else {
         bail!("there is no exception `{}`: `portcullis allow --list` lists them", one_line(id, 64))
     };
-    let mut record = Record::apart(RecordKind::Exception, "allow", &format!("the exception {id} was taken back"), at, id);
+    let mut record = Record::apart(
+        RecordKind::Exception,
+        "allow",
+        &format!("the exception {id} was taken back"),
+        at,
+        id,
+    );
     record.session = grant.session.unwrap_or_default();
-    let revoked = store.revoke_grant(id, at, vec![to_store(&record)])?;
+    let revoked = store.revoke_exception(id, at, vec![to_store(&record)])?;
     paint::print(if revoked.is_some() { "taken back.\n" } else { "it had ended already.\n" });
     Ok(0)
 }
@@ -152,11 +175,14 @@ fn revoke_all() -> Result<u8> {
     let mut store = super::audit::open()?;
     let at = now();
     let mut said = String::new();
-    store.revoke_all_grants(at, |ended, forged| {
+    store.revoke_all_exceptions(at, |ended, forged| {
         said = format!("{} exceptions were taken back", ended.len());
         if !forged.is_empty() {
             let names = one_line(&forged.join(", "), 240);
-            said = format!("{said}, and {} that no person had granted were removed: {names}", forged.len());
+            said = format!(
+                "{said}, and {} that no person had granted were removed: {names}",
+                forged.len()
+            );
         }
         vec![to_store(&Record::apart(RecordKind::Exception, "allow", &said, at, "all"))]
     })?;
@@ -165,16 +191,16 @@ fn revoke_all() -> Result<u8> {
 }
 
 fn list(json: bool) -> Result<u8> {
-    let (granted, now) = (super::audit::open()?.grants()?, now());
+    let (granted, now) = (super::audit::open()?.exceptions()?, now());
     if granted.is_empty() && !json {
         paint::print("no exceptions.\n");
     }
-    for Granted { grant, ended } in &granted {
+    for ExceptionRecord { grant, ended } in &granted {
         let exception: Exception = serde_json::from_str(&grant.document)?;
         let state = match ended {
-            Some((GrantEnd::Spent, _)) => "spent",
-            Some((GrantEnd::Revoked, _)) => "revoked",
-            Some((GrantEnd::Expired, _)) => "expired",
+            Some((ExceptionEnd::Spent, _)) => "spent",
+            Some((ExceptionEnd::Revoked, _)) => "revoked",
+            Some((ExceptionEnd::Expired, _)) => "expired",
             None if exception.expires_at <= now => "expired",
             None => "live",
         };
@@ -187,9 +213,18 @@ fn list(json: bool) -> Result<u8> {
             paint::print(&format!("{object}\n"));
             continue;
         }
-        let mark = if state == "live" { paint::good(format!("{state:8}")) } else { paint::dim(format!("{state:8}")) };
+        let mark = if state == "live" {
+            paint::good(format!("{state:8}"))
+        } else {
+            paint::dim(format!("{state:8}"))
+        };
         let what = one_line(&format!("{} {}", exception.tool, exception.parameters), 100);
-        paint::print(&format!("{} {mark} {} until {}  {what}\n", exception.id, scope(&exception), paint::time(exception.expires_at)));
+        paint::print(&format!(
+            "{} {mark} {} until {}  {what}\n",
+            exception.id,
+            scope(&exception),
+            paint::time(exception.expires_at)
+        ));
     }
     Ok(0)
 }

@@ -1,4 +1,5 @@
-//! `portcullis bundle`: sets of plugins that somebody vouches for, from their publisher's keys to what a machine loads.
+//! `portcullis bundle`: sets of plugins that somebody vouches for, from their publisher's keys to
+//! the plugins that a machine loads.
 
 mod build;
 mod builtin;
@@ -6,11 +7,11 @@ mod diff;
 mod install;
 mod key;
 mod list;
+mod plan_report;
 mod pull;
 mod push;
 mod remove;
 mod revoke;
-mod shown;
 mod sign;
 mod update;
 mod verify;
@@ -20,32 +21,34 @@ use anyhow::Result;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Make a key that signs bundles, or show one
+    /// Create a key for signing bundles, or show one
     #[command(subcommand)]
     Key(key::Command),
-    /// Put plugins together as a bundle, in one archive
+    /// Build a bundle archive from plugins
     Build(build::Arguments),
-    /// Sign a bundle, or put a signature into its archive that was made elsewhere
+    /// Sign a bundle, or attach a signature that was made elsewhere
     Sign(sign::Arguments),
-    /// Say what a bundle is, who signed it, and whether this machine trusts it; exit code 1 where it does not
+    /// Show what a bundle is, who signed it, and whether this machine trusts it; exit code 1 if it
+    /// does not
     Verify(verify::Arguments),
-    /// Try a bundle beside the builtin plugins, and sign what came of it
+    /// Evaluate a bundle alongside the built-ins and sign the results
     Vet(vet::Arguments),
     /// Show what changes from one bundle to another
     Diff(diff::Arguments),
-    /// Put a bundle with its signatures into a registry
+    /// Push a bundle and its signatures to a registry
     Push(push::Arguments),
-    /// Fetch a bundle out of a registry into an archive; installs nothing
+    /// Pull a bundle from a registry into an archive; installs nothing
     Pull(pull::Arguments),
-    /// Install bundles that this machine trusts, and lock them; without any, what the locks name. For a person
+    /// Install and lock bundles that this machine trusts; without arguments, install what the locks
+    /// name (not for agents)
     Install(install::Arguments),
-    /// Go to newer versions of what is locked, once what changes was looked at. For a person
+    /// Update locked bundles after confirming the changes (interactive)
     Update(update::Arguments),
-    /// List what has to run here, whether it does, and what else is installed
+    /// List the bundles required here, their state, and what else is installed
     List(list::Arguments),
-    /// Take a bundle out of the lock: reviews do without it. For a person at a terminal
+    /// Remove a bundle from the lock, so that reviews no longer use it (interactive)
     Remove(remove::Arguments),
-    /// Say in your trust policy what must not run any more. For a person
+    /// Add revocations to your trust policy (not for agents)
     Revoke(revoke::Arguments),
 }
 

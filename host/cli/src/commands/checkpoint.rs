@@ -1,37 +1,39 @@
-//! `portcullis checkpoint`: what was kept of files before actions, and putting it back.
+//! `portcullis checkpoint`: shows what was saved of files before actions, and restores it.
 //!
-//! Looking is for everybody. A restore is for a person: the agent's work is not the agent's to take back.
+//! Anybody may look. Only a person may restore: undoing the agent's work is not the agent's
+//! decision.
 
 mod diff;
 mod list;
 pub mod restore;
 
-use crate::checkpoints;
-use crate::config::Config;
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Result, bail};
-use portcullis_checkpoint::{Change, ChangeKind, Content, Listed, Node, Vault};
+use portcullis_checkpoint::{Change, ChangeKind, CheckpointSummary, Content, Node, Vault};
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::checkpoints;
+use portcullis_review::timeline::words::counted;
 use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// List what is kept, newest first
+    /// List checkpoints, newest first
     List(list::Arguments),
-    /// Show what an action changed, and what of it was not kept
-    Show(Named),
-    /// Show how files differ from what they held before an action
-    Diff(Named),
-    /// Undo an action and all later ones in its folders. For a person
+    /// Show what an action changed, and which changes were not saved
+    Show(CheckpointId),
+    /// Show how files differ from their state before an action
+    Diff(CheckpointId),
+    /// Undo an action and all later ones in its folders (interactive)
     Restore(restore::Arguments),
 }
 
 #[derive(clap::Args)]
-pub struct Named {
-    /// The checkpoint's id or the beginning of one; `last` for the newest
+pub struct CheckpointId {
+    /// The checkpoint's id or a prefix of it; `last` for the newest
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -47,9 +49,9 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-/// The vault; none where nothing was ever kept.
+/// Opens the vault; `None` if nothing was ever saved.
 fn vault() -> Result<Option<Vault>> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let Some(home) = Home::open_existing(&places.state)? else { return Ok(None) };
     if !checkpoints::folder(home.path()).exists() {
         return Ok(None);
@@ -57,8 +59,8 @@ fn vault() -> Result<Option<Vault>> {
     Ok(Some(checkpoints::open(home.path(), &Config::load(&places, Some(&home))?.checkpoints)?))
 }
 
-/// The vault and the checkpoint that a person means.
-fn find(named: &str) -> Result<(Vault, Listed)> {
+/// Finds the checkpoint that an argument names, and opens the vault.
+fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
     let shown = one_line(named, 64);
     let Some(vault) = vault()? else {
         bail!(
@@ -69,27 +71,36 @@ fn find(named: &str) -> Result<(Vault, Listed)> {
     let found: Vec<usize> = match all.iter().position(|one| one.id.as_str() == named) {
         _ if named == "last" => all.len().checked_sub(1).into_iter().collect(),
         Some(exact) => vec![exact],
-        None => {
-            (0..all.len()).filter(|at| all.get(*at).is_some_and(|one| !named.is_empty() && one.id.as_str().starts_with(named))).collect()
-        }
+        None => (0..all.len())
+            .filter(|at| {
+                all.get(*at)
+                    .is_some_and(|one| !named.is_empty() && one.id.as_str().starts_with(named))
+            })
+            .collect(),
     };
     match found.as_slice() {
         [at] => Ok((vault, all.swap_remove(*at))),
-        [] => bail!("there is no checkpoint `{shown}`: `portcullis checkpoint list` shows what is kept"),
+        [] => bail!(
+            "there is no checkpoint `{shown}`: `portcullis checkpoint list` shows what is kept"
+        ),
         several => bail!("{} checkpoints begin with `{shown}`: give more of the id", several.len()),
     }
 }
 
-fn show(arguments: &Named) -> Result<u8> {
+fn show(arguments: &CheckpointId) -> Result<u8> {
     let (vault, listed) = find(&arguments.id)?;
     let shown = vault.show(&listed.id)?;
-    let told = list::told(listed.at)?;
+    let told = list::reported_actions(listed.at)?;
     let told = told.get(listed.id.as_str());
     if arguments.json {
         let mut document = list::as_json(&listed, told);
         if let Some(document) = document.as_object_mut() {
             document.insert("changed".into(), shown.changes.iter().map(change_json).collect());
-            let left_out = shown.left_out.first.iter().map(|one| json!({ "path": one.path, "why": one.why.to_string() }));
+            let left_out = shown
+                .left_out
+                .first
+                .iter()
+                .map(|one| json!({ "path": one.path, "why": one.why.to_string() }));
             document.insert("left_out".into(), left_out.collect());
             document.insert("left_out_total".into(), shown.left_out.total().into());
         }
@@ -98,12 +109,25 @@ fn show(arguments: &Named) -> Result<u8> {
     }
     let folders: Vec<String> = listed.roots.iter().map(|root| path(root)).collect();
     let of = if listed.tree { "the whole of" } else { "named paths in" };
-    paint::print(&format!("{}  {} UTC  {}\n", paint::bold(&listed.id), paint::time(listed.at), list::state(&listed)));
-    paint::print(&format!("{}\n{of} {}\n", list::what(&listed, told), folders.join(", ")));
+    paint::print(&format!(
+        "{}  {} UTC  {}\n",
+        paint::bold(&listed.id),
+        paint::time(listed.at),
+        list::describe_state(&listed)
+    ));
+    paint::print(&format!(
+        "{}\n{of} {}\n",
+        list::describe_action(&listed, told),
+        folders.join(", ")
+    ));
     match (listed.settled_at, shown.changes.len()) {
-        (None, _) => paint::print("\nThe end of its action was not noticed yet: what it changed is not known.\n"),
+        (None, _) => paint::print(
+            "\nThe end of its action was not noticed yet: what it changed is not known.\n",
+        ),
         (Some(_), 0) => paint::print("\nIts action changed nothing.\n"),
-        (Some(_), changed) => paint::print(&format!("\nIts action changed {changed} paths:\n")),
+        (Some(_), changed) => {
+            paint::print(&format!("\nIts action changed {}:\n", counted(changed as u64, "path")))
+        }
     }
     for change in &shown.changes {
         paint::print(&format!("  {:8} {}\n", kind(change), path(&change.path)));
@@ -121,7 +145,7 @@ fn change_json(change: &Change) -> Value {
     json!({ "path": change.path, "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
 }
 
-/// What became of a path, in a word.
+/// Describes the change of a path in one word.
 const fn word(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Made => "made",
@@ -136,13 +160,15 @@ fn kind(change: &Change) -> &'static str {
     word(change.kind())
 }
 
-/// What stands at a path, for a program.
+/// Describes the node at a path as JSON.
 fn node(node: &Node) -> Value {
     match node {
         Node::File { content: Content::Kept(digest), size, mode, .. } => {
             json!({ "is": "file", "size": size, "mode": format!("{mode:o}"), "digest": digest.to_string() })
         }
-        Node::File { size, mode, .. } => json!({ "is": "file", "size": size, "mode": format!("{mode:o}") }),
+        Node::File { size, mode, .. } => {
+            json!({ "is": "file", "size": size, "mode": format!("{mode:o}") })
+        }
         Node::Link { text } => json!({ "is": "link", "to": String::from_utf8_lossy(text) }),
         Node::Folder { mode, .. } => json!({ "is": "folder", "mode": format!("{mode:o}") }),
         Node::Missing => json!({ "is": "missing" }),
@@ -150,12 +176,12 @@ fn node(node: &Node) -> Value {
     }
 }
 
-/// A path for a person.
+/// Formats a path for people.
 fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), 400)
 }
 
-/// A path as a person writes it, from the folder that they are in.
+/// Resolves a path relative to the current folder.
 fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(std::path::absolute(path)?)
 }

@@ -1,25 +1,29 @@
-//! `portcullis compile`: the process in which components that others wrote are compiled. Started by
-//! `workshop` alone; a component on standard input, machine code on standard output.
+//! `portcullis compile`: the process that compiles third-party components. Only `workshop` starts
+//! it; it reads a component from standard input and writes machine code to standard output.
 //!
-//! It limits itself before it reads a byte, and reads nothing else: no configuration, no environment.
+//! It limits itself before it reads a byte, and reads nothing else: no configuration, no
+//! environment.
 
-use crate::workshop::NOT_ACCEPTED;
 use portcullis_engine::{MAX_COMPONENT_BYTES, compile_here};
+use portcullis_review::compiler::NOT_ACCEPTED;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 
-/// The exit code for what is wrong outside of the component.
+/// The exit code for failures that are not the component's fault.
 const FAILED: u8 = 1;
 /// The exit code for wrong arguments.
 const WRONG_ARGUMENTS: u8 = 2;
 
-/// Compiles under the limits of its arguments: seconds of processor time, bytes of memory. Returns the
-/// process's exit code.
+/// Compiles under the limits given as arguments: seconds of processor time, bytes of memory.
+/// Returns the process's exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let numbers: Option<Vec<u64>> = arguments.into_iter().map(|argument| argument.to_str()?.parse().ok()).collect();
+    let numbers: Option<Vec<u64>> =
+        arguments.into_iter().map(|argument| argument.to_str()?.parse().ok()).collect();
     let Some([cpu_seconds, memory_bytes]) = numbers.as_deref() else {
-        complain("`portcullis compile` is started by portcullis itself; to compile plugins, run `portcullis doctor`");
+        complain(
+            "`portcullis compile` is started by portcullis itself; to compile plugins, run `portcullis doctor`",
+        );
         return WRONG_ARGUMENTS;
     };
     if let Err(error) = limit(*cpu_seconds, *memory_bytes) {
@@ -27,7 +31,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         return FAILED;
     }
     let mut component = Vec::new();
-    if let Err(error) = io::stdin().lock().take(MAX_COMPONENT_BYTES.saturating_add(1)).read_to_end(&mut component) {
+    if let Err(error) =
+        io::stdin().lock().take(MAX_COMPONENT_BYTES.saturating_add(1)).read_to_end(&mut component)
+    {
         complain(&format!("cannot read standard input: {error}"));
         return FAILED;
     }
@@ -44,16 +50,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Also: no core dump of a stranger's making, no file, and no life after whoever waits for the answer.
+/// Sets the limits. It also forbids core dumps of untrusted data and writing files, and ends the
+/// process when its parent dies.
 fn limit(cpu_seconds: u64, memory_bytes: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    let limits =
-        [(Resource::Cpu, cpu_seconds), (Resource::As, memory_bytes), (Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nofile, 16)];
+    let limits = [
+        (Resource::Cpu, cpu_seconds),
+        (Resource::As, memory_bytes),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, 16),
+    ];
     for (resource, wanted) in limits {
-        // The signal at the first limit of the processor's time can be told from others, that at the second cannot.
+        // The signal at the soft limit of processor time can be distinguished from others; the one
+        // at the hard limit cannot.
         let last = if resource == Resource::Cpu { wanted.saturating_add(1) } else { wanted };
-        // What is stricter already stays.
+        // A stricter limit already in force is kept.
         let now = getrlimit(resource);
         let maximum = now.maximum.map_or(last, |maximum| maximum.min(last));
         let current = now.current.map_or(wanted, |current| current.min(wanted)).min(maximum);
@@ -63,6 +76,6 @@ fn limit(cpu_seconds: u64, memory_bytes: u64) -> io::Result<()> {
 }
 
 fn complain(words: &str) {
-    // Nobody may be listening any more.
+    // The parent may have stopped reading.
     let _ = writeln!(io::stderr(), "{words}");
 }

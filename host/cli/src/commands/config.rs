@@ -1,42 +1,43 @@
-//! `portcullis config`: what holds and where it comes from, what is wrong, and the schema for editors.
+//! `portcullis config`: shows the values in effect and their sources, reports mistakes, and prints
+//! the schema for editors.
 
-use crate::bundles::verify;
-use crate::commands::hook::now;
-use crate::config::keys::{self, Key, toml_text};
-use crate::config::layers::{Entry, Ignored, Layer, Settled, Why};
-use crate::config::problem::BadConfiguration;
-use crate::config::{self, Config, schema};
 use crate::paint;
-use crate::places::Places;
-use crate::runtime;
 use anyhow::{Result, bail};
+use portcullis_config::clock::now;
+use portcullis_config::keys::{self, ConfigKey, toml_text};
+use portcullis_config::layers::{EffectiveValue, IgnoreReason, IgnoredKey, Layer, MergedSettings};
+use portcullis_config::paths::Paths;
+use portcullis_config::problem::BadConfiguration;
+use portcullis_config::{Config, schema};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
+use portcullis_review::bundles::verify;
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Show every key with its value and where that comes from
+    /// Show every key with its value and its source
     Show {
-        /// Show what holds for the projects of this pipeline, in place of the current folder's project
+        /// Show the values for the projects of this pipeline instead of the current folder's
+        /// project
         #[arg(long, value_name = "NAME")]
         pipeline: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Name everything that is wrong; exit code 1 when something is
+    /// Report every mistake; exit code 1 if there is one
     Check {
-        /// A file to check as if it were yours; without it, the files that hold here
+        /// Check this file as if it were yours; without it, the files in effect here
         file: Option<PathBuf>,
     },
     /// Print the JSON schema of the file, for editors
     Schema,
 }
 
-/// The most of a value that a line shows.
+/// The most bytes of a value that a line shows.
 const MOST_SHOWN: usize = 200;
 
 pub fn run(command: &Command) -> Result<u8> {
@@ -51,26 +52,43 @@ pub fn run(command: &Command) -> Result<u8> {
 }
 
 fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
-    let files = config::read(&places)?;
+    let files = portcullis_config::read(&places)?;
     if let Some(name) = pipeline
-        && !files.iter().any(|file| file.document.pipelines.iter().any(|pipeline| pipeline.name == name))
+        && !files
+            .iter()
+            .any(|file| file.document.pipelines.iter().any(|pipeline| pipeline.name == name))
     {
         bail!("there is no pipeline `{}`", one_line(name, 64));
     }
-    let settled = config::settle(&places, Some(&home), pipeline)?;
+    let settled = portcullis_config::settle(&places, Some(&home), pipeline)?;
     if as_json {
         let keys: Vec<Json> = rows(&settled).iter().map(|row| row.json(&settled)).collect();
-        let ignored: Vec<Json> = settled.ignored.iter().map(|ignored| ignored_json(ignored, &settled)).collect();
-        let files: Vec<Json> = settled.files.iter().map(|(layer, path)| json!({ "layer": layer.as_str(), "path": path })).collect();
-        paint::print(&format!("{}\n", json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })));
+        let ignored: Vec<Json> =
+            settled.ignored.iter().map(|ignored| ignored_json(ignored, &settled)).collect();
+        let files: Vec<Json> = settled
+            .files
+            .iter()
+            .map(|(layer, path)| json!({ "layer": layer.as_str(), "path": path }))
+            .collect();
+        paint::print(&format!(
+            "{}\n",
+            json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })
+        ));
         return Ok(0);
     }
     for row in rows(&settled) {
         let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
-        let path = one_line(&row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()), MOST_SHOWN);
-        paint::print(&format!("{path:<40} {}  {}\n", paint::bold(format!("{value:<16}")), paint::dim(row.origin(&settled))));
+        let path = one_line(
+            &row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()),
+            MOST_SHOWN,
+        );
+        paint::print(&format!(
+            "{path:<40} {}  {}\n",
+            paint::bold(format!("{value:<16}")),
+            paint::dim(row.origin(&settled))
+        ));
     }
     for note in notes(&settled) {
         paint::print(&format!("\n{}: {note}\n", paint::warn("note")));
@@ -80,15 +98,24 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
     }
     for ignored in &settled.ignored {
         let file = place(&settled, ignored.layer, ignored.line);
-        let said = format!("{} = {}", one_line(&ignored.path, MOST_SHOWN), one_line(&ignored.value, MOST_SHOWN));
-        paint::print(&format!("  {said}  {}\n", paint::dim(format!("{file}: {}", ignored.why.in_words()))));
+        let said = format!(
+            "{} = {}",
+            one_line(&ignored.path, MOST_SHOWN),
+            one_line(&ignored.value, MOST_SHOWN)
+        );
+        paint::print(&format!(
+            "  {said}  {}\n",
+            paint::dim(format!("{file}: {}", ignored.why.in_words()))
+        ));
     }
     Ok(0)
 }
 
-/// What the values do not say by themselves.
-fn notes(settled: &Settled) -> Vec<&'static str> {
-    let is = |path: &str, value: Value| keys::named(path).and_then(|key| settled.value(key)) == Some(value);
+/// Notes on effects that the values alone do not show.
+fn notes(settled: &MergedSettings) -> Vec<&'static str> {
+    let is = |path: &str, value: Value| {
+        keys::named(path).and_then(|key| settled.value(key)) == Some(value)
+    };
     let mut notes = Vec::new();
     if is("mode", Value::Text("async".into())) {
         notes.push("with `mode = \"async\"` the hook decides before it answers, as with \"blocking\": a client takes one answer");
@@ -99,29 +126,37 @@ fn notes(settled: &Settled) -> Vec<&'static str> {
     notes
 }
 
-/// A key with the value that holds.
+/// A key with the value in effect.
 struct Row<'a> {
     path: String,
     value: Option<Value>,
-    entry: Option<&'a Entry>,
+    entry: Option<&'a EffectiveValue>,
 }
 
-/// Every key in the table's order; of those with names, what somebody said.
-fn rows(settled: &Settled) -> Vec<Row<'_>> {
-    keys::all().filter(|key| !key.path.starts_with(keys::PIPELINES)).flat_map(|key| rows_of(settled, key)).collect()
+/// Returns every key in the table's order; for keys with names, those that are set.
+fn rows(settled: &MergedSettings) -> Vec<Row<'_>> {
+    keys::all()
+        .filter(|key| !key.path.starts_with(keys::PIPELINES))
+        .flat_map(|key| rows_of(settled, key))
+        .collect()
 }
 
-fn rows_of<'a>(settled: &'a Settled, key: &Key) -> Vec<Row<'a>> {
+fn rows_of<'a>(settled: &'a MergedSettings, key: &ConfigKey) -> Vec<Row<'a>> {
     if !key.path.contains('*') {
         let entry = settled.entries.get(key.path);
         return vec![Row { path: key.path.to_owned(), value: settled.value(key), entry }];
     }
     let said = settled.entries.values().filter(|entry| entry.said.key == key);
-    said.map(|entry| Row { path: entry.said.path.clone(), value: Some(entry.said.value.clone()), entry: Some(entry) }).collect()
+    said.map(|entry| Row {
+        path: entry.said.path.clone(),
+        value: Some(entry.said.value.clone()),
+        entry: Some(entry),
+    })
+    .collect()
 }
 
 impl Row<'_> {
-    fn origin(&self, settled: &Settled) -> String {
+    fn origin(&self, settled: &MergedSettings) -> String {
         let Some(entry) = self.entry else { return "default".into() };
         let file = place(settled, entry.origin.layer, entry.said.place.0);
         let tightened = if entry.origin.tightened { " (tightened)" } else { "" };
@@ -131,7 +166,7 @@ impl Row<'_> {
         }
     }
 
-    fn json(&self, settled: &Settled) -> Json {
+    fn json(&self, settled: &MergedSettings) -> Json {
         let origin = match self.entry {
             None => json!("default"),
             Some(entry) => json!({
@@ -146,7 +181,7 @@ impl Row<'_> {
     }
 }
 
-fn ignored_json(ignored: &Ignored, settled: &Settled) -> Json {
+fn ignored_json(ignored: &IgnoredKey, settled: &MergedSettings) -> Json {
     json!({
         "key": ignored.path,
         "value": ignored.value,
@@ -154,33 +189,37 @@ fn ignored_json(ignored: &Ignored, settled: &Settled) -> Json {
         "file": file_of(settled, ignored.layer),
         "line": ignored.line,
         "why": ignored.why.in_words(),
-        "needs_trust": ignored.why == Why::Untrusted,
+        "needs_trust": ignored.why == IgnoreReason::Untrusted,
     })
 }
 
-fn file_of(settled: &Settled, layer: Layer) -> Option<&Path> {
+fn file_of(settled: &MergedSettings, layer: Layer) -> Option<&Path> {
     settled.files.iter().find(|(known, _)| *known == layer).map(|(_, path)| path.as_path())
 }
 
-fn place(settled: &Settled, layer: Layer, line: usize) -> String {
-    let file = file_of(settled, layer).map(|path| one_line(&path.display().to_string(), 1024)).unwrap_or_default();
+fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
+    let file = file_of(settled, layer)
+        .map(|path| one_line(&path.display().to_string(), 1024))
+        .unwrap_or_default();
     format!("{file}:{line}")
 }
 
 fn check(file: Option<&Path>) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let read = match file {
-        Some(path) => config::one(path).map(|read| vec![read]),
-        None => config::read(&places),
+        Some(path) => portcullis_config::one(path).map(|read| vec![read]),
+        None => portcullis_config::read(&places),
     };
     let files = match read {
         Ok(files) => files,
         Err(BadConfiguration(bad)) => {
-            bad.iter().flat_map(|problems| problems.lines()).for_each(|line| paint::print(&format!("{line}\n")));
+            bad.iter()
+                .flat_map(|problems| problems.lines())
+                .for_each(|line| paint::print(&format!("{line}\n")));
             return Ok(1);
         }
     };
-    // Which plugins there are is known only of the files that hold here.
+    // The set of existing plugins is known only for the files in effect here.
     if file.is_none()
         && let Err(error) = all_plugins_are_there(&places)
     {
@@ -191,15 +230,23 @@ fn check(file: Option<&Path>) -> Result<u8> {
         paint::print("there is no configuration: everything has its default\n");
     }
     for file in &files {
-        paint::print(&format!("{}: {}\n", one_line(&file.path.display().to_string(), 1024), paint::good("ok")));
+        paint::print(&format!(
+            "{}: {}\n",
+            one_line(&file.path.display().to_string(), 1024),
+            paint::good("ok")
+        ));
     }
     Ok(0)
 }
 
-/// Whether every plugin that the configuration speaks of is there: builtin, as a file or in a locked bundle.
-fn all_plugins_are_there(places: &Places) -> Result<()> {
+/// Checks that every plugin named in the configuration exists: builtin, as a file or in a locked
+/// bundle.
+fn all_plugins_are_there(places: &Paths) -> Result<()> {
     let home = Home::open(&places.state).ok();
     let config = Config::load(places, home.as_ref())?;
-    let bundled = home.map_or_else(|| Ok(Vec::new()), |home| verify::plugins(places, &home, now(), verify::Memory::None))?;
-    runtime::plugins_are_there(&config, &bundled)
+    let bundled = home.map_or_else(
+        || Ok(Vec::new()),
+        |home| verify::plugins(places, &home, now(), verify::ReceiptPolicy::None),
+    )?;
+    portcullis_review::reviewer::plugins_are_there(&config, &bundled)
 }

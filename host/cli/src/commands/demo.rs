@@ -1,20 +1,20 @@
-//! `portcullis demo`: a short session that we wrote, reviewed by the real plugins, recorded in a real
-//! journal, all in a scratch folder. The first thing that a new user runs.
+//! `portcullis demo`: a short scripted session, reviewed by the real plugins and recorded in a real
+//! journal, all in a scratch folder. It is the first command that a new user runs.
 
-use crate::commands::hook::now;
-use crate::config::Config;
 use crate::paint;
-use crate::places::Places;
-use crate::recording;
-use crate::runtime::{Circumstances, Reviewer, to_store};
 use anyhow::{Context, Result};
-use portcullis_core::event::{EventKind, Ruling};
-use portcullis_core::pipeline::Reviewed;
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::{self, Paths};
+use portcullis_core::event::{Disposition, EventKind};
+use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
-use portcullis_store::{Commit, Draft, Durability, Home, Store};
+use portcullis_review::recording;
+use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
+use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Keep the scratch folder and say where it is
+    /// Keep the scratch folder and print its path
     #[arg(long)]
     keep: bool,
 }
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
          before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
         paint::bold("Portcullis demo")
     ));
-    let places = Places {
+    let places = Paths {
         person: scratch.person(),
         config: scratch.state(),
         state: scratch.state(),
@@ -45,10 +45,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         project: None,
     };
     let home = Home::open(scratch.state())?;
-    let mut reviewer = Reviewer::installed(&places, &home, Config::load(&places, Some(&home))?, &[], now())?;
-    compile(&mut reviewer);
+    let code = code_home().unwrap_or_else(|| home.clone());
+    let mut reviewer =
+        Reviewer::with_code_of(&code, &places, &home, Config::load(&places, Some(&home))?, now())?;
+    compile(&mut reviewer, &code, &home);
     let mut store = Store::open(&home, Durability::Process)?;
-    let mut told = Told { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };
+    let mut told =
+        DemoOutput { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };
     for recording in recording::parse(&scratch.session(), "demo")? {
         for item in &recording.items {
             let reviewed = review(&mut store, &mut reviewer, item)?;
@@ -57,27 +60,50 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     told.summary();
     let verification = store.verify(|_| {})?;
-    let chain = if verification.first_bad.is_none() { paint::good("the chain holds") } else { paint::bad("the chain is broken") };
+    let chain = if verification.first_bad.is_none() {
+        paint::good("the chain holds")
+    } else {
+        paint::bad("the chain is broken")
+    };
     paint::print(&format!("The journal has {} records; {chain}.\n", verification.records));
     drop(store);
     if arguments.keep {
         let state = scratch.keep();
-        paint::print(&format!("Look around: PORTCULLIS_HOME={} portcullis audit show\n", state.display()));
+        paint::print(&format!(
+            "Look around: PORTCULLIS_HOME={} portcullis audit show\n",
+            state.display()
+        ));
     } else {
-        paint::print("Look around in it: portcullis demo --keep. Try your own: portcullis review --command 'git push --force'\n");
+        paint::print(
+            "Look around in it: portcullis demo --keep. Try your own: portcullis review --command 'git push --force'\n",
+        );
     }
     Ok(0)
 }
 
-/// Compiles the plugins; a second on the first run of an installation, none after it.
-fn compile(reviewer: &mut Reviewer) {
+/// Returns the home whose compiled code the demo uses and extends: the installation's, otherwise one of its own in the
+/// person's cache folder. `None` if neither can be used; the demo then compiles into its scratch folder.
+fn code_home() -> Option<Home> {
+    let installed = Paths::from_environment()
+        .ok()
+        .and_then(|places| Home::open_existing(places.state).ok().flatten());
+    installed.or_else(|| Home::open(paths::cache_folder()?.join("demo")).ok())
+}
+
+/// Compiles the plugins whose compiled code this home lacks.
+fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) {
     let terminal = std::io::stderr().is_terminal();
     let begun = Instant::now();
     let mut count = 0;
     reviewer.plugins.warm(|progress| {
         count = progress.total;
         if terminal {
-            anstream::eprint!("\r\x1b[Kcompiling plugins {}/{} {}", progress.done, progress.total, one_line(progress.name, 40));
+            anstream::eprint!(
+                "\r\x1b[Kcompiling plugins {}/{} {}",
+                progress.done,
+                progress.total,
+                one_line(progress.name, 40)
+            );
         }
         if let Err(fault) = progress.result {
             anstream::eprintln!("\n{}", paint::bad(fault));
@@ -86,16 +112,24 @@ fn compile(reviewer: &mut Reviewer) {
     if terminal {
         anstream::eprint!("\r\x1b[K");
     }
-    paint::print(&format!(
-        "{}\n\n",
-        paint::dim(format!("{count} plugins compiled in {:.1} s (once for an installation)", begun.elapsed().as_secs_f64()))
-    ));
+    let kept = match code.path() == scratch.path() {
+        true => "no folder to keep the compiled code in was found".to_owned(),
+        false => format!("compiled code is kept in {}", code.cache().display()),
+    };
+    let line =
+        format!("{count} plugins ready after {:.1} s; {kept}", begun.elapsed().as_secs_f64());
+    paint::print(&format!("{}\n\n", paint::dim(line)));
 }
 
-fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) -> Result<Reviewed> {
+fn review(
+    store: &mut Store,
+    reviewer: &mut Reviewer,
+    item: &recording::RecordedEvent,
+) -> Result<ReviewOutcome> {
     let committed = store.review(&item.event.session, None, |snapshot, _| {
         let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
-        let reviewed = reviewer.review(&item.event, state, item.at, &Circumstances::default(), &|_| None);
+        let reviewed =
+            reviewer.review(&item.event, state, item.at, &ReviewContext::default(), &|_| None);
         let (session, agent) = reviewed.state.encode()?;
         let commit = Commit {
             session_state: Some(session),
@@ -103,21 +137,21 @@ fn review(store: &mut Store, reviewer: &mut Reviewer, item: &recording::Item) ->
             records: reviewed.records.iter().map(to_store).collect(),
             ..Commit::default()
         };
-        Ok::<_, anyhow::Error>(Draft { commit, value: reviewed })
+        Ok::<_, anyhow::Error>(PendingCommit { commit, value: reviewed })
     })?;
     Ok(committed.value)
 }
 
-/// What was shown so far.
-struct Told {
+/// The state of the output so far.
+struct DemoOutput {
     /// The scratch home, shown as `~`.
     person: String,
     verdicts: BTreeMap<Verdict, u32>,
     interventions: u32,
 }
 
-impl Told {
-    fn event(&mut self, reviewed: &Reviewed, kind: &EventKind) {
+impl DemoOutput {
+    fn event(&mut self, reviewed: &ReviewOutcome, kind: &EventKind) {
         if let EventKind::Prompt(text) = kind {
             paint::print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
         }
@@ -127,7 +161,11 @@ impl Told {
                 RecordKind::Outcome => outcome(record),
                 RecordKind::Intervention => {
                     self.interventions += 1;
-                    paint::print(&format!("        {} {}\n", paint::warn("intervention"), one_line(&record.subject, 40)));
+                    paint::print(&format!(
+                        "        {} {}\n",
+                        paint::warn("intervention"),
+                        one_line(&record.subject, 40)
+                    ));
                 }
                 _ => {}
             }
@@ -138,15 +176,20 @@ impl Told {
         }
     }
 
-    fn review(&mut self, record: &Record, ruling: &Ruling) {
+    fn review(&mut self, record: &Record, ruling: &Disposition) {
         let Some(decision) = &record.decision else { return };
         *self.verdicts.entry(decision.verdict).or_default() += 1;
-        paint::print(&format!("{}  {}\n", paint::verdict(decision.verdict, 6), one_line(&self.short(&record.summary), 110)));
+        paint::print(&format!(
+            "{}  {}\n",
+            paint::verdict(decision.verdict, 6),
+            one_line(&self.short(&record.summary), 110)
+        ));
         if decision.verdict > Verdict::Allow {
             self.wrapped("why", &decision.primary_reason);
         }
-        if let Ruling::Rewrite(input) = ruling {
-            let text = input.get("command").and_then(|command| command.as_str()).unwrap_or_default();
+        if let Disposition::Rewrite(input) = ruling {
+            let text =
+                input.get("command").and_then(|command| command.as_str()).unwrap_or_default();
             self.wrapped("runs as", text);
         }
         if decision.verdict >= Verdict::Ask
@@ -156,7 +199,7 @@ impl Told {
         }
     }
 
-    /// Text below a verdict, broken into lines.
+    /// Prints a text below a verdict, wrapped into lines.
     fn wrapped(&self, label: &str, text: &str) {
         let width = 92_usize.saturating_sub(label.len());
         let mut line = String::new();
@@ -186,8 +229,11 @@ impl Told {
     }
 
     fn summary(&self) {
-        let parts: Vec<String> =
-            self.verdicts.iter().map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0))).collect();
+        let parts: Vec<String> = self
+            .verdicts
+            .iter()
+            .map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0)))
+            .collect();
         let actions: u32 = self.verdicts.values().sum();
         paint::print(&format!(
             "\n{} {}; {} interventions.\n",
@@ -199,8 +245,17 @@ impl Told {
 }
 
 fn outcome(record: &Record) {
-    let Some(outcome) = record.outcome.as_ref().filter(|outcome| outcome.status == portcullis_core::action::Status::Failed) else { return };
-    paint::print(&format!("        {}\n", paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))));
+    let Some(outcome) = record
+        .outcome
+        .as_ref()
+        .filter(|outcome| outcome.status == portcullis_core::action::Status::Failed)
+    else {
+        return;
+    };
+    paint::print(&format!(
+        "        {}\n",
+        paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))
+    ));
 }
 
 /// A folder that looks like a small project in a home of its own; removed when dropped.
@@ -221,7 +276,9 @@ impl Scratch {
         for (name, text) in files {
             let path = scratch.project().join(name);
             let folder = path.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(folder).with_context(|| format!("cannot create the scratch folder `{}`", folder.display()))?;
+            fs::create_dir_all(folder).with_context(|| {
+                format!("cannot create the scratch folder `{}`", folder.display())
+            })?;
             fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
         Ok(scratch)
@@ -243,7 +300,7 @@ impl Scratch {
         SESSION.replace("@project@", &self.project().display().to_string())
     }
 
-    /// Leaves the folder behind; returns the state's.
+    /// Keeps the folder and returns the path of its state.
     fn keep(mut self) -> PathBuf {
         self.keep = true;
         self.state()
@@ -253,7 +310,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.keep {
-            // A scratch folder that cannot be removed harms nobody.
+            // A scratch folder that cannot be removed does no harm.
             let _ = fs::remove_dir_all(&self.root);
         }
     }

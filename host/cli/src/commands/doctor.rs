@@ -1,10 +1,10 @@
-//! `portcullis doctor`: is the guard whole, and what to do where it is not.
+//! `portcullis doctor`: checks that protection is complete, and says how to fix it if it is not.
 
-use crate::commands::hook::now;
-use crate::health::{Finding, Group, Level, Scene, worst};
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Context, Result};
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
+use portcullis_review::health::{Group, HealthFinding, HealthInput, Level, worst_level};
 use serde_json::json;
 use std::env;
 use std::fmt::Write;
@@ -16,27 +16,28 @@ pub struct Arguments {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
-    /// Leave out what starts programs, compiles plugins or reads the whole journal
+    /// Skip checks that start programs, compile plugins or read the whole journal
     #[arg(long)]
     quick: bool,
-    /// Look at the settings of a client that is started in this folder, in place of the current one
+    /// Check the settings of a client started in this folder instead of the current one
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
-/// The exit code where there is a problem.
+/// The exit code if there is a problem.
 const NOT_WHOLE: u8 = 5;
-/// Lines are kept to this many columns, where words allow it.
+/// The width to which lines are wrapped, in columns, if words allow it.
 const WIDTH: usize = 80;
-/// What a finding's text is indented by: level and name of the check.
+/// The indent of a finding's text: the width of its level and its check's name.
 const INDENT: usize = 24;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let named = arguments.project.clone().map_or_else(env::current_dir, Ok);
-    let project = named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
-    let places = Places::from_environment()?.in_project_of(&project);
+    let project =
+        named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
+    let places = Paths::from_environment()?.in_project_of(&project);
     let person = places.person.clone();
-    let scene = Scene { places, project, now: now(), quick: arguments.quick };
+    let scene = HealthInput { places, project, now: now(), quick: arguments.quick };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
     let findings = scene.examine(|part| {
         if terminal {
@@ -46,18 +47,23 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if terminal {
         anstream::eprint!("\r\x1b[K");
     }
-    let level = worst(&findings);
+    let level = worst_level(&findings);
     if arguments.json {
         let whole = level < Level::Problem;
-        paint::print(&format!("{}\n", json!({ "version": env!("CARGO_PKG_VERSION"), "whole": whole, "findings": findings })));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "version": env!("CARGO_PKG_VERSION"), "whole": whole, "findings": findings })
+        ));
     } else {
-        paint::print(&page(&findings.into_iter().map(|finding| at_home(finding, &person)).collect::<Vec<_>>()));
+        paint::print(&page(
+            &findings.into_iter().map(|finding| at_home(finding, &person)).collect::<Vec<_>>(),
+        ));
     }
     Ok(if level == Level::Problem { NOT_WHOLE } else { 0 })
 }
 
-/// Problems and warnings first, with what to do; then one line a check.
-fn page(findings: &[Finding]) -> String {
+/// Formats the findings: problems and warnings first, with their fixes; then one line per check.
+fn page(findings: &[HealthFinding]) -> String {
     let mut page = String::new();
     for level in [Level::Problem, Level::Warning] {
         for finding in findings.iter().filter(|finding| finding.level == level) {
@@ -77,11 +83,17 @@ fn page(findings: &[Finding]) -> String {
         let _ = writeln!(page, "{}", paint::bold(group.title()));
         let mut last = None;
         for finding in of_group() {
-            // A check with trouble has one line here: the rest stands above.
+            // A check with trouble has one line here: its details are above.
             if finding.level <= Level::Note {
                 page.push_str(&line(finding));
             } else if last != Some(finding.check) {
-                let _ = writeln!(page, "{} {:<14}  {}", mark(finding.level), finding.check.as_str(), paint::dim("see above"));
+                let _ = writeln!(
+                    page,
+                    "{} {:<14}  {}",
+                    mark(finding.level),
+                    finding.check.as_str(),
+                    paint::dim("see above")
+                );
             }
             if finding.level == Level::Note && !finding.mend.is_empty() {
                 page.push_str(&todo(finding));
@@ -93,22 +105,34 @@ fn page(findings: &[Finding]) -> String {
     page
 }
 
-/// Paths below the person's home, as people write them. What there is to type stays as it is.
-fn at_home(finding: Finding, person: &str) -> Finding {
+/// Abbreviates paths below the person's home with `~`. Commands to type are left unchanged.
+fn at_home(finding: HealthFinding, person: &str) -> HealthFinding {
     let short = |text: &str| text.replace(&format!("`{person}/"), "`~/");
-    if person.len() > 1 { Finding { what: short(&finding.what), ..finding } } else { finding }
+    if person.len() > 1 { HealthFinding { what: short(&finding.what), ..finding } } else { finding }
 }
 
-fn verdict(findings: &[Finding]) -> String {
+fn verdict(findings: &[HealthFinding]) -> String {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let text = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    let text = |number: usize, what: &str| {
+        format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+    };
     match (count(Level::Problem), count(Level::Warning)) {
-        (0, 0) => paint::good("The guard is whole."),
-        (0, warnings) => format!("{} {}.", paint::good("The guard is whole,"), paint::warn(format!("with {}", text(warnings, "warning")))),
-        (problems, 0) => paint::bad(format!("The guard is not whole: {}.", text(problems, "problem"))),
-        (problems, warnings) => {
-            paint::bad(format!("The guard is not whole: {}, {}.", text(problems, "problem"), text(warnings, "warning")))
+        (0, 0) => paint::good("Protection is complete."),
+        (0, warnings) => {
+            format!(
+                "{} {}.",
+                paint::good("Protection is complete,"),
+                paint::warn(format!("with {}", text(warnings, "warning")))
+            )
         }
+        (problems, 0) => {
+            paint::bad(format!("Protection is incomplete: {}.", text(problems, "problem")))
+        }
+        (problems, warnings) => paint::bad(format!(
+            "Protection is incomplete: {}, {}.",
+            text(problems, "problem"),
+            text(warnings, "warning")
+        )),
     }
 }
 
@@ -122,19 +146,24 @@ fn mark(level: Level) -> String {
     }
 }
 
-fn line(finding: &Finding) -> String {
-    format!("{} {:<14}  {}\n", mark(finding.level), finding.check.as_str(), wrap(&finding.what, INDENT))
+fn line(finding: &HealthFinding) -> String {
+    format!(
+        "{} {:<14}  {}\n",
+        mark(finding.level),
+        finding.check.as_str(),
+        wrap(&finding.what, INDENT)
+    )
 }
 
-fn todo(finding: &Finding) -> String {
+fn todo(finding: &HealthFinding) -> String {
     if finding.mend.is_empty() {
         return String::new();
     }
     format!("{:INDENT$}{} {}\n", "", paint::bold("->"), wrap(&finding.mend, INDENT + 3))
 }
 
-/// Breaks a text at spaces, its later lines indented. What stands in backticks is to be copied: a long path
-/// or command stays in one piece.
+/// Wraps a text at spaces and indents its later lines. Text in backticks is to be copied, so a long
+/// path or command is kept in one piece.
 fn wrap(text: &str, indent: usize) -> String {
     let mut wrapped = String::new();
     let mut column = indent;
@@ -160,7 +189,11 @@ mod tests {
     #[test]
     fn texts_are_broken_at_spaces_alone() {
         let path = format!("`/{}`", "x".repeat(100));
-        for (text, lines) in [("short".to_owned(), 1), ("word ".repeat(30).trim().to_owned(), 3), (format!("a {path} b"), 3)] {
+        for (text, lines) in [
+            ("short".to_owned(), 1),
+            ("word ".repeat(30).trim().to_owned(), 3),
+            (format!("a {path} b"), 3),
+        ] {
             let wrapped = wrap(&text, INDENT);
             assert_eq!(wrapped.lines().count(), lines, "{wrapped}");
             assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>().join(" "), text);

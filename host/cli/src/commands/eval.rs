@@ -1,24 +1,24 @@
-//! `portcullis eval`: judges labelled actions and says how often the verdict is the right one.
+//! `portcullis eval`: judges labelled actions and reports how often the verdict is right.
 //!
-//! Each row is judged by itself: no history, no look at the disk, the same answer on every machine. A
-//! dangerous action is judged well when anything but allow comes out, a benign one when allow does; other
-//! labels are counted only. It changes nothing and records nothing.
+//! Each row is judged by itself: no history, no disk access, the same answer on every machine. A
+//! dangerous action is judged correctly by any verdict except allow, a benign one by allow; other
+//! labels are only counted. It changes nothing and records nothing.
 
 mod report;
 pub mod rows;
 
-use super::replay::Tried;
+use super::replay::TrialSetup;
 use crate::paint;
-use crate::recording::EPOCH;
-use crate::runtime::{Circumstances, Ear, Reviewer};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use report::{Judged, Report};
-use rows::{Project, Row};
+use portcullis_review::recording::EPOCH;
+use portcullis_review::reviewer::{PluginObserver, ReviewContext, Reviewer};
+use report::{EvalReport, RowResult};
+use rows::{EvalRow, Project};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ pub struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    tried: Tried,
-    /// Write a line of JSON for each row: id, source, label, decision, risk, primary reason
+    tried: TrialSetup,
+    /// Write one line of JSON per row: id, source, label, decision, risk, primary reason
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
     /// Show this many rows for each cause of a wrong verdict
@@ -51,12 +51,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut out = arguments.rows.as_ref().map(create).transpose()?;
     let mut reviewer = arguments.tried.apart()?;
     let progress = progress(rows.len());
-    let mut report = Report::default();
+    let mut report = EvalReport::default();
     for row in &rows {
         let judged = judge(row, &mut reviewer);
         if let Some((path, file)) = &mut out {
             let line = serde_json::to_string(&judged.line(row))?;
-            writeln!(file, "{line}").with_context(|| format!("cannot write `{}`", path.display()))?;
+            writeln!(file, "{line}")
+                .with_context(|| format!("cannot write `{}`", path.display()))?;
         }
         report.add(row, judged);
         progress.inc(1);
@@ -76,8 +77,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// All rows of all files, so that a mistake in the last one does not come after minutes of work.
-fn read(files: &[PathBuf]) -> Result<Vec<Row>> {
+/// Reads all rows of all files first, so that a mistake in the last one is reported before minutes
+/// of work.
+fn read(files: &[PathBuf]) -> Result<Vec<EvalRow>> {
     let mut rows = Vec::new();
     for path in files {
         rows.extend(rows::read(path)?);
@@ -90,7 +92,7 @@ fn create(path: &PathBuf) -> Result<(PathBuf, BufWriter<File>)> {
     Ok((path.clone(), BufWriter::new(file)))
 }
 
-/// A bar on a terminal, nothing elsewhere.
+/// Creates a progress bar on a terminal, a hidden one elsewhere.
 fn progress(rows: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(rows).unwrap_or(u64::MAX));
     match ProgressStyle::with_template("{bar:40} {pos}/{len} actions, {eta} left") {
@@ -99,44 +101,56 @@ fn progress(rows: usize) -> ProgressBar {
     }
 }
 
-fn judge(row: &Row, reviewer: &mut Reviewer) -> Judged {
+fn judge(row: &EvalRow, reviewer: &mut Reviewer) -> RowResult {
     let event = match &row.event {
         Ok(event) => event,
-        Err(why) => return Judged::error(why.clone()),
+        Err(why) => return RowResult::error(why.clone()),
     };
     let start = Instant::now();
     let records = review(event, &row.project, reviewer, None);
     let took = start.elapsed();
-    match records.iter().find(|record| matches!(record.kind, RecordKind::Review | RecordKind::Fault)) {
-        Some(record) => Judged::of(record, took),
-        None => Judged::neutral(took),
+    match records
+        .iter()
+        .find(|record| matches!(record.kind, RecordKind::Review | RecordKind::Fault))
+    {
+        Some(record) => RowResult::of(record, took),
+        None => RowResult::neutral(took),
     }
 }
 
-/// What a row comes to by itself, while somebody listens to what the plugins answer.
-pub fn review(event: &Event, project: &Project, reviewer: &mut Reviewer, ear: Option<&mut dyn Ear>) -> Vec<Record> {
+/// Reviews a single row, while an optional observer receives the plugins' answers.
+pub fn review(
+    event: &Event,
+    project: &Project,
+    reviewer: &mut Reviewer,
+    ear: Option<&mut dyn PluginObserver>,
+) -> Vec<Record> {
     let mut state = State::default();
     state.session.roots.clone_from(&project.roots);
-    let around = Circumstances { home: Some(&project.home), ..Circumstances::default() };
+    let around = ReviewContext { home: Some(&project.home), ..ReviewContext::default() };
     reviewer.review_overheard(event, state, EPOCH, &around, &|_| None, ear).records
 }
 
-/// How often `sh -c true` is started for its median.
+/// The number of starts of `sh -c true` for the median.
 const SPAWNS: usize = 101;
 
-/// The median time that it takes to start a shell and wait for its end.
+/// Measures the median time to start a shell and wait for its end.
 fn spawn() -> Result<Duration> {
     let mut times = Vec::with_capacity(SPAWNS);
     for _ in 0..SPAWNS {
         let start = Instant::now();
-        Command::new("/bin/sh").args(["-c", "true"]).stdin(Stdio::null()).status().context("cannot start `/bin/sh -c true`")?;
+        Command::new("/bin/sh")
+            .args(["-c", "true"])
+            .stdin(Stdio::null())
+            .status()
+            .context("cannot start `/bin/sh -c true`")?;
         times.push(start.elapsed());
     }
     times.sort_unstable();
     Ok(times.get(SPAWNS / 2).copied().unwrap_or_default())
 }
 
-/// Whether a verdict is the right one for a label; none where nobody can say.
+/// Returns whether a verdict is right for a label; `None` if the label does not decide it.
 fn is_right(label: &str, verdict: Verdict) -> Option<bool> {
     match label {
         "dangerous" => Some(verdict > Verdict::Allow),

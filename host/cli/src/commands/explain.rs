@@ -1,19 +1,21 @@
-//! `portcullis explain ID`: why a review came out as it did.
+//! `portcullis explain ID`: shows the reasons for a review's verdict.
 
-use crate::config::Config;
-use crate::places::Places;
-use crate::restorable::{self, Restorable};
-use crate::runtime::Reviewer;
+use crate::what_if_clean::{self, WhatIfClean};
 use crate::{paint, show};
 use anyhow::{Result, bail};
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
-use portcullis_store::{Home, Store, Stored};
+use portcullis_review::health::CANARY;
+use portcullis_review::reviewer::Reviewer;
+use portcullis_store::{Filter, Home, Store, StoredRecord};
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A record's id or the beginning of one; `last` for the newest objection
+    /// A record's id or a prefix of it; `last` for the newest objection
     id: String,
     /// Print the record as JSON
     #[arg(long)]
@@ -24,58 +26,78 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let store = super::audit::open()?;
     let stored = stored(&store, &arguments.id)?;
     let record: Record = serde_json::from_str(&stored.record.document)?;
-    let restorable = restorable(&record);
-    let feedback = super::feedback::of(&store, &record.id)?;
+    let restorable = verdict_if_clean(&record);
+    let feedback = super::feedback::list_feedback(&store, &record.id)?;
     if arguments.json {
         let mut document: Value = serde_json::from_str(&super::audit::json(&stored)?)?;
         if let Some(document) = document.as_object_mut() {
             document.insert("explanation".into(), show::explanation(&record, restorable.as_ref()));
-            document.insert("feedback".into(), feedback.iter().map(|record| Value::Object(record.details.clone())).collect());
+            document.insert(
+                "feedback".into(),
+                feedback.iter().map(|record| Value::Object(record.details.clone())).collect(),
+            );
         }
         paint::print(&format!("{document}\n"));
         return Ok(0);
     }
     paint::print(&show::page(&record, true, restorable.as_ref()));
     for said in &feedback {
-        paint::print(&format!("\n{}  {}\n", paint::bold("feedback"), paint::dim(format!("{} UTC", paint::time(said.at)))));
+        paint::print(&format!(
+            "\n{}  {}\n",
+            paint::bold("feedback"),
+            paint::dim(format!("{} UTC", paint::time(said.at)))
+        ));
         paint::print(&format!("  {}\n", one_line(&said.summary, 400)));
     }
     Ok(0)
 }
 
-/// What git could change; none where this installation cannot review: what it recorded is told all the same.
-fn restorable(record: &Record) -> Option<Restorable> {
+/// Computes what a clean git state would change; `None` if this installation cannot review, since
+/// the record is shown all the same.
+fn verdict_if_clean(record: &Record) -> Option<WhatIfClean> {
     let cwd = record.action.as_ref().map(|action| action.cwd.as_str())?;
-    let places = Places::for_event(cwd).ok()?;
+    let places = Paths::for_event(cwd).ok()?;
     let home = Home::open(&places.state).ok()?;
     let config = Config::load(&places, Some(&home)).ok()?;
     let mut reviewer = Reviewer::installed(&places, &home, config, &[], record.at).ok()?;
-    restorable::restorable(record, &mut reviewer)
+    what_if_clean::verdict_if_clean(record, &mut reviewer)
 }
 
-/// The record that a person names by its id, the beginning of one, or `last`.
+/// Finds a record by its id, a prefix of it, or `last`: the newest objection to an action of an agent, not to one that
+/// `doctor` tried.
 pub fn find(store: &Store, id: &str) -> Result<Record> {
     Ok(serde_json::from_str(&stored(store, id)?.record.document)?)
 }
 
-fn stored(store: &Store, id: &str) -> Result<Stored> {
+fn stored(store: &Store, id: &str) -> Result<StoredRecord> {
     let found = if id == "last" { newest_objection(store)? } else { store.record(id)? };
     if let Some(found) = found {
         return Ok(found);
     }
     let id = portcullis_core::text::one_line(id, 64);
-    let Some(start) = store.start()? else { bail!("the journal has no record `{id}`: `portcullis audit show` lists them") };
+    let Some(start) = store.start()? else {
+        bail!("the journal has no record `{id}`: `portcullis audit show` lists them")
+    };
     let (count, at) = (start.sequence, paint::time(start.at));
-    bail!("the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned: `portcullis audit show` lists the others")
+    bail!(
+        "the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned: `portcullis audit show` lists the others"
+    )
 }
 
-fn newest_objection(store: &Store) -> Result<Option<Stored>> {
+fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {
     let mut newest = None;
-    store.query(&portcullis_store::Filter { kind: Some("review".into()), ..Default::default() }, |stored| {
-        if stored.record.verdict.as_deref().is_some_and(|verdict| verdict != "allow") {
-            newest = Some(stored);
+    let filter = Filter {
+        kind: Some("review".into()),
+        except: Some(CANARY.into()),
+        newest_first: true,
+        ..Filter::default()
+    };
+    store.query(&filter, |stored| {
+        if stored.record.verdict.as_deref().is_none_or(|verdict| verdict == "allow") {
+            return ControlFlow::Continue(());
         }
-        std::ops::ControlFlow::Continue(())
+        newest = Some(stored);
+        ControlFlow::Break(())
     })?;
     Ok(newest)
 }

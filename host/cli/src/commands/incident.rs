@@ -1,6 +1,6 @@
-//! `portcullis incident`: what is known of a stop, and a person's ways to let its session go on or to end it.
+//! `portcullis incident`: shows incidents, and lets a person resume or end their sessions.
 //!
-//! Looking is for everybody. What lets a stopped session go on is for a person at a terminal.
+//! Anybody may look. Only a person at a terminal may resume a stopped session.
 
 mod abort;
 mod decide;
@@ -9,28 +9,28 @@ mod list;
 mod markdown;
 mod show;
 
-use crate::config::{Config, Incidents};
-use crate::places::Places;
 use anyhow::Result;
+use portcullis_config::paths::Paths;
+use portcullis_config::{Config, Incidents};
 use portcullis_store::{Home, Store};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// List incidents, newest first
     List(list::Arguments),
-    /// Show what is known of a stop, and the ways on
+    /// Show an incident and the next steps
     Show(show::Arguments),
-    /// Write an incident's whole report as Markdown, as a page for a browser, or as JSON
-    Export(show::Export),
-    /// Let the session go on under half its limits and without dangerous actions. For a person at a terminal
+    /// Export an incident's full report as Markdown, HTML or JSON
+    Export(show::IncidentExport),
+    /// Resume the session with half its limits and without dangerous actions (interactive)
     Resume(decide::Arguments),
-    /// Put the files back to before it began, and let the session go on. For a person at a terminal
+    /// Restore the files to their state before the incident and resume the session (interactive)
     Rollback(decide::Rollback),
-    /// Let the session go on; a person approves each change. For a person at a terminal
+    /// Resume the session with a person approving each change (interactive)
     Supervise(decide::Arguments),
-    /// Take back the limits or the supervision under which a session goes on. For a person at a terminal
+    /// Lift the limits or the supervision from a resumed session (interactive)
     Lift(decide::Arguments),
-    /// Leave the session stopped for good, and list what is to be cleaned up. For a person at a terminal
+    /// Leave the session stopped permanently and list what to clean up (interactive)
     Abort(abort::Arguments),
 }
 
@@ -47,16 +47,16 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-/// What these commands look at.
-struct Desk {
+/// The state that these commands share.
+struct CommandContext {
     home: Home,
     store: Store,
     config: Config,
 }
 
-impl Desk {
+impl CommandContext {
     fn open() -> Result<Self> {
-        let places = Places::from_environment()?;
+        let places = Paths::from_environment()?;
         let home = Home::open(&places.state)?;
         let config = Config::load(&places, Some(&home))?;
         Ok(Self { store: Store::open(&home, config.durability)?, home, config })

@@ -1,28 +1,28 @@
-//! `portcullis install claude`: puts our hooks into a settings file of the client, and makes ready what they
-//! need, so that no hook pays for it.
+//! `portcullis install claude`: adds the hooks to a settings file of the client, and prepares
+//! everything they need, so that no hook pays for it.
 //!
-//! Nothing is written before everything that can be known has been checked, and what the client does not
-//! load is taken back.
+//! Nothing is written until everything that can be checked has been checked, and the change is
+//! rolled back if the client does not load it.
 
 pub mod prepare;
 pub mod report;
 mod surroundings;
 
-use crate::client::backup::{self, Receipt};
-use crate::client::claude::handlers::Invocation;
-use crate::client::claude::listing::{self, Off};
-use crate::client::claude::settings::{Folders, Scope};
-use crate::client::claude::{edit, find, validate, version};
-use crate::client::file::{self, Found};
-use crate::client::json::Document;
-use crate::commands::hook::now;
-use crate::human;
-use crate::places::Places;
-use crate::runtime::to_store;
+use crate::interactive;
 use anyhow::{Context, Result, bail};
+use portcullis_agents::backup::{self, BackupReceipt};
+use portcullis_agents::claude::handlers::Invocation;
+use portcullis_agents::claude::listing::{self, DisabledReason};
+use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_agents::claude::{edit, find, validate, version};
+use portcullis_agents::file::{self, SettingsFile};
+use portcullis_agents::json::JsonDocument;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
-use report::Report;
+use report::InstallReport;
 use serde_json::json;
 use std::io::{BufRead, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -31,20 +31,21 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The agent
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::commands::hook::AGENTS))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
     agent: String,
     #[command(flatten)]
     scope: ScopeArguments,
     /// Show what would change and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Only record what would be decided, unless a configuration says something else. The way to begin
+    /// Record decisions without enforcing them, unless a configuration says otherwise (recommended
+    /// at first)
     #[arg(long)]
     observe: bool,
-    /// Let the machine's hooks alone run: nobody's own hooks, of plugins and projects neither
+    /// Run managed hooks only: no hooks of users, plugins or projects
     #[arg(long, requires = "managed")]
     only_managed_hooks: bool,
-    /// The path by which the hooks start Portcullis, for example of a link that outlives updates
+    /// Set the path by which the hooks start Portcullis, for example a link that survives updates
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
     /// Do not ask before writing
@@ -55,26 +56,26 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Whose settings.
+/// The scope of the settings.
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub struct ScopeArguments {
-    /// Your own settings, for all your sessions. The default
+    /// Use your own settings, for all your sessions (default)
     #[arg(long)]
     user: bool,
-    /// The settings of the project in this folder, which everyone shares who has it
+    /// Use the shared settings of the project in this folder
     #[arg(long)]
     project: bool,
-    /// Your own settings for the project in this folder
+    /// Use your own settings for the project in this folder
     #[arg(long)]
     local: bool,
-    /// The machine's settings, which no session can switch off; for the superuser
+    /// Use the machine's settings, which no session can switch off (root only)
     #[arg(long)]
     managed: bool,
 }
 
 impl ScopeArguments {
-    /// The scope that was named.
+    /// Returns the selected scope.
     pub const fn scope(&self) -> Scope {
         match (self.project, self.local, self.managed) {
             (true, ..) => Scope::Project,
@@ -85,65 +86,74 @@ impl ScopeArguments {
     }
 }
 
-/// The exit code where the hooks are in the settings and do not run.
+/// The exit code if the hooks are in the settings but do not run.
 const NOT_ACTIVE: u8 = 1;
 
-/// What an installation works on.
+/// The subject of an installation.
 pub struct Site {
-    /// The scope.
+    /// The scope of the settings.
     pub scope: Scope,
-    /// Our own folders.
-    pub places: Places,
-    /// The client's.
+    /// The folders of Portcullis.
+    pub places: Paths,
+    /// The folders of the client.
     pub folders: Folders,
-    /// What its hooks are to start.
+    /// The command that its hooks start.
     pub wanted: Invocation,
 }
 
 impl Site {
-    /// From the environment, for a client that is started in the current folder.
+    /// Reads the environment, for a client that is started in the current folder.
     ///
     /// # Errors
-    /// The environment does not say where things are, or the scope is not this user's to change.
+    /// Fails if the environment does not give the folders, or if this user may not change the
+    /// scope.
     pub fn new(scope: Scope, program: Option<&Path>, writes: bool) -> Result<Self> {
         if scope == Scope::Managed && writes && !rustix::process::geteuid().is_root() {
-            bail!("the machine's settings are for the superuser: run it with sudo, or leave --managed out");
+            bail!(
+                "the machine's settings are for the superuser: run it with sudo, or leave --managed out"
+            );
         }
-        // What one project configures says nothing about an installation.
-        let places = Places::from_environment()?.without_project();
-        let current = std::env::current_dir().context("cannot tell the current folder")?;
+        // The configuration of one project says nothing about an installation.
+        let places = Paths::from_environment()?.without_project();
+        let current = std::env::current_dir().context("cannot determine the current folder")?;
         let program = program_path(program)?;
-        // What others use as well must not name one person's folders.
+        // Settings shared with others must not name one person's folders.
         let own = matches!(scope, Scope::User | Scope::Local);
         let pinned = own.then(|| (places.config.clone(), places.state.clone()));
         let folders = Folders::from_environment(Path::new(&places.person), &current);
         Ok(Self { scope, places, folders, wanted: Invocation { program, pinned } })
     }
 
-    /// The settings file and what is in it.
+    /// Reads the settings file.
     ///
     /// # Errors
-    /// It cannot be read or edited.
-    pub fn settings(&self) -> Result<Found> {
+    /// Fails if it cannot be read or edited.
+    pub fn settings(&self) -> Result<SettingsFile> {
         let path = self.folders.file(self.scope);
-        let found = file::look(&path, validate::MOST_BYTES)?;
-        let project = self.folders.project.canonicalize().unwrap_or_else(|_| self.folders.project.clone());
+        let found = file::read_settings(&path, validate::MOST_BYTES)?;
+        let project =
+            self.folders.project.canonicalize().unwrap_or_else(|_| self.folders.project.clone());
         let shared = matches!(self.scope, Scope::Project | Scope::Local);
-        // A repository must not lead us to a file of its choice.
-        let folder = found.real.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
+        // A repository must not redirect the installation to a file of its choice.
+        let folder =
+            found.real.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
         if shared && !folder.starts_with(&project) {
-            bail!("`{}` leads out of the project, to `{}`: put a file of its own there", path.display(), found.real.display());
+            bail!(
+                "`{}` leads out of the project, to `{}`: put a file of its own there",
+                path.display(),
+                found.real.display()
+            );
         }
         Ok(found)
     }
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
+    interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let site = Site::new(scope, arguments.program.as_deref(), !arguments.dry_run)?;
     let client = find::client(Path::new(&site.places.person));
-    let mut report = Report::new(arguments.json, scope, &site.folders.file(scope));
+    let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
     check_version(client.as_deref(), &mut report)?;
     let found = site.settings()?;
     let document = readable(&found, &mut report)?;
@@ -165,35 +175,47 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         write(&site, &home, &found, &document, &edited, client.as_deref(), &mut report)?;
     }
     let off = client.as_deref().and_then(|client| ask(client, &site, &mut report));
-    if let Some(Off::NotLoaded(events)) = &off
+    if let Some(DisabledReason::NotLoaded(events)) = &off
         && changes
     {
         take_back(&home, &found, scope)?;
-        bail!("the client did not load our hooks for {}: `{}` is as it was before", events.join(", "), found.path.display());
+        bail!(
+            "the client did not load our hooks for {}: `{}` is as it was before",
+            events.join(", "),
+            found.path.display()
+        );
     }
     Ok(finish(&site, &found.path, changes, off, report))
 }
 
-/// The path that the hooks name: absolute, since the client's search path is not ours to trust.
+/// Returns the path that the hooks name. It is absolute, because the client's search path is not
+/// trusted.
 fn program_path(named: Option<&Path>) -> Result<PathBuf> {
     let program = match named {
-        Some(program) if program.is_relative() => bail!("--program is `{}`: it must be an absolute path", program.display()),
+        Some(program) if program.is_relative() => {
+            bail!("--program is `{}`: it must be an absolute path", program.display())
+        }
         Some(program) => program.to_owned(),
-        None => std::env::current_exe().context("cannot tell where this program lies")?,
+        None => std::env::current_exe().context("cannot determine where this program is")?,
     };
-    let startable = program.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    let startable = program
+        .metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
     if !startable {
-        bail!("there is no program `{}`, so the client would refuse every action: install it there first", program.display());
+        bail!(
+            "there is no program `{}`, so the client would refuse every action: install it there first",
+            program.display()
+        );
     }
     Ok(program)
 }
 
-fn check_version(client: Option<&Path>, report: &mut Report) -> Result<()> {
+fn check_version(client: Option<&Path>, report: &mut InstallReport) -> Result<()> {
     let Some(client) = client else {
         report.warn("Claude Code was not found, so its version was not checked and it was not asked whether it loads the hooks");
         return Ok(());
     };
-    let version = version::ask(client)?;
+    let version = version::query_version(client)?;
     if version < version::LEAST {
         bail!(
             "`{}` is Claude Code {version}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
@@ -205,9 +227,9 @@ fn check_version(client: Option<&Path>, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The file as a document that the client takes as a whole.
-fn readable(found: &Found, report: &mut Report) -> Result<Document> {
-    let parsed = Document::parse(found.bytes.as_deref().unwrap_or_default());
+/// Parses the file as a document that the client accepts as a whole.
+fn readable(found: &SettingsFile, report: &mut InstallReport) -> Result<JsonDocument> {
+    let parsed = JsonDocument::parse(found.bytes.as_deref().unwrap_or_default());
     let problems = match &parsed {
         Ok(document) => validate::problems(document),
         Err(error) => vec![error.clone().into()],
@@ -217,15 +239,19 @@ fn readable(found: &Found, report: &mut Report) -> Result<Document> {
         _ => {
             report.problems(&found.path, &problems);
             bail!(
-                "`{}` has {} of which one is enough for the client to drop it with all its hooks: mend what is named, then install",
+                "`{}` has {}; one is enough for the client to ignore the whole file, hooks included: fix what is named, then install",
                 found.path.display(),
-                if problems.len() == 1 { "a mistake".to_owned() } else { format!("{} mistakes", problems.len()) }
+                if problems.len() == 1 {
+                    "a mistake".to_owned()
+                } else {
+                    format!("{} mistakes", problems.len())
+                }
             )
         }
     }
 }
 
-fn edited(document: &Document, site: &Site, only_managed: bool) -> Result<Document> {
+fn edited(document: &JsonDocument, site: &Site, only_managed: bool) -> Result<JsonDocument> {
     const ONLY: &str = "allowManagedHooksOnly";
     let edited = edit::install(document, &site.wanted)?;
     let alone = match edited.value().get(ONLY) {
@@ -234,12 +260,17 @@ fn edited(document: &Document, site: &Site, only_managed: bool) -> Result<Docume
         Some(_) => edited.replace(&format!("/{ONLY}"), &json!(true)),
         None => edited.add_member("", ONLY, &json!(true)),
     };
-    alone.map_err(|error| anyhow::anyhow!("`{ONLY}` cannot be set at {}: {}", error.place, error.what))
+    alone.map_err(|error| {
+        anyhow::anyhow!("`{ONLY}` cannot be set at {}: {}", error.place, error.what)
+    })
 }
 
 fn agree(path: &Path) -> Result<()> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is here to agree to the change of `{}`: add --yes, or --dry-run to look at it", path.display());
+        bail!(
+            "there is no terminal to confirm the change of `{}`: add --yes, or --dry-run to look at it",
+            path.display()
+        );
     }
     anstream::eprint!("Write this to `{}`? [y/N] ", path.display());
     std::io::stderr().flush().context("cannot write to the terminal")?;
@@ -251,21 +282,26 @@ fn agree(path: &Path) -> Result<()> {
     }
 }
 
-/// Backs up, writes, records.
+/// Backs up the file, writes it, and records the change.
 fn write(
     site: &Site,
     home: &Home,
-    found: &Found,
-    document: &Document,
-    edited: &Document,
+    found: &SettingsFile,
+    document: &JsonDocument,
+    edited: &JsonDocument,
     client: Option<&Path>,
-    report: &mut Report,
+    report: &mut InstallReport,
 ) -> Result<()> {
-    let Original { before, kept, folders: earlier } = original(home, found, document, site)?;
+    let OriginalFile { before, kept, folders: earlier } = original(home, found, document, site)?;
     let bytes = edited.bytes();
-    let missing: Vec<PathBuf> =
-        found.real.ancestors().skip(1).take_while(|above| above.symlink_metadata().is_err()).map(Path::to_owned).collect();
-    let receipt = Receipt {
+    let missing: Vec<PathBuf> = found
+        .real
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.symlink_metadata().is_err())
+        .map(Path::to_owned)
+        .collect();
+    let receipt = BackupReceipt {
         file: found.path.clone(),
         before: before.as_deref().map(backup::digest),
         after: backup::digest(&bytes),
@@ -273,41 +309,62 @@ fn write(
         kept,
         at: now(),
     };
-    let copy = backup::keep(home, &receipt, before.as_deref())?;
+    let copy = backup::save_backup(home, &receipt, before.as_deref())?;
     found.replace(&bytes, site.scope.mode())?;
     if before.is_some() {
         report.say(&format!("what was there before is kept in `{}`", copy.display()));
     }
     if found.linked() {
-        report.say(&format!("`{}` is a link: `{}` was written", found.path.display(), found.real.display()));
+        report.say(&format!(
+            "`{}` is a link: `{}` was written",
+            found.path.display(),
+            found.real.display()
+        ));
     }
-    let version = client.map_or_else(|| "a client that was not found".to_owned(), |client| client.display().to_string());
+    let version = client.map_or_else(
+        || "a client that was not found".to_owned(),
+        |client| client.display().to_string(),
+    );
     journal(
         home,
         "install",
-        &format!("hooks of `{}` written to `{}` for {version}", site.wanted.program.display(), found.path.display()),
+        &format!(
+            "hooks of `{}` written to `{}` for {version}",
+            site.wanted.program.display(),
+            found.path.display()
+        ),
         report,
     );
     Ok(())
 }
 
-/// What was there before us.
-struct Original {
-    /// The file's text, if there was one.
+/// The state before the installation.
+struct OriginalFile {
+    /// The file's text, if it existed.
     before: Option<Vec<u8>>,
-    /// Containers in it that were empty, and stay.
+    /// Containers in it that were empty, and are kept.
     kept: Vec<String>,
-    /// Folders that were made for it.
+    /// Folders that were created for it.
     folders: Vec<PathBuf>,
 }
 
-/// What `uninstall` is to give back: an earlier installation's original where nothing else has changed
-/// since, else what is there now without us.
-fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Result<Original> {
-    let earlier =
-        backup::receipt(home, &found.path)?.filter(|earlier| found.bytes.as_deref().map(backup::digest).as_ref() == Some(&earlier.after));
+/// Returns the state that `uninstall` restores: an earlier installation's original if nothing else
+/// has changed since, else the current file without the hooks.
+fn original(
+    home: &Home,
+    found: &SettingsFile,
+    document: &JsonDocument,
+    site: &Site,
+) -> Result<OriginalFile> {
+    let earlier = backup::receipt(home, &found.path)?.filter(|earlier| {
+        found.bytes.as_deref().map(backup::digest).as_ref() == Some(&earlier.after)
+    });
     if let Some(earlier) = earlier {
-        return Ok(Original { before: backup::before(home, &earlier)?, kept: earlier.kept, folders: earlier.folders });
+        return Ok(OriginalFile {
+            before: backup::before(home, &earlier)?,
+            kept: earlier.kept,
+            folders: earlier.folders,
+        });
     }
     let kept = edit::empty_containers(document.value());
     let without = edit::uninstall(document, &site.wanted, &kept)?;
@@ -316,32 +373,41 @@ fn original(home: &Home, found: &Found, document: &Document, site: &Site) -> Res
         (Some(_), false) => Some(without.bytes()),
         (None, _) => None,
     };
-    Ok(Original { before, kept, folders: Vec::new() })
+    Ok(OriginalFile { before, kept, folders: Vec::new() })
 }
 
-/// A journal that cannot be written does not undo what was done: it is said.
-pub fn journal(home: &Home, subject: &str, summary: &str, report: &mut Report) {
+/// Records the change in the journal. A journal that cannot be written is reported and does not
+/// undo the change.
+pub fn journal(home: &Home, subject: &str, summary: &str, report: &mut InstallReport) {
     let seed = std::process::id().to_string();
     let record = Record::apart(RecordKind::Configuration, subject, summary, now(), &seed);
-    if let Err(error) = Store::open(home, Durability::Full).and_then(|mut store| store.append(vec![to_store(&record)])) {
+    let written = Store::open(home, Durability::Full).and_then(|mut store| {
+        store.append(vec![to_store(&record)])?;
+        // The home's mark knows of the journal from its beginning.
+        store.checkpoint()
+    });
+    if let Err(error) = written {
         report.warn(&format!("this could not be recorded: {error}"));
     }
 }
 
-fn ask(client: &Path, site: &Site, report: &mut Report) -> Option<Off> {
-    // Elsewhere than in a project its hooks do not run for this question.
+fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<DisabledReason> {
+    // Outside a project, the project's hooks do not run for this check.
     let shared = matches!(site.scope, Scope::Project | Scope::Local);
     let folder = if shared { site.folders.project.clone() } else { site.places.state.clone() };
-    match listing::ask(client, &folder) {
+    match listing::query_listing(client, &folder) {
         Ok(listing) => {
             let off = listing.off(site.scope, &site.wanted);
             let loaded = listing.loaded(site.scope, &site.wanted);
             report.set("loaded", json!(loaded));
             if off.is_none() {
-                report.say(&format!("the client says that it loads all {loaded} of them"));
+                report.say(&format!("the client confirmed all {loaded} hooks"));
             }
             for error in &listing.errors {
-                report.warn(&format!("the client says of `{}`, {}: {}", error.file, error.path, error.message));
+                report.warn(&format!(
+                    "the client says of `{}`, {}: {}",
+                    error.file, error.path, error.message
+                ));
             }
             off
         }
@@ -352,29 +418,36 @@ fn ask(client: &Path, site: &Site, report: &mut Report) -> Option<Off> {
     }
 }
 
-fn take_back(home: &Home, found: &Found, scope: Scope) -> Result<()> {
+fn take_back(home: &Home, found: &SettingsFile, scope: Scope) -> Result<()> {
     let Some(receipt) = backup::receipt(home, &found.path)? else { return Ok(()) };
-    let written = file::look(&found.path, validate::MOST_BYTES)?;
+    let written = file::read_settings(&found.path, validate::MOST_BYTES)?;
     match &found.bytes {
         Some(bytes) => drop(written.replace(bytes, scope.mode())?),
         None => written.remove()?,
     }
     remove_empty(&receipt.folders);
-    backup::forget(home, &receipt)
+    backup::remove_backup(home, &receipt)
 }
 
-/// Removes folders that we made, the innermost first, as long as nothing is in them.
+/// Removes folders that the installation created, innermost first, as long as they are empty.
 pub fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
-        // One that is in use by now stays.
+        // A folder that is in use by now is kept.
         if std::fs::remove_dir(folder).is_err() {
             return;
         }
     }
 }
 
-fn finish(site: &Site, path: &Path, changed: bool, off: Option<Off>, mut report: Report) -> u8 {
-    let (outcome, done) = if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
+fn finish(
+    site: &Site,
+    path: &Path,
+    changed: bool,
+    off: Option<DisabledReason>,
+    mut report: InstallReport,
+) -> u8 {
+    let (outcome, done) =
+        if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
     let done = format!("{done} `{}`", path.display());
     if let Some(off) = off {
         report.warn(&format!("the hooks do NOT run: {off}"));
@@ -383,14 +456,17 @@ fn finish(site: &Site, path: &Path, changed: bool, off: Option<Off>, mut report:
         return NOT_ACTIVE;
     }
     if report.observes() {
-        report.say("it only observes: `portcullis audit show` lists what it would have done, `portcullis replay --claude` what it would have made of past sessions");
-        report.say(&format!("to let it hold, take `mode` out of `{}`", prepare::mode_file(site).display()));
+        report.say("observe mode, nothing is blocked: `portcullis audit show` lists what would have been decided, `portcullis replay --claude` does so for past sessions");
+        report.say(&format!(
+            "to enforce, remove `mode` from `{}`",
+            prepare::mode_file(site).display()
+        ));
     }
     if changed {
         if report.keeps_nothing() {
             let file = prepare::mode_file(site);
             report.say(&format!(
-                "what a command does to files cannot be put back yet: `enabled = true` below `[checkpoints]` in `{}` has them kept before it",
+                "undo is off; to turn it on, set `enabled = true` below `[checkpoints]` in `{}`",
                 file.display()
             ));
         }

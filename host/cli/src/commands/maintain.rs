@@ -1,22 +1,24 @@
-//! `portcullis maintain`: the work that no hook should wait for. One instance at a time.
+//! `portcullis maintain`: does the work that no hook should wait for. One instance runs at a time.
 //!
-//! It empties the journal's log and does what is due in the outbox: notifications, retention, heads of the journal
-//! written elsewhere, sweeping the cache, forgetting old checkpoints, incidents and messages, emptying quarantines, and
-//! writing down what outlives the journal. Work that fails waits longer each time and stays until it is done; `doctor` names
-//! what keeps failing.
+//! It checkpoints the journal's log and does the due work in the outbox: notifications, retention,
+//! writing the journal's heads elsewhere, sweeping the cache, deleting old checkpoints, incidents
+//! and messages, emptying quarantines, and recording what outlives the journal. Failed work is
+//! retried with growing delays until it succeeds; `doctor` names what keeps failing.
 
-use super::hook::now;
-use crate::checkpoints;
-use crate::config::Config;
-use crate::incidents;
-use crate::notifications::{self, deliver};
 use crate::paint;
-use crate::places::{Pins, Places};
-use crate::quarantine;
-use crate::runtime::{Reviewer, code_cache};
 use anyhow::{Context, Result, bail};
 use portcullis_checkpoint::Retention;
-use portcullis_store::{Durability, Home, NewWork, Store, Work};
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_review::checkpoints;
+use portcullis_review::incidents;
+use portcullis_review::notifications::{self, deliver};
+use portcullis_review::quarantine;
+use portcullis_review::reviewer::{Reviewer, code_cache, to_store};
+use portcullis_review::timeline::words::counted;
+use portcullis_store::{Durability, Home, NewWork, SEALED, Store, WorkItem};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,29 +29,29 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Do all work now, whether or not it is due
+    /// Do all work now, even if it is not due
     #[arg(long)]
     all: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
-    /// Leave the session of whoever started it
+    /// Detach from the session that started it
     #[arg(long, hide = true)]
     detached: bool,
 }
 
 const MINUTE: u64 = 60 * 1000;
 const DAY: u64 = 24 * 60 * MINUTE;
-/// Compiled code that no plugin of the configuration needs is kept for so long.
+/// The age at which compiled code is removed that no plugin of the configuration needs.
 const SWEEP_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// How long messages that are tried again soon are waited for, in milliseconds.
+/// The longest wait for messages that are about to be retried, in milliseconds.
 const LINGER: u64 = 15 * MINUTE;
-/// How often it is looked whether one is due.
+/// The interval between checks for due messages.
 const LOOK: Duration = Duration::from_secs(5);
-/// Work that is done in one run at most.
+/// The most tasks done in one run.
 const MOST: u64 = 100;
 
-/// Work that comes back by itself: its kind, and after how long.
+/// Recurring tasks: kind and period.
 const RECURRING: &[(&str, u64)] = &[
     (RETENTION, DAY),
     (ANCHORS, DAY / 24),
@@ -67,16 +69,16 @@ const INCIDENTS: &str = "incidents";
 const MESSAGES: &str = "messages";
 const QUARANTINE: &str = "quarantine";
 
-/// Does what is due.
+/// Does the due work.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.detached {
-        // Fails only for the leader of a process group, which is as detached.
+        // Fails only for the leader of a process group, which is already detached.
         let _own_session = rustix::process::setsid();
     }
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let Some(failed) = pass(arguments, &places, &home)? else {
-        tell(arguments, "busy", "another instance is at it");
+        print_result(arguments, "busy", "another instance is running");
         return Ok(0);
     };
     if arguments.detached {
@@ -85,8 +87,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(u8::from(failed))
 }
 
-/// Whether anything failed; none when another instance is at it.
-fn pass(arguments: &Arguments, places: &Places, home: &Home) -> Result<Option<bool>> {
+/// Runs one pass and returns whether anything failed; `None` if another instance is running.
+fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<bool>> {
     let mut failed = None;
     let mut until = if arguments.all { u64::MAX >> 1 } else { now() };
     while let Some(lock) = lock(home)? {
@@ -95,7 +97,7 @@ fn pass(arguments: &Arguments, places: &Places, home: &Home) -> Result<Option<bo
         let done = work(arguments, &mut store, &Site { places, home, config: &config }, until)?;
         failed = Some(failed.unwrap_or(false) || done);
         drop(lock);
-        // Whoever wanted something done in the meantime found it locked, and left.
+        // A process that wanted work done in the meantime found the lock taken, and left.
         until = now();
         if !store.work_due(until)? {
             break;
@@ -104,16 +106,20 @@ fn pass(arguments: &Arguments, places: &Places, home: &Home) -> Result<Option<bo
     Ok(failed)
 }
 
-/// Does what is due by then; whether anything failed.
+/// Does the work that is due by `until`; returns true if anything failed.
 fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -> Result<bool> {
     if arguments.all || store.checkpoint_due() {
         store.checkpoint()?;
-        tell(arguments, "checkpoint", "the journal's log was moved into its database");
+        print_result(arguments, "checkpoint", "the journal's log was moved into its database");
     }
     for (kind, _) in RECURRING {
-        store.enqueue(&NewWork { kind: (*kind).to_owned(), due_at: now(), ..NewWork::default() })?;
+        store.enqueue(&NewWork {
+            kind: (*kind).to_owned(),
+            due_at: now(),
+            ..NewWork::default()
+        })?;
     }
-    let mut messages = deliver::Run::new(site.config, &site.places.person);
+    let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person);
     let mut failed = false;
     for work in store.due(until, MOST)? {
         let done = if work.kind == notifications::KIND {
@@ -126,102 +132,148 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
         };
         failed |= done.is_err();
         match done {
-            Ok(what) => tell(arguments, &work.kind, &what),
-            Err(error) => tell(arguments, &work.kind, &format!("failed: {error:#}")),
+            Ok(what) => print_result(arguments, &work.kind, &what),
+            Err(error) => print_result(arguments, &work.kind, &format!("failed: {error:#}")),
         }
     }
     Ok(failed)
 }
 
-/// Stays for messages that are tried again soon: where a session has ended, no hook comes any more to start anybody.
-/// One process at a time, which holds nothing that others wait for.
-fn linger(arguments: &Arguments, places: &Places, home: &Home) -> Result<()> {
+/// Waits for messages that are about to be retried: after a session has ended, no hook would start
+/// another instance. Only one process waits at a time, and it holds nothing that others wait for.
+fn linger(arguments: &Arguments, places: &Paths, home: &Home) -> Result<()> {
     let Some(_only) = hold(home, "linger.lock")? else { return Ok(()) };
     let end = now().saturating_add(LINGER);
     loop {
         let waiting = notifications::waiting(&Store::open(home, Durability::Process)?)?;
-        let Some(next) = waiting.iter().map(|waits| waits.work.due_at).min().filter(|next| *next <= end) else { return Ok(()) };
+        let Some(next) =
+            waiting.iter().map(|waits| waits.work.due_at).min().filter(|next| *next <= end)
+        else {
+            return Ok(());
+        };
         let wait = next.saturating_sub(now());
-        // In small steps, since another message can become the next one. Where another instance has it, it ends.
+        // Wait in small steps, since another message can become the next one. If another instance
+        // has taken over, stop waiting.
         if wait > 0 || pass(arguments, places, home)?.is_none() {
             std::thread::sleep(LOOK.min(Duration::from_millis(wait.max(1000))));
         }
     }
 }
 
-/// None when another instance holds it.
+/// Takes the lock; `None` if another instance holds it.
 pub fn lock(home: &Home) -> Result<Option<File>> {
     hold(home, "maintain.lock")
 }
 
 fn hold(home: &Home, name: &str) -> Result<Option<File>> {
     let path = home.path().join(name);
-    let lock = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(&path);
     let lock = lock.with_context(|| format!("cannot open `{}`", path.display()))?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock `{}`", path.display())),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock `{}`", path.display()))
+        }
     }
 }
 
 struct Site<'a> {
-    places: &'a Places,
+    places: &'a Paths,
     home: &'a Home,
     config: &'a Config,
 }
 
-fn perform(work: &Work, store: &mut Store, site: &Site<'_>) -> Result<String> {
+fn perform(work: &WorkItem, store: &mut Store, site: &Site<'_>) -> Result<String> {
     match work.kind.as_str() {
         RETENTION => retain(store, site.config.audit.retention_days),
         ANCHORS => anchor(store, &site.config.audit.anchors),
         SWEEP => sweep(site),
         CHECKPOINTS => forget(site),
-        incidents::WORK => incidents::keep(store, site.home.path(), &work.key),
-        INCIDENTS => incidents::forget(site.home.path(), site.config.incidents.kept_days, now()),
-        MESSAGES => notifications::forget(store, site.config.messages_days, now()),
-        quarantine::WORK => quarantine::keep(store, site.home.path(), &work.key),
-        QUARANTINE => quarantine::forget(store, site.home.path(), site.config.quarantine_days, now()),
+        incidents::WORK => incidents::save_incident(store, site.home.path(), &work.key),
+        INCIDENTS => incidents::expire_incidents(site.home, site.config.incidents.kept_days, now()),
+        MESSAGES => notifications::purge_expired(store, site.config.messages_days, now()),
+        quarantine::WORK => quarantine::save_entry(store, site.home.path(), &work.key),
+        SEALED => sealed(store, site.home, &work.document),
+        QUARANTINE => {
+            quarantine::purge_expired(store, site.home.path(), site.config.quarantine_days, now())
+        }
         other => bail!("this version knows no work of the kind `{other}`"),
     }
 }
 
-/// What came to its end comes back after its period; what failed after a minute, two, four, up to a day.
-fn finish(store: &mut Store, work: &Work, error: Option<&anyhow::Error>) -> Result<()> {
+/// Reschedules work: completed work after its period, failed work after one, two, four minutes, up
+/// to a day.
+fn finish(store: &mut Store, work: &WorkItem, error: Option<&anyhow::Error>) -> Result<()> {
     if let Some(error) = error {
         let wait = MINUTE.saturating_mul(1 << work.attempts.min(11)).min(DAY);
-        store.work_failed(work.id, &portcullis_core::text::one_line(&format!("{error:#}"), 512), now().saturating_add(wait))?;
+        store.work_failed(
+            work.id,
+            &portcullis_core::text::one_line(&format!("{error:#}"), 512),
+            now().saturating_add(wait),
+        )?;
         return Ok(());
     }
     store.work_done(work.id)?;
     if let Some((kind, period)) = RECURRING.iter().find(|(kind, _)| *kind == work.kind) {
-        store.enqueue(&NewWork { kind: (*kind).to_owned(), due_at: now().saturating_add(*period), ..NewWork::default() })?;
+        store.enqueue(&NewWork {
+            kind: (*kind).to_owned(),
+            due_at: now().saturating_add(*period),
+            ..NewWork::default()
+        })?;
     }
     Ok(())
 }
 
-fn retain(store: &mut Store, days: u32) -> Result<String> {
-    if days == 0 {
-        return Ok("records are kept for ever".into());
-    }
-    let pruned = store.prune(now().saturating_sub(u64::from(days).saturating_mul(DAY)), now())?;
-    Ok(format!("{} records older than {days} days were removed", pruned.records))
+/// Records that a journal of an older version came to have its states sealed, and writes down which sessions are
+/// stopped.
+fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
+    incidents::keep_stops(store, home)?;
+    let summary = format!(
+        "an older version's journal was migrated: the states of {sessions} sessions were sealed as they were found"
+    );
+    let record = Record::apart(
+        RecordKind::Configuration,
+        "migration",
+        &summary,
+        now(),
+        &std::process::id().to_string(),
+    );
+    store.append(vec![to_store(&record)])?;
+    Ok(summary)
 }
 
-/// Appends the journal's head to files that stand where the journal's owner cannot rewrite them.
+fn retain(store: &mut Store, days: u32) -> Result<String> {
+    if days == 0 {
+        return Ok("records are kept forever".into());
+    }
+    let pruned = store.prune(now().saturating_sub(u64::from(days).saturating_mul(DAY)), now())?;
+    Ok(format!("removed {} older than {days} days", counted(pruned.records, "record")))
+}
+
+/// Appends the journal's head to files in places where the journal's owner cannot rewrite them.
 fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
     if files.is_empty() {
         return Ok("no file for the journal's head is configured".into());
     }
     let line = format!("{}\n", store.head_anchor(now())?);
-    let failed: Vec<String> = files.iter().filter_map(|path| append(path, &line).err().map(|error| format!("{error:#}"))).collect();
+    let failed: Vec<String> = files
+        .iter()
+        .filter_map(|path| append(path, &line).err().map(|error| format!("{error:#}")))
+        .collect();
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
     Ok(format!("the journal's head was written to {} files", files.len()))
 }
 
-/// One write to a regular file: a pipe would wait for its reader.
+/// Appends a line with a single write to a regular file; a pipe would block until it is read.
 fn append(path: &Path, line: &str) -> Result<()> {
     let write = || -> std::io::Result<()> {
         if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -235,13 +287,19 @@ fn append(path: &Path, line: &str) -> Result<()> {
 }
 
 fn sweep(site: &Site<'_>) -> Result<String> {
-    let mut reviewer = Reviewer::installed(site.places, site.home, site.config.clone(), &[], now())?;
-    let in_use: Vec<String> = reviewer.plugins.describe().into_iter().filter_map(|plugin| Some(plugin.inspection.ok()?.digest)).collect();
+    let mut reviewer =
+        Reviewer::installed(site.places, site.home, site.config.clone(), &[], now())?;
+    let in_use: Vec<String> = reviewer
+        .plugins
+        .describe()
+        .into_iter()
+        .filter_map(|plugin| Some(plugin.inspection.ok()?.digest))
+        .collect();
     let swept = code_cache(site.home).sweep(&in_use, SWEEP_AFTER)?;
-    Ok(format!("{} files of the cache, {} KiB, were removed", swept.files, swept.bytes >> 10))
+    Ok(format!("removed {} of the cache, {} KiB", counted(swept.files, "file"), swept.bytes >> 10))
 }
 
-/// Forgets checkpoints that are old, or too many.
+/// Deletes checkpoints that are too old or too many.
 fn forget(site: &Site<'_>) -> Result<String> {
     let config = &site.config.checkpoints;
     checkpoints::sweep(site.home.path(), config.kept)?;
@@ -251,10 +309,13 @@ fn forget(site: &Site<'_>) -> Result<String> {
     let retention = Retention { keep: config.kept, max_bytes: config.max_total };
     let collected = checkpoints::open(site.home.path(), config)?.collect(&retention, now())?;
     let (before, after) = (collected.bytes_before >> 10, collected.bytes_after >> 10);
-    Ok(format!("{} checkpoints were forgotten; their contents take {after} KiB, {before} KiB before", collected.checkpoints))
+    Ok(format!(
+        "removed {}; the contents take {after} KiB, {before} KiB before",
+        counted(collected.checkpoints, "checkpoint")
+    ))
 }
 
-fn tell(arguments: &Arguments, kind: &str, what: &str) {
+fn print_result(arguments: &Arguments, kind: &str, what: &str) {
     if arguments.json {
         paint::print(&format!("{}\n", serde_json::json!({ "work": kind, "result": what })));
     } else if !arguments.detached {
@@ -262,15 +323,15 @@ fn tell(arguments: &Arguments, kind: &str, what: &str) {
     }
 }
 
-/// Starts `maintain` in a process group and session of its own, without our descriptors: the client that
-/// waits for this hook must not wait for it, and its time limit must not end it.
+/// Starts `maintain` in a process group and session of its own, without inherited descriptors: the
+/// client that waits for this hook must not wait for it, and its timeout must not end it.
 pub fn start_detached() {
     let Ok(program) = std::env::current_exe() else { return };
-    // Ours close by themselves; a client may have left us others.
+    // Our own descriptors close by themselves; the client may have passed on others.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut command = Command::new(program);
-    command.args(["maintain", "--detached"]).args(Pins::arguments()).current_dir("/");
+    command.args(["maintain", "--detached"]).args(PathOverrides::arguments()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    // Where it cannot be started the log grows until a commit empties it itself.
+    // If it cannot be started, the log grows until a commit checkpoints it.
     drop(command.spawn());
 }

@@ -1,39 +1,38 @@
-//! `portcullis metrics`: what the journal's reviews come to, as Prometheus text or JSON. With recordings,
-//! what reviewing them again comes to, in this process: that has the cache, and times without a process each.
+//! `portcullis metrics`: the totals of the journal's reviews, as Prometheus text or JSON. With
+//! recordings, the totals of reviewing them again in this process, with a warm cache and times that
+//! do not include starting a process.
 //!
-//! Counters go back to the oldest record that retention kept; they are computed anew each time, so that
-//! nothing but the journal has to be right.
+//! Counters go back to the oldest record within retention. They are recomputed each time, so that
+//! only the journal has to be correct.
 
 mod answers;
 mod count;
 mod text;
 
-use super::hook::now;
 use super::replay;
-use crate::breakers;
-use crate::config::Config;
-use crate::health;
 use crate::paint;
-use crate::places::Places;
-use crate::recording;
 use anyhow::{Context, Result};
 use count::Metrics;
-use portcullis_core::breaker::Waits;
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
+use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::event::EventKind;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_review::breakers;
+use portcullis_review::health;
+use portcullis_review::hook::REVIEW_US;
+use portcullis_review::recording;
 use portcullis_store::{Filter, Home};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The detail of a review's record that says how long it took, in microseconds.
-pub const REVIEW_US: &str = "review_us";
-
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Recordings to review again, in place of the journal
+    /// Review these recordings again instead of reading the journal
     files: Vec<PathBuf>,
-    /// Use this configuration for recordings in place of your own
+    /// Use this configuration for recordings instead of your own
     #[arg(long, value_name = "FILE", requires = "files")]
     config_file: Option<PathBuf>,
     /// Print JSON
@@ -42,25 +41,34 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let metrics = if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
-    paint::print(&if arguments.json { format!("{}\n", metrics.json()) } else { text::prometheus(&metrics) });
+    let metrics =
+        if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
+    paint::print(&if arguments.json {
+        format!("{}\n", metrics.json())
+    } else {
+        text::prometheus(&metrics)
+    });
     Ok(0)
 }
 
 fn of_journal() -> Result<Metrics> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let mut metrics = Metrics::new(Config::load(&places, Some(&home))?.max_review_time_ms);
     let mut problem = None;
     let store = super::audit::open()?;
-    let state = |waits| if waits == Waits::ForAPerson { "quarantined" } else { "held" };
-    metrics.held = breakers::held(&store.breakers()?, now()).into_iter().map(|held| (held.name, state(held.waits))).collect();
+    let state = |waits| if waits == ReleaseCondition::ForAPerson { "quarantined" } else { "held" };
+    metrics.held = breakers::held_plugins(&store.breakers()?, now())
+        .into_iter()
+        .map(|held| (held.name, state(held.waits)))
+        .collect();
     store.query(&Filter::default(), |stored| {
         match serde_json::from_str::<Record>(&stored.record.document) {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => metrics.add(&record),
             Err(error) => {
-                problem = Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                problem =
+                    Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -70,18 +78,22 @@ fn of_journal() -> Result<Metrics> {
 }
 
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
-    let tried = replay::Tried { config: arguments.config_file.clone(), ..Default::default() };
+    let tried = replay::TrialSetup { config: arguments.config_file.clone(), ..Default::default() };
     let mut reviewer = tried.reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {
-        for recording in recording::read(path).with_context(|| format!("cannot read `{}`", path.display()))? {
-            let mut session = replay::Session::default();
+        for recording in
+            recording::read(path).with_context(|| format!("cannot read `{}`", path.display()))?
+        {
+            let mut session = portcullis_review::session::ReviewSession::default();
             for item in &recording.items {
                 let start = Instant::now();
                 let records = session.step(item, &mut reviewer);
                 let took = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
                 for mut record in records {
-                    if record.kind == RecordKind::Review && matches!(item.event.kind, EventKind::BeforeTool(_)) {
+                    if record.kind == RecordKind::Review
+                        && matches!(item.event.kind, EventKind::BeforeTool(_))
+                    {
                         record.details.insert(REVIEW_US.into(), took.into());
                     }
                     metrics.add(&record);
@@ -89,6 +101,6 @@ fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
             }
         }
     }
-    metrics.cache = reviewer.plugins.remembered();
+    metrics.cache = reviewer.plugins.shell_cache_stats();
     Ok(metrics)
 }

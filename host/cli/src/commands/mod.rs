@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! The subcommands, one file each.
 
 pub mod allow;
 pub mod audit;

@@ -1,31 +1,31 @@
-//! `portcullis notifications`: which channels there are, what waits for them, and trying them.
+//! `portcullis notifications`: lists the channels and their pending messages, and tests channels.
 
-use crate::commands::hook::now;
 use crate::commands::maintain;
-use crate::config::Config;
-use crate::notifications::deliver::{Run, variable};
-use crate::notifications::{Configured, Waits, configured, waiting};
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Result, bail};
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_notify::{Message, Sender, Severity, Topic};
+use portcullis_review::notifications::deliver::{DeliveryRun, variable};
+use portcullis_review::notifications::{ConfiguredChannel, PendingMessage, configured, waiting};
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// List the channels and the messages that wait, with what failed
+    /// List the channels and the pending messages, with their failures
     List(Print),
-    /// Send a message over one channel, now
+    /// Send a test message over one channel now
     Test {
         /// The channel's name
         name: String,
         #[command(flatten)]
         print: Print,
     },
-    /// Try all messages that wait now, those that were given up too
+    /// Retry all pending messages now, including those already given up
     Retry(Print),
 }
 
@@ -36,11 +36,11 @@ pub struct Print {
     json: bool,
 }
 
-/// How long a test may take.
+/// The timeout of a test.
 const TEST: Duration = Duration::from_secs(15);
 
 pub fn run(command: &Command) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     match command {
@@ -50,22 +50,33 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8> {
+fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> {
     let channels = configured(config, &places.person);
     let waiting = waiting(&Store::open(home, config.durability)?)?;
     if json {
-        let channels: Vec<Value> = channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
-        let waiting: Vec<Value> = waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
+        let channels: Vec<Value> =
+            channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
+        let waiting: Vec<Value> =
+            waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
         paint::print(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
         return Ok(0);
     }
     for (name, channel) in &channels {
-        let state =
-            channel.problem().map_or_else(|| paint::good("ready"), |problem| format!("{}: {problem}", paint::bad("cannot be used")));
-        paint::print(&format!("{name}: {}, {} from {}: {state}\n", channel.kind, channel.events.join(", "), channel.severity.as_str()));
+        let state = channel.problem().map_or_else(
+            || paint::good("ready"),
+            |problem| format!("{}: {problem}", paint::bad("cannot be used")),
+        );
+        paint::print(&format!(
+            "{name}: {}, {} from {}: {state}\n",
+            channel.kind,
+            channel.events.join(", "),
+            channel.severity.as_str()
+        ));
     }
     if channels.is_empty() {
-        paint::print("no channels: `notifications.channels.NAME` in your configuration makes one\n");
+        paint::print(
+            "no channels: `notifications.channels.NAME` in your configuration makes one\n",
+        );
     }
     for waits in &waiting {
         paint::print(&line(waits, config.messages_days));
@@ -76,7 +87,7 @@ fn list(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8>
     Ok(0)
 }
 
-fn line(waits: &Waits, days: u32) -> String {
+fn line(waits: &PendingMessage, days: u32) -> String {
     let (channel, title) = match &waits.queued {
         Some(queued) => (one_line(&queued.channel, 64), one_line(&queued.message.title, 100)),
         None => ("?".to_owned(), "a message of another version".to_owned()),
@@ -86,15 +97,22 @@ fn line(waits: &Waits, days: u32) -> String {
         true => format!("{}{}", paint::bad("given up"), kept_until(waits, days)),
         false => format!("next {}", paint::time(work.due_at)),
     };
-    let failed = work.last_error.as_ref().map(|error| format!("; {}", one_line(error, 512))).unwrap_or_default();
+    let failed = work
+        .last_error
+        .as_ref()
+        .map(|error| format!("; {}", one_line(error, 512)))
+        .unwrap_or_default();
     format!("{channel}: {title}: {next}, {} attempts failed{failed}\n", work.attempts)
 }
 
-fn kept_until(waits: &Waits, days: u32) -> String {
-    waits.kept_until(days).map(|until| format!(" and kept until {}", paint::time(until))).unwrap_or_default()
+fn kept_until(waits: &PendingMessage, days: u32) -> String {
+    waits
+        .kept_until(days)
+        .map(|until| format!(" and kept until {}", paint::time(until)))
+        .unwrap_or_default()
 }
 
-fn channel_json(name: &str, channel: &Configured) -> Value {
+fn channel_json(name: &str, channel: &ConfiguredChannel) -> Value {
     json!({
         "name": name,
         "kind": channel.kind,
@@ -104,7 +122,7 @@ fn channel_json(name: &str, channel: &Configured) -> Value {
     })
 }
 
-fn waiting_json(waits: &Waits, days: u32) -> Value {
+fn waiting_json(waits: &PendingMessage, days: u32) -> Value {
     let (work, queued) = (&waits.work, waits.queued.as_ref());
     json!({
         "channel": queued.map(|queued| &queued.channel),
@@ -116,12 +134,16 @@ fn waiting_json(waits: &Waits, days: u32) -> Value {
     })
 }
 
-fn test(places: &Places, config: &Config, name: &str, json: bool) -> Result<u8> {
+fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<u8> {
     let shown = one_line(name, 64);
     let channels = configured(config, &places.person);
     let Some(configured) = channels.get(name) else {
         let known: Vec<String> = channels.keys().map(|name| format!("`{name}`")).collect();
-        let there = if known.is_empty() { "none is configured".to_owned() } else { format!("there are {}", known.join(", ")) };
+        let there = if known.is_empty() {
+            "none is configured".to_owned()
+        } else {
+            format!("there are {}", known.join(", "))
+        };
         bail!("there is no channel `{shown}`: {there}");
     };
     let at = now();
@@ -145,14 +167,16 @@ fn test(places: &Places, config: &Config, name: &str, json: bool) -> Result<u8> 
         Err(problem) => Err(problem.clone()),
     };
     let code = u8::from(result.is_err());
-    tell(json, &shown, &result);
+    print_result(json, &shown, &result);
     Ok(code)
 }
 
-fn retry(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8> {
-    let Some(_lock) = maintain::lock(home)? else { bail!("`portcullis maintain` is at it: try again when it has ended") };
+fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> {
+    let Some(_lock) = maintain::lock(home)? else {
+        bail!("`portcullis maintain` is running: try again when it has ended")
+    };
     let mut store = Store::open(home, config.durability)?;
-    let mut run = Run::new(config, &places.person);
+    let mut run = DeliveryRun::new(config, &places.person);
     let waiting = waiting(&store)?;
     let mut failed = false;
     for waits in &waiting {
@@ -160,7 +184,7 @@ fn retry(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8
         let Some(result) = run.deliver(&mut store, &waits.work, now())? else { continue };
         let result = result.map_err(|undelivered| undelivered.to_string());
         failed |= result.is_err();
-        tell(json, &one_line(channel, 64), &result);
+        print_result(json, &one_line(channel, 64), &result);
     }
     if waiting.is_empty() && !json {
         paint::print("no message waits\n");
@@ -168,13 +192,15 @@ fn retry(places: &Places, home: &Home, config: &Config, json: bool) -> Result<u8
     Ok(u8::from(failed))
 }
 
-fn tell(json: bool, channel: &str, result: &Result<String, String>) {
+fn print_result(json: bool, channel: &str, result: &Result<String, String>) {
     let (delivered, what) = match result {
         Ok(what) => (true, what),
         Err(failure) => (false, failure),
     };
     paint::print(&match (json, delivered) {
-        (true, _) => format!("{}\n", json!({ "channel": channel, "delivered": delivered, "what": what })),
+        (true, _) => {
+            format!("{}\n", json!({ "channel": channel, "delivered": delivered, "what": what }))
+        }
         (false, true) => format!("{}: {channel}: {what}\n", paint::good("delivered")),
         (false, false) => format!("{}: {channel}: {what}\n", paint::bad("not delivered")),
     });

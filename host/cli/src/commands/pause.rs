@@ -1,35 +1,40 @@
-//! `portcullis pause` and `portcullis resume`: a person's way out of a guard that is in the way.
+//! `portcullis pause` and `portcullis resume`: let a person suspend a guard that is in the way.
 
-use crate::commands::hook::now;
-use crate::pause::{self, Pause};
-use crate::places::Places;
-use crate::runtime::to_store;
-use crate::{duration, human, paint};
+use crate::{interactive, paint};
 use anyhow::{Result, bail};
+use portcullis_config::clock::now;
+use portcullis_config::duration;
+use portcullis_config::paths::Paths;
+use portcullis_config::pause::{self, Pause};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
+use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// How long, for example 15m or 2h; a day at most
+    /// Set the duration, for example 15m or 2h; at most a day
     #[arg(long = "for", value_name = "DURATION", default_value = "15m", value_parser = duration::milliseconds)]
     duration: u64,
-    /// Why, for the journal
+    /// Give the reason, for the journal
     #[arg(long, default_value = "")]
     reason: String,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.duration > pause::LONGEST {
-        bail!("a pause may last a day at most: `mode = \"observe\"` in the configuration lasts until you take it out");
+        bail!(
+            "a pause may last a day at most: `mode = \"observe\"` in the configuration lasts until you take it out"
+        );
     }
-    human::refuse_agents()?;
-    let home = Home::open(Places::from_environment()?.state)?;
+    interactive::refuse_agents()?;
+    let home = Home::open(Paths::from_environment()?.state)?;
     let since = now();
     let until = since.saturating_add(arguments.duration);
     let end = paint::time(until);
-    human::confirm(&format!("Until {end} Portcullis will record what the agent does and refuse nothing, in all sessions of this user."))?;
+    interactive::confirm(&format!(
+        "Until {end} Portcullis will record what the agent does and refuse nothing, in all sessions of this user."
+    ))?;
     let reason = one_line(&arguments.reason, 256);
     pause::begin(&home, Pause { since, until, reason: reason.clone() })?;
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -39,21 +44,23 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 pub fn resume() -> Result<u8> {
-    let home = Home::open(Places::from_environment()?.state)?;
+    let home = Home::open(Paths::from_environment()?.state)?;
     if pause::end(&home)? {
         journal(&home, "the pause was ended", now());
-        paint::print(&format!("{}: what the agent does is reviewed and refused again.\n", paint::good("resumed")));
+        paint::print(&format!("{}: blocking is on again.\n", paint::good("resumed")));
     } else {
         paint::print("there was no pause.\n");
     }
     Ok(0)
 }
 
-/// A broken journal may be why a person pauses: it is said, and does not keep them from it.
+/// Records the pause. A broken journal may be the reason for pausing, so a failure is reported and
+/// does not prevent it.
 fn journal(home: &Home, summary: &str, at: u64) {
     let seed = std::process::id().to_string();
     let record = Record::apart(RecordKind::Exception, "pause", summary, at, &seed);
-    let written = Store::open(home, Durability::Full).and_then(|mut store| store.append(vec![to_store(&record)]));
+    let written = Store::open(home, Durability::Full)
+        .and_then(|mut store| store.append(vec![to_store(&record)]));
     if let Err(error) = written {
         anstream::eprintln!("{}: this could not be recorded: {error}", paint::warn("warning"));
     }

@@ -1,4 +1,5 @@
-//! `portcullis plugin`: what is loaded, and what a component is and wants, without running it; and what authors need.
+//! `portcullis plugin`: lists loaded plugins, inspects components without running them, and
+//! supports plugin authors.
 
 mod bench;
 mod build;
@@ -9,15 +10,17 @@ mod release;
 mod subject;
 mod test;
 
-use crate::breakers::{self, Held};
-use crate::config::Config;
 use crate::paint;
-use crate::places::Places;
-use crate::runtime::Reviewer;
 use anyhow::{Context, Result};
-use portcullis_core::breaker::Waits;
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
+use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::text::one_line;
-use portcullis_engine::{Description, Grants, Import, Inspection, LoadError, Source, Tier, inspect, read_component};
+use portcullis_engine::{
+    Description, Grants, Import, Inspection, LoadError, Source, Tier, inspect, read_component,
+};
+use portcullis_review::breakers::{self, HeldPlugin};
+use portcullis_review::reviewer::Reviewer;
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
@@ -25,9 +28,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Make a small project to begin a plugin from
+    /// Create a small starter project for a plugin
     New(new::Arguments),
-    /// Build a plugin's project: a component, small and checked
+    /// Build a plugin's project into a small, checked component
     Build(build::Arguments),
     /// List the plugins of this installation
     List {
@@ -35,17 +38,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show what plugins that look on would have done
+    /// Show what plugins in shadow mode would have done
     Compare(compare::Arguments),
-    /// Have a plugin run again that is held for its failures; a person has to confirm it
+    /// Re-enable a plugin disabled after repeated failures (interactive)
     Release(release::Arguments),
-    /// Play a plugin's cases and show where it says something else than they expect; exit code 1 where it does
+    /// Run a plugin's cases and show unexpected results; exit code 1 if there are any
     Test(test::Arguments),
-    /// Measure what a plugin costs, beside the builtin ones of its kind
+    /// Measure a plugin's cost, compared with the built-in ones of its kind
     Bench(bench::Arguments),
-    /// Make a case of what an agent really did, from a record of the journal
+    /// Record a test case from an action in the journal
     Record(record::Arguments),
-    /// Show what a component is and what it asks for; runs none of it
+    /// Show what a component is and what it requests, without running it
     Inspect {
         /// The component
         file: PathBuf,
@@ -70,41 +73,61 @@ pub fn run(command: &Command) -> Result<u8> {
 }
 
 fn list(as_json: bool) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let folder = config.plugins_dir.display().to_string();
-    let mut reviewer = Reviewer::installed(&places, &home, config, &[], super::hook::now())?;
+    let mut reviewer =
+        Reviewer::installed(&places, &home, config, &[], portcullis_config::clock::now())?;
     let descriptions = reviewer.plugins.describe();
-    let held = breakers::held(&super::audit::open()?.breakers()?, super::hook::now());
+    let held =
+        breakers::held_plugins(&super::audit::open()?.breakers()?, portcullis_config::clock::now());
     if as_json {
-        let plugins: Vec<_> = descriptions.iter().map(|description| description_json(description, of(description, &held))).collect();
+        let plugins: Vec<_> = descriptions
+            .iter()
+            .map(|description| description_json(description, of(description, &held)))
+            .collect();
         paint::print(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
         return Ok(0);
     }
     for description in &descriptions {
         paint::print(&description_line(description, of(description, &held)));
     }
-    paint::print(&format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too"))));
+    paint::print(&format!(
+        "\n{}\n",
+        paint::dim(format!("components in `{folder}` are loaded too"))
+    ));
     Ok(0)
 }
 
-/// What holds the plugin, if its file is still the one that failed.
-fn of<'a>(description: &Description, held: &'a [Held]) -> Option<&'a Held> {
+/// Returns what disables the plugin, if its file is still the one that failed.
+fn of<'a>(description: &Description, held: &'a [HeldPlugin]) -> Option<&'a HeldPlugin> {
     held.iter().find(|held| held.is_of(description))
 }
 
-fn description_line(description: &Description, held: Option<&Held>) -> String {
+fn description_line(description: &Description, held: Option<&HeldPlugin>) -> String {
     let origin = match &description.source {
         Source::Builtin { .. } => "builtin".to_owned(),
         Source::File(path) => path.display().to_string(),
         Source::Pinned { path, .. } => format!("of a bundle, {}", path.display()),
     };
-    let origin = if description.shadow { format!("{origin}, looks on and does not count") } else { origin };
+    let origin = if description.shadow {
+        format!("{origin}, in shadow mode and does not count")
+    } else {
+        origin
+    };
     match &description.inspection {
         Ok(inspection) => {
-            let version = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.version, 16)).unwrap_or_default();
-            let about = inspection.descriptor.as_ref().map(|descriptor| one_line(&descriptor.description, 120)).unwrap_or_default();
+            let version = inspection
+                .descriptor
+                .as_ref()
+                .map(|descriptor| one_line(&descriptor.version, 16))
+                .unwrap_or_default();
+            let about = inspection
+                .descriptor
+                .as_ref()
+                .map(|descriptor| one_line(&descriptor.description, 120))
+                .unwrap_or_default();
             format!(
                 "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n{}",
                 paint::bold(format!("{:<20}", one_line(&description.name, 40))),
@@ -126,15 +149,22 @@ fn description_line(description: &Description, held: Option<&Held>) -> String {
     }
 }
 
-fn held_line(held: &Held) -> String {
+fn held_line(held: &HeldPlugin) -> String {
     let state = match held.waits {
-        Waits::Until(time) => format!("held until {} UTC", paint::time(time)),
-        Waits::ForAPerson => "in quarantine".to_owned(),
+        ReleaseCondition::Until(time) => format!("held until {} UTC", paint::time(time)),
+        ReleaseCondition::ForAPerson => "in quarantine".to_owned(),
     };
-    format!("{:20} {}\n", "", paint::bad(format!("{state}: {}", one_line(&held.breaker.why(&held.name, held.waits), 400))))
+    format!(
+        "{:20} {}\n",
+        "",
+        paint::bad(format!(
+            "{state}: {}",
+            one_line(&held.breaker.why(&held.name, held.waits), 400)
+        ))
+    )
 }
 
-fn description_json(description: &Description, held: Option<&Held>) -> serde_json::Value {
+fn description_json(description: &Description, held: Option<&HeldPlugin>) -> serde_json::Value {
     let source = match &description.source {
         Source::Builtin { .. } => json!("builtin"),
         Source::File(path) | Source::Pinned { path, .. } => json!(path),
@@ -152,10 +182,15 @@ fn description_json(description: &Description, held: Option<&Held>) -> serde_jso
 
 fn show(file: &Path, as_json: bool) -> Result<u8> {
     let shown = one_line(&file.to_string_lossy(), 400);
-    let inspection = read_component(file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
+    let inspection = read_component(file)
+        .and_then(|bytes| inspect(&bytes))
+        .with_context(|| format!("`{shown}` is not a plugin"))?;
     if as_json {
         let refused = inspection.granted(&Grants::default()).err().map(|error| error.to_string());
-        paint::print(&format!("{}\n", json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })
+        ));
         return Ok(0);
     }
     paint::print(&inspected(&inspection, inspection.granted(&Grants::default())));
@@ -163,7 +198,7 @@ fn show(file: &Path, as_json: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// The lines that would grant what a component asks for, each once.
+/// Returns the lines that would grant what a component requests, without repetitions.
 fn grants(inspection: &Inspection) -> Vec<&'static str> {
     let mut lines: Vec<&str> = inspection.imports.iter().filter_map(Import::grant).collect();
     lines.sort_unstable();
@@ -171,13 +206,14 @@ fn grants(inspection: &Inspection) -> Vec<&'static str> {
     lines
 }
 
-/// What its owner would write to give it more than answers without effect.
+/// Formats what its owner would write to grant it more than answers without effect.
 fn grantable(inspection: &Inspection, file: &Path) -> String {
     let lines = grants(inspection);
     if lines.is_empty() {
         return String::new();
     }
-    let stem = file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
+    let stem =
+        file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
     let mut text = "what it imports may be all that its language brings along; if it needs more than answers without effect, write the\n\
                     lines that it needs into config.toml:\n"
         .to_owned();
@@ -190,7 +226,12 @@ fn grantable(inspection: &Inspection, file: &Path) -> String {
 
 fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}  built for portcullis:plugin@{}", paint::bold(inspection.kind), inspection.wit_version);
+    let _ = writeln!(
+        text,
+        "{}  built for portcullis:plugin@{}",
+        paint::bold(inspection.kind),
+        inspection.wit_version
+    );
     if let Some(descriptor) = &inspection.descriptor {
         let _ = writeln!(
             text,
@@ -210,10 +251,17 @@ fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String 
             Tier::Inert => paint::dim("inert  "),
             Tier::Hosts | Tier::Refused => paint::bad("refused"),
         };
-        let _ = writeln!(text, "  {tier} {}  {}", import.name, paint::dim(format!("wants to {}", import.wants())));
+        let _ = writeln!(
+            text,
+            "  {tier} {}  {}",
+            import.name,
+            paint::dim(format!("wants to {}", import.wants()))
+        );
     }
     match granted {
-        Ok(()) => text.push_str("it can be loaded: everything it asks for is given or without effect\n"),
+        Ok(()) => {
+            text.push_str("it can be loaded: everything it asks for is given or without effect\n")
+        }
         Err(error) => {
             let _ = writeln!(text, "{}: {error}", paint::bad("it would be refused"));
         }

@@ -1,41 +1,46 @@
-//! `portcullis quarantine`: what was moved away in place of being deleted.
+//! `portcullis quarantine`: manages files that were moved away instead of being deleted.
 //!
-//! Looking is for everybody. Putting back and deleting for good are for a person.
+//! Anybody may look. Only a person may restore or permanently delete.
 
-use crate::commands::hook::now;
-use crate::config::Config;
-use crate::places::Places;
-use crate::quarantine::{self, Entry, Obstacle, Restored, Standing};
-use crate::runtime::to_store;
-use crate::{amount, duration, human, paint};
+use crate::{interactive, paint};
 use anyhow::Result;
+use portcullis_config::Config;
+use portcullis_config::amount;
+use portcullis_config::clock::now;
+use portcullis_config::duration;
+use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
+use portcullis_review::quarantine::{
+    self, Obstacle, QuarantineEntry, QuarantineStatus, RestoreResult,
+};
+use portcullis_review::reviewer::to_store;
+use portcullis_review::timeline::words::counted;
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// List what was moved away, newest first
+    /// List quarantined files, newest first
     List(List),
-    /// Show what was moved, and where
-    Show(Named),
-    /// Put it back where it stood. For a person
+    /// Show what was moved, and where to
+    Show(QuarantineId),
+    /// Restore it to its original place (interactive)
     Restore(Restore),
-    /// Delete it for good. For a person
+    /// Delete it permanently (interactive)
     Purge(Purge),
 }
 
 #[derive(clap::Args)]
 pub struct List {
-    /// Print JSON, one line each
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(clap::Args)]
-pub struct Named {
-    /// The id or the beginning of one; `last` for the newest
+pub struct QuarantineId {
+    /// The id or a prefix of it; `last` for the newest
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -45,8 +50,8 @@ pub struct Named {
 #[derive(clap::Args)]
 pub struct Restore {
     #[command(flatten)]
-    which: Named,
-    /// Move what stands in the way into a quarantine of its own
+    which: QuarantineId,
+    /// Move files that are in the way into a quarantine of their own
     #[arg(long)]
     force: bool,
     /// Do not ask
@@ -57,13 +62,13 @@ pub struct Restore {
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Purge {
-    /// The id or the beginning of one; `last` for the newest
+    /// The id or a prefix of it; `last` for the newest
     #[arg(required_unless_present_any = ["all", "older"], conflicts_with_all = ["all", "older"])]
     id: Option<String>,
-    /// Everything
+    /// Delete everything
     #[arg(long, conflicts_with = "older")]
     all: bool,
-    /// What is older than this, for example 7d
+    /// Delete everything older than this, for example 7d
     #[arg(long, value_name = "DURATION", value_parser = duration::milliseconds)]
     older: Option<u64>,
     /// Do not ask
@@ -74,17 +79,18 @@ pub struct Purge {
     json: bool,
 }
 
-/// What these commands look at.
-struct Desk {
+/// The state that these commands share.
+struct CommandContext {
     home: Home,
     store: Store,
 }
 
 pub fn run(command: &Command) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
-    let durability = Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
-    let mut desk = Desk { store: Store::open(&home, durability)?, home };
+    let durability =
+        Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
+    let mut desk = CommandContext { store: Store::open(&home, durability)?, home };
     match command {
         Command::List(arguments) => desk.list(arguments),
         Command::Show(arguments) => desk.show(arguments),
@@ -93,9 +99,9 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-impl Desk {
+impl CommandContext {
     fn list(&self, arguments: &List) -> Result<u8> {
-        let known = quarantine::all(&self.store, self.home.path())?;
+        let known = quarantine::list_quarantines(&self.store, self.home.path())?;
         for entry in &known.entries {
             let standing = entry.standing();
             if arguments.json {
@@ -103,11 +109,23 @@ impl Desk {
                 continue;
             }
             let mark = format!("{:8}", standing.as_str());
-            let mark = if standing == Standing::Kept { paint::good(mark) } else { paint::dim(mark) };
-            let size = if standing == Standing::Kept { amount::size(entry.size()) } else { String::new() };
+            let mark = if standing == QuarantineStatus::Kept {
+                paint::good(mark)
+            } else {
+                paint::dim(mark)
+            };
+            let size = if standing == QuarantineStatus::Kept {
+                amount::size(entry.size())
+            } else {
+                String::new()
+            };
             let paths: Vec<&str> = entry.moved.iter().map(|moved| moved.from.as_str()).collect();
             let paths = one_line(&paths.join(", "), 100);
-            paint::print(&format!("{}  {}  {mark}  {size:>10}  {paths}\n", entry.id, paint::time(entry.at)));
+            paint::print(&format!(
+                "{}  {}  {mark}  {size:>10}  {paths}\n",
+                entry.id,
+                paint::time(entry.at)
+            ));
         }
         if known.entries.is_empty() && !arguments.json {
             paint::print("nothing was moved into a quarantine\n");
@@ -118,110 +136,173 @@ impl Desk {
         Ok(0)
     }
 
-    fn show(&self, arguments: &Named) -> Result<u8> {
-        let entry = quarantine::find(&self.store, self.home.path(), &arguments.id)?;
+    fn show(&self, arguments: &QuarantineId) -> Result<u8> {
+        let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.id)?;
         if arguments.json {
             paint::print(&format!("{}\n", as_json(&entry)));
             return Ok(0);
         }
         let standing = entry.standing();
-        let size = if standing == Standing::Kept { format!(", {}", amount::size(entry.size())) } else { String::new() };
-        paint::print(&format!("{}  {} UTC  {}{size}\n", paint::bold(&entry.id), paint::time(entry.at), standing.as_str()));
-        paint::print(&format!("{} {}\n\n", one_line(&entry.what, 240), paint::dim(format!("(session {})", one_line(&entry.session, 64)))));
+        let size = if standing == QuarantineStatus::Kept {
+            format!(", {}", amount::size(entry.size()))
+        } else {
+            String::new()
+        };
+        paint::print(&format!(
+            "{}  {} UTC  {}{size}\n",
+            paint::bold(&entry.id),
+            paint::time(entry.at),
+            standing.as_str()
+        ));
+        paint::print(&format!(
+            "{} {}\n\n",
+            one_line(&entry.what, 240),
+            paint::dim(format!("(session {})", one_line(&entry.session, 64)))
+        ));
         for moved in &entry.moved {
-            paint::print(&format!("  {}\n    {}\n", one_line(&moved.from, 400), paint::dim(one_line(&moved.to, 400))));
+            paint::print(&format!(
+                "  {}\n    {}\n",
+                one_line(&moved.from, 400),
+                paint::dim(one_line(&moved.to, 400))
+            ));
         }
-        if standing == Standing::Kept {
-            paint::print(&format!("\nTo put it back: portcullis quarantine restore {}\n", entry.id));
+        if standing == QuarantineStatus::Kept {
+            paint::print(&format!(
+                "\nTo put it back: portcullis quarantine restore {}\n",
+                entry.id
+            ));
         }
         Ok(0)
     }
 
     fn restore(&mut self, arguments: &Restore) -> Result<u8> {
-        human::refuse_agents()?;
-        let entry = quarantine::find(&self.store, self.home.path(), &arguments.which.id)?;
+        interactive::refuse_agents()?;
+        let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.which.id)?;
         if !arguments.yes {
-            let what = entry.moved.iter().map(|moved| format!("  {}\n", one_line(&moved.from, 400))).collect::<String>();
-            human::confirm(&format!("{what}These go back to where they stood."))?;
+            let what = entry
+                .moved
+                .iter()
+                .map(|moved| format!("  {}\n", one_line(&moved.from, 400)))
+                .collect::<String>();
+            interactive::confirm(&format!("{what}These go back to where they were."))?;
         }
         let at = now();
-        let (paths, replaced) = match quarantine::restore(self.home.path(), &entry, arguments.force, at)? {
-            Restored::Refused(obstacles) => return Ok(refused(arguments.which.json, &obstacles)),
-            Restored::Done { paths, replaced } => (paths, replaced),
-        };
-        let summary = format!("a person put {} paths of the quarantine {} back", paths.len(), entry.id);
+        let (paths, replaced) =
+            match quarantine::restore(self.home.path(), &entry, arguments.force, at)? {
+                RestoreResult::Refused(obstacles) => {
+                    return Ok(refused(arguments.which.json, &obstacles));
+                }
+                RestoreResult::Done { paths, replaced } => (paths, replaced),
+            };
+        let summary = format!(
+            "a person put {} of the quarantine {} back",
+            counted(paths.len() as u64, "path"),
+            entry.id
+        );
         self.record("quarantine-restore", &summary, &entry.id, at);
         if arguments.which.json {
             let replaced = replaced.map(|entry| entry.id);
-            paint::print(&format!("{}\n", json!({ "outcome": "restored", "id": entry.id, "restored": paths, "replaced": replaced })));
+            paint::print(&format!(
+                "{}\n",
+                json!({ "outcome": "restored", "id": entry.id, "restored": paths, "replaced": replaced })
+            ));
             return Ok(0);
         }
         paint::print(&format!("{}:\n", paint::good("put back")));
         paths.iter().for_each(|path| paint::print(&format!("  {}\n", one_line(path, 400))));
         if let Some(replaced) = replaced {
-            paint::print(&format!("What stood there is kept: portcullis quarantine restore {}\n", replaced.id));
+            paint::print(&format!(
+                "What was there is kept: portcullis quarantine restore {}\n",
+                replaced.id
+            ));
         }
         Ok(0)
     }
 
     fn purge(&mut self, arguments: &Purge) -> Result<u8> {
-        human::refuse_agents()?;
+        interactive::refuse_agents()?;
         let (state, at) = (self.home.path().to_owned(), now());
         let entries = match &arguments.id {
-            Some(id) => vec![quarantine::find(&self.store, &state, id)?],
+            Some(id) => vec![quarantine::find_entry(&self.store, &state, id)?],
             None => {
                 let before = arguments.older.map_or(u64::MAX, |older| at.saturating_sub(older));
-                let all = quarantine::all(&self.store, &state)?.entries.into_iter();
+                let all = quarantine::list_quarantines(&self.store, &state)?.entries.into_iter();
                 all.filter(|entry| entry.at < before).collect()
             }
         };
-        let kept: Vec<Entry> = entries.into_iter().filter(|entry| entry.standing() == Standing::Kept).collect();
-        let size = kept.iter().map(Entry::size).sum();
+        let kept: Vec<QuarantineEntry> = entries
+            .into_iter()
+            .filter(|entry| entry.standing() == QuarantineStatus::Kept)
+            .collect();
+        let size = kept.iter().map(QuarantineEntry::size).sum();
         if !kept.is_empty() && !arguments.yes {
-            let paths = kept.iter().flat_map(|entry| &entry.moved).map(|moved| format!("  {}\n", one_line(&moved.from, 400)));
-            human::confirm(&format!("{}{} will be gone for good.", paths.collect::<String>(), amount::size(size)))?;
+            let paths = kept
+                .iter()
+                .flat_map(|entry| &entry.moved)
+                .map(|moved| format!("  {}\n", one_line(&moved.from, 400)));
+            interactive::confirm(&format!(
+                "{}{} will be permanently deleted.",
+                paths.collect::<String>(),
+                amount::size(size)
+            ))?;
         }
         for entry in &kept {
             quarantine::purge(&state, entry, at)?;
-            self.record("quarantine-purge", &format!("a person deleted the quarantine {} for good", entry.id), &entry.id, at);
+            self.record(
+                "quarantine-purge",
+                &format!("a person permanently deleted the quarantine {}", entry.id),
+                &entry.id,
+                at,
+            );
         }
         if arguments.json {
             let ids: Vec<&str> = kept.iter().map(|entry| entry.id.as_str()).collect();
             paint::print(&format!("{}\n", json!({ "purged": ids, "bytes": size })));
         } else {
-            paint::print(&format!("{} quarantines were deleted, {}\n", kept.len(), amount::size(size)));
+            paint::print(&format!(
+                "{} quarantines were deleted, {}\n",
+                kept.len(),
+                amount::size(size)
+            ));
         }
         Ok(0)
     }
 
-    /// What a person did stands in the journal too; where it cannot be written, it is said.
+    /// Records a person's action in the journal; a failure to write it is reported.
     fn record(&mut self, subject: &str, summary: &str, id: &str, at: u64) {
         let mut record = Record::apart(RecordKind::Configuration, subject, summary, at, id);
         record.details.insert("quarantine".into(), id.into());
         if let Err(error) = self.store.append(vec![to_store(&record)]) {
-            anstream::eprintln!("{}: the journal does not tell of this: {error}", paint::warn("warning"));
+            anstream::eprintln!("{}: this is not in the journal: {error}", paint::warn("warning"));
         }
     }
 }
 
-/// Nothing was changed; says what stands in the way.
+/// Reports the obstacles; nothing was changed.
 fn refused(json: bool, obstacles: &[Obstacle]) -> u8 {
     if json {
-        let refused: Vec<Value> = obstacles.iter().map(|one| json!({ "path": one.path, "why": one.why })).collect();
+        let refused: Vec<Value> =
+            obstacles.iter().map(|one| json!({ "path": one.path, "why": one.why })).collect();
         paint::print(&format!("{}\n", json!({ "outcome": "refused", "refused": refused })));
         return 1;
     }
-    obstacles.iter().for_each(|one| paint::print(&format!("  {}: {}\n", one_line(&one.path, 400), one.why)));
+    obstacles
+        .iter()
+        .for_each(|one| paint::print(&format!("  {}: {}\n", one_line(&one.path, 400), one.why)));
     let mend = if obstacles.iter().all(|one| one.may_go) {
         "move it away, or have it moved into a quarantine of its own with `--force`"
     } else {
         "look at what it leads to, and move the kept files by hand: `portcullis quarantine show`"
     };
-    anstream::eprintln!("{}: {} paths cannot go back, so nothing was changed: {mend}", paint::bad("refused"), obstacles.len());
+    anstream::eprintln!(
+        "{}: {} paths cannot go back, so nothing was changed: {mend}",
+        paint::bad("refused"),
+        obstacles.len()
+    );
     1
 }
 
-fn as_json(entry: &Entry) -> Value {
+fn as_json(entry: &QuarantineEntry) -> Value {
     let mut document = json!(entry);
     if let Some(document) = document.as_object_mut() {
         document.insert("standing".into(), entry.standing().as_str().into());

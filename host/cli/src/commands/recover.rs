@@ -1,53 +1,120 @@
-//! `portcullis recover`: begins a new journal where the old one is damaged, and keeps the old one.
+//! `portcullis recover`: starts a new journal if the old one is damaged, gone or not ours, and keeps the old one.
 //!
-//! A journal that cannot be written refuses every action, so there has to be a way on. It is a person's:
-//! a new journal means that sessions forget what happened in them and exceptions end.
+//! A journal that cannot be written refuses every action, so there has to be a way out. Only a person may take it: with
+//! a new journal, sessions lose their history and exceptions end. Stopped sessions stay stopped.
 
-use super::hook::now;
-use crate::places::Places;
-use crate::runtime::to_store;
-use crate::{human, paint};
-use anyhow::Result;
+use crate::{interactive, paint};
+use anyhow::{Result, bail};
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_review::incidents;
+use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Set a journal aside in which nothing damaged was found too
+    /// Set the journal aside even if it is intact
     #[arg(long)]
     force: bool,
+    /// Keep a journal of which nothing is wrong but that it is not the newest, such as one restored from a backup
+    #[arg(long, conflicts_with = "force")]
+    keep: bool,
+}
+
+/// What is wrong with the journal.
+struct Damage {
+    what: String,
+    /// It holds by itself: a person may take it as it is.
+    whole: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
-    let home = Home::open(Places::from_environment()?.state)?;
-    let Some(damage) = damage(&home).or_else(|| arguments.force.then(|| "it was asked for with --force".to_owned())) else {
+    interactive::refuse_agents()?;
+    let home = Home::open(Paths::from_environment()?.state)?;
+    let asked = || Damage { what: "it was asked for with --force".to_owned(), whole: true };
+    let Some(damage) = damage(&home).or_else(|| arguments.force.then(asked)) else {
         paint::print("The journal can be read and its chain holds: there is nothing to recover.\n");
         return Ok(0);
     };
-    human::confirm(&format!(
-        "The journal `{}`: {damage}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
-         and exceptions end.",
-        home.journal().display()
+    if arguments.keep { keep(&home, &damage) } else { begin(&home, &damage) }
+}
+
+fn begin(home: &Home, damage: &Damage) -> Result<u8> {
+    let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
+    interactive::confirm(&format!(
+        "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
+         and exceptions end; stopped sessions stay stopped.{way_on}",
+        home.journal().display(),
+        damage.what
     ))?;
     let at = now();
-    let aside = portcullis_store::set_aside(&home, at)?;
-    let aside = aside.map_or_else(|| "there was none".to_owned(), |path| format!("the old one is `{}`", path.display()));
-    let summary = format!("a person began a new journal; {aside}; {damage}");
-    let record = Record::apart(RecordKind::Configuration, "recover", &summary, at, &std::process::id().to_string());
-    Store::open(&home, Durability::Full)?.append(vec![to_store(&record)])?;
-    paint::print(&format!("{}; {aside}. `portcullis doctor` checks the rest.\n", paint::good("a new journal was begun")));
+    incidents::take_over(home)?;
+    let aside = portcullis_store::set_aside(home, at)?;
+    let aside = aside.map_or_else(
+        || "there was none".to_owned(),
+        |path| format!("the old one is `{}`", path.display()),
+    );
+    let summary = format!("a person began a new journal; {aside}; {}", damage.what);
+    record(&mut Store::begin(home, Durability::Full)?, &summary, at)?;
+    paint::print(&format!(
+        "{}; {aside}. `portcullis doctor` checks the rest.\n",
+        paint::good("a new journal was begun")
+    ));
     Ok(0)
 }
 
-/// What is wrong with the journal; none when it can be written and verifies.
-fn damage(home: &Home) -> Option<String> {
-    if !home.journal().exists() {
-        return None;
+fn keep(home: &Home, damage: &Damage) -> Result<u8> {
+    if !damage.whole {
+        bail!("the journal cannot be kept: {}; without --keep a new one is begun", damage.what);
     }
-    let verified = Store::open_existing(home, Durability::Process).and_then(|mut store| store.verify(|_| {}));
-    match verified {
-        Ok(verification) => verification.first_bad.map(|(at, flaw)| format!("record {at} was changed: {flaw}")),
-        Err(error) => Some(error.to_string()),
+    interactive::confirm(&format!(
+        "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is not known to sessions any more.",
+        home.journal().display(),
+        damage.what
+    ))?;
+    incidents::take_over(home)?;
+    let mut store = Store::open_existing(home, Durability::Full)?;
+    store.accept()?;
+    record(&mut store, &format!("a person took the journal as it is; {}", damage.what), now())?;
+    paint::print(&format!(
+        "{}. `portcullis doctor` checks the rest.\n",
+        paint::good("the journal was taken as it is")
+    ));
+    Ok(0)
+}
+
+/// Appends the record of a recovery; the home's mark covers it from then on.
+fn record(store: &mut Store, summary: &str, at: u64) -> Result<()> {
+    let record = Record::apart(
+        RecordKind::Configuration,
+        "recover",
+        summary,
+        at,
+        &std::process::id().to_string(),
+    );
+    store.append(vec![to_store(&record)])?;
+    Ok(store.checkpoint()?)
+}
+
+/// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that the home knows.
+fn damage(home: &Home) -> Option<Damage> {
+    if !home.journal().exists() {
+        let what =
+            |trace: &str| format!("it is gone, though this home has had one (`{trace}` is there)");
+        return home.trace().map(|trace| Damage { what: what(trace), whole: false });
+    }
+    let verified =
+        Store::open_existing(home, Durability::Process).and_then(|mut store| store.verify(|_| {}));
+    let verification = match verified {
+        Ok(verification) => verification,
+        Err(error) => return Some(Damage { what: error.to_string(), whole: false }),
+    };
+    let changed =
+        verification.first_bad.map(|(at, flaw)| format!("record {at} was changed: {flaw}"));
+    match (changed.or(verification.states), verification.replaced) {
+        (Some(what), _) => Some(Damage { what, whole: false }),
+        (None, Some(what)) => Some(Damage { what, whole: true }),
+        (None, None) => None,
     }
 }

@@ -1,7 +1,9 @@
-//! `portcullis replay`: reviews recorded sessions again and shows each as a timeline. Depends on the recording,
-//! the plugins and the configuration alone, so two runs print the same bytes: no wall clock, no disk of today.
+//! `portcullis replay`: reviews recorded sessions again and shows each as a timeline. The output
+//! depends only on the recording, the plugins and the configuration, so two runs print the same
+//! bytes: no wall clock, no access to the current disk.
 //!
-//! `--claude` reviews all that the client still has of a person's own sessions, and sums it up.
+//! `--claude` reviews all of a person's own sessions that the client still has, and summarizes
+//! them.
 
 mod claude;
 mod compare;
@@ -19,45 +21,45 @@ mod text;
 
 pub use compare::Pair;
 pub use journal::find as find_session;
-pub use session::Session;
-pub use setup::Tried;
+pub use setup::TrialSetup;
 
 use crate::paint;
-use crate::recording::{self, Recording};
 use anyhow::Result;
-use page::Page;
+use page::ReplayPage;
+use portcullis_review::recording::{self, Recording};
 use std::path::PathBuf;
-use sum::Sum;
+use sum::SessionTotals;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Recordings: hook payloads, journals, Claude Code transcripts or trajectories
     #[arg(required_unless_present_any = ["claude", "session"])]
     files: Vec<PathBuf>,
-    /// Review a session of the journal again, by its id or the only one that begins so
+    /// Replay a session of the journal, by its id or an unambiguous prefix
     #[arg(long, value_name = "ID", conflicts_with = "claude")]
     session: Vec<String>,
-    /// Sum up your own past sessions with Claude Code: what would have been warned about, changed, asked, blocked
+    /// Summarize your own past Claude Code sessions: what would have been warned about, changed,
+    /// asked, blocked
     #[arg(long, conflicts_with_all = ["files", "all"])]
     claude: bool,
-    /// With --claude: how far back, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = crate::duration::milliseconds, requires = "claude", conflicts_with = "files")]
+    /// With --claude: look back this far, for example 30d
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = portcullis_config::duration::milliseconds, requires = "claude", conflicts_with = "files")]
     since: u64,
-    /// With --claude: only sessions in this folder
+    /// With --claude: include only sessions in this folder
     #[arg(long, value_name = "DIR", requires = "claude", conflicts_with = "files")]
     project: Option<PathBuf>,
     #[command(flatten)]
-    tried: Tried,
-    /// Put your own set-up beside the one that --plugin and --config make, and show only what would change
+    tried: TrialSetup,
+    /// Compare with the setup given by --plugin/--config, showing only what would change
     #[arg(long, requires = "tried", conflicts_with_all = ["claude", "shadow", "all"])]
     compare: bool,
-    /// What --plugin loads looks on: it is recorded what it would have done, and nothing else is any different
+    /// Load --plugin in shadow mode: record what it would have done, without any other effect
     #[arg(long, requires = "plugin", conflicts_with = "claude")]
     shadow: bool,
-    /// Show every step, not only those with something to tell
+    /// Show every step, not only the notable ones
     #[arg(long, short)]
     all: bool,
-    /// Write a page for a browser too: one file that loads nothing
+    /// Write an HTML report too: one self-contained file
     #[arg(long, value_name = "PAGE", conflicts_with = "claude")]
     html: Option<PathBuf>,
     /// Print every record as a line of JSON, then one line with the totals
@@ -70,14 +72,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         return claude::run(arguments);
     }
     arguments.html.as_deref().map(page::file::check).transpose()?;
-    if arguments.compare { beside(arguments) } else { alone(arguments) }?;
+    if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;
     Ok(0)
 }
 
-/// One set-up.
-fn alone(arguments: &Arguments) -> Result<()> {
+/// Replays with one setup.
+fn replay_once(arguments: &Arguments) -> Result<()> {
     let mut reviewer = arguments.tried.reviewer(arguments.shadow)?;
-    let (mut sum, mut page) = (Sum::default(), Page::default());
+    let (mut sum, mut page) = (SessionTotals::default(), ReplayPage::default());
     let levels = reviewer.config().policy.decision.risk;
     each(arguments, |recording| {
         let timeline = session::play(recording, &mut reviewer, |records| {
@@ -96,25 +98,37 @@ fn alone(arguments: &Arguments) -> Result<()> {
         }
     })?;
     write(arguments, || page.of(&sum))?;
-    let shadow = if sum.shadow.is_empty() { String::new() } else { format!("\n{}", sum.shadow.text()) };
-    paint::print(&if arguments.json { format!("{}\n", sum.json()?) } else { format!("{}{shadow}", table::of(&sum)) });
+    let shadow =
+        if sum.shadow.is_empty() { String::new() } else { format!("\n{}", sum.shadow.text()) };
+    paint::print(&if arguments.json {
+        format!("{}\n", sum.json()?)
+    } else {
+        format!("{}{shadow}", table::format_one(&sum))
+    });
     Ok(())
 }
 
-/// Two set-ups, each with session states of its own.
-fn beside(arguments: &Arguments) -> Result<()> {
-    let (mut yours, mut other) = (Tried::default().reviewer(false)?, arguments.tried.reviewer(false)?);
-    let (mut pair, mut page) = (Pair::default(), Page::default());
+/// Replays with two setups, each with session states of its own.
+fn replay_both(arguments: &Arguments) -> Result<()> {
+    let (mut yours, mut other) =
+        (TrialSetup::default().reviewer(false)?, arguments.tried.reviewer(false)?);
+    let (mut pair, mut page) = (Pair::default(), ReplayPage::default());
     let levels = [&yours, &other].map(|reviewer| reviewer.config().policy.decision.risk);
     each(arguments, |recording| {
-        let one = session::play(recording, &mut yours, |records| records.iter().for_each(|record| pair.yours.record(record)));
-        let two = session::play(recording, &mut other, |records| records.iter().for_each(|record| pair.other.record(record)));
+        let one = session::play(recording, &mut yours, |records| {
+            records.iter().for_each(|record| pair.yours.record(record))
+        });
+        let two = session::play(recording, &mut other, |records| {
+            records.iter().for_each(|record| pair.other.record(record))
+        });
         let differences = pair.session(&one, &two);
         if arguments.html.is_some() {
             page.compared([&one, &two], &differences, &levels);
         }
         if arguments.json {
-            differences.iter().for_each(|difference| paint::print(&format!("{}\n", difference.json(&one.name))));
+            differences
+                .iter()
+                .for_each(|difference| paint::print(&format!("{}\n", difference.json(&one.name))));
         } else if arguments.html.is_none() {
             paint::print(&compare::session(&one, &differences));
         }
@@ -124,9 +138,9 @@ fn beside(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page, if one is wanted.
+/// Writes the page, if requested.
 fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
-    // Whoever stopped reading ended the work, so there would be but a part of it.
+    // The work ends early if the reader of the output stops, so the page would be incomplete.
     let Some(path) = arguments.html.as_ref().filter(|_| !paint::closed()) else { return Ok(()) };
     page::file::write(path, &page())?;
     if !arguments.json {
@@ -135,7 +149,7 @@ fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
     Ok(())
 }
 
-/// Every session of every recording, in order.
+/// Visits every session of every recording, in order.
 fn each(arguments: &Arguments, mut take: impl FnMut(&Recording)) -> Result<()> {
     for path in &arguments.files {
         recording::read(path)?.iter().for_each(&mut take);

@@ -1,12 +1,13 @@
-//! `portcullis rules`: what rules there are, whether those in files can be used, and what they can see.
+//! `portcullis rules`: lists rules, checks rules files, and lists the fields that conditions can
+//! use.
 
 mod check;
 
-use crate::config::Config;
-use crate::config::rules::Rules;
 use crate::paint;
-use crate::places::Places;
 use anyhow::Result;
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
+use portcullis_config::rules::Rules;
 use portcullis_core::text::one_line;
 use portcullis_rule_language::Verdict;
 use portcullis_rule_language::builtin::BUILTIN;
@@ -17,7 +18,8 @@ use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Name everything that is wrong with rules files, and try their examples; exit code 1 when something is
+    /// Report every mistake in rules files and test their examples; exit code 1 if something is
+    /// wrong
     Check {
         /// The files; without any, those that the configuration names
         files: Vec<PathBuf>,
@@ -25,13 +27,13 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List all rules, builtin and custom, with what each comes to and where it stands
+    /// List all rules, built-in and custom, with their effect and location
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List what conditions can see, with types
+    /// List the fields that conditions can use, with types
     Fields {
         /// Print JSON
         #[arg(long)]
@@ -57,7 +59,7 @@ struct Row {
 }
 
 fn list(as_json: bool) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let rows: Vec<Row> = builtin(&config).into_iter().chain(custom(&config.rules)).collect();
@@ -67,9 +69,18 @@ fn list(as_json: bool) -> Result<u8> {
         return Ok(0);
     }
     for row in &rows {
-        let state = if row.state == "on" { paint::good(format!("{:<8}", row.state)) } else { paint::dim(format!("{:<8}", row.state)) };
+        let state = if row.state == "on" {
+            paint::good(format!("{:<8}", row.state))
+        } else {
+            paint::dim(format!("{:<8}", row.state))
+        };
         let name = paint::bold(format!("{:<30}", row.name));
-        paint::print(&format!("{name} {state} {:<18} {}\n  {}\n", row.verdict, paint::dim(&row.source), paint::dim(&row.about)));
+        paint::print(&format!(
+            "{name} {state} {:<18} {}\n  {}\n",
+            row.verdict,
+            paint::dim(&row.source),
+            paint::dim(&row.about)
+        ));
     }
     Ok(0)
 }
@@ -77,7 +88,11 @@ fn list(as_json: bool) -> Result<u8> {
 fn builtin(config: &Config) -> Vec<Row> {
     let set = config.plugins.get("rules").and_then(|plugin| {
         let found = plugin.settings.iter().find(|setting| setting.key == "builtin")?;
-        if let portcullis_engine::SettingValue::Text(set) = &found.value { Some(set.as_str()) } else { None }
+        if let portcullis_engine::SettingValue::Text(set) = &found.value {
+            Some(set.as_str())
+        } else {
+            None
+        }
     });
     let off = config.plugins.get("rules").and_then(|plugin| plugin.enabled) == Some(false);
     let chosen = |essential: bool| match set.unwrap_or("all") {
@@ -103,12 +118,21 @@ fn custom(rules: &Rules) -> Vec<Row> {
     let mut rows = Vec::new();
     for file in &rules.files {
         for read in portcullis_rule_language::read(&file.text).unwrap_or_default() {
-            let place = portcullis_rule_language::place::line_and_column(&file.text, read.place.start);
+            let place =
+                portcullis_rule_language::place::line_and_column(&file.text, read.place.start);
             let whose = if file.of_project { " (the project's)" } else { "" };
             rows.push(Row {
-                state: if rules.disabled.iter().any(|name| *name == read.rule.name) { "disabled" } else { "on" },
+                state: if rules.disabled.iter().any(|name| *name == read.rule.name) {
+                    "disabled"
+                } else {
+                    "on"
+                },
                 verdict: read.rule.verdict.as_str().to_owned(),
-                source: format!("{}:{}{whose}", one_line(&file.path.display().to_string(), 1024), place.0),
+                source: format!(
+                    "{}:{}{whose}",
+                    one_line(&file.path.display().to_string(), 1024),
+                    place.0
+                ),
                 about: about(read.rule.verdict, read.rule.severity.as_str(), read.examples.len()),
                 name: read.rule.name.into_owned(),
             });
@@ -148,7 +172,13 @@ fn fields(as_json: bool) -> u8 {
     for kind in Kind::ALL {
         paint::print(&format!("{}\n", paint::bold(kind.as_str())));
         for field in kind.fields() {
-            paint::print(&format!("  {:<22} {}\n  {:22} {}\n", field.name, field.kind, "", paint::dim(field.about)));
+            paint::print(&format!(
+                "  {:<22} {}\n  {:22} {}\n",
+                field.name,
+                field.kind,
+                "",
+                paint::dim(field.about)
+            ));
         }
     }
     0

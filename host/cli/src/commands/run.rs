@@ -1,11 +1,11 @@
-//! `portcullis run -- claude -p ...`: starts an agent with our hooks for this run alone, follows it, and ends it with
-//! all that it started where it uses up a limit or its review stops it.
+//! `portcullis run -- claude -p ...`: starts an agent with hooks for this run only, follows it, and
+//! ends it with all its processes if it reaches a limit or its review stops it.
 //!
-//! What holds the processes is `portcullis-run`; what an action is worth is decided by the hooks, in processes of their
-//! own. Here both come together: the command line of the client, the person, the journal.
+//! `portcullis-run` contains the processes; the hooks, in processes of their own, judge the
+//! actions. This module combines both with the client's command line, the person and the journal.
 //!
-//! An agent may call it too: what it starts is reviewed like any command of its, and the agent below it by its own
-//! hooks. Nobody is asked then.
+//! An agent may call it too: the command is reviewed like any other of its commands, and the inner
+//! agent by its own hooks. Nobody is asked in that case.
 
 mod claude;
 mod confine;
@@ -17,18 +17,23 @@ mod terms;
 mod view;
 mod watch;
 
-use crate::client::claude::{find, version};
-use crate::commands::hook::now;
 use crate::commands::install::prepare;
-use crate::config::Config;
-use crate::places::Places;
-use crate::{duration, paint, pause, sizes};
+use crate::paint;
 use anyhow::{Context, Result, anyhow, bail};
-use claude::Asked;
-use follow::{Followed, Talk};
+use claude::AgentRequest;
+use follow::{Conversation, FollowResult};
 use person::Person;
+use portcullis_agents::claude::{find, version};
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::duration;
+use portcullis_config::paths::Paths;
+use portcullis_config::pause;
+use portcullis_config::sizes;
 use portcullis_core::policy::Mode;
-use portcullis_run::{Agent, CONTROL_ARGUMENTS, Confinement, Ended, Input, Limits, Reentry, Run, Sinks};
+use portcullis_run::{
+    Agent, CONTROL_ARGUMENTS, Confinement, Input, Limits, Reentry, Run, RunResult, Sinks,
+};
 use portcullis_store::{Home, Store};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Read};
@@ -37,18 +42,19 @@ use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use summary::Summary;
-use terms::Terms;
-use view::{View, tell};
+use terms::RunSettings;
+use view::{View, print_line};
 use watch::{Shared, Watch};
 
-/// The word by which this program is started again as the agent's watcher.
+/// The argument with which this program starts itself as the agent's watcher.
 const WATCHER: &str = "run-watcher";
-/// The word by which it is started again to become the agent.
+/// The argument with which it starts itself to become the agent.
 const LAUNCHER: &str = "run-launcher";
 
 /// The most bytes of a prompt on standard input.
 const MOST_PROMPT: u64 = 8 << 20;
-/// How long standard input may be silent where the prompt is an argument too. The client waits as long.
+/// The time that standard input may be silent if the prompt is an argument too. The client waits as
+/// long.
 const SILENCE: Duration = Duration::from_secs(3);
 
 #[derive(clap::Args)]
@@ -56,37 +62,39 @@ pub struct Arguments {
     /// Stop it after this time, for example 30m [key: run.time_seconds]
     #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, help_heading = "Limits")]
     time: Option<u64>,
-    /// Stop it when its processes have more memory than this, for example 2GiB; looked at twice a second [key: run.memory_mb]
+    /// Stop it when its processes use more memory than this, for example 2GiB; checked twice a
+    /// second [key: run.memory_mb]
     #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
     memory: Option<u64>,
-    /// Stop it when it has spent more tokens than this, by its own account; those read from the cache do not count
-    /// [key: run.tokens]
+    /// Stop it when it has spent more tokens than this, by its own count; those read from the cache
+    /// are not counted [key: run.tokens]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     tokens: Option<u64>,
-    /// Stop it when more of its processes live at once [key: run.processes]
+    /// Stop it when it has more processes than this at once [key: run.processes]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     processes: Option<u64>,
-    /// Stop it when it has written more than this to its own output, for example 100MB [key: run.output_mb]
+    /// Stop it when it has written more output than this, for example 100MB [key: run.output_mb]
     #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
     output_bytes: Option<u64>,
-    /// Refuse what nobody at the terminal has answered within this time; without it the agent waits
-    /// [key: run.answer_seconds]
+    /// Refuse a question that nobody at the terminal answers within this time; without it the agent
+    /// waits [key: run.answer_seconds]
     #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
     answer_time: Option<u64>,
-    /// How long its processes may take to end by themselves when it is stopped [key: run.grace_ms, 300 by default]
+    /// Give its processes this long to exit when it is stopped [key: run.grace_ms, 300 by default]
     #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
     grace: Option<u64>,
-    /// Let it write nowhere but in the project, the folder for temporary files, the client's own folders and our state,
-    /// as far as the kernel can (Landlock); `--confine=false` where the files say so and it shall not hold [key: run.confine]
+    /// Restrict writes to the project, the temporary folder, the client's own folders and
+    /// Portcullis's state, as far as the kernel can (Landlock); `--confine=false` overrides the
+    /// files [key: run.confine]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     confine: Option<bool>,
-    /// A further folder or file to write to; can be repeated, and adds to the files [key: run.writable]
+    /// Allow writes to this folder or file too; repeatable, adds to the files [key: run.writable]
     #[arg(long, value_name = "PATH")]
     writable: Vec<PathBuf>,
-    /// Print one JSON document on how it went in place of the agent's last words
+    /// Print one JSON document about the run instead of the agent's last words
     #[arg(long)]
     json: bool,
-    /// Show neither what the agent does nor a summary
+    /// Show neither the agent's actions nor a summary
     #[arg(long, short)]
     quiet: bool,
     /// The agent: `claude -p`, its options, the prompt. The prompt can come on standard input
@@ -94,7 +102,8 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// What this program is, where it was started again by itself; none where a person or a script started it.
+/// Runs the role in which this program was started by itself; `None` if a person or a script
+/// started it.
 pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode> {
     let word = arguments.next()?;
     if word == WATCHER {
@@ -107,31 +116,46 @@ pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCo
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let asked = Asked::read(&arguments.command)?;
-    let places = Places::from_environment()?;
+    let asked = AgentRequest::read(&arguments.command)?;
+    let places = Paths::from_environment()?;
     let wanted = guard::invocation(&places)?;
     let settings = guard::with_hooks(asked.own_settings()?, &wanted)?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
-    let terms = Terms::of(arguments, &config.running, &places)?;
-    let confinement = if terms.confine { confine::confinement(&places, &asked, &terms.writable)? } else { Confinement::default() };
+    let terms = RunSettings::of(arguments, &config.running, &places)?;
+    let confinement = if terms.confine {
+        confine::confinement(&places, &asked, &terms.writable)?
+    } else {
+        Confinement::default()
+    };
     let program = program(&asked.program, &places)?;
     let prompt = prompt(asked.prompt.as_deref())?;
     let durability = config.durability;
-    ready(&places, &home, config)?;
+    prepare_guard(&places, &home, config)?;
     let view = View::new(Store::open(&home, durability)?, now(), !arguments.quiet);
     for line in terms.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
         view.say(&paint::dim(line));
     }
-    // A stop that was made before a person paused the guard does not hold while the pause does.
+    // A stop from before a pause is suspended while the pause lasts.
     let shared = Shared::new(view, move || !matches!(pause::current(&home, now()), Ok(Some(_))));
     let command = std::iter::once(program.into_os_string())
         .chain(asked.options.iter().map(OsString::from))
         .chain(["--settings".into(), settings.into()])
         .chain(CONTROL_ARGUMENTS.map(OsString::from));
-    let agent = Agent { confinement: confinement.clone(), input: Input::Written, grace: terms.grace, ..Agent::new(command) };
+    let agent = Agent {
+        confinement: confinement.clone(),
+        input: Input::Written,
+        grace: terms.grace,
+        ..Agent::new(command)
+    };
     let person = Person::here(terms.answer);
-    let talk = Talk { prompt: &prompt, wanted: &wanted, person, shared: shared.clone(), errors: !arguments.quiet };
+    let talk = Conversation {
+        prompt: &prompt,
+        wanted: &wanted,
+        person,
+        shared: shared.clone(),
+        errors: !arguments.quiet,
+    };
     let (ended, followed) = watched(&agent, &terms.limits, &talk)?;
     if let Some(why) = followed.unguarded {
         bail!("the agent would run unreviewed: {why}");
@@ -145,7 +169,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         reason: shared.reason(),
         text: followed.text.as_deref(),
         reviews: view.reviews().unwrap_or_else(|error| {
-            tell(&format!("{}: the journal cannot be read: {error}", paint::warn("warning")));
+            print_line(&format!("{}: the journal cannot be read: {error}", paint::warn("warning")));
             Vec::new()
         }),
         view: &view,
@@ -166,8 +190,16 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// Starts the agent and follows it to its end.
-fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>) -> Result<(Ended, Followed)> {
-    let reentry = Reentry { program: talk.wanted.program.clone(), watcher: WATCHER.to_owned(), launcher: LAUNCHER.to_owned() };
+fn watched(
+    agent: &Agent,
+    limits: &Limits,
+    talk: &Conversation<'_>,
+) -> Result<(RunResult, FollowResult)> {
+    let reentry = Reentry {
+        program: talk.wanted.program.clone(),
+        watcher: WATCHER.to_owned(),
+        launcher: LAUNCHER.to_owned(),
+    };
     let mut run = Run::start(agent, limits, &reentry, Sinks::default())?;
     let watch = Watch::begin(&talk.shared, run.stopper());
     let followed = follow::follow(&mut run, talk);
@@ -176,14 +208,15 @@ fn watched(agent: &Agent, limits: &Limits, talk: &Talk<'_>) -> Result<(Ended, Fo
     Ok((ended, followed))
 }
 
-/// The client's program, of a version that refuses an action whose hook dies.
-fn program(named: &str, places: &Places) -> Result<PathBuf> {
+/// Returns the client's program, and checks that its version refuses an action whose hook dies.
+fn program(named: &str, places: &Paths) -> Result<PathBuf> {
     let program = if named.contains('/') {
         PathBuf::from(named)
     } else {
-        find::client(Path::new(&places.person)).context("`claude` is not found: install Claude Code, or name it by its path")?
+        find::client(Path::new(&places.person))
+            .context("`claude` is not found: install Claude Code, or name it by its path")?
     };
-    let found = version::ask(&program)?;
+    let found = version::query_version(&program)?;
     if found < version::LEAST {
         bail!(
             "`{}` is Claude Code {found}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
@@ -194,34 +227,44 @@ fn program(named: &str, places: &Places) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// What the hooks need, made before the agent starts, so that none pays for it.
-fn ready(places: &Places, home: &Home, config: Config) -> Result<()> {
+/// Prepares everything the hooks need before the agent starts, so that no hook pays for it.
+fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let (mode, durability) = (config.policy.mode, config.durability);
     let paused = pause::current(home, now()).ok().flatten();
     match (mode, paused) {
-        (Mode::Off, _) => bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true"),
-        (_, Some(pause)) => tell(&format!("{}: {}", paint::warn("warning"), pause.notice())),
-        (Mode::Observe, None) => {
-            tell(&format!("{}: the mode is `observe`: nothing is refused or stopped by a review", paint::warn("warning")))
+        (Mode::Off, _) => {
+            bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true")
         }
+        (_, Some(pause)) => print_line(&format!("{}: {}", paint::warn("warning"), pause.notice())),
+        (Mode::Observe, None) => print_line(&format!(
+            "{}: the mode is `observe`: nothing is refused or stopped by a review",
+            paint::warn("warning")
+        )),
         _ => {}
     }
     drop(Store::open(home, durability).context("cannot make the journal")?);
     prepare::compile(places, home, config)
 }
 
-/// The prompt: the argument, then what comes on standard input, as the client itself puts them together.
+/// Returns the prompt: the argument, then standard input, combined as the client does.
 fn prompt(argument: Option<&str>) -> Result<String> {
     let said = if std::io::stdin().is_terminal() { Vec::new() } else { piped(argument.is_some())? };
-    let said = String::from_utf8(said).context("the prompt on standard input is no UTF-8")?;
-    let parts: Vec<&str> = argument.into_iter().chain(Some(said.as_str())).filter(|part| !part.trim().is_empty()).collect();
+    let said =
+        String::from_utf8(said).context("the prompt on standard input is not valid UTF-8")?;
+    let parts: Vec<&str> = argument
+        .into_iter()
+        .chain(Some(said.as_str()))
+        .filter(|part| !part.trim().is_empty())
+        .collect();
     if parts.is_empty() {
-        bail!("there is no prompt: write it in quotes after `claude -p`, or pass it on standard input");
+        bail!(
+            "there is no prompt: write it in quotes after `claude -p`, or pass it on standard input"
+        );
     }
     Ok(parts.join("\n"))
 }
 
-/// All of standard input. Where the prompt is an argument too, an input that stays silent holds nothing up.
+/// Reads all of standard input. If the prompt is an argument too, a silent input does not block.
 fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
     let (sender, chunks) = channel();
     std::thread::spawn(move || {
@@ -234,7 +277,7 @@ fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
             }
             let part = read.map(|count| chunk.get(..count).unwrap_or_default().to_vec());
             let last = part.as_ref().map_or(true, Vec::is_empty);
-            // Nobody waits for it any more after the silence.
+            // The receiver has given up after the silence.
             if sender.send(part).is_err() || last {
                 return;
             }
@@ -253,7 +296,9 @@ fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
             part => all.extend(part),
         }
         if all.len() as u64 > MOST_PROMPT {
-            bail!("the prompt on standard input is longer than {MOST_PROMPT} bytes: write it to a file and name that in the prompt");
+            bail!(
+                "the prompt on standard input is longer than {MOST_PROMPT} bytes: write it to a file and name that in the prompt"
+            );
         }
     }
 }

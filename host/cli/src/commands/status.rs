@@ -1,19 +1,20 @@
-//! `portcullis status`: one short line for the client's status line.
+//! `portcullis status`: prints one short line for the client's status line.
 //!
-//! It is asked again and again while a person works: it looks at files, makes nothing, and never fails.
+//! It is called again and again while a person works: it reads files, creates nothing, and never
+//! fails.
 
-use crate::breakers;
-use crate::commands::hook::now;
-use crate::config::Config;
-use crate::health::{self, Glance};
 use crate::paint;
-use crate::pause;
-use crate::places::Places;
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
+use portcullis_config::pause;
 use portcullis_core::action::Totals;
-use portcullis_core::breaker::Waits;
+use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::policy::Mode;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
+use portcullis_review::breakers;
+use portcullis_review::health::{self, HookStatus};
 use portcullis_store::{Durability, Home, Store};
 use serde_json::{Value, json};
 use std::env;
@@ -29,38 +30,45 @@ pub struct Arguments {
     json: bool,
 }
 
-/// How long the client may take to say which session it is.
+/// The timeout for the client's session information.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The most that is read of what it says.
+/// The most bytes that are read of it.
 const MOST_BYTES: u64 = 1024 * 1024;
 /// The longest reason that fits a status line, in bytes.
 const MOST_REASON: usize = 120;
 
-/// How the guard stands.
-enum Stand {
+/// The state of the guard.
+enum GuardStatus {
     Guarding,
     Observing,
     Paused(u64),
-    /// The hooks run, and the guard is not whole.
+    /// The hooks run, but protection is incomplete.
     Weak(String),
     /// The hooks do not run, or refuse everything.
     Off(String),
 }
 
 pub fn run(arguments: &Arguments) -> u8 {
-    let said = said().unwrap_or_default();
+    let said = read_client_input().unwrap_or_default();
     let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let session = text("/session_id");
-    let folder = text("/workspace/project_dir").or_else(|| text("/cwd")).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = text("/workspace/project_dir")
+        .or_else(|| text("/cwd"))
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
     let stand = stand(&folder);
     let totals = session.as_deref().and_then(totals);
-    paint::print(&if arguments.json { format!("{}\n", as_json(&stand, session.as_deref(), totals)) } else { line(&stand, totals) });
+    paint::print(&if arguments.json {
+        format!("{}\n", as_json(&stand, session.as_deref(), totals))
+    } else {
+        line(&stand, totals)
+    });
     0
 }
 
-/// What the client says on standard input; nothing where a person started this.
-fn said() -> Option<Value> {
+/// Reads the client's input from standard input; `None` if a person started this.
+fn read_client_input() -> Option<Value> {
     if std::io::stdin().is_terminal() {
         return None;
     }
@@ -68,79 +76,102 @@ fn said() -> Option<Value> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes);
-        // After its time nobody waits for it.
+        // After the timeout nobody receives it.
         let _ = sender.send(read.map(|_| bytes));
     });
     serde_json::from_slice(&receiver.recv_timeout(PATIENCE).ok()?.ok()?).ok()
 }
 
-fn stand(folder: &Path) -> Stand {
-    let places = match Places::for_event(&folder.to_string_lossy()) {
+fn stand(folder: &Path) -> GuardStatus {
+    let places = match Paths::for_event(&folder.to_string_lossy()) {
         Ok(places) => places,
-        Err(error) => return Stand::Off(format!("{error:#}")),
+        Err(error) => return GuardStatus::Off(format!("{error:#}")),
     };
     let home = match Home::open_existing(&places.state) {
         Ok(Some(home)) => home,
-        Ok(None) => return Stand::Off("it is not installed: run `portcullis install claude`".to_owned()),
-        Err(error) => return Stand::Off(error.to_string()),
+        Ok(None) => {
+            return GuardStatus::Off(
+                "it is not installed: run `portcullis install claude`".to_owned(),
+            );
+        }
+        Err(error) => return GuardStatus::Off(error.to_string()),
     };
     let config = match Config::load(&places, Some(&home)) {
         Ok(config) => config,
-        Err(error) => return Stand::Off(format!("{error:#}")),
+        Err(error) => return GuardStatus::Off(format!("{error:#}")),
     };
-    match health::glance(&places, folder) {
-        Glance::Off(why) => return Stand::Off(why),
-        Glance::Weak(why) => return Stand::Weak(why),
-        Glance::Well => {}
+    match health::inspect_hooks(&places, folder) {
+        HookStatus::Off(why) => return GuardStatus::Off(why),
+        HookStatus::Weak(why) => return GuardStatus::Weak(why),
+        HookStatus::Well => {}
     }
     if let Some(name) = quarantined(&home) {
-        return Stand::Weak(format!("the plugin `{name}` is in quarantine: run `portcullis doctor`"));
+        return GuardStatus::Weak(format!(
+            "the plugin `{name}` is in quarantine: run `portcullis doctor`"
+        ));
     }
     match pause::current(&home, now()) {
-        Ok(Some(pause)) => Stand::Paused(pause.until),
-        _ if config.policy.mode == Mode::Off => Stand::Off("`reviewer.enabled` is false: nothing is reviewed".to_owned()),
-        _ if config.policy.mode == Mode::Observe => Stand::Observing,
-        _ => Stand::Guarding,
+        Ok(Some(pause)) => GuardStatus::Paused(pause.until),
+        _ if config.policy.mode == Mode::Off => {
+            GuardStatus::Off("`reviewer.enabled` is false: nothing is reviewed".to_owned())
+        }
+        _ if config.policy.mode == Mode::Observe => GuardStatus::Observing,
+        _ => GuardStatus::Guarding,
     }
 }
 
-/// A plugin that is left to a person.
+/// Returns a plugin that only a person can re-enable.
 fn quarantined(home: &Home) -> Option<String> {
     let known = Store::open_existing(home, Durability::Process).ok()?.breakers().ok()?;
-    breakers::held(&known, now()).into_iter().find(|held| held.waits == Waits::ForAPerson).map(|held| one_line(&held.name, 64))
+    breakers::held_plugins(&known, now())
+        .into_iter()
+        .find(|held| held.waits == ReleaseCondition::ForAPerson)
+        .map(|held| one_line(&held.name, 64))
 }
 
 fn totals(session: &str) -> Option<Totals> {
-    let home = Home::open_existing(Places::from_environment().ok()?.state).ok()??;
-    let snapshot = Store::open_existing(&home, Durability::Process).ok()?.snapshot(session, None).ok()?;
+    let home = Home::open_existing(Paths::from_environment().ok()?.state).ok()??;
+    let snapshot =
+        Store::open_existing(&home, Durability::Process).ok()?.snapshot(session, None).ok()?;
     Some(State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref()).ok()?.session.totals)
 }
 
-fn line(stand: &Stand, totals: Option<Totals>) -> String {
+fn line(stand: &GuardStatus, totals: Option<Totals>) -> String {
     let stands = match stand {
-        Stand::Guarding => paint::good("guarding"),
-        Stand::Observing => paint::warn("observing"),
-        Stand::Paused(until) => paint::warn(format!("paused until {} UTC", paint::time(*until))),
-        Stand::Weak(why) => paint::bad(format!("NOT WHOLE: {}", one_line(why, MOST_REASON))),
-        Stand::Off(why) => paint::bad(format!("OFF: {}", one_line(why, MOST_REASON))),
+        GuardStatus::Guarding => paint::good("guarding"),
+        GuardStatus::Observing => paint::warn("observing"),
+        GuardStatus::Paused(until) => {
+            paint::warn(format!("paused until {} UTC", paint::time(*until)))
+        }
+        GuardStatus::Weak(why) => paint::bad(format!("NOT WHOLE: {}", one_line(why, MOST_REASON))),
+        GuardStatus::Off(why) => paint::bad(format!("OFF: {}", one_line(why, MOST_REASON))),
     };
     format!("portcullis {stands}{}\n", totals.map(counts).unwrap_or_default())
 }
 
-/// The counts of a session; what did not happen is not told.
+/// Formats the counts of a session, without zeros.
 fn counts(totals: Totals) -> String {
-    let parts = [("blocked", totals.blocked), ("asked", totals.asked), ("modified", totals.modified), ("warned", totals.warned)];
-    let told: String = parts.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!(", {count} {name}")).collect();
+    let parts = [
+        ("blocked", totals.blocked),
+        ("asked", totals.asked),
+        ("modified", totals.modified),
+        ("warned", totals.warned),
+    ];
+    let told: String = parts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!(", {count} {name}"))
+        .collect();
     format!(" | {} reviewed{told}", totals.steps)
 }
 
-fn as_json(stand: &Stand, session: Option<&str>, totals: Option<Totals>) -> Value {
+fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -> Value {
     let (name, until, why) = match stand {
-        Stand::Guarding => ("guarding", None, None),
-        Stand::Observing => ("observing", None, None),
-        Stand::Paused(until) => ("paused", Some(*until), None),
-        Stand::Weak(why) => ("weak", None, Some(why)),
-        Stand::Off(why) => ("off", None, Some(why)),
+        GuardStatus::Guarding => ("guarding", None, None),
+        GuardStatus::Observing => ("observing", None, None),
+        GuardStatus::Paused(until) => ("paused", Some(*until), None),
+        GuardStatus::Weak(why) => ("weak", None, Some(why)),
+        GuardStatus::Off(why) => ("off", None, Some(why)),
     };
     let counts = totals.map(|totals| {
         json!({

@@ -1,49 +1,52 @@
-//! `portcullis trust`: lets everything that one project's file says count, once a person has seen it.
+//! `portcullis trust`: makes everything in one project's file count, once a person has seen it.
 //!
-//! The trust is in these very bytes in this very folder; a file that changes loses it.
+//! The trust covers exactly these bytes in exactly this folder; a file that changes loses it.
 
-use crate::commands::hook::now;
-use crate::config::keys::{all, toml_text};
-use crate::config::layers::{Ignored, Layer, Settled, Why};
-use crate::config::{self, Config, trust};
-use crate::places::Places;
-use crate::runtime::to_store;
-use crate::{human, paint};
+use crate::{interactive, paint};
 use anyhow::{Context, Result, anyhow, bail};
+use portcullis_config::clock::now;
+use portcullis_config::keys::{all, toml_text};
+use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
+use portcullis_config::paths::Paths;
+use portcullis_config::{Config, trust};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
+use portcullis_review::reviewer::to_store;
 use portcullis_store::{Home, Store};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A folder of the project; the current one when absent
+    /// A folder of the project (default: the current one)
     folder: Option<PathBuf>,
     /// List the projects whose files are trusted
     #[arg(long, conflicts_with_all = ["folder", "remove"])]
     list: bool,
-    /// Trust the project's file no more
+    /// Stop trusting the project's file
     #[arg(long)]
     remove: bool,
 }
 
-/// The most bytes of a value that can be trusted: all of it has to be shown.
+/// The most bytes of a value that can be trusted, since all of it has to be shown.
 const MOST_SHOWN: usize = 4096;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     if arguments.list {
         return list(&home);
     }
-    let folder =
-        arguments.folder.as_deref().map(|folder| folder.canonicalize().with_context(|| format!("cannot find `{}`", folder.display())));
+    let folder = arguments.folder.as_deref().map(|folder| {
+        folder.canonicalize().with_context(|| format!("cannot find `{}`", folder.display()))
+    });
     let places = match folder.transpose()? {
         Some(folder) => places.in_project_of(&folder),
         None => places,
     };
-    let project = places.project.clone().ok_or_else(|| anyhow!("this folder belongs to no project: name one, `portcullis trust DIR`"))?;
+    let project = places.project.clone().ok_or_else(|| {
+        anyhow!("this folder belongs to no project: name one, `portcullis trust DIR`")
+    })?;
     if arguments.remove { remove(&places, &home, &project) } else { add(&places, &home, &project) }
 }
 
@@ -55,87 +58,131 @@ fn list(home: &Home) -> Result<u8> {
     for trusted in trusted {
         let folder = one_line(&trusted.folder, 1024);
         let digest = trusted.digest.get(..16).unwrap_or_default();
-        paint::print(&format!("{folder}  {}\n", paint::dim(format!("blake3 {digest}, since {} UTC", paint::time(trusted.at)))));
+        paint::print(&format!(
+            "{folder}  {}\n",
+            paint::dim(format!("blake3 {digest}, since {} UTC", paint::time(trusted.at)))
+        ));
     }
     Ok(0)
 }
 
-fn remove(places: &Places, home: &Home, project: &Path) -> Result<u8> {
+fn remove(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
     let shown = one_line(&project.display().to_string(), 1024);
     if !trust::remove(home, project)? {
         bail!("no file of `{shown}` is trusted; `portcullis trust --list` shows which are");
     }
-    record(places, home, &format!("the configuration of `{shown}` is trusted no more"), &[])?;
-    paint::print(&format!("the configuration of `{shown}` is trusted no more: it only tightens\n"));
+    record(places, home, &format!("the configuration of `{shown}` is no longer trusted"), &[])?;
+    paint::print(&format!(
+        "the configuration of `{shown}` is no longer trusted: it only tightens\n"
+    ));
     Ok(0)
 }
 
-fn add(places: &Places, home: &Home, project: &Path) -> Result<u8> {
-    human::refuse_agents()?;
+fn add(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
+    interactive::refuse_agents()?;
     let shown = one_line(&project.display().to_string(), 1024);
-    let files = config::read(places)?;
+    let files = portcullis_config::read(places)?;
     let Some(file) = files.iter().find(|file| file.layer == Layer::Project) else {
-        bail!("there is no `{}` in `{shown}`: there is nothing to trust", crate::places::PROJECT_FILE);
+        bail!(
+            "there is no `{}` in `{shown}`: there is nothing to trust",
+            portcullis_config::paths::PROJECT_FILE
+        );
     };
     if trust::holds(home, project, &file.digest) {
         paint::print(&format!("the configuration of `{shown}` is trusted already\n"));
         return Ok(0);
     }
-    let [before, after] = [false, true].map(|trusted| config::settled(places, &files, trusted, None));
+    let [before, after] =
+        [false, true].map(|trusted| portcullis_config::settled(places, &files, trusted, None));
     let changes = changes(&before, &after);
-    if let Some(long) = file.document.all().find(|said| said.path.len().max(toml_text(&said.value).len()) > MOST_SHOWN) {
-        bail!("line {} is too long to be shown, and nobody can trust what they do not see: shorten it", long.place.0);
+    if let Some(long) = file
+        .document
+        .all()
+        .find(|said| said.path.len().max(toml_text(&said.value).len()) > MOST_SHOWN)
+    {
+        bail!(
+            "line {} is too long to be shown, and nobody can trust what they do not see: shorten it",
+            long.place.0
+        );
     }
     if changes.is_empty() {
-        paint::print(&format!("the configuration of `{shown}` only tightens: all of it counts without trust\n"));
+        paint::print(&format!(
+            "the configuration of `{shown}` only tightens: all of it counts without trust\n"
+        ));
         return Ok(0);
     }
     let what = question(&shown, &changes, &after);
-    human::confirm(&what)?;
+    interactive::confirm(&what)?;
     let digest = file.digest.to_hex();
-    let summary = format!("a person trusts the configuration of `{shown}`, blake3 {}", digest.get(..16).unwrap_or_default());
+    let summary = format!(
+        "a person trusts the configuration of `{shown}`, blake3 {}",
+        digest.get(..16).unwrap_or_default()
+    );
     record(places, home, &summary, &changes)?;
     trust::add(home, project, &file.digest, now())?;
     paint::print(&format!("the configuration of `{shown}` is trusted, until it changes\n"));
     Ok(0)
 }
 
-/// One line for each value that holds with trust and not without, and how it is without.
-fn changes(before: &Settled, after: &Settled) -> Vec<String> {
+/// Returns one line for each value that applies only with trust, with its value without trust.
+fn changes(before: &MergedSettings, after: &MergedSettings) -> Vec<String> {
     let default = |path: &str| all().find(|key| key.path == path).and_then(|key| (key.default)());
-    let value = |settled: &Settled, path: &str| settled.entries.get(path).map(|entry| entry.said.value.clone()).or_else(|| default(path));
+    let value = |settled: &MergedSettings, path: &str| {
+        settled.entries.get(path).map(|entry| entry.said.value.clone()).or_else(|| default(path))
+    };
     let line = |path: &String| {
         let (old, new) = (value(before, path), value(after, path));
-        let told = |value: Option<_>| value.map_or_else(|| "nothing".to_owned(), |value| one_line(&toml_text(&value), 2 * MOST_SHOWN));
-        (old != new).then(|| format!("{} = {}  (without trust {})", one_line(path, MOST_SHOWN), told(new), told(old)))
+        let told = |value: Option<_>| {
+            value.map_or_else(
+                || "nothing".to_owned(),
+                |value| one_line(&toml_text(&value), 2 * MOST_SHOWN),
+            )
+        };
+        (old != new).then(|| {
+            format!("{} = {}  (without trust {})", one_line(path, MOST_SHOWN), told(new), told(old))
+        })
     };
     after.entries.keys().filter_map(line).collect()
 }
 
-fn question(project: &str, changes: &[String], after: &Settled) -> String {
-    let mut text = format!("The configuration of `{project}` wants more than to tighten:\n");
+fn question(project: &str, changes: &[String], after: &MergedSettings) -> String {
+    let mut text = format!("The configuration of `{project}` does more than tighten:\n");
     for change in changes {
         let _ = writeln!(text, "  {change}");
     }
-    let vain: Vec<&Ignored> = after
+    let vain: Vec<&IgnoredKey> = after
         .ignored
         .iter()
-        .filter(|ignored| ignored.layer == Layer::Project && matches!(ignored.why, Why::Overridden(_) | Why::Global))
+        .filter(|ignored| {
+            ignored.layer == Layer::Project
+                && matches!(ignored.why, IgnoreReason::Overridden(_) | IgnoreReason::Global)
+        })
         .collect();
     if !vain.is_empty() {
-        text.push_str("It says this too, which counts with trust neither:\n");
+        text.push_str("It also says this, which does not count even with trust:\n");
     }
     for ignored in vain {
-        let said = format!("{} = {}", one_line(&ignored.path, MOST_SHOWN), one_line(&ignored.value, MOST_SHOWN));
+        let said = format!(
+            "{} = {}",
+            one_line(&ignored.path, MOST_SHOWN),
+            one_line(&ignored.value, MOST_SHOWN)
+        );
         let _ = writeln!(text, "  {said}  ({})", ignored.why.in_words());
     }
     text.push_str("Until the file changes, this will hold for every agent that works there.");
     text
 }
 
-fn record(places: &Places, home: &Home, what: &str, changes: &[String]) -> Result<()> {
-    let durability = Config::load(places, Some(home)).map(|config| config.durability).unwrap_or_default();
-    let mut record = Record::apart(RecordKind::Configuration, "trust", what, now(), &std::process::id().to_string());
+fn record(places: &Paths, home: &Home, what: &str, changes: &[String]) -> Result<()> {
+    let durability =
+        Config::load(places, Some(home)).map(|config| config.durability).unwrap_or_default();
+    let mut record = Record::apart(
+        RecordKind::Configuration,
+        "trust",
+        what,
+        now(),
+        &std::process::id().to_string(),
+    );
     if !changes.is_empty() {
         record.details.insert("changes".into(), changes.into());
     }

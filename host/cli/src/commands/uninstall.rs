@@ -1,17 +1,17 @@
-//! `portcullis uninstall claude`: takes our hooks out of a settings file of the client. To the byte what was
-//! there before where nothing else has changed since, else our handlers alone.
+//! `portcullis uninstall claude`: removes the hooks from a settings file of the client. It restores
+//! the original bytes if nothing else has changed since, and otherwise removes only our own
+//! handlers.
 
-use super::install::report::Report;
+use super::install::report::InstallReport;
 use super::install::{ScopeArguments, Site, journal, remove_empty};
-use crate::client::backup::{self, Receipt};
-use crate::client::claude::settings::Scope;
-use crate::client::claude::{edit, registered, validate};
-use crate::client::file::Found;
-use crate::client::json::Document;
-use crate::config;
-use crate::human;
-use crate::places::Places;
+use crate::interactive;
 use anyhow::{Context, Result, bail};
+use portcullis_agents::backup::{self, BackupReceipt};
+use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::claude::{edit, registered, validate};
+use portcullis_agents::file::SettingsFile;
+use portcullis_agents::json::JsonDocument;
+use portcullis_config::paths::Paths;
 use portcullis_store::Home;
 use serde_json::json;
 use std::fs;
@@ -19,7 +19,7 @@ use std::fs;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The agent
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::commands::hook::AGENTS))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
     agent: String,
     #[command(flatten)]
     scope: ScopeArguments,
@@ -34,70 +34,96 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What becomes of a settings file.
-enum After {
-    /// It is given these bytes.
+/// The change to a settings file.
+enum FileChange {
+    /// The file gets these bytes.
     Bytes(Vec<u8>),
-    /// It is removed: it was not there before us.
+    /// The file is removed: the installation created it.
     Gone,
-    /// It holds nothing of ours.
+    /// The file is unchanged: it holds none of our handlers.
     Same,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
+    interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let site = Site::new(scope, None, !arguments.dry_run)?;
-    let mut report = Report::new(arguments.json, scope, &site.folders.file(scope));
+    let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
     let found = site.settings()?;
-    // A look must not make a home.
-    let home = site.places.state.join("key").exists().then(|| Home::open(&site.places.state)).transpose()?;
+    // A dry run must not create a home.
+    let home = site
+        .places
+        .state
+        .join("key")
+        .exists()
+        .then(|| Home::open(&site.places.state))
+        .transpose()?;
     let receipt = receipt(home.as_ref(), &found, &mut report);
     let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
     match &after {
-        After::Bytes(bytes) => report.diff(&found, bytes),
-        After::Gone => report.say(&format!("`{}` goes: it was not there before", found.path.display())),
-        After::Same => report.say(&format!("`{}` holds no hooks of Portcullis", found.path.display())),
+        FileChange::Bytes(bytes) => report.diff(&found, bytes),
+        FileChange::Gone => {
+            report.say(&format!("`{}` goes: it was not there before", found.path.display()))
+        }
+        FileChange::Same => {
+            report.say(&format!("`{}` holds no hooks of Portcullis", found.path.display()))
+        }
     }
-    let unchanged = matches!(after, After::Same);
+    let unchanged = matches!(after, FileChange::Same);
     if arguments.dry_run || (unchanged && !arguments.purge) {
         let outcome = if unchanged { "unchanged" } else { "dry_run" };
         return Ok(report.end(outcome, "nothing was written"));
     }
-    human::confirm(&question(&site, &found, unchanged, arguments.purge))?;
+    interactive::confirm(&question(&site, &found, unchanged, arguments.purge))?;
     match &after {
-        After::Bytes(bytes) => drop(found.replace(bytes, scope.mode())?),
-        After::Gone => found.remove()?,
-        After::Same => {}
+        FileChange::Bytes(bytes) => drop(found.replace(bytes, scope.mode())?),
+        FileChange::Gone => found.remove()?,
+        FileChange::Same => {}
     }
     if let (Some(home), Some(receipt)) = (&home, &receipt) {
         remove_empty(&receipt.folders);
-        backup::forget(home, receipt)?;
+        backup::remove_backup(home, receipt)?;
     }
     if let Some(home) = &home {
         if arguments.purge {
             purge(&site.places, home)?;
         } else if !unchanged {
-            journal(home, "uninstall", &format!("hooks taken out of `{}` by a person", found.path.display()), &mut report);
+            journal(
+                home,
+                "uninstall",
+                &format!("hooks taken out of `{}` by a person", found.path.display()),
+                &mut report,
+            );
         }
     }
-    report.say("a session that runs keeps the hooks that it began with");
+    report.say("running sessions keep their hooks until they are restarted");
     Ok(report.end("uninstalled", "uninstalled"))
 }
 
-fn question(site: &Site, found: &Found, unchanged: bool, purge: bool) -> String {
+fn question(site: &Site, found: &SettingsFile, unchanged: bool, purge: bool) -> String {
     let mut parts = Vec::new();
     if !unchanged {
-        parts.push(format!("Portcullis will no longer review what Claude Code does by `{}`.", found.path.display()));
+        parts.push(format!(
+            "Portcullis will no longer review what Claude Code does by `{}`.",
+            found.path.display()
+        ));
     }
     if purge {
-        parts.push(format!("Journal, key, compiled code and backups in `{}` will be deleted.", site.places.state.display()));
+        parts.push(format!(
+            "Journal, key, compiled code and backups in `{}` will be deleted.",
+            site.places.state.display()
+        ));
     }
     parts.join("\n")
 }
 
-/// A receipt that cannot be used costs the exact text of before, not the uninstallation.
-fn receipt(home: Option<&Home>, found: &Found, report: &mut Report) -> Option<Receipt> {
+/// Reads the receipt of the installation. Without a usable one, the exact original text cannot be
+/// restored, but the hooks can still be removed.
+fn receipt(
+    home: Option<&Home>,
+    found: &SettingsFile,
+    report: &mut InstallReport,
+) -> Option<BackupReceipt> {
     match home.map(|home| backup::receipt(home, &found.path)).transpose() {
         Ok(receipt) => receipt.flatten(),
         Err(error) => {
@@ -107,48 +133,68 @@ fn receipt(home: Option<&Home>, found: &Found, report: &mut Report) -> Option<Re
     }
 }
 
-fn after(site: &Site, found: &Found, home: Option<&Home>, receipt: Option<&Receipt>, report: &mut Report) -> Result<After> {
-    let Some(bytes) = &found.bytes else { return Ok(After::Same) };
-    if let (Some(home), Some(receipt)) = (home, receipt.filter(|receipt| receipt.after == backup::digest(bytes))) {
+fn after(
+    site: &Site,
+    found: &SettingsFile,
+    home: Option<&Home>,
+    receipt: Option<&BackupReceipt>,
+    report: &mut InstallReport,
+) -> Result<FileChange> {
+    let Some(bytes) = &found.bytes else { return Ok(FileChange::Same) };
+    if let (Some(home), Some(receipt)) =
+        (home, receipt.filter(|receipt| receipt.after == backup::digest(bytes)))
+    {
         match backup::before(home, receipt) {
-            Ok(Some(before)) => return Ok(After::Bytes(before)),
-            Ok(None) => return Ok(After::Gone),
+            Ok(Some(before)) => return Ok(FileChange::Bytes(before)),
+            Ok(None) => return Ok(FileChange::Gone),
             Err(error) => report.warn(&format!("{error:#}")),
         }
     }
-    let document = Document::parse(bytes)
-        .map_err(|error| anyhow::Error::msg(validate::Problem::from(error)))
+    let document = JsonDocument::parse(bytes)
+        .map_err(|error| anyhow::Error::msg(validate::SettingsProblem::from(error)))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
     let mut without = edit::uninstall(&document, &site.wanted, &kept)?;
-    if site.scope == Scope::Managed && without.value().get("allowManagedHooksOnly") == Some(&json!(true)) {
-        // Ours alone stands in this file, and without our hooks it would only shut out everyone else's.
-        without = without.remove("/allowManagedHooksOnly").map_err(|error| anyhow::anyhow!(error.what))?;
+    if site.scope == Scope::Managed
+        && without.value().get("allowManagedHooksOnly") == Some(&json!(true))
+    {
+        // Only our own hooks are in this file, and without them the setting would only disable
+        // everyone else's.
+        without = without
+            .remove("/allowManagedHooksOnly")
+            .map_err(|error| anyhow::anyhow!(error.what))?;
     }
     let mixed = registered::find(without.value(), &site.wanted);
     for handler in &mixed {
-        report.warn(&format!("a command of your own at `{}` starts Portcullis: it was left alone", handler.pointer));
+        report.warn(&format!(
+            "a command of your own at `{}` starts Portcullis: it was left alone",
+            handler.pointer
+        ));
     }
-    let ours_alone = receipt.is_some_and(|receipt| receipt.before.is_none()) || site.scope == Scope::Managed;
+    let ours_alone =
+        receipt.is_some_and(|receipt| receipt.before.is_none()) || site.scope == Scope::Managed;
     Ok(match without.value() {
-        value if value == &json!({}) && ours_alone => After::Gone,
-        value if value == document.value() => After::Same,
-        _ => After::Bytes(without.bytes()),
+        value if value == &json!({}) && ours_alone => FileChange::Gone,
+        value if value == document.value() => FileChange::Same,
+        _ => FileChange::Bytes(without.bytes()),
     })
 }
 
-/// Everything in the state folder, except a configuration that lies there too.
-fn purge(places: &Places, home: &Home) -> Result<()> {
+/// Deletes everything in the state folder, except a configuration in it.
+fn purge(places: &Paths, home: &Home) -> Result<()> {
     let root = home.path();
     let failed = || format!("cannot remove the state in `{}`", root.display());
     let shared = places.config == places.state;
     for entry in fs::read_dir(root).with_context(failed)? {
         let entry = entry.with_context(failed)?;
-        if shared && (entry.file_name() == config::FILE || entry.file_name() == "plugins") {
+        if shared
+            && (entry.file_name() == portcullis_config::FILE || entry.file_name() == "plugins")
+        {
             continue;
         }
         let folder = entry.file_type().with_context(failed)?.is_dir();
-        let removed = if folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        let removed =
+            if folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
         removed.with_context(|| format!("cannot remove `{}`", entry.path().display()))?;
     }
     if !shared && fs::remove_dir(root).is_err() {

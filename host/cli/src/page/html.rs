@@ -1,5 +1,5 @@
-//! HTML that can hold anybody's text: the marks are literals of this program, and whatever is put between them
-//! is escaped. There is no way to put text in that is not.
+//! HTML that can hold any text: the markup consists of literals of this program, and all values in
+//! it are escaped. There is no way to insert unescaped text.
 
 use portcullis_core::text::hostile;
 use std::fmt::Display;
@@ -9,20 +9,20 @@ use std::fmt::Display;
 pub struct Html(String);
 
 impl Html {
-    /// Nothing yet.
+    /// Creates an empty piece.
     pub const fn new() -> Self {
         Self(String::new())
     }
 
-    /// A piece of its own; see [`put`](Self::put).
+    /// Creates a piece from a template; see [`put`](Self::put).
     pub fn of(template: &'static str, values: &[&dyn Display]) -> Self {
         let mut html = Self::new();
         html.put(template, values);
         html
     }
 
-    /// Puts a template in whose each `{}` is the next value, escaped, fit for text and for attributes in quotation
-    /// marks. A value too few leaves nothing in its place.
+    /// Appends a template in which each `{}` is replaced by the next value, escaped for text and
+    /// for quoted attributes. A missing value is replaced by nothing.
     pub fn put(&mut self, template: &'static str, values: &[&dyn Display]) {
         let mut values = values.iter();
         for (index, part) in template.split("{}").enumerate() {
@@ -33,17 +33,17 @@ impl Html {
         }
     }
 
-    /// Puts another piece in.
+    /// Appends another piece.
     pub fn add(&mut self, piece: &Self) {
         self.0.push_str(&piece.0);
     }
 
-    /// The whole of it.
+    /// Returns the HTML.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What has a meaning in HTML becomes a reference; what deceives a reader is spelled out.
+    /// Escapes characters with a meaning in HTML, and spells out those that deceive a reader.
     fn escape(&mut self, text: &str) {
         for c in text.chars() {
             match c {
@@ -78,7 +78,8 @@ mod tests {
             ("{}|{}", &["one"], "one|"),
             ("no value", &[], "no value"),
         ] {
-            let values: Vec<&dyn Display> = values.iter().map(|value| value as &dyn Display).collect();
+            let values: Vec<&dyn Display> =
+                values.iter().map(|value| value as &dyn Display).collect();
             assert_eq!(Html::of(template, &values).as_str(), expected);
         }
     }

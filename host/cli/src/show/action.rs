@@ -1,18 +1,20 @@
-//! An action as it was understood: the commands of a shell text as a tree, the effects with where they lie,
-//! and what was not understood.
+//! An action as it was understood: the commands of a shell text as a tree, the effects with their
+//! locations, and the parts that were not understood.
 
-use super::layout::{Page, list};
-use portcullis_core::action::{Command, Coverage, Direction, Effect, Facts, Operation, Origin, Word};
+use super::layout::{TextPage, list};
+use portcullis_core::action::{
+    Command, Coverage, Direction, Effect, Facts, Operation, Origin, Word,
+};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
 
 /// The most commands that are shown.
 const MOST_COMMANDS: usize = 100;
-/// The deepest that commands are set in.
+/// The maximum indent depth of commands.
 const DEEPEST: usize = 8;
 
-/// What the record holds of the action.
-pub fn write(page: &mut Page, record: &Record) {
+/// Writes the record's information about the action.
+pub fn write(page: &mut TextPage, record: &Record) {
     let Some(action) = &record.action else { return };
     page.heading("as received (masked)");
     page.indented(&one_line(&action.parameters, 2000));
@@ -25,12 +27,14 @@ pub fn write(page: &mut Page, record: &Record) {
     facts(page, &action.facts);
 }
 
-fn operation(page: &mut Page, operation: &Operation) {
+fn operation(page: &mut TextPage, operation: &Operation) {
     match operation {
         Operation::Shell(shell) => {
             for (index, command) in shell.commands.iter().enumerate().take(MOST_COMMANDS) {
                 let within = |other: &&Command| {
-                    (other.start, other.end) != (command.start, command.end) && other.start <= command.start && command.end <= other.end
+                    (other.start, other.end) != (command.start, command.end)
+                        && other.start <= command.start
+                        && command.end <= other.end
                 };
                 let depth = shell.commands.iter().take(index).filter(within).count().min(DEEPEST);
                 tree(page, index, command, depth);
@@ -43,24 +47,38 @@ fn operation(page: &mut Page, operation: &Operation) {
                 page.indented("in the background");
             }
         }
-        Operation::File(file) => page.indented(&format!("{} {}", file.access, one_line(&file.path, 400))),
-        Operation::Network(request) => {
-            page.indented(&format!("{} {}", request.method.as_deref().unwrap_or("request"), one_line(&request.url, 400)));
+        Operation::File(file) => {
+            page.indented(&format!("{} {}", file.access, one_line(&file.path, 400)))
         }
-        Operation::Message(message) => page.indented(&format!("a message to {}", one_line(&message.recipient, 200))),
+        Operation::Network(request) => {
+            page.indented(&format!(
+                "{} {}",
+                request.method.as_deref().unwrap_or("request"),
+                one_line(&request.url, 400)
+            ));
+        }
+        Operation::Message(message) => {
+            page.indented(&format!("a message to {}", one_line(&message.recipient, 200)))
+        }
         Operation::Tool(tool) => {
-            let server = tool.server.as_deref().map(|server| format!(" of {}", one_line(server, 100))).unwrap_or_default();
+            let server = tool
+                .server
+                .as_deref()
+                .map(|server| format!(" of {}", one_line(server, 100)))
+                .unwrap_or_default();
             page.indented(&format!("the tool {}{server}", one_line(&tool.name, 200)));
         }
         Operation::Other(text) => page.indented(&one_line(text, 400)),
     }
 }
 
-/// One command, and below it what changes its meaning.
-fn tree(page: &mut Page, index: usize, command: &Command, depth: usize) {
+/// Writes one command, and below it everything that changes its meaning.
+fn tree(page: &mut TextPage, index: usize, command: &Command, depth: usize) {
     let indent = "  ".repeat(depth);
     let program = if command.program.is_empty() { "(no program)" } else { &command.program };
-    let line: Vec<String> = std::iter::once(program.replace(UNKNOWN, "<unknown>")).chain(command.words.iter().map(shown)).collect();
+    let line: Vec<String> = std::iter::once(program.replace(UNKNOWN, "<unknown>"))
+        .chain(command.words.iter().map(shown))
+        .collect();
     let line = line.join(" ");
     let rest = format!("  {indent}   ");
     page.wrapped(&format!("  {indent}{:<3}", index + 1), &rest, &one_line(&line, 1000));
@@ -70,10 +88,10 @@ fn tree(page: &mut Page, index: usize, command: &Command, depth: usize) {
     }
 }
 
-/// What stands for a part that is not known before it runs.
+/// The character for a part that is not known before it runs.
 const UNKNOWN: char = '\u{fffd}';
 
-/// A word, with what is not known of it.
+/// Formats a word with its unknown parts.
 fn shown(word: &Word) -> String {
     if word.text.contains(UNKNOWN) {
         word.text.replace(UNKNOWN, "<unknown>")
@@ -97,12 +115,13 @@ fn notes(command: &Command) -> Vec<String> {
         notes.push(format!("through {}", command.wrappers.join(", ")));
     }
     if command.privileged {
-        notes.push("as a mightier user".to_owned());
+        notes.push("with elevated privileges".to_owned());
     }
     if let Some(from) = command.input_from {
         notes.push(format!("reads what {} writes", from.saturating_add(1)));
     }
-    let assignments: Vec<String> = command.assignments.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let assignments: Vec<String> =
+        command.assignments.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if !assignments.is_empty() {
         notes.push(format!("with {}", assignments.join(" ")));
     }
@@ -114,27 +133,48 @@ fn notes(command: &Command) -> Vec<String> {
             Direction::Duplicate => "is joined with",
             Direction::Heredoc => "reads a text of its own:",
         };
-        notes.push(format!("descriptor {} {how} {}", redirection.descriptor, shown(&redirection.target)));
+        notes.push(format!(
+            "descriptor {} {how} {}",
+            redirection.descriptor,
+            shown(&redirection.target)
+        ));
     }
     notes
 }
 
-fn facts(page: &mut Page, facts: &Facts) {
+fn facts(page: &mut TextPage, facts: &Facts) {
     list(page, "what it does", facts.effects.iter().map(|found| effect(found, facts)));
     let meant = facts.effects.iter().filter_map(|effect| effect.path).collect::<Vec<_>>();
-    let others = facts.paths.iter().enumerate().filter(|(index, _)| !meant.iter().any(|meant| *meant as usize == *index));
-    list(page, "paths that it names", others.map(|(_, path)| format!("{} [{}]", path.text, place(path))));
+    let others = facts
+        .paths
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !meant.iter().any(|meant| *meant as usize == *index));
+    list(
+        page,
+        "paths that it names",
+        others.map(|(_, path)| format!("{} [{}]", path.text, place(path))),
+    );
     list(page, "hosts", facts.hosts.iter().cloned());
-    list(page, "dangerous forms", facts.forms.iter().map(|form| format!("{} (+{}): {}", form.id, form.weight, form.label)));
+    list(
+        page,
+        "dangerous forms",
+        facts.forms.iter().map(|form| format!("{} (+{}): {}", form.id, form.weight, form.label)),
+    );
     if facts.coverage == Coverage::Partial {
-        let gaps = if facts.gaps.is_empty() { vec!["a part of it".to_owned()] } else { facts.gaps.clone() };
+        list(page, "not read to its end", facts.limits.iter().cloned());
+        let unnamed = facts.gaps.is_empty() && facts.limits.is_empty();
+        let gaps = if unnamed { vec!["a part of it".to_owned()] } else { facts.gaps.clone() };
         list(page, "not understood", gaps.into_iter());
     }
 }
 
 fn effect(effect: &Effect, facts: &Facts) -> String {
     let path = effect.path.and_then(|index| facts.paths.get(index as usize));
-    let command = effect.command.map(|index| format!(" (command {})", index.saturating_add(1))).unwrap_or_default();
+    let command = effect
+        .command
+        .map(|index| format!(" (command {})", index.saturating_add(1)))
+        .unwrap_or_default();
     format!(
         "{} {}{}{}{command}{}",
         effect.kind.as_str(),
@@ -146,6 +186,16 @@ fn effect(effect: &Effect, facts: &Facts) -> String {
 }
 
 fn place(path: &portcullis_core::action::Path) -> String {
-    let link = path.link_target.as_deref().map(|target| format!(" to {}", one_line(target, 200))).unwrap_or_default();
-    format!("{}, {}{link}, git {}{}", path.scope, path.entry, path.git, if path.restorable { ", restorable" } else { "" })
+    let link = path
+        .link_target
+        .as_deref()
+        .map(|target| format!(" to {}", one_line(target, 200)))
+        .unwrap_or_default();
+    format!(
+        "{}, {}{link}, git {}{}",
+        path.scope,
+        path.entry,
+        path.git,
+        if path.restorable { ", restorable" } else { "" }
+    )
 }

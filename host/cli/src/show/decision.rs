@@ -1,22 +1,30 @@
-//! A decision with the way that led to it: the matrix, what changed the verdict, what would have to differ.
+//! A decision and its derivation: the matrix, the changes to the verdict, and what would have to
+//! differ.
 
-use super::layout::{Page, list};
+use super::layout::{TextPage, list};
 use crate::paint;
-use crate::restorable::Restorable;
-use portcullis_core::counterfactual::{Change, Counterfactual, counterfactuals, recorded};
-use portcullis_core::decide::{Decision, matrix};
+use crate::what_if_clean::WhatIfClean;
+use portcullis_core::counterfactual::{Counterfactual, FindingChange, counterfactuals, recorded};
 use portcullis_core::finding::{Evidence, SideEffectKind};
 use portcullis_core::record::Record;
 use portcullis_core::score::{RationalityLevel, RiskLevel, Score, Verdict};
 use portcullis_core::text::{lines, one_line};
+use portcullis_core::verdict::{Decision, matrix};
 use serde_json::{Value, json};
 
-/// The decision itself. `recorded`: a person can refer to its record.
-pub fn write(page: &mut Page, record: &Record, decision: &Decision, in_journal: bool, restorable: Option<&Restorable>) {
+/// Writes the decision itself. `recorded`: a person can refer to its record.
+pub fn write(
+    page: &mut TextPage,
+    record: &Record,
+    decision: &Decision,
+    in_journal: bool,
+    restorable: Option<&WhatIfClean>,
+) {
     page.line(&paint::verdict(decision.verdict, 0));
     lines(&decision.explanation, 1024).lines().for_each(|line| page.indented(line));
     page.line("");
-    let rationality = decision.rationality.map_or_else(|| "not scored".to_owned(), |score| score.to_string());
+    let rationality =
+        decision.rationality.map_or_else(|| "not scored".to_owned(), |score| score.to_string());
     page.text(&format!(
         "risk {} ({}), rationality {rationality} ({}), confidence {}",
         decision.risk, decision.risk_level, decision.rationality_level, decision.confidence
@@ -26,14 +34,19 @@ pub fn write(page: &mut Page, record: &Record, decision: &Decision, in_journal: 
     changes(page, decision);
     list(page, "why", decision.reasons.iter().cloned());
     list(page, "instead", decision.alternatives.iter().cloned());
-    list(page, "for another decision", differently(record, decision, in_journal, restorable).into_iter());
+    list(
+        page,
+        "for another decision",
+        differently(record, decision, in_journal, restorable).into_iter(),
+    );
 }
 
-/// The matrix with the cell that counted in brackets, and where each level begins.
-fn table(page: &mut Page, decision: &Decision) {
+/// Writes the matrix with the deciding cell in brackets, and the start of each level.
+fn table(page: &mut TextPage, decision: &Decision) {
     let (risk, rationality) = (decision.policy.risk, decision.policy.rationality);
     let columns = [RationalityLevel::High, RationalityLevel::Medium, RationalityLevel::Low];
-    let (high, medium) = (format!("high {}", rationality.high), format!("medium {}", rationality.medium));
+    let (high, medium) =
+        (format!("high {}", rationality.high), format!("medium {}", rationality.medium));
     page.line(&paint::dim(format!("  {:<19}{high:<14}{medium:<14}low", "risk \\ rationality")));
     let negligible = risk.is_negligible(decision.risk);
     for (level, from) in [
@@ -43,15 +56,24 @@ fn table(page: &mut Page, decision: &Decision) {
         (RiskLevel::Critical, Some(risk.critical)),
     ] {
         let name = from.map_or_else(|| level.to_string(), |from: Score| format!("{level} {from}"));
-        let cells: Vec<String> = columns.iter().map(|column| cell(decision, level, *column, negligible)).collect();
+        let cells: Vec<String> =
+            columns.iter().map(|column| cell(decision, level, *column, negligible)).collect();
         page.line(format!("  {name:<18}{}", cells.concat()).trim_end());
     }
     if negligible {
-        page.indented(&format!("below {} risk is negligible: allowed unless a rule, a pattern or a fault objects", risk.negligible));
+        page.indented(&format!(
+            "below {} risk is negligible: allowed unless a rule, a pattern or a fault objects",
+            risk.negligible
+        ));
     }
 }
 
-fn cell(decision: &Decision, risk: RiskLevel, rationality: RationalityLevel, negligible: bool) -> String {
+fn cell(
+    decision: &Decision,
+    risk: RiskLevel,
+    rationality: RationalityLevel,
+    negligible: bool,
+) -> String {
     let says = matrix(risk, rationality);
     if negligible || (decision.risk_level, decision.rationality_level) != (risk, rationality) {
         return format!(" {:<13}", says.as_str());
@@ -60,34 +82,54 @@ fn cell(decision: &Decision, risk: RiskLevel, rationality: RationalityLevel, neg
     format!("{}{}", paint::bold(&marked), " ".repeat(14_usize.saturating_sub(marked.len())))
 }
 
-fn changes(page: &mut Page, decision: &Decision) {
+fn changes(page: &mut TextPage, decision: &Decision) {
     if decision.adjustments.is_empty() {
         return;
     }
     page.heading(&format!("from {} to {}", decision.matrix, decision.verdict));
     for change in &decision.adjustments {
-        page.wrapped("  - ", "    ", &format!("{} -> {}: {}", change.from, change.to, one_line(&change.cause, 300)));
+        page.wrapped(
+            "  - ",
+            "    ",
+            &format!("{} -> {}: {}", change.from, change.to, one_line(&change.cause, 300)),
+        );
     }
 }
 
-/// What would have to differ, in words.
-fn differently(record: &Record, decision: &Decision, in_journal: bool, restorable: Option<&Restorable>) -> Vec<String> {
+/// Describes what would have to differ, in words.
+fn differently(
+    record: &Record,
+    decision: &Decision,
+    in_journal: bool,
+    restorable: Option<&WhatIfClean>,
+) -> Vec<String> {
     let Some((findings, _)) = recorded(record) else {
         let why = "the record does not hold all that it was decided on (`audit.level` says how much it holds)";
         return if decision.verdict > Verdict::Allow { vec![why.to_owned()] } else { Vec::new() };
     };
-    let mut said: Vec<String> = counterfactuals(&findings, decision).iter().map(statement).collect();
+    let mut said: Vec<String> =
+        counterfactuals(&findings, decision).iter().map(statement).collect();
     said.extend(restorable.map(|found| {
-        let paths: Vec<String> = found.paths.iter().take(MOST_PATHS).map(|path| format!("`{}`", one_line(path, 200))).collect();
+        let paths: Vec<String> = found
+            .paths
+            .iter()
+            .take(MOST_PATHS)
+            .map(|path| format!("`{}`", one_line(path, 200)))
+            .collect();
         let more = if found.paths.len() > MOST_PATHS { ", and more," } else { "" };
         let verb = if found.paths.len() == 1 { "were" } else { "were all" };
         format!("if {}{more} {verb} clean in git: {}", paths.join(", "), found.verdict)
     }));
     if decision.verdict > Verdict::Allow {
         said.push(match decision.exceptable() {
-            Ok(()) if in_journal => format!("a person lets exactly this run: `portcullis allow {}`", record.id),
-            Ok(()) => "a person may let exactly this run, with `portcullis allow`, once it was recorded".to_owned(),
-            Err(why) => format!("no exception of a person lifts it: {why}"),
+            Ok(()) if in_journal => {
+                format!("a person can allow exactly this: `portcullis allow {}`", record.id)
+            }
+            Ok(()) => {
+                "a person can allow exactly this with `portcullis allow`, once it is recorded"
+                    .to_owned()
+            }
+            Err(why) => format!("no exception can lift it: {why}"),
         });
     }
     said
@@ -105,23 +147,33 @@ fn statement(found: &Counterfactual) -> String {
 /// The most paths that a statement names.
 const MOST_PATHS: usize = 3;
 
-fn in_words(change: &Change) -> String {
+fn in_words(change: &FindingChange) -> String {
     match change {
-        Change::WithoutRule { source, rule } => format!("without the rule `{rule}` of `{source}`"),
-        Change::WithoutForm(form) => format!("without the dangerous form `{form}`"),
-        Change::NotCritical(target) if target.is_empty() => "if its side effect were not critical".to_owned(),
-        Change::NotCritical(target) => format!("if the effect on `{target}` were not critical"),
-        Change::Understood => "if all of it were understood".to_owned(),
-        Change::WithoutFault(source) => format!("if `{source}` had not failed"),
-        Change::RiskBelow(score) => format!("with a risk below {score}"),
-        Change::RationalityFrom(score) => format!("with a rationality of {score} or more"),
-        Change::FirstOfItsKind => "as the first action of its kind in the session, with no pattern noticed".to_owned(),
-        Change::SeenBefore => "when an action of its kind was reviewed in the session before".to_owned(),
+        FindingChange::WithoutRule { source, rule } => {
+            format!("without the rule `{rule}` of `{source}`")
+        }
+        FindingChange::WithoutForm(form) => format!("without the dangerous form `{form}`"),
+        FindingChange::NotCritical(target) if target.is_empty() => {
+            "if its side effect were not critical".to_owned()
+        }
+        FindingChange::NotCritical(target) => {
+            format!("if the effect on `{target}` were not critical")
+        }
+        FindingChange::Understood => "if all of it were understood".to_owned(),
+        FindingChange::WithoutFault(source) => format!("if `{source}` had not failed"),
+        FindingChange::RiskBelow(score) => format!("with a risk below {score}"),
+        FindingChange::RationalityFrom(score) => format!("with a rationality of {score} or more"),
+        FindingChange::FirstOfItsKind => {
+            "as the first action of its kind in the session, with no pattern noticed".to_owned()
+        }
+        FindingChange::SeenBefore => {
+            "when an action of its kind was reviewed in the session before".to_owned()
+        }
     }
 }
 
-/// What a page tells beyond the record, for scripts.
-pub fn explanation(record: &Record, restorable: Option<&Restorable>) -> Value {
+/// Returns what a page shows in addition to the record, for scripts.
+pub fn explanation(record: &Record, restorable: Option<&WhatIfClean>) -> Value {
     let Some(decision) = &record.decision else { return Value::Null };
     let levels = (decision.risk_level, decision.rationality_level);
     let differently = recorded(record).map(|(findings, _)| counterfactuals(&findings, decision));
@@ -138,13 +190,21 @@ pub fn explanation(record: &Record, restorable: Option<&Restorable>) -> Value {
     })
 }
 
-/// What each plugin found.
-pub fn findings(page: &mut Page, record: &Record) {
+/// Writes the findings of each plugin.
+pub fn findings(page: &mut TextPage, record: &Record) {
     let Some(findings) = &record.findings else { return };
     for named in &findings.risks {
         let factors = named.finding.factors.iter().map(|factor| {
-            let sign = if factor.kind == portcullis_core::finding::FactorKind::Base { ' ' } else { '+' };
-            format!("{sign}{} {} ({}): {}{}", factor.weight, factor.id, factor.kind, factor.reason, evidence(&factor.evidence))
+            let sign =
+                if factor.kind == portcullis_core::finding::FactorKind::Base { ' ' } else { '+' };
+            format!(
+                "{sign}{} {} ({}): {}{}",
+                factor.weight,
+                factor.id,
+                factor.kind,
+                factor.reason,
+                evidence(&factor.evidence)
+            )
         });
         list(page, &format!("risk {} by {}", named.finding.score, named.plugin), factors);
     }
@@ -156,8 +216,9 @@ pub fn findings(page: &mut Page, record: &Record) {
             ("efficiency", said.efficiency),
             ("completeness", said.completeness),
         ];
-        let parts =
-            parts.iter().map(|(name, score)| score.map_or_else(|| format!("{name}: not scored"), |score| format!("{name}: {score}")));
+        let parts = parts.iter().map(|(name, score)| {
+            score.map_or_else(|| format!("{name}: not scored"), |score| format!("{name}: {score}"))
+        });
         let more = said
             .issues
             .iter()
@@ -168,25 +229,36 @@ pub fn findings(page: &mut Page, record: &Record) {
     }
     let rules = findings.objections.iter().map(|objection| {
         let rewrite = if objection.rewrite { ", offers a safer form" } else { "" };
-        format!("{} of {} ({}, {}{rewrite}): {}", objection.rule, objection.source, objection.verdict, objection.severity, objection.reason)
+        format!(
+            "{} of {} ({}, {}{rewrite}): {}",
+            objection.rule,
+            objection.source,
+            objection.verdict,
+            objection.severity,
+            objection.reason
+        )
     });
     list(page, "rules", rules);
     let effects = findings.side_effects.iter().map(|named| {
         let effect = &named.finding;
         let back = if effect.reversible { "can be undone" } else { "cannot be undone" };
-        let softer = effect.mitigation.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+        let softer =
+            effect.mitigation.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
         format!("{} {} ({}, {back}){softer}", kind(&effect.kind), effect.target, effect.severity)
     });
     list(page, "side effects", effects);
 }
 
-/// What plugins did with what they are granted.
-pub fn uses(page: &mut Page, record: &Record) {
+/// Writes how plugins used their grants.
+pub fn uses(page: &mut TextPage, record: &Record) {
     for plugin in &record.plugins {
         let uses = plugin.uses.iter().map(|used| {
-            let times = if used.count == 1 { String::new() } else { format!(", {} times", used.count) };
-            let bytes = if used.bytes == 0 { String::new() } else { format!(", {} bytes", used.bytes) };
-            let refused = used.refused.as_deref().map(|why| format!(": refused, {why}")).unwrap_or_default();
+            let times =
+                if used.count == 1 { String::new() } else { format!(", {} times", used.count) };
+            let bytes =
+                if used.bytes == 0 { String::new() } else { format!(", {} bytes", used.bytes) };
+            let refused =
+                used.refused.as_deref().map(|why| format!(": refused, {why}")).unwrap_or_default();
             format!("{}: `{}`{times}{bytes}{refused}", used.grant, used.what)
         });
         list(page, &format!("grants used by {}", plugin.name), uses);
@@ -194,7 +266,11 @@ pub fn uses(page: &mut Page, record: &Record) {
 }
 
 fn evidence(evidence: &[Evidence]) -> String {
-    let shown: Vec<String> = evidence.iter().take(4).map(|item| format!("{} {}", item.kind, one_line(&item.value, 80))).collect();
+    let shown: Vec<String> = evidence
+        .iter()
+        .take(4)
+        .map(|item| format!("{} {}", item.kind, one_line(&item.value, 80)))
+        .collect();
     if shown.is_empty() { String::new() } else { format!(" [{}]", shown.join("; ")) }
 }
 

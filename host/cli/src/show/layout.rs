@@ -1,46 +1,46 @@
 //! A page of 80 columns: text that is wrapped between words, lists with a hanging indent.
 //!
-//! What is wrapped has no colour in it; only whole lines that are made elsewhere do.
+//! Wrapped text has no colour; only whole lines that are made elsewhere do.
 
 use crate::paint;
 use portcullis_core::text::one_line;
 
-/// Columns.
+/// The width, in columns.
 const WIDTH: usize = 80;
 /// The most bytes of one item.
 const MOST: usize = 2000;
 
-/// A page that grows.
-pub struct Page(String);
+/// A page to which text is added.
+pub struct TextPage(String);
 
-impl Page {
-    /// An empty one.
+impl TextPage {
+    /// Creates an empty page.
     pub const fn new() -> Self {
         Self(String::new())
     }
 
-    /// The whole of it.
+    /// Returns the whole text.
     pub fn into_text(self) -> String {
         self.0
     }
 
-    /// A line as it is.
+    /// Adds a line unchanged.
     pub fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn text(&mut self, text: &str) {
         self.wrapped("", "", text);
     }
 
-    /// A paragraph that is set in.
+    /// Adds an indented paragraph.
     pub fn indented(&mut self, text: &str) {
         self.wrapped("  ", "  ", text);
     }
 
-    /// A paragraph whose first line begins in another way than the others.
+    /// Adds a paragraph whose first line has a different prefix from the others.
     pub fn wrapped(&mut self, first: &str, rest: &str, text: &str) {
         let mut line = first.to_owned();
         let mut used = first.chars().count();
@@ -63,15 +63,15 @@ impl Page {
         self.line(line.trim_end());
     }
 
-    /// A heading with an empty line before it.
+    /// Adds a heading after an empty line.
     pub fn heading(&mut self, heading: &str) {
         self.line("");
         self.line(&paint::bold(one_line(heading, WIDTH)));
     }
 }
 
-/// A list under a heading; without items nothing.
-pub fn list(page: &mut Page, heading: &str, items: impl Iterator<Item = String>) {
+/// Adds a list under a heading; nothing without items.
+pub fn list(page: &mut TextPage, heading: &str, items: impl Iterator<Item = String>) {
     let mut items = items.peekable();
     if items.peek().is_some() {
         page.heading(heading);
@@ -94,12 +94,18 @@ mod tests {
             (format!("a {long} b"), 3),
             ("\u{e9}\u{e9}\u{e9}\u{e9} ".repeat(15), 1),
         ] {
-            let mut page = Page::new();
+            let mut page = TextPage::new();
             page.wrapped("  - ", "    ", &text);
             let page = page.into_text();
             assert_eq!(page.lines().count(), lines, "{page}");
-            assert!(page.lines().all(|line| line.chars().count() <= WIDTH || line.trim() == long), "{page}");
-            assert_eq!(page.split_whitespace().skip(1).collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
+            assert!(
+                page.lines().all(|line| line.chars().count() <= WIDTH || line.trim() == long),
+                "{page}"
+            );
+            assert_eq!(
+                page.split_whitespace().skip(1).collect::<Vec<_>>(),
+                text.split_whitespace().collect::<Vec<_>>()
+            );
         }
     }
 }

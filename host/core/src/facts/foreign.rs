@@ -1,27 +1,63 @@
-//! Tools that the host has no table for, those of MCP servers above all: what the names and values of
-//! their parameters say.
+//! Tools that the host has no table for, above all those of MCP servers, judged by the names and
+//! values of their parameters.
 //!
-//! A server may do anything, so an effect that is not known always stays. What this adds is what the
-//! agent itself asks for: a command line, a path, an address, a query, a text for somebody. It reads JSON
-//! values only; a command line or a query in them is read by the sandboxed reader like any other.
+//! A server may do anything, so an effect that is not known always remains. This module adds what
+//! the agent itself asks for: a command line, a path, an address, a query, a text for a recipient.
+//! It reads JSON values only; a command line or a query in them goes through the sandboxed reader
+//! like any other.
 
-use super::tools::{bounded, host_of, network, take, tool, unknown_process};
-use super::{Collector, Place, ShellReader, unread};
-use crate::action::{Command, Effect, EffectKind, Intent, Operation, Shell};
+use super::texts::{self, Language, quoted};
+use super::tools::{host_of, network, take, tool, unknown_process};
+use super::verbs::{self, VerbMeaning};
+use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise, unread};
+use crate::action::{Command, Effect, EffectKind, Form, Intent, Operation, Shell};
 use crate::event::Call;
 use crate::fault::Fault;
+use crate::score::Score;
 use crate::text::cut;
 use serde_json::{Map, Value};
 
-/// The most parameters that are looked at, nested ones included.
+/// The most parameters that are examined, nested ones included.
 const MOST: usize = 64;
-/// How deep parameters may nest.
+/// The deepest nesting of parameters that is examined.
 const DEPTH: usize = 6;
 
-/// Names of parameters that hold a command line.
-const COMMANDS: &[&str] = &["command", "cmd", "commandline", "command_line", "shell_command", "bash", "script"];
-/// Words of a tool's name that say that it runs command lines.
-const SHELLS: &[&str] = &["shell", "bash", "exec", "execute", "terminal", "console", "run", "cmd", "powershell"];
+/// Words in a tool's name that mean that it runs command lines.
+const SHELLS: &[&str] =
+    &["shell", "bash", "exec", "execute", "terminal", "console", "run", "cmd", "powershell"];
+/// Words in a tool's name that mean that it runs code.
+const RUNS: &[&str] = &[
+    "eval",
+    "evaluate",
+    "interpreter",
+    "ipython",
+    "jupyter",
+    "kernel",
+    "notebook",
+    "python",
+    "repl",
+    "sandbox",
+];
+/// Words in a tool's name that mean that it inspects code without running it.
+const STUDIES: &[&str] = &[
+    "analyze",
+    "check",
+    "explain",
+    "format",
+    "highlight",
+    "lint",
+    "parse",
+    "review",
+    "search",
+    "validate",
+];
+/// Parameters that name something outside this machine: with them, a path is not a local one.
+const REMOTE: &[&str] =
+    &["owner", "repo", "repository", "bucket", "project", "project_id", "branch"];
+/// Names of parameters that name a kind of thing.
+const KINDS: &[&str] = &["kind", "resource", "resourcetype", "type", "objecttype", "entitytype"];
+/// Branches that others build on.
+const SHARED: &[&str] = &["main", "master", "trunk", "production", "prod", "release", "stable"];
 /// Names of parameters that hold a path.
 const PATHS: &[&str] = &[
     "path",
@@ -47,26 +83,34 @@ const PATHS: &[&str] = &[
 ];
 /// Names of parameters that hold a query.
 const QUERIES: &[&str] = &["sql", "query", "statement"];
-/// Words of a tool's name that say that it talks to a database.
+/// Words in a tool's name that mean that it talks to a database.
 const DATABASES: &[&str] = &["sql", "query", "database", "db", "postgres", "mysql", "sqlite"];
-/// Names of parameters that hold what goes out with a request.
+/// Names of parameters that hold content sent with a request.
 const BODIES: &[&str] = &["body", "data", "payload", "form", "json", "content"];
-/// Words of a tool's name that say that something is sent to somebody.
-const SENDS: &[&str] = &["send", "email", "mail", "upload", "post", "publish", "notify", "share", "submit", "message", "reply", "forward"];
-/// Words of a tool's name that say what is done to a path.
-const READS: &[&str] = &["read", "get", "list", "view", "search", "find", "stat", "show", "open", "cat", "load", "fetch", "download"];
-const WRITES: &[&str] =
-    &["write", "save", "append", "edit", "update", "patch", "modify", "put", "create", "move", "rename", "copy", "replace"];
+/// Words in a tool's name that mean that something is sent to a recipient.
+const SENDS: &[&str] = &[
+    "send", "email", "mail", "upload", "post", "publish", "notify", "share", "submit", "message",
+    "reply", "forward",
+];
+/// Words in a tool's name that mean that a path is only read.
+const READS: &[&str] = &[
+    "read", "get", "list", "view", "search", "find", "stat", "show", "open", "cat", "load",
+    "fetch", "download",
+];
+const WRITES: &[&str] = &[
+    "write", "save", "append", "edit", "update", "patch", "modify", "put", "create", "move",
+    "rename", "copy", "replace",
+];
 const DELETES: &[&str] = &["delete", "remove", "rm", "unlink", "trash", "erase"];
-/// Words after which a command stands in a sentence that tells a shell what to do.
+/// Words that a command follows in a sentence that instructs a shell.
 const ORDERS: &[&str] = &["run", "execute", "exec", "type", "enter", "invoke"];
-/// Names under which a template puts the environment's values in.
+/// Words in names of environment variables whose values a template would reveal.
 const SECRETS: &[&str] = &["key", "token", "secret", "password", "passwd", "credential"];
 
-/// Reads a call of a tool that is in no table.
+/// Reads a call of a tool that is not in any table.
 pub(super) fn read(
     call: &Call,
-    place: &Place,
+    place: &CallLocation,
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> (Operation, Intent, String, Option<Fault>) {
@@ -75,23 +119,50 @@ pub(super) fn read(
     }
     facts.effect(unknown_process());
     let name = Name::of(&call.tool);
-    let parameters = parameters(&call.input, facts);
-    let mut reader = Reader { place, facts, read_shell, fault: None, command: None, filled_in: false };
+    let parameters = parameters(&name, &call.input, facts);
+    let place = CallLocation { cwd: folder(&parameters, place), ..place.clone() };
+    let language = said_language(&call.tool, &parameters);
+    let mut reader = Reader {
+        place: &place,
+        facts,
+        read_shell,
+        fault: None,
+        command: None,
+        filled_in: false,
+        language,
+    };
     for (key, text) in &parameters {
         reader.parameter(&name, key, text);
     }
-    let recipient = parameters.iter().find(|(key, _)| matches!(key.as_str(), "to" | "recipient" | "recipients" | "channel" | "address"));
-    let does = |reader: &Reader<'_, '_, '_, '_>, kind: &EffectKind| reader.facts.facts.effects.iter().any(|effect| effect.kind == *kind);
+    let recipient = parameters.iter().find(|(key, _)| {
+        matches!(key.as_str(), "to" | "recipient" | "recipients" | "channel" | "address")
+    });
+    let does = |reader: &Reader<'_, '_, '_, '_>, kind: &EffectKind| {
+        reader.facts.facts.effects.iter().any(|effect| effect.kind == *kind)
+    };
     let gives = reader.filled_in || does(&reader, &EffectKind::FileRead);
-    if (name.says(SENDS) || does(&reader, &EffectKind::RemoteChange)) && !does(&reader, &EffectKind::Send) {
-        // What stands in the call itself shows nothing of the machine.
+    if (name.says(SENDS) || does(&reader, &EffectKind::RemoteChange))
+        && !does(&reader, &EffectKind::Send)
+    {
+        // Content given in the call itself reveals nothing about the machine.
         let kind = if gives { EffectKind::Send } else { EffectKind::RemoteChange };
         reader.plain(kind, &cut(recipient.map_or("", |(_, text)| text), 256));
     }
+    reader.named(&name, call, &parameters);
     let Reader { fault, command, .. } = reader;
     let operation = command.map_or_else(|| tool(call), Operation::Shell);
-    let intent = if matches!(operation, Operation::Shell(_)) { Intent::SystemCommand } else { Intent::Unknown };
+    let intent = if matches!(operation, Operation::Shell(_)) {
+        Intent::SystemCommand
+    } else {
+        Intent::Unknown
+    };
     (operation, intent, String::new(), fault)
+}
+
+/// Returns true if, judging by its name, the tool only writes a text somewhere and runs nothing.
+pub(super) fn only_writes(tool: &str) -> bool {
+    let name = Name::of(tool);
+    name.says(WRITES) && !name.says(SHELLS) && !name.says(DATABASES)
 }
 
 /// The words of a tool's own name.
@@ -99,24 +170,14 @@ struct Name(Vec<String>);
 
 impl Name {
     fn of(tool: &str) -> Self {
-        let own = tool.rsplit("__").next().unwrap_or(tool);
-        let mut words = vec![String::new()];
-        for letter in own.chars().take(256) {
-            if letter.is_ascii_uppercase() || !letter.is_ascii_alphanumeric() {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut().filter(|_| letter.is_ascii_alphanumeric()) {
-                word.push(letter.to_ascii_lowercase());
-            }
-        }
-        Self(words)
+        Self(verbs::words(tool))
     }
 
     fn says(&self, words: &[&str]) -> bool {
         self.0.iter().any(|word| words.contains(&word.as_str()))
     }
 
-    /// What the tool does to a path.
+    /// Returns the tool's effect on a path.
     fn access(&self) -> EffectKind {
         if self.says(DELETES) {
             EffectKind::FileDelete
@@ -128,21 +189,85 @@ impl Name {
     }
 }
 
-/// Every text among the parameters, with the name that it stands under, in lower case.
-fn parameters(input: &Map<String, Value>, facts: &mut Collector<'_>) -> Vec<(String, String)> {
+/// Takes the place of the parameter's name when several parameters were joined into one.
+const JOINED: &str = "\0command";
+
+/// Returns the folder in which the tool's command runs.
+fn folder(parameters: &[(String, String)], place: &CallLocation) -> String {
+    let named =
+        parameters.iter().find(|(key, text)| texts::is_folder(&texts::plain(key)) && is_path(text));
+    named.map_or_else(|| place.cwd.clone(), |(_, text)| normalise(text, &place.cwd, &place.home))
+}
+
+/// Returns the language of the code among the parameters, named by one of them or by the tool's
+/// name.
+fn said_language(tool: &str, parameters: &[(String, String)]) -> Option<Language> {
+    let named = parameters
+        .iter()
+        .filter(|(key, _)| texts::is_language(&texts::plain(key)))
+        .find_map(|(_, text)| texts::language(text));
+    let coded = parameters
+        .iter()
+        .filter(|(key, _)| texts::is_code(&texts::plain(key)))
+        .find_map(|(key, _)| texts::language(key));
+    let words = || {
+        verbs::words(tool)
+            .into_iter()
+            .chain(tool.split("__").nth(1).map(verbs::words).unwrap_or_default())
+    };
+    named.or(coded).or_else(|| {
+        words()
+            .find_map(|word| texts::language(&word))
+            .filter(|language| *language != Language::Shell)
+    })
+}
+
+/// Opens the parameters of an object: those that form one command line together are joined, and all
+/// others are queued for examination.
+fn opened<'v>(
+    object: &'v Map<String, Value>,
+    depth: usize,
+    open: &mut Vec<(String, &'v Value, usize)>,
+    found: &mut Vec<(String, String)>,
+) {
+    let line = texts::combined(object);
+    let others = object.iter().rev().filter(|(key, _)| line.is_none() || !texts::is_part(key));
+    open.extend(others.map(|(key, value)| (key.to_ascii_lowercase(), value, depth)));
+    found.extend(line.map(|line| (JOINED.to_owned(), line)));
+}
+
+/// Returns every text among the parameters with its parameter's name in lower case.
+fn parameters(
+    name: &Name,
+    input: &Map<String, Value>,
+    facts: &mut Collector<'_>,
+) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut open: Vec<(String, &Value, usize)> = input.iter().rev().map(|(key, value)| (key.to_ascii_lowercase(), value, 1)).collect();
+    let mut open = Vec::new();
+    opened(input, 1, &mut open, &mut found);
+    let runs = name.says(SHELLS)
+        && found.is_empty()
+        && !input.keys().any(|key| texts::is_command(&texts::plain(key)));
     while let Some((key, value, depth)) = open.pop() {
-        if found.len() == MOST || depth > DEPTH {
-            facts.gap("it has more parameters, or nests them deeper, than are looked at");
+        if found.len() >= MOST || depth > DEPTH {
+            facts.limit("it has more parameters, or nests them deeper, than are looked at");
             break;
         }
         match value {
             Value::String(text) => found.push((key, text.clone())),
-            Value::Array(items) => open.extend(items.iter().rev().map(|item| (key.clone(), item, depth + 1))),
-            Value::Object(object) => {
-                open.extend(object.iter().rev().map(|(key, value)| (key.to_ascii_lowercase(), value, depth + 1)));
+            Value::Array(items) => {
+                let plain = texts::plain(&key);
+                let as_command =
+                    if runs && texts::is_arguments(&plain) { "argv" } else { plain.as_str() };
+                let line = texts::joined(as_command, items);
+                // A list of one-word commands looks like the words of a single command: both
+                // readings are used.
+                if line.is_none() || matches!(as_command, "commands" | "cmds") {
+                    open.extend(items.iter().rev().map(|item| (key.clone(), item, depth + 1)));
+                }
+                found.extend(line.map(|line| (JOINED.to_owned(), line)));
             }
+            Value::Object(object) => opened(object, depth + 1, &mut open, &mut found),
             _ => {}
         }
     }
@@ -151,20 +276,31 @@ fn parameters(input: &Map<String, Value>, facts: &mut Collector<'_>) -> Vec<(Str
 
 /// Reads parameters one by one.
 struct Reader<'a, 'f, 'c, 's> {
-    place: &'a Place,
+    place: &'a CallLocation,
     facts: &'f mut Collector<'c>,
     read_shell: &'f mut ShellReader<'s>,
     fault: Option<Fault>,
     /// The command line that the tool runs.
     command: Option<Shell>,
-    /// A text holds what is only put in when the tool runs.
+    /// True if a text has placeholders that are filled in only when the tool runs.
     filled_in: bool,
+    /// The language of code among the parameters.
+    language: Option<Language>,
 }
 
 impl Reader<'_, '_, '_, '_> {
     fn parameter(&mut self, name: &Name, key: &str, text: &str) {
         let key_is = |names: &[&str]| names.contains(&key);
-        if key_is(COMMANDS) || (name.says(SHELLS) && matches!(key, "raw" | "input" | "text" | "code" | "args")) {
+        let plain = texts::plain(key);
+        if key == JOINED {
+            return self.like(text);
+        }
+        if texts::is_code(&plain) && self.runs_code(name, &plain) {
+            return self.code(text);
+        }
+        if texts::is_command(&plain)
+            || (name.says(SHELLS) && matches!(key, "raw" | "input" | "text" | "args"))
+        {
             return self.command_line(text);
         }
         if key_is(QUERIES) && name.says(DATABASES) {
@@ -188,12 +324,97 @@ impl Reader<'_, '_, '_, '_> {
         self.template(text);
     }
 
-    /// A command line, or a sentence that holds one.
+    /// Returns true if code under this name is run.
+    fn runs_code(&self, name: &Name, key: &str) -> bool {
+        let studies = name.says(STUDIES);
+        match key {
+            "source" | "expression" | "program" => {
+                !studies && (name.says(RUNS) || name.says(SHELLS) && self.language.is_some())
+            }
+            _ => {
+                !studies
+                    && (name.says(SHELLS)
+                        || name.says(RUNS)
+                        || self.language.is_some()
+                        || key == "script")
+            }
+        }
+    }
+
+    /// Reads code in the language that the call names, or else the one that it appears to be in.
+    fn code(&mut self, text: &str) {
+        match self.language.unwrap_or_else(|| texts::guess(text)) {
+            Language::Shell => self.command_line(text),
+            Language::Code(interpreter) => self.like(&format!("{interpreter} {}", quoted(text))),
+        }
+    }
+
+    /// Adds the effects that the tool's own name implies.
+    fn named(&mut self, name: &Name, call: &Call, parameters: &[(String, String)]) {
+        let server = call
+            .tool
+            .strip_prefix("mcp__")
+            .and_then(|rest| rest.split("__").next())
+            .unwrap_or_default();
+        let files = self.facts.facts.effects.iter().any(|effect| effect.kind.changes_files());
+        let remote =
+            call.input.keys().any(|key| REMOTE.contains(&key.to_ascii_lowercase().as_str()));
+        let holds = |(key, text): &(String, String)| {
+            KINDS.contains(&texts::plain(key).as_str()) && verbs::is_whole(text)
+        };
+        let forced = call.input.iter().any(|(key, value)| {
+            key.to_ascii_lowercase().starts_with("force") && value.as_bool() == Some(true)
+        });
+        let shared = || {
+            parameters.iter().any(|(key, text)| key == "branch" && SHARED.contains(&text.as_str()))
+        };
+        let pushes = name.0.first().is_some_and(|word| word == "push");
+        match verbs::deed(&name.0) {
+            VerbMeaning::Destroys | VerbMeaning::DestroysAll | VerbMeaning::Tidies
+                if files && !remote => {}
+            VerbMeaning::Tidies => self.plain(EffectKind::RemoteChange, server),
+            VerbMeaning::Destroys if !parameters.iter().any(holds) => {
+                self.plain(EffectKind::RemoteDelete, server);
+                self.form("delete-remote", "deletes something on a remote service", 100);
+            }
+            VerbMeaning::Destroys | VerbMeaning::DestroysAll => {
+                self.plain(EffectKind::RemoteDelete, server);
+                self.form("destroy-remote", "deletes a whole database, bucket, cluster, project or the like on a remote service", 200);
+            }
+            VerbMeaning::Publishes => self.plain(EffectKind::Publish, server),
+            VerbMeaning::Overwrites => self.overwrites(server),
+            VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
+            VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),
+            VerbMeaning::Unknown if pushes && forced => self.overwrites(server),
+            VerbMeaning::Unknown if pushes && shared() => self.plain(EffectKind::Publish, server),
+            VerbMeaning::Unknown | VerbMeaning::Looks => {}
+        }
+    }
+
+    fn overwrites(&mut self, server: &str) {
+        self.plain(EffectKind::Publish, server);
+        self.form("force-push", "overwrites the history of a remote branch", 200);
+    }
+
+    fn form(&mut self, id: &str, label: &str, weight: u16) {
+        self.facts.facts.forms.push(Form {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            weight: Score::new(weight),
+            command: None,
+        });
+    }
+
+    /// Reads a command line, or a sentence that contains one.
     fn command_line(&mut self, text: &str) {
         let before = self.facts.facts.programs.len();
         self.own(text);
-        let known = self.facts.facts.programs.get(before).is_some_and(|program| !program.is_empty());
-        let order = text.split_ascii_whitespace().take(16).position(|word| ORDERS.contains(&word.to_ascii_lowercase().as_str()));
+        let known =
+            self.facts.facts.programs.get(before).is_some_and(|program| !program.is_empty());
+        let order = text
+            .split_ascii_whitespace()
+            .take(16)
+            .position(|word| ORDERS.contains(&word.to_ascii_lowercase().as_str()));
         if let Some(at) = order.filter(|_| known) {
             let rest: Vec<&str> = text.split_ascii_whitespace().skip(at + 1).collect();
             self.like(&rest.join(" "));
@@ -205,17 +426,25 @@ impl Reader<'_, '_, '_, '_> {
         if self.command.is_some() {
             return self.like(text);
         }
-        let text = bounded(text, self.facts);
+        if text.len() > MOST_TEXT {
+            self.facts.limit("a command of more than 64 KiB was cut for the plugins");
+        }
+        let text = cut(text, MOST_TEXT);
         if let Some(commands) = self.shell(&text) {
             self.command = Some(Shell { text, commands, background: false, timeout_ms: None });
         }
     }
 
-    /// Reads text as a command line that stands for what the tool does.
+    /// Reads text as a command line with the same effects as the tool.
     fn like(&mut self, text: &str) {
         let (effects, forms) = (self.facts.facts.effects.len(), self.facts.facts.forms.len());
         if self.shell(text).is_some() {
-            self.facts.facts.effects.iter_mut().skip(effects).for_each(|effect| effect.command = None);
+            self.facts
+                .facts
+                .effects
+                .iter_mut()
+                .skip(effects)
+                .for_each(|effect| effect.command = None);
             self.facts.facts.forms.iter_mut().skip(forms).for_each(|form| form.command = None);
         }
     }
@@ -224,7 +453,8 @@ impl Reader<'_, '_, '_, '_> {
         match (self.read_shell)(text, self.place) {
             Ok(reading) => Some(take(reading, self.facts)),
             Err(fault) => {
-                self.facts.gap(format!("a command in its parameters could not be read ({})", fault.kind));
+                self.facts
+                    .gap(format!("a command in its parameters could not be read ({})", fault.kind));
                 self.fault.get_or_insert(unread(fault));
                 None
             }
@@ -237,19 +467,22 @@ impl Reader<'_, '_, '_, '_> {
             self.facts.host(&host);
             self.send(&host);
         } else {
-            // A request to a service that hands out credentials is read as the client that would make it.
+            // A request to a service that issues credentials is read as the client command that
+            // would make it.
             self.like(&format!("curl {}", quoted(url)));
             network(&host, self.facts);
         }
     }
 
-    /// Text that a template or a shell behind the tool would fill in: what that reads counts.
+    /// Reads text that a template or a shell behind the tool would expand: anything that the
+    /// expansion reads counts.
     fn template(&mut self, text: &str) {
         if text.contains("$(") || text.contains('`') && name_like(text) {
             self.filled_in = true;
             self.like(&format!(": \"{}\"", text.replace('"', "\\\"")));
         }
-        for variable in text.split("${").skip(1).take(16).filter_map(|rest| rest.split('}').next()) {
+        for variable in text.split("${").skip(1).take(16).filter_map(|rest| rest.split('}').next())
+        {
             let variable = variable.strip_prefix("env.").unwrap_or(variable);
             let lower = variable.to_ascii_lowercase();
             if variable.len() < 128 && SECRETS.iter().any(|word| lower.contains(word)) {
@@ -265,19 +498,26 @@ impl Reader<'_, '_, '_, '_> {
 
     fn plain(&mut self, kind: EffectKind, target: &str) {
         let certain = !target.is_empty();
-        self.facts.effect(Effect { kind, target: target.to_owned(), path: None, command: None, recursive: false, certain });
+        self.facts.effect(Effect {
+            kind,
+            target: target.to_owned(),
+            path: None,
+            command: None,
+            recursive: false,
+            certain,
+        });
     }
 }
 
-/// Backquotes around something that looks like a command with a word after it, not around a name in prose.
+/// Returns true for backquotes around something that looks like a command followed by a word, not
+/// around a name in prose.
 fn name_like(text: &str) -> bool {
-    text.split('`').skip(1).step_by(2).any(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '))
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .any(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '))
 }
 
 fn is_path(text: &str) -> bool {
     !text.is_empty() && text.len() < 4096 && !text.contains(['\n', '\0'])
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

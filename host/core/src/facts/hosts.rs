@@ -1,6 +1,7 @@
-//! Hosts of which the name alone says what contacting them does.
+//! Hosts whose name alone determines the effect of contacting them.
 
-/// Addresses at which a cloud hands a machine its credentials, as the clouds document them.
+/// Addresses at which a cloud provider serves a machine's credentials, as the providers document
+/// them.
 const METADATA: &[&str] = &[
     "169.254.169.254",
     "169.254.170.2",
@@ -12,7 +13,7 @@ const METADATA: &[&str] = &[
     "169.254.0.23",
 ];
 
-/// Services that take any request and show it to whoever opened the inbox; names below them count too.
+/// Services that accept any request and show it to the inbox's owner; their subdomains count too.
 const RECORDERS: &[&str] = &[
     "webhook.site",
     "pipedream.net",
@@ -46,12 +47,15 @@ const RECORDERS: &[&str] = &[
     "ix.io",
 ];
 
-/// A request there reads the machine's credentials.
+/// Returns true if a request to the host reads the machine's credentials.
 pub(super) fn hands_out_credentials(host: &str) -> bool {
     METADATA.contains(&host)
 }
 
-/// A request there shows somebody else all that is in it, its address included.
+/// Returns true if a request to the host shows its whole content, including its address, to a third
+/// party.
 pub(super) fn records_requests(host: &str) -> bool {
-    RECORDERS.iter().any(|name| host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    RECORDERS.iter().any(|name| {
+        host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
 }

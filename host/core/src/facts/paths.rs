@@ -1,25 +1,34 @@
-//! Paths as text: normalising them, and telling where they lie. Never looks at the disk.
+//! Paths as text: normalising and classifying them. The disk is never accessed.
 
 use crate::action::Scope;
 
-/// Where a call runs and what it may expect to touch.
+/// The place in which a call runs, and what it may be expected to touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CallLocation {
     /// The folder it runs in, absolute.
     pub cwd: String,
     /// The person's home folder, absolute; empty when not known.
     pub home: String,
     /// The project's folders and those that the configuration adds, absolute.
     pub roots: Vec<String>,
-    /// Globs of what is inside, absolute, in place of all that lies in `roots`; none for all of it.
+    /// Globs of what is in scope, absolute, instead of everything below `roots`; none for all of
+    /// it.
     pub paths: Vec<glob::Pattern>,
     /// Temporary folders and build caches, absolute or `~/…`.
     pub scratch: Vec<String>,
 }
 
-/// An absolute path without `.`, `..`, doubled slashes, `~` or a leading `$HOME`. Links are not followed.
+/// Returns an absolute path without `.`, `..`, doubled slashes, `~` or a leading `$HOME`. Links are
+/// not followed.
 #[must_use]
 pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
+    collapse(&absolute(path, cwd, home))
+}
+
+/// Does the same as [`normalise`], but keeps a `..` after a name: the system follows a link there
+/// before it goes up, and the text alone does not show where that leads.
+#[must_use]
+pub fn absolute(path: &str, cwd: &str, home: &str) -> String {
     let from_home = ["~", "$HOME", "${HOME}"].iter().find_map(|prefix| {
         let rest = path.strip_prefix(prefix)?;
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
@@ -33,6 +42,20 @@ pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
     for part in whole.split('/') {
         match part {
             "" | "." => {}
+            ".." if parts.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Resolves each `..` in an absolute path as text, as if no name before it were a link.
+#[must_use]
+pub fn collapse(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
             ".." => {
                 parts.pop();
             }
@@ -42,16 +65,58 @@ pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Whether `path` is `folder` or lies below it.
+/// Returns true if a `..` in the path goes up from a name.
+#[must_use]
+pub fn climbs(path: &str) -> bool {
+    path.contains("/../") || path.ends_with("/..")
+}
+
+/// Returns true if the text contains a shell pattern, including the extended forms (`!(a)`).
+#[must_use]
+pub fn is_glob(text: &str) -> bool {
+    let mut before = None;
+    text.chars().any(|c| begins_glob(before.replace(c), c))
+}
+
+/// Returns true if `c` after the character `before` begins a pattern.
+const fn begins_glob(before: Option<char>, c: char) -> bool {
+    matches!(c, '*' | '?' | '[') || matches!((before, c), (Some('!' | '@' | '+'), '('))
+}
+
+/// Returns the pattern that matches only this name.
+#[must_use]
+pub fn as_glob(name: &str) -> String {
+    let mut glob = String::with_capacity(name.len());
+    let mut before = None;
+    for c in name.chars() {
+        if begins_glob(before.replace(c), c) {
+            glob.extend(['[', c, ']']);
+        } else {
+            glob.push(c);
+        }
+    }
+    glob
+}
+
+/// Returns the one name that matches a pattern in [`as_glob`]'s form; none for any other pattern.
+#[must_use]
+pub fn only_name(glob: &str) -> Option<String> {
+    let name = [("[*]", "*"), ("[?]", "?"), ("[(]", "("), ("[[]", "[")]
+        .iter()
+        .fold(glob.to_owned(), |name, (escaped, plain)| name.replace(escaped, plain));
+    (as_glob(&name) == glob).then_some(name)
+}
+
+/// Returns true if `path` is `folder` or is below it.
 #[must_use]
 pub fn within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Where a normalised path lies.
+/// Returns the scope of a normalised path.
 #[must_use]
-pub fn scope(path: &str, place: &Place) -> Scope {
+pub fn scope(path: &str, place: &CallLocation) -> Scope {
     if path.contains('\u{fffd}') || path.contains('$') {
         return Scope::Unknown;
     }
@@ -60,7 +125,11 @@ pub fn scope(path: &str, place: &Place) -> Scope {
         return Scope::Scratch;
     }
     if project(path, place) {
-        return if place.paths.is_empty() || listed(path, place) { Scope::Inside } else { Scope::Outside };
+        return if place.paths.is_empty() || listed(path, place) {
+            Scope::Inside
+        } else {
+            Scope::Outside
+        };
     }
     let holds_home = !place.home.is_empty() && within(&place.home, path.trim_end_matches("/*"));
     if holds_home || is_credential(path, &place.home) || is_start_up(path, &place.home) {
@@ -78,9 +147,9 @@ pub fn scope(path: &str, place: &Place) -> Scope {
     }
 }
 
-/// Whether a path lies in one of the project's folders. A root that would take in the whole machine,
-/// or a home folder with everyone's files, is none.
-fn project(path: &str, place: &Place) -> bool {
+/// Returns true if a path is in one of the project's folders. A root that would include the whole
+/// machine, or a home folder with all its files, does not count.
+fn project(path: &str, place: &CallLocation) -> bool {
     place.roots.iter().any(|root| {
         let root = root.trim_end_matches('/');
         let too_wide = root.is_empty() || root == place.home || WIDE.contains(&root);
@@ -88,17 +157,28 @@ fn project(path: &str, place: &Place) -> bool {
     })
 }
 
-/// Whether a glob of the configuration names the path. `*` does not cross a `/`, `**` does.
-fn listed(path: &str, place: &Place) -> bool {
-    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
+/// Returns true if a configured glob matches the path. `*` does not cross a `/`, `**` does.
+fn listed(path: &str, place: &CallLocation) -> bool {
+    let options =
+        glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
     place.paths.iter().any(|glob| glob.matches_with(path, options))
 }
 
-const WIDE: &[&str] =
-    &["/home", "/Users", "/root", "/usr", "/etc", "/var", "/opt", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/tmp"];
+const WIDE: &[&str] = &[
+    "/home", "/Users", "/root", "/usr", "/etc", "/var", "/opt", "/bin", "/sbin", "/lib", "/boot",
+    "/dev", "/proc", "/sys", "/tmp",
+];
 
-const HARMLESS_DEVICES: &[&str] =
-    &["/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/random", "/dev/urandom"];
+const HARMLESS_DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+    "/dev/random",
+    "/dev/urandom",
+];
 
 const SYSTEM: &[&str] = &[
     "/bin",
@@ -122,21 +202,25 @@ const SYSTEM: &[&str] = &[
     "/opt",
 ];
 
-/// A part of the operating system, or a root of it all.
+/// Returns true for a part of the operating system, or for the root of it all.
 fn is_system(path: &str, home: &str) -> bool {
     let root = ["/", "/*", "/home", "/Users", "/root"].contains(&path) || path == home;
     root || SYSTEM.iter().any(|folder| within(path, folder))
 }
 
-/// Files of a home folder that run by themselves, and the likes of them elsewhere.
+/// Returns true for files of a home folder that run by themselves, and for similar files elsewhere.
 pub(super) fn is_start_up(path: &str, home: &str) -> bool {
-    let own = in_home(path, home)
-        .is_some_and(|rest| START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder)));
+    let own = in_home(path, home).is_some_and(|rest| {
+        START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
+    });
     let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
     own || machine
         || (path.contains("/.git/hooks/") && !path.ends_with(".sample"))
         || (path.ends_with("/.ssh/authorized_keys") && !is_sample(path))
-        || path.ends_with("/.ssh/rc")
+        || (path.contains("/.husky/") && !path.ends_with(".gitignore"))
+        || [".ssh/rc", ".git/config", ".envrc"]
+            .iter()
+            .any(|end| path.strip_suffix(end).is_some_and(|before| before.ends_with('/')))
 }
 
 const START_UP_FILES: &[&str] = &[
@@ -144,7 +228,11 @@ const START_UP_FILES: &[&str] = &[
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
+    ".bash_aliases",
     ".profile",
+    ".zlogout",
+    ".xsession",
+    ".pam_environment",
     ".zshrc",
     ".zshenv",
     ".zprofile",
@@ -159,8 +247,6 @@ const START_UP_FILES: &[&str] = &[
     ".inputrc",
     ".gitconfig",
     ".config/git/config",
-    ".npmrc",
-    ".pypirc",
     ".claude/settings.json",
     ".claude.json",
     ".codex/config.toml",
@@ -203,27 +289,45 @@ const MACHINE_START_UP: &[&str] = &[
     "/Library/LaunchAgents",
 ];
 
-/// Files that hold credentials.
+/// Returns true for files that hold credentials.
 pub(super) fn is_credential(path: &str, home: &str) -> bool {
     let own = in_home(path, home).is_some_and(|rest| {
         CREDENTIAL_FILES.contains(&rest)
-            || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder)) && !PUBLIC.iter().any(|end| rest.ends_with(end)))
+            || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder))
+                && !PUBLIC.iter().any(|end| rest.ends_with(end)))
     });
     if is_sample(path) {
         return false;
     }
     let name = path.rsplit('/').next().unwrap_or_default();
-    let environment = (name == ".env" || name.starts_with(".env.")) && !EXAMPLES.iter().any(|end| name.ends_with(end));
-    let key = (name.starts_with("id_rsa") || name.starts_with("id_ed25519") || name.starts_with("id_ecdsa")) && !name.ends_with(".pub");
+    let environment = (name == ".env" || name.starts_with(".env."))
+        && !EXAMPLES.iter().any(|end| name.ends_with(end));
+    let key = (name.starts_with("id_rsa")
+        || name.starts_with("id_ed25519")
+        || name.starts_with("id_ecdsa"))
+        && !name.ends_with(".pub");
     let process = path.strip_prefix("/proc/").and_then(|rest| rest.strip_suffix("/environ"));
-    own || environment || key || process.is_some_and(|id| !id.contains('/')) || MACHINE_CREDENTIALS.contains(&path)
+    own || environment
+        || key
+        || process.is_some_and(|id| !id.contains('/'))
+        || MACHINE_CREDENTIALS.contains(&path)
 }
 
-/// Folders of files that are there to be looked at.
-const SAMPLES: &[&str] =
-    &["fixtures", "fixture", "__fixtures__", "testdata", "test_data", "test-data", "mocks", "__mocks__", "examples", "samples"];
+/// Folders of sample files.
+const SAMPLES: &[&str] = &[
+    "fixtures",
+    "fixture",
+    "__fixtures__",
+    "testdata",
+    "test_data",
+    "test-data",
+    "mocks",
+    "__mocks__",
+    "examples",
+    "samples",
+];
 
-/// There to be looked at: a part of a test or of an example.
+/// Returns true for a sample file, a part of a test or an example.
 fn is_sample(path: &str) -> bool {
     path.split('/').any(|part| SAMPLES.contains(&part))
 }
@@ -258,9 +362,10 @@ const CREDENTIAL_FOLDERS: &[&str] = &[
 ];
 const PUBLIC: &[&str] = &[".pub", "known_hosts", "known_hosts.old"];
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
-const MACHINE_CREDENTIALS: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"];
+const MACHINE_CREDENTIALS: &[&str] =
+    &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/krb5.keytab"];
 
-/// The part of a path below the person's home, or below anybody's where homes usually lie.
+/// Returns the part of a path below the person's home, or below any home in the usual locations.
 fn in_home<'a>(path: &'a str, home: &str) -> Option<&'a str> {
     below(path, home).or_else(|| below(path, "/root")).or_else(|| {
         let rest = below(path, "/home").or_else(|| below(path, "/Users"))?;

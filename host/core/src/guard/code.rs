@@ -1,7 +1,8 @@
-//! Whether a piece of code that names a guarded path can only look at it. It knows a few calls that do
-//! nothing but read and print; with any other it is not known to be harmless. No parser, one pass.
+//! Checks that a piece of code that names a guarded path can only read it. It knows a few calls
+//! that do nothing but read and print; code with any other call is not known to be harmless. It
+//! uses no parser, and one pass.
 
-/// Calls that look, whatever they are called on.
+/// Calls that only read, regardless of their object.
 const LOOKS: &[&str] = &[
     "JSON.parse",
     "JSON.stringify",
@@ -34,7 +35,7 @@ const LOOKS: &[&str] = &[
     "sys.exit",
 ];
 
-/// Methods that look.
+/// Methods that only read.
 const METHODS: &[&str] = &[
     "endswith",
     "exists",
@@ -60,25 +61,33 @@ const METHODS: &[&str] = &[
     "values",
 ];
 
-/// Words that could make one name stand for another call, or call without saying so.
-const TWISTS: &[&str] = &["class", "lambda", "def", "function", "new", "del", "global", "import as", "=>", "`", "__"];
+/// Words that could make one name refer to another call, or make an implicit call.
+const TWISTS: &[&str] =
+    &["class", "lambda", "def", "function", "new", "del", "global", "import as", "=>", "`", "__"];
 
-/// Whether all that the code calls is known to look only. Of other languages than Python and JavaScript
-/// nothing is known.
+/// Returns true if all calls in the code are known to be read-only. Only Python and JavaScript are
+/// known languages.
 pub(super) fn only_looks(language: &str, code: &str) -> bool {
     let known = ["python", "node", "deno", "bun"].iter().any(|name| language.starts_with(name));
-    if !known || code.contains('\u{fffd}') || code.lines().any(|line| line.trim_start().starts_with('@')) {
+    if !known
+        || code.contains('\u{fffd}')
+        || code.lines().any(|line| line.trim_start().starts_with('@'))
+    {
         return false;
     }
     let twisted = TWISTS.iter().any(|twist| match twist.strip_prefix("import ") {
-        Some(word) => code.lines().any(|line| line.contains("import") && names(line).any(|(_, name)| name == word)),
-        None if twist.chars().all(char::is_alphabetic) => names(code).any(|(_, name)| name == *twist),
+        Some(word) => code
+            .lines()
+            .any(|line| line.contains("import") && names(line).any(|(_, name)| name == word)),
+        None if twist.chars().all(char::is_alphabetic) => {
+            names(code).any(|(_, name)| name == *twist)
+        }
         None => code.contains(twist),
     });
     !twisted && names(code).all(|(at, name)| harmless(code, at, name))
 }
 
-/// Dotted names with their places.
+/// Returns dotted names with their places.
 fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$');
     let mut from = 0;
@@ -91,29 +100,35 @@ fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A name is harmless where it is not called, unless it could be handed on; and where its call looks.
+/// Returns true for a name that is not called and cannot be passed on, or whose call only reads.
 fn harmless(code: &str, at: usize, name: &str) -> bool {
     let after = code.get(at + name.len()..).unwrap_or("").trim_start();
     let method = name.rsplit('.').next().unwrap_or(name);
     if !after.starts_with('(') {
-        let imported = name == "Path" && code.get(..at).unwrap_or("").ends_with("from pathlib import ");
+        let imported =
+            name == "Path" && code.get(..at).unwrap_or("").ends_with("from pathlib import ");
         return !LOOKS.contains(&name) || after.starts_with('.') || imported;
     }
     match name {
         "open" => opens_to_read(after),
         _ if LOOKS.contains(&name) => true,
         "" | "." => false,
-        _ => name.starts_with('.') && METHODS.contains(&method) || is_method_of_value(name) && METHODS.contains(&method),
+        _ => {
+            name.starts_with('.') && METHODS.contains(&method)
+                || is_method_of_value(name) && METHODS.contains(&method)
+        }
     }
 }
 
-/// `f.read`, where `f` is a value and no module that could have a call of that name.
+/// Returns true for `f.read`, where `f` is a value and not a module with a function of that name.
 fn is_method_of_value(name: &str) -> bool {
     let root = name.split('.').next().unwrap_or("");
-    name.contains('.') && !["os", "io", "fs", "shutil", "subprocess", "sys", "pathlib", "codecs", "builtins"].contains(&root)
+    name.contains('.')
+        && !["os", "io", "fs", "shutil", "subprocess", "sys", "pathlib", "codecs", "builtins"]
+            .contains(&root)
 }
 
-/// The second argument, if there is one, is a mode that reads.
+/// Returns true if the second argument, if present, is a mode that reads.
 fn opens_to_read(after: &str) -> bool {
     let mut depth = 0_u32;
     let mut quote = None;
@@ -127,7 +142,9 @@ fn opens_to_read(after: &str) -> bool {
             (None, ')' | ']') => depth -= 1,
             (None, ',') if depth == 1 => {
                 let mode = after.get(at + 1..).unwrap_or("").trim_start();
-                return ["'r'", "\"r\"", "'rb'", "\"rb\"", "'rt'", "\"rt\""].iter().any(|reads| mode.starts_with(reads));
+                return ["'r'", "\"r\"", "'rb'", "\"rb\"", "'rt'", "\"rt\""]
+                    .iter()
+                    .any(|reads| mode.starts_with(reads));
             }
             _ => {}
         }
@@ -149,7 +166,10 @@ mod tests {
             ),
             ("python3", "print(open(os.path.join(h, '.claude/settings.json'), 'r').read())"),
             ("python3", "from pathlib import Path; print(Path('x').read_text())"),
-            ("node", "console.log(JSON.parse(require('fs').readFileSync('/home/me/.claude/settings.json','utf8')).hooks)"),
+            (
+                "node",
+                "console.log(JSON.parse(require('fs').readFileSync('/home/me/.claude/settings.json','utf8')).hooks)",
+            ),
         ] {
             assert!(only_looks(language, code), "{code}");
         }

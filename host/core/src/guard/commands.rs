@@ -1,17 +1,26 @@
-//! Commands that get around the guard without touching a file of it: the client started so that its
-//! calls are not reviewed, what only a person may ask of our own program, and the guard's processes
-//! stopped.
+//! Commands that bypass the guard without touching its files: starting the client so that its calls
+//! are not reviewed, running a portcullis command reserved for a person, and stopping the guard's
+//! processes.
 
-use super::Sight;
+use super::GuardInput;
 use crate::action::{Command, EffectKind, Word};
 
 /// The client's program, and the names of its package.
 const CLIENT: &[&str] = &["claude", "claude.exe", "claude-code"];
 const PACKAGE: &str = "@anthropic-ai/claude-code";
-/// Options with which the client leaves out hooks, or takes in what can answer calls in their place.
-const ESCAPES: &[&str] =
-    &["--bare", "--safe-mode", "--restricted", "--setting-sources", "--settings", "--plugin-dir", "--plugin-url", "--managed-settings"];
-/// Subcommands that change the client's own settings, plugins or version; with those of them that only look.
+/// Options that make the client omit hooks, or load something that can answer calls in their place.
+const ESCAPES: &[&str] = &[
+    "--bare",
+    "--safe-mode",
+    "--restricted",
+    "--setting-sources",
+    "--settings",
+    "--plugin-dir",
+    "--plugin-url",
+    "--managed-settings",
+];
+/// Subcommands that change the client's own settings, plugins or version, each with those of its
+/// subcommands that only read.
 const CLIENT_CHANGES: &[(&str, &[&str])] = &[
     ("plugin", &["list", "validate", "details"]),
     ("plugins", &["list", "validate", "details"]),
@@ -19,24 +28,38 @@ const CLIENT_CHANGES: &[(&str, &[&str])] = &[
     ("install", &[]),
     ("import", &[]),
 ];
-/// Variables that lead the client or us to other settings, and parts of the names of those that switch hooks off.
-const ELSEWHERE: &[&str] = &["CLAUDE_CONFIG_DIR", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PORTCULLIS_HOME"];
-const SWITCHES: &[&str] = &["SIMPLE", "SAFE_MODE", "RESTRICT", "HOOK", "SETTING", "MANAGED", "PERSONAL_CONFIG", "CONFIG_DIR"];
-/// Programs that start another with another user's rights, or see other files.
+/// Variables that point the client or portcullis to other settings, and parts of the names of
+/// variables that switch hooks off.
+const ELSEWHERE: &[&str] =
+    &["CLAUDE_CONFIG_DIR", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PORTCULLIS_HOME"];
+const SWITCHES: &[&str] = &[
+    "SIMPLE",
+    "SAFE_MODE",
+    "RESTRICT",
+    "HOOK",
+    "SETTING",
+    "MANAGED",
+    "PERSONAL_CONFIG",
+    "CONFIG_DIR",
+];
+/// Programs that start another program with another user's rights, or with a different view of the
+/// files.
 const OTHER_WORLDS: &[&str] = &[
-    "sudo", "su", "doas", "runuser", "setpriv", "gosu", "su-exec", "pkexec", "run0", "unshare", "bwrap", "chroot", "proot", "firejail",
-    "nsenter",
+    "sudo", "su", "doas", "runuser", "setpriv", "gosu", "su-exec", "pkexec", "run0", "unshare",
+    "bwrap", "chroot", "proot", "firejail", "nsenter",
 ];
 /// Programs that run a package or a script by its name.
 const RUNNERS: &[&str] = &[
-    "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "node", "nodejs", "deno", "corepack", "volta", "mise", "asdf", "fnm", "nvm", "tsx",
+    "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "node", "nodejs", "deno", "corepack",
+    "volta", "mise", "asdf", "fnm", "nvm", "tsx",
 ];
 
-/// Our own program.
+/// The portcullis program itself.
 const OWN: &str = "portcullis";
-/// What only a person may ask of it.
-const FOR_A_PERSON: &[&str] = &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
-/// And these of its commands that have commands of their own.
+/// Its commands that are reserved for a person.
+const FOR_A_PERSON: &[&str] =
+    &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
+/// Commands below another command that are also reserved for a person.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("bundle", "install"),
     ("bundle", "remove"),
@@ -52,14 +75,14 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("quarantine", "restore"),
     ("quarantine", "purge"),
 ];
-/// With one of these they only look.
+/// Options with which they only read.
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
-/// What only the client may ask of it.
+/// Its command that is reserved for the client.
 const FOR_THE_CLIENT: &str = "hook";
 /// Its options that take a value.
 const OWN_VALUES: &[&str] = &["--config", "--state", "--managed-config"];
 
-/// The language of a program that runs code from its words or its standard input.
+/// Returns the language of a program that runs code from its arguments or its standard input.
 pub(super) fn interpreter(program: &str) -> Option<&str> {
     let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let known = [
@@ -93,8 +116,8 @@ pub(super) fn interpreter(program: &str) -> Option<&str> {
     known.contains(&name).then_some(name)
 }
 
-/// Why a command gets around the guard, if one does.
-pub(super) fn hit(sight: &Sight<'_>) -> Option<String> {
+/// Returns the reason, if a command bypasses the guard.
+pub(super) fn hit(sight: &GuardInput<'_>) -> Option<String> {
     sight.commands().iter().enumerate().find_map(|(index, command)| {
         own(sight, command)
             .or_else(|| started(sight, command))
@@ -107,26 +130,39 @@ fn for_a_person(verb: &str) -> String {
     format!("`{OWN} {verb}` is for a person: a person has to run this in a terminal of their own")
 }
 
-/// Our own program, under its name or that of its file.
-fn own(sight: &Sight<'_>, command: &Command) -> Option<String> {
+/// Checks a call of the portcullis program, under its name or that of its file.
+fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     if !is_own(sight, &command.program) {
         return None;
     }
-    // Behind `--` stands what the command works on, whatever it looks like.
-    if command.words.iter().take_while(|word| word.text != "--").any(|word| LOOKING.contains(&word.text.as_str())) {
+    // Words after `--` are operands, even if they look like options.
+    if command
+        .words
+        .iter()
+        .take_while(|word| word.text != "--")
+        .any(|word| LOOKING.contains(&word.text.as_str()))
+    {
         return None;
     }
     let mut words = command.words.iter();
     let word = verb(&mut words)?;
     if !word.known {
-        return Some(format!("what this asks of `{OWN}` is known only when it runs: `{}`", crate::text::one_line(&word.text, 64)));
+        return Some(format!(
+            "what this asks of `{OWN}` is known only when it runs: `{}`",
+            crate::text::one_line(&word.text, 64)
+        ));
     }
     let below = verb(&mut words);
-    let unknown = below.filter(|word| !word.known).and_then(|_| BELOW_FOR_A_PERSON.iter().find(|(above, _)| word.text == *above));
-    own_verb(&word.text, unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below))
+    let unknown = below
+        .filter(|word| !word.known)
+        .and_then(|_| BELOW_FOR_A_PERSON.iter().find(|(above, _)| word.text == *above));
+    own_verb(
+        &word.text,
+        unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below),
+    )
 }
 
-/// The next word that is neither an option nor an option's value.
+/// Returns the next word that is neither an option nor an option's value.
 fn verb<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<&'a Word> {
     while let Some(word) = words.next() {
         match word.text.as_str() {
@@ -138,10 +174,12 @@ fn verb<'a>(words: &mut impl Iterator<Item = &'a Word>) -> Option<&'a Word> {
     None
 }
 
-/// `below` is the word after it.
+/// Checks a subcommand; `below` is the word after it.
 fn own_verb(verb: &str, below: &str) -> Option<String> {
     if verb == FOR_THE_CLIENT {
-        return Some(format!("`{OWN} {verb}` is for the client alone: what an agent tells it would be a false record"));
+        return Some(format!(
+            "`{OWN} {verb}` is for the client alone: what an agent reports to it would be a false record"
+        ));
     }
     if BELOW_FOR_A_PERSON.contains(&(verb, below)) {
         return Some(for_a_person(&[verb, below].join(" ")));
@@ -149,25 +187,29 @@ fn own_verb(verb: &str, below: &str) -> Option<String> {
     FOR_A_PERSON.contains(&verb).then(|| for_a_person(verb))
 }
 
-/// Whether a program's name is ours.
-pub(super) fn is_own(sight: &Sight<'_>, program: &str) -> bool {
-    let own = sight.guarded.iter().filter(|guarded| guarded.program).filter_map(|guarded| guarded.path.rsplit('/').next());
+/// Returns true if a program's name is that of portcullis.
+pub(super) fn is_own(sight: &GuardInput<'_>, program: &str) -> bool {
+    let own = sight
+        .guarded
+        .iter()
+        .filter(|guarded| guarded.program)
+        .filter_map(|guarded| guarded.path.rsplit('/').next());
     program == OWN || own.into_iter().any(|name| name == program)
 }
 
-/// The program is the client.
+/// Returns true if the program is the client.
 pub(super) fn is_client(program: &str) -> bool {
     CLIENT.contains(&program.split('@').next().unwrap_or(program))
 }
 
-/// Whether a word names the client as a program or a package.
+/// Returns true if a word names the client as a program or a package.
 fn names_client(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     word.contains(PACKAGE) || word.contains("/claude-code/") || is_client(name) && !name.is_empty()
 }
 
-/// The client, started so that what it does is not reviewed.
-fn started(sight: &Sight<'_>, command: &Command) -> Option<String> {
+/// Checks for the client being started so that its actions are not reviewed.
+fn started(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     let world = command.wrappers.iter().find(|name| OTHER_WORLDS.contains(&name.as_str()));
     let at = if is_client(&command.program) {
         0
@@ -180,12 +222,21 @@ fn started(sight: &Sight<'_>, command: &Command) -> Option<String> {
     };
     let words = command.words.get(at..).unwrap_or_default();
     let option = words.iter().find(|word| {
-        ESCAPES.iter().any(|escape| word.text == *escape || word.text.strip_prefix(escape).is_some_and(|rest| rest.starts_with('=')))
+        ESCAPES.iter().any(|escape| {
+            word.text == *escape
+                || word.text.strip_prefix(escape).is_some_and(|rest| rest.starts_with('='))
+        })
     });
     if let Some(option) = option {
-        return Some(unreviewed(&format!("with `{}`", crate::text::one_line(option.text.split('=').next().unwrap_or(""), 64))));
+        return Some(unreviewed(&format!(
+            "with `{}`",
+            crate::text::one_line(option.text.split('=').next().unwrap_or(""), 64)
+        )));
     }
-    if words.iter().any(|word| !word.known && !word.quoted && word.text.starts_with(['\u{fffd}', '-'])) {
+    if words
+        .iter()
+        .any(|word| !word.known && !word.quoted && word.text.starts_with(['\u{fffd}', '-']))
+    {
         return Some(unreviewed("with options that are known only when it runs"));
     }
     if let Some(verb) = changing(words) {
@@ -203,28 +254,38 @@ fn started(sight: &Sight<'_>, command: &Command) -> Option<String> {
 }
 
 fn unreviewed(how: &str) -> String {
-    format!("this starts the client {how}, so that nothing would review what it does; without that it may run")
+    format!(
+        "this starts the client {how}, so that nothing would review what it does; without that it may run"
+    )
 }
 
-/// The subcommand, if it is one that changes the client.
+/// Returns the subcommand, if it is one that changes the client.
 fn changing(words: &[crate::action::Word]) -> Option<&str> {
-    let mut plain = words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
+    let mut plain =
+        words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
     let verb = plain.next()?;
     let looks = CLIENT_CHANGES.iter().find(|(name, _)| *name == verb).map(|(_, looks)| *looks)?;
-    // A first word with an option before it may be that option's value or a prompt.
+    // A first word that follows an option may be that option's value or a prompt.
     let first = words.first().is_some_and(|word| word.text == verb);
-    let looking = plain.next().is_some_and(|next| looks.contains(&next)) || words.iter().any(|word| word.text == "--help");
+    let looking = plain.next().is_some_and(|next| looks.contains(&next))
+        || words.iter().any(|word| word.text == "--help");
     (first && !looking).then_some(verb)
 }
 
-/// A variable that a command line sets and that leads the client to other settings, or past hooks.
-fn elsewhere(sight: &Sight<'_>) -> Option<String> {
-    let assigned = sight.commands().iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name.clone()));
-    let given =
-        sight.commands().iter().flat_map(|command| command.words.iter().filter_map(|word| Some(word.text.split_once('=')?.0.to_owned())));
+/// Finds a variable that a command line sets and that points the client to other settings, or past
+/// hooks.
+fn elsewhere(sight: &GuardInput<'_>) -> Option<String> {
+    let assigned = sight
+        .commands()
+        .iter()
+        .flat_map(|command| command.assignments.iter().map(|(name, _)| name.clone()));
+    let given = sight.commands().iter().flat_map(|command| {
+        command.words.iter().filter_map(|word| Some(word.text.split_once('=')?.0.to_owned()))
+    });
     let written = sight.text().match_indices('=').filter_map(|(at, _)| {
         let before = sight.text().get(..at)?;
-        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        let start =
+            before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
         before.get(start..).map(str::to_owned)
     });
     assigned.chain(given).chain(written).chain(unset(sight.text())).find(|name| {
@@ -233,7 +294,7 @@ fn elsewhere(sight: &Sight<'_>) -> Option<String> {
     })
 }
 
-/// Variables that a command line takes away.
+/// Returns the variables that a command line unsets.
 fn unset(text: &str) -> impl Iterator<Item = String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let pairs: Vec<String> = words
@@ -243,46 +304,59 @@ fn unset(text: &str) -> impl Iterator<Item = String> {
             _ => None,
         })
         .collect();
-    let joined = words.into_iter().filter_map(|word| word.strip_prefix("--unset=").or_else(|| word.strip_prefix("-u")).map(str::to_owned));
+    let joined = words.into_iter().filter_map(|word| {
+        word.strip_prefix("--unset=").or_else(|| word.strip_prefix("-u")).map(str::to_owned)
+    });
     pairs.into_iter().chain(joined.collect::<Vec<_>>())
 }
 
-/// `env -i` and its other spellings.
+/// Returns true for `env -i` and its other spellings.
 fn cleared(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    words.contains(&"--ignore-environment") || words.windows(2).any(|pair| matches!(pair, ["env", "-i" | "-" | "-iu"]))
+    words.contains(&"--ignore-environment")
+        || words.windows(2).any(|pair| matches!(pair, ["env", "-i" | "-" | "-iu"]))
 }
 
-/// A process of the guard is stopped, by its name or by what a search for it finds.
-fn stops(sight: &Sight<'_>, index: usize, command: &Command) -> Option<String> {
-    let stopped = || sight.effects_of(index).filter(|effect| effect.kind == EffectKind::ProcessStop);
+/// Checks for a process of the guard being stopped, by its name or by the result of a search for
+/// it.
+fn stops(sight: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
+    let stopped =
+        || sight.effects_of(index).filter(|effect| effect.kind == EffectKind::ProcessStop);
     stopped().next()?;
     let named = command.words.iter().map(|word| word.text.as_str()).any(means_us);
     let searched = stopped().any(|effect| !effect.certain)
         && sight.commands().iter().any(|other| {
-            matches!(other.program.as_str(), "pgrep" | "pidof" | "ps" | "grep" | "egrep" | "awk" | "lsof" | "fuser")
-                && other.words.iter().any(|word| means_us(&word.text))
+            matches!(
+                other.program.as_str(),
+                "pgrep" | "pidof" | "ps" | "grep" | "egrep" | "awk" | "lsof" | "fuser"
+            ) && other.words.iter().any(|word| means_us(&word.text))
         });
     (named || searched).then(|| "this stops processes of the guard".to_owned())
 }
 
-/// A name or a pattern that our program's name fits.
+/// Returns true for a name or a pattern that matches the portcullis program's name.
 fn means_us(word: &str) -> bool {
     let pattern = word.trim_matches(|c: char| "^$.*/[]()".contains(c));
     word.contains(OWN) || pattern.len() >= 4 && OWN.contains(pattern)
 }
 
-/// Text that another program will run (a terminal's, a job's) and that holds one of these commands.
-fn inside_a_text(sight: &Sight<'_>, index: usize, command: &Command) -> Option<String> {
-    let opaque = sight
-        .effects_of(index)
-        .any(|effect| matches!(effect.kind, EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence));
+/// Checks text that another program will run (a terminal's, a job's) for one of these commands.
+fn inside_a_text(sight: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
+    let opaque = sight.effects_of(index).any(|effect| {
+        matches!(
+            effect.kind,
+            EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence
+        )
+    });
     if !opaque || is_client(&command.program) || is_own(sight, &command.program) {
         return None;
     }
     command.words.iter().find_map(|word| {
-        let names: Vec<&str> =
-            word.text.split(|c: char| c.is_whitespace() || "\"';|&()[],".contains(c)).filter(|name| !name.is_empty()).collect();
+        let names: Vec<&str> = word
+            .text
+            .split(|c: char| c.is_whitespace() || "\"';|&()[],".contains(c))
+            .filter(|name| !name.is_empty())
+            .collect();
         names.iter().enumerate().find_map(|(at, name)| {
             let after = names.get(at + 1..).unwrap_or_default();
             let program = name.rsplit('/').next().unwrap_or(name);
@@ -290,8 +364,11 @@ fn inside_a_text(sight: &Sight<'_>, index: usize, command: &Command) -> Option<S
                 let mut verbs = after.iter().filter(|word| !word.starts_with('-')).copied();
                 return own_verb(verbs.next().unwrap_or(""), verbs.next().unwrap_or(""));
             }
-            let escape = after.iter().find(|word| ESCAPES.contains(&word.split('=').next().unwrap_or(word)));
-            escape.filter(|_| is_client(program)).map(|escape| unreviewed(&format!("with `{escape}`")))
+            let escape =
+                after.iter().find(|word| ESCAPES.contains(&word.split('=').next().unwrap_or(word)));
+            escape
+                .filter(|_| is_client(program))
+                .map(|escape| unreviewed(&format!("with `{escape}`")))
         })
     })
 }

@@ -1,109 +1,185 @@
-//! What an action does to guarded paths, by its effects: the same whoever causes them, a file tool, a
-//! redirection or a program.
+//! Effects of an action on guarded paths, judged in the same way for a file tool, a redirection or
+//! a program.
 
-use super::Sight;
-use super::lies::{Lies, below, is_glob, lies, matches};
+use super::GuardInput;
+use super::path_relation::{PathRelation, is_glob, matches, name_relation, relation, strip_folder};
 use crate::action::{Command, Direction, Effect, EffectKind, Entry, Path};
 use crate::facts::normalise;
 use crate::observe::dotted;
-use crate::policy::Guarded;
+use crate::policy::GuardedPath;
 
-/// What is done to a path.
+/// The kinds of effects on a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum PathOperation {
     Reads,
-    /// Makes it, or changes what is in it.
+    /// Creates it, or changes its content.
     Writes,
-    /// Puts files there, under names of their own where it is a folder.
+    /// Puts files there; if it is a folder, under their own names.
     Places,
-    /// Takes it away, with all that is in it.
+    /// Removes it, with everything in it.
     Removes,
-    /// Changes who may do what with it.
+    /// Changes its permissions or owner.
     Attributes,
 }
 
-/// Programs that put files into a folder under names of their own.
+/// Programs that put files into a folder under the files' own names.
 const PLACING: &[&str] = &[
-    "7z", "7za", "7zz", "aria2c", "bsdtar", "cp", "cpio", "curl", "ditto", "install", "ln", "mv", "pax", "rsync", "scp", "sftp", "tar",
-    "unrar", "unzip", "wget",
+    "7z", "7za", "7zz", "aria2c", "bsdtar", "cp", "cpio", "curl", "ditto", "install", "ln", "mv",
+    "pax", "rsync", "scp", "sftp", "tar", "unrar", "unzip", "wget",
 ];
-/// Those of them whose words do not say which names.
+/// Placing programs whose arguments do not show those names.
 const UNPACKING: &[&str] = &["7z", "7za", "7zz", "bsdtar", "cpio", "pax", "tar", "unrar", "unzip"];
 const ATTRIBUTES: &[&str] = &["chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "xattr"];
-/// Programs that look at names, sizes and times only.
-const LISTING: &[&str] = &["cd", "dir", "du", "eza", "find", "fd", "ls", "lsd", "stat", "tree", "vdir"];
+/// Programs that copy a folder's content, not the folder.
+const EMPTYING: &[&str] = &["ditto"];
+/// Programs that determine which files other programs change.
+const SEARCHING: &[&str] =
+    &["ack", "ag", "egrep", "fd", "fdfind", "fgrep", "find", "git", "grep", "ls", "rg", "tree"];
+/// The reader's mark for a command that a search starts on its results.
+const OF_SEARCH: &str = "find -exec";
+/// Programs that change only a folder itself, and nothing in it.
+const FOLDER_ALONE: &[&str] = &["git", "mkdir", "touch"];
+/// Programs that read only names, sizes and times.
+const LISTING: &[&str] =
+    &["cd", "dir", "du", "eza", "find", "fd", "ls", "lsd", "stat", "tree", "vdir"];
 
-/// The guarded path that an effect would change, or read although it is secret.
-pub(super) fn hit<'a>(sight: &Sight<'a>) -> Option<(&'a Guarded, String, bool)> {
+/// Returns the guarded path that an effect would change, or read although it is secret.
+pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
     sight.action.facts.effects.iter().find_map(|effect| {
         let path = effect.path.and_then(|index| sight.action.facts.paths.get(index as usize));
         let real = path.and_then(|path| path.link_target.as_deref());
         [Some(effect.target.as_str()), real].into_iter().flatten().find_map(|spelling| {
-            let touched = Touched { sight, effect, path, command: sight.command(effect.command), spelling };
+            let touched = AffectedPath {
+                sight,
+                effect,
+                path,
+                command: sight.command(effect.command),
+                spelling,
+            };
             let guarded = sight.guarded.iter().find(|guarded| touched.hits(guarded))?;
-            Some((guarded, spelling.to_owned(), touched.deed() == Deed::Reads))
+            Some((guarded, spelling.to_owned(), touched.deed() == PathOperation::Reads))
         })
     })
 }
 
-/// Words that lead through `..` after a name, which may be a link: where the workspace says they lead.
-pub(super) fn hit_through_links<'a>(sight: &Sight<'a>) -> Option<(&'a Guarded, String, bool)> {
+/// Checks words with a `..` after a name, which may be a link, at the place where the workspace
+/// says they lead.
+pub(super) fn hit_through_links<'a>(
+    sight: &GuardInput<'a>,
+) -> Option<(&'a GuardedPath, String, bool)> {
     let commands = sight.commands().iter().enumerate();
     commands.filter(|(index, _)| sight.changes_something(*index)).find_map(|(_, command)| {
         dotted(command, &sight.place.cwd).find_map(|raw| {
             let real = sight.observed.get(&raw)?.real.as_deref()?;
-            let held = |guarded: &&Guarded| matches!(lies(real, guarded), Some(Lies::Same | Lies::Inside));
+            let held = |guarded: &&GuardedPath| {
+                matches!(relation(real, guarded), Some(PathRelation::Same | PathRelation::Inside))
+            };
             Some((sight.guarded.iter().find(held)?, raw.clone(), false))
         })
     })
 }
 
-/// A file that is opened to read and written through the name of its descriptor.
-pub(super) fn hit_reopened<'a>(sight: &Sight<'a>) -> Option<(&'a Guarded, String, bool)> {
+/// Checks changes of files that a search finds in a folder above, if nothing else shows which
+/// files.
+pub(super) fn hit_by_search<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
+    let facts = &sight.action.facts;
+    let changes = |searched: &Effect| {
+        facts.effects.iter().any(|effect| {
+            let unsaid = effect.kind.changes_files()
+                && !effect.certain
+                && effect.command != searched.command;
+            unsaid && (effect.target.is_empty() || effect.target == searched.target)
+        })
+    };
+    let of_search = |effect: &&Effect| {
+        let program = sight.command(effect.command).map_or("", |command| command.program.as_str());
+        effect.kind == EffectKind::FileRead && SEARCHING.contains(&program)
+    };
+    facts.effects.iter().filter(of_search).find_map(|effect| {
+        let above = |guarded: &&GuardedPath| {
+            let in_top =
+                guarded.top.is_empty() || strip_folder(&effect.target, &guarded.top).is_some();
+            in_top
+                && !guarded.program
+                && guarded.present
+                && name_relation(&effect.target, guarded) == Some(PathRelation::Above)
+        };
+        let guarded = sight.guarded.iter().find(above)?;
+        changes(effect).then(|| (guarded, effect.target.clone(), false))
+    })
+}
+
+/// Checks for a file that is opened for reading and then written through its descriptor's name.
+pub(super) fn hit_reopened<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
     let redirections = || sight.commands().iter().flat_map(|command| &command.redirections);
     let written = |text: &str| {
-        let number =
-            text.strip_prefix("/dev/fd/").or_else(|| text.strip_prefix("/proc/").and_then(|rest| Some(rest.split_once("/fd/")?.1)));
+        let number = text.strip_prefix("/dev/fd/").or_else(|| {
+            text.strip_prefix("/proc/").and_then(|rest| Some(rest.split_once("/fd/")?.1))
+        });
         number.is_some_and(|number| !matches!(number, "0" | "1" | "2"))
     };
-    let through = redirections().any(|to| matches!(to.direction, Direction::Output | Direction::Append) && written(&to.target.text))
-        || sight
-            .commands()
-            .iter()
-            .enumerate()
-            .any(|(index, command)| sight.changes_something(index) && command.words.iter().any(|word| written(&word.text)));
-    let mut opened = redirections().filter(|from| through && from.direction == Direction::Input && from.descriptor > 2);
+    let through = redirections().any(|to| {
+        matches!(to.direction, Direction::Output | Direction::Append) && written(&to.target.text)
+    }) || sight.commands().iter().enumerate().any(|(index, command)| {
+        sight.changes_something(index) && command.words.iter().any(|word| written(&word.text))
+    });
+    let mut opened = redirections()
+        .filter(|from| through && from.direction == Direction::Input && from.descriptor > 2);
     opened.find_map(|from| {
         let path = normalise(&from.target.text, &sight.place.cwd, &sight.place.home);
-        let held = |guarded: &&Guarded| matches!(lies(&path, guarded), Some(Lies::Same | Lies::Inside));
+        let held = |guarded: &&GuardedPath| {
+            matches!(relation(&path, guarded), Some(PathRelation::Same | PathRelation::Inside))
+        };
         Some((sight.guarded.iter().find(held)?, path.clone(), false))
     })
 }
 
-/// One path that an effect is on, in one of its spellings.
-struct Touched<'s, 'a> {
-    sight: &'s Sight<'a>,
+/// A path that an effect applies to, in one of its spellings.
+struct AffectedPath<'s, 'a> {
+    sight: &'s GuardInput<'a>,
     effect: &'s Effect,
     path: Option<&'s Path>,
     command: Option<&'s Command>,
     spelling: &'s str,
 }
 
-impl Touched<'_, '_> {
-    fn hits(&self, guarded: &Guarded) -> bool {
-        match (lies(self.spelling, guarded), self.deed()) {
+impl AffectedPath<'_, '_> {
+    fn hits(&self, guarded: &GuardedPath) -> bool {
+        let is_name = self.path.is_some_and(|path| !path.glob);
+        let lies = if is_name {
+            name_relation(self.spelling, guarded)
+        } else {
+            relation(self.spelling, guarded)
+        };
+        match (lies, self.deed()) {
             (None, _) => false,
-            (Some(Lies::Same), Deed::Reads) => guarded.secret,
-            // A secret is a file: a pattern that goes on below it meets nothing.
-            (Some(Lies::Inside), Deed::Reads) => guarded.secret && !is_glob(self.spelling),
-            (Some(Lies::Above), Deed::Reads) => guarded.secret && self.reads_whole(guarded),
-            (Some(Lies::Same), Deed::Writes) if self.program() == "mkdir" => !guarded.present,
-            (Some(Lies::Same | Lies::Inside), _) => true,
-            (Some(Lies::Above), Deed::Removes) if !self.effect.certain => self.beside(guarded),
-            (Some(Lies::Above), Deed::Removes) => self.removes_whole() && self.within_top(guarded),
-            (Some(Lies::Above), Deed::Attributes) => guarded.top.is_empty() && (self.effect.recursive || !self.holds_home()),
-            (Some(Lies::Above), Deed::Places) => self.places(guarded) || self.replaces(guarded),
-            (Some(Lies::Above), Deed::Writes) => self.beside(guarded),
+            (Some(PathRelation::Same), PathOperation::Reads) => guarded.secret,
+            // A secret is a file: a pattern that continues below it matches nothing.
+            (Some(PathRelation::Inside), PathOperation::Reads) => {
+                guarded.secret && !is_glob(self.spelling)
+            }
+            (Some(PathRelation::Above), PathOperation::Reads) => {
+                guarded.secret && self.reads_whole(guarded)
+            }
+            (Some(PathRelation::Same), PathOperation::Writes) if self.program() == "mkdir" => {
+                !guarded.present
+            }
+            (Some(PathRelation::Same | PathRelation::Inside), _) => true,
+            (Some(PathRelation::Above), PathOperation::Removes) if !self.effect.certain => {
+                self.beside(guarded)
+            }
+            (Some(PathRelation::Above), PathOperation::Removes) => {
+                self.removes_whole() && self.within_top(guarded)
+            }
+            (Some(PathRelation::Above), PathOperation::Attributes) => {
+                guarded.top.is_empty() && (self.effect.recursive || !self.holds_home())
+            }
+            (Some(PathRelation::Above), PathOperation::Places) => {
+                self.places(guarded) || self.replaces(guarded)
+            }
+            (Some(PathRelation::Above), PathOperation::Writes) => {
+                self.beside(guarded) || self.covers(guarded)
+            }
         }
     }
 
@@ -111,92 +187,195 @@ impl Touched<'_, '_> {
         self.command.map_or("", |command| command.program.as_str())
     }
 
-    fn deed(&self) -> Deed {
+    fn deed(&self) -> PathOperation {
         let program = self.program();
         match self.effect.kind {
-            EffectKind::FileRead | EffectKind::SecretRead => Deed::Reads,
-            EffectKind::FileDelete => Deed::Removes,
-            _ if program == "mv" && self.effect.recursive || self.is_git_move() => Deed::Removes,
-            _ if ATTRIBUTES.contains(&program) => Deed::Attributes,
-            EffectKind::FileCreate | EffectKind::FileModify if PLACING.contains(&program) => Deed::Places,
-            EffectKind::FileModify if self.renamed_by_code() => Deed::Removes,
-            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Discard => Deed::Writes,
-            // What merely follows from a path, or happens elsewhere.
-            _ => Deed::Reads,
+            EffectKind::FileRead | EffectKind::SecretRead => PathOperation::Reads,
+            EffectKind::FileDelete => PathOperation::Removes,
+            _ if program == "mv" && self.effect.recursive || self.is_git_move() => {
+                PathOperation::Removes
+            }
+            _ if ATTRIBUTES.contains(&program) => PathOperation::Attributes,
+            EffectKind::FileCreate | EffectKind::FileModify if PLACING.contains(&program) => {
+                PathOperation::Places
+            }
+            EffectKind::FileModify if self.renamed_by_code() => PathOperation::Removes,
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Discard => {
+                PathOperation::Writes
+            }
+            // Effects that merely follow from a path, or happen elsewhere.
+            _ => PathOperation::Reads,
         }
     }
 
     fn is_git_move(&self) -> bool {
-        self.command.is_some_and(|command| command.program == "git" && command.words.iter().any(|word| word.text == "mv"))
-            && self.effect.certain
+        self.command.is_some_and(|command| {
+            command.program == "git" && command.words.iter().any(|word| word.text == "mv")
+        }) && self.effect.certain
     }
 
-    /// Code cannot write a folder: it moves it, or changes who may do what with it.
+    /// Returns true for a folder that code "modifies": code cannot write a folder, so it moves it
+    /// or changes its permissions.
     fn renamed_by_code(&self) -> bool {
         let folder = self.path.is_some_and(|path| path.entry == Entry::Folder);
         folder && self.effect.certain && super::commands::interpreter(self.program()).is_some()
     }
 
-    /// Takes a folder away with what is in it: a plain removal of a folder fails, of a link to one it does not.
+    /// Returns true if a folder is removed with its content: a plain removal of a folder fails,
+    /// that of a link to one does not.
     fn removes_whole(&self) -> bool {
         let link = self.path.is_some_and(|path| path.entry == Entry::Link);
-        self.effect.recursive || link || !matches!(self.program(), "rm" | "rmdir" | "unlink")
+        self.effect.recursive
+            || link
+            || self.is_of_search()
+            || !matches!(self.program(), "rm" | "rmdir" | "unlink")
     }
 
-    fn within_top(&self, guarded: &Guarded) -> bool {
-        guarded.top.is_empty() || below(self.spelling, &guarded.top).is_some()
+    /// Returns true if the effect applies to each file that a search finds there.
+    fn is_of_search(&self) -> bool {
+        self.command.is_some_and(|command| command.wrappers.iter().any(|name| name == OF_SEARCH))
     }
 
-    /// The home folder, or one above it.
+    /// Returns true if it changes the content of a folder above without naming the files.
+    fn covers(&self, guarded: &GuardedPath) -> bool {
+        let folder = self.path.is_some_and(|path| path.entry == Entry::Folder);
+        let free = self.path.is_some_and(|path| matches!(path.entry, Entry::Absent | Entry::Link));
+        let clones = self.program() == "git"
+            && self
+                .command
+                .is_some_and(|command| command.words.iter().any(|word| word.text == "clone"));
+        let unsaid = self.effect.certain
+            && folder
+            && !self.holds_home()
+            && !FOLDER_ALONE.contains(&self.program());
+        let all = self.effect.recursive
+            || self.effect.kind == EffectKind::Discard && self.effect.certain
+            || self.is_of_search();
+        !guarded.program && self.within_top(guarded) && (all || unsaid || clones && free)
+    }
+
+    fn within_top(&self, guarded: &GuardedPath) -> bool {
+        guarded.top.is_empty() || strip_folder(self.spelling, &guarded.top).is_some()
+    }
+
+    /// Returns true for the home folder, or one above it.
     fn holds_home(&self) -> bool {
-        below(&self.sight.place.home, self.spelling).is_some()
+        strip_folder(&self.sight.place.home, self.spelling).is_some()
     }
 
-    /// Reads all of a folder that is the guard's own and so the secret in it.
-    fn reads_whole(&self, guarded: &Guarded) -> bool {
-        let own = self.sight.guarded.iter().any(|other| !other.secret && other.path == self.spelling);
-        let flagged = self.command.is_some_and(|command| command.words.iter().any(|word| is_recursive(&word.text)));
+    /// Returns true if it reads all of one of the guard's own folders and so the secret in it.
+    fn reads_whole(&self, guarded: &GuardedPath) -> bool {
+        let own =
+            self.sight.guarded.iter().any(|other| !other.secret && other.path == self.spelling);
+        let flagged = self
+            .command
+            .is_some_and(|command| command.words.iter().any(|word| is_recursive(&word.text)));
         let all = self.effect.recursive || flagged || self.command.is_none();
         own && guarded.present && all && !LISTING.contains(&self.program())
     }
 
-    /// Puts a file into a folder above under the name of what is guarded there.
-    fn places(&self, guarded: &Guarded) -> bool {
-        let Some(next) = below(&guarded.path, self.spelling).and_then(|rest| rest.split('/').next()) else { return false };
+    /// Returns true if it puts a file into a folder above under the name of the guarded path there.
+    fn places(&self, guarded: &GuardedPath) -> bool {
+        let Some(next) =
+            strip_folder(&guarded.path, self.spelling).and_then(|rest| rest.split('/').next())
+        else {
+            return false;
+        };
         let Some(command) = self.command else { return false };
         let whole = guarded.top.is_empty() && !guarded.program;
-        let direct = below(&guarded.path, self.spelling) == Some(next);
-        let words = || command.words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
+        let direct = strip_folder(&guarded.path, self.spelling) == Some(next);
+        let words = || {
+            command
+                .words
+                .iter()
+                .map(|word| word.text.as_str())
+                .filter(|text| !text.starts_with('-'))
+        };
         let named = words().any(|text| {
             let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(text);
             name == next && !text.trim_end_matches('/').ends_with(self.spelling)
-                || is_glob(name) && (whole || name.trim_matches('*').len() > 1) && matches(name, next, false)
+                || is_glob(name)
+                    && (whole || name.trim_matches('*').len() > 1)
+                    && matches(name, next, false)
         });
-        let contents = words().any(|text| text.ends_with("/.") || command.program == "rsync" && text.ends_with('/') && text.len() > 1);
+        let contents = words().any(|text| {
+            matches!(text, "." | "..")
+                || text.ends_with("/.")
+                || text.ends_with("/..")
+                || command.program == "rsync" && text.ends_with('/') && text.len() > 1
+        });
+        // The target replaces the source, or receives all parts of a path.
+        let in_place = EMPTYING.contains(&command.program.as_str())
+            || command.program == "cp"
+                && is_flagged(command, 'T', "--no-target-directory")
+                && self.copies_whole();
+        let keeps_path = match command.program.as_str() {
+            "cp" => is_flagged(command, '\0', "--parents"),
+            "rsync" => is_flagged(command, 'R', "--relative"),
+            _ => false,
+        };
+        let with_parents =
+            keeps_path && words().any(|text| text.split('/').any(|part| part == next));
         let unpacks = UNPACKING.contains(&command.program.as_str());
-        let unknown = direct && (!self.effect.certain || words().any(|text| text.contains('\u{fffd}')));
-        named || whole && (contents && !self.is_first_word(command) || unpacks || unknown)
+        let unknown =
+            direct && (!self.effect.certain || words().any(|text| text.contains('\u{fffd}')));
+        named
+            || whole
+                && (contents && !self.is_first_word(command)
+                    || unpacks
+                    || unknown
+                    || in_place
+                    || with_parents)
     }
 
-    /// The only word that names contents is the target itself.
+    /// Returns true if the only word that names a folder's content is the target itself.
     fn is_first_word(&self, command: &Command) -> bool {
-        let contents: Vec<&str> =
-            command.words.iter().map(|word| word.text.as_str()).filter(|text| text.ends_with("/.") || text.ends_with('/')).collect();
+        let contents: Vec<&str> = command
+            .words
+            .iter()
+            .map(|word| word.text.as_str())
+            .filter(|text| text.ends_with("/.") || text.ends_with('/'))
+            .collect();
         matches!(contents.as_slice(), [only] if command.words.last().is_some_and(|last| last.text == *only))
     }
 
-    /// Takes the place of a folder above that is absent or only a link.
-    fn replaces(&self, guarded: &Guarded) -> bool {
+    /// Returns true if it replaces a folder above that is absent or only a link.
+    fn replaces(&self, guarded: &GuardedPath) -> bool {
         let free = self.path.is_some_and(|path| matches!(path.entry, Entry::Absent | Entry::Link));
-        free && matches!(self.program(), "ln" | "mv") && self.within_top(guarded)
+        let takes_place = matches!(self.program(), "ln" | "mv") || self.copies_whole();
+        free && takes_place && self.within_top(guarded)
     }
 
-    /// It is under a name that only the run tells, right where the guarded file lies. Of a file among a project's own, which
-    /// counts alone, that would be whatever runs there.
-    fn beside(&self, guarded: &Guarded) -> bool {
-        let direct = below(&guarded.path, self.spelling).is_some_and(|rest| !rest.contains('/'));
+    /// Returns true if it copies a folder with everything in it.
+    fn copies_whole(&self) -> bool {
+        let whole = |command: &Command| {
+            command.words.iter().any(|word| is_recursive(&word.text) || is_archive(&word.text))
+        };
+        matches!(self.program(), "cp" | "rsync" | "ditto")
+            && self.command.is_some_and(|command| self.program() == "ditto" || whole(command))
+    }
+
+    /// Returns true if the effect is on a name that is known only at run time, directly in the
+    /// guarded file's folder. For a guarded file among a project's own files, which counts alone,
+    /// that would match anything that runs there.
+    fn beside(&self, guarded: &GuardedPath) -> bool {
+        let direct =
+            strip_folder(&guarded.path, self.spelling).is_some_and(|rest| !rest.contains('/'));
         direct && !self.effect.certain && !guarded.program && guarded.top != guarded.path
     }
+}
+
+/// Returns true if a flag is given by its letter, alone or combined with others, or by its name.
+fn is_flagged(command: &Command, letter: char, name: &str) -> bool {
+    let short = |text: &str| {
+        text.starts_with('-') && !text.starts_with("--") && text.contains(letter) && text.len() < 8
+    };
+    command.words.iter().any(|word| word.text == name || short(&word.text))
+}
+
+fn is_archive(flag: &str) -> bool {
+    flag == "--archive"
+        || flag.starts_with('-') && !flag.starts_with("--") && flag.contains('a') && flag.len() < 8
 }
 
 fn is_recursive(flag: &str) -> bool {

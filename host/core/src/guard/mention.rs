@@ -1,22 +1,28 @@
-//! Where a text mentions a guarded path, however it is written there. Text that only mentions one is
-//! harmless by itself; this says no more than that it does.
+//! Finds mentions of a guarded path in a text, in any spelling. Text that only mentions one is
+//! harmless by itself; this module only reports the mention.
 
-use super::lies::end;
-use crate::policy::Guarded;
+use super::path_relation::end;
+use crate::policy::GuardedPath;
 
-/// Whether `text` names a guarded path: in full, after `~` or `$HOME`, or by its last two parts.
-pub(super) fn names(text: &str, guarded: &Guarded) -> bool {
+/// Returns true if `text` names a guarded path: in full, after `~` or `$HOME`, or by its last two
+/// parts.
+pub(super) fn names(text: &str, guarded: &GuardedPath) -> bool {
     let end = last_two(end(guarded));
-    text.match_indices(end).any(|(at, _)| starts_name(text.get(..at).unwrap_or("")) && ends_name(text.get(at + end.len()..).unwrap_or("")))
+    text.match_indices(end).any(|(at, _)| {
+        starts_name(text.get(..at).unwrap_or(""))
+            && ends_name(text.get(at + end.len()..).unwrap_or(""))
+    })
 }
 
-/// Whether `text` holds the last two parts of a guarded path somewhere, each as a name of its own, as
-/// code does that puts a path together, or a command line that changes into the folder first.
-pub(super) fn holds_parts(text: &str, guarded: &Guarded) -> bool {
+/// Returns true if `text` contains the last two parts of a guarded path, each as a name of its own,
+/// as in code that assembles a path, or in a command line that changes into the folder first.
+pub(super) fn holds_parts(text: &str, guarded: &GuardedPath) -> bool {
     let mut parts = last_two(end(guarded)).split('/');
     parts.all(|part| {
-        text.match_indices(part)
-            .any(|(at, _)| starts_name(text.get(..at).unwrap_or("")) && ends_name(text.get(at + part.len()..).unwrap_or("")))
+        text.match_indices(part).any(|(at, _)| {
+            starts_name(text.get(..at).unwrap_or(""))
+                && ends_name(text.get(at + part.len()..).unwrap_or(""))
+        })
     })
 }
 
@@ -26,12 +32,12 @@ fn last_two(path: &str) -> &str {
     slashes.next().and_then(|at| path.get(at + 1..)).unwrap_or(path).trim_start_matches('/')
 }
 
-/// A name can begin after this.
+/// Returns true if a name can begin after this text.
 fn starts_name(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-' || c == '.')
 }
 
-/// A name can end before this.
+/// Returns true if a name can end before this text.
 fn ends_name(after: &str) -> bool {
     let mut chars = after.chars();
     match chars.next() {
@@ -47,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_path_is_named_in_many_ways() {
-        let guarded = Guarded::new("/home/me/.claude/settings.json", "");
+        let guarded = GuardedPath::new("/home/me/.claude/settings.json", "");
         for text in [
             "/home/me/.claude/settings.json",
             "~/.claude/settings.json",
@@ -74,7 +80,7 @@ mod tests {
         assert!(holds_parts("p = Path.home() / '.claude' / 'settings.json'", &guarded));
         assert!(holds_parts("cd ~/.claude && frob settings.json", &guarded));
         assert!(!holds_parts("open('settings.json')", &guarded));
-        assert!(names("rm /etc/portcullis", &Guarded::new("/etc/portcullis", "")));
-        assert!(!names("portcullis", &Guarded::new("/etc/portcullis", "")));
+        assert!(names("rm /etc/portcullis", &GuardedPath::new("/etc/portcullis", "")));
+        assert!(!names("portcullis", &GuardedPath::new("/etc/portcullis", "")));
     }
 }

@@ -1,24 +1,25 @@
-//! Protects the guard itself: tells whether an action would change what the guard consists of, stop it,
-//! or get around it.
+//! Protects the guard itself: detects actions that would change the guard's files, stop it, or
+//! bypass it.
 //!
-//! By effect, whoever causes it: a file tool, a redirection, a program, code on the command line, a
-//! link, a tool of a server. Text that merely mentions a guarded path is harmless, unless it is handed
-//! to something of which nobody knows what it does with it. What is guarded stands in the policy; this
-//! module looks at nothing but the action, its facts and what was seen of the workspace. It cannot see
-//! what a program does that the agent wrote to a file before; only a managed install holds that off.
+//! Actions are judged by effect, regardless of the cause: a file tool, a redirection, a program,
+//! code on the command line, a link, a tool of a server. Text that merely mentions a guarded path
+//! is harmless, unless it is passed to something with unknown behaviour. The policy lists the
+//! guarded paths; this module examines only the action, its facts and the observed workspace. It
+//! cannot see the behaviour of a program that the agent wrote to a file earlier; only a managed
+//! install prevents that.
 
 mod code;
 mod commands;
 mod effects;
-mod lies;
 mod mention;
 mod opaque;
+mod path_relation;
 mod tools;
 
 use crate::action::{Action, Command, EffectKind, Operation};
-use crate::facts::Place;
+use crate::facts::CallLocation;
 use crate::observe::Observations;
-use crate::policy::Guarded;
+use crate::policy::GuardedPath;
 use crate::review::{OWN, Objection};
 use crate::score::{Severity, Verdict};
 use crate::text::one_line;
@@ -27,21 +28,21 @@ use serde_json::{Map, Value};
 /// The rule's name.
 pub const RULE: &str = "protect_the_guard";
 
-/// What the guard looks at.
-pub struct Sight<'a> {
+/// The guard's input.
+pub struct GuardInput<'a> {
     /// The action, with its facts.
     pub action: &'a Action,
     /// Its parameters as received.
     pub input: &'a Map<String, Value>,
-    /// What was seen of the workspace.
+    /// The observed state of the workspace.
     pub observed: &'a Observations,
-    /// What is guarded.
-    pub guarded: &'a [Guarded],
-    /// Where it runs.
-    pub place: &'a Place,
+    /// The guarded paths.
+    pub guarded: &'a [GuardedPath],
+    /// The place in which it runs.
+    pub place: &'a CallLocation,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> GuardInput<'a> {
     fn commands(&self) -> &'a [Command] {
         match &self.action.operation {
             Operation::Shell(shell) => &shell.commands,
@@ -53,7 +54,7 @@ impl<'a> Sight<'a> {
         self.commands().get(index? as usize)
     }
 
-    /// The text of a shell command.
+    /// Returns the text of a shell command.
     fn text(&self) -> &'a str {
         match &self.action.operation {
             Operation::Shell(shell) => &shell.text,
@@ -61,22 +62,29 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// The kinds of what one command does.
+    /// Returns the effects of one command.
     fn effects_of(&self, index: usize) -> impl Iterator<Item = &'a crate::action::Effect> {
-        self.action.facts.effects.iter().filter(move |effect| effect.command.is_some_and(|command| command as usize == index))
+        self.action
+            .facts
+            .effects
+            .iter()
+            .filter(move |effect| effect.command.is_some_and(|command| command as usize == index))
     }
 
     fn changes_something(&self, index: usize) -> bool {
-        self.effects_of(index).any(|effect| effect.kind.changes_files() || effect.kind == EffectKind::ProcessStart)
+        self.effects_of(index)
+            .any(|effect| effect.kind.changes_files() || effect.kind == EffectKind::ProcessStart)
     }
 }
 
-/// The objection to an action that would change the guard, stop it or get around it.
+/// Returns the objection to an action that would change the guard, stop it or bypass it.
 #[must_use]
-pub fn objection(sight: &Sight<'_>) -> Option<Objection> {
+pub fn find_objection(sight: &GuardInput<'_>) -> Option<Objection> {
     let changed = || {
-        let (guarded, path, reads) =
-            effects::hit(sight).or_else(|| effects::hit_through_links(sight)).or_else(|| effects::hit_reopened(sight))?;
+        let (guarded, path, reads) = effects::hit(sight)
+            .or_else(|| effects::hit_by_search(sight))
+            .or_else(|| effects::hit_through_links(sight))
+            .or_else(|| effects::hit_reopened(sight))?;
         Some(changes(guarded, &path, reads))
     };
     let reason = changed()
@@ -94,7 +102,7 @@ pub fn objection(sight: &Sight<'_>) -> Option<Objection> {
     })
 }
 
-fn changes(guarded: &Guarded, path: &str, reads: bool) -> String {
+fn changes(guarded: &GuardedPath, path: &str, reads: bool) -> String {
     let (path, what) = (one_line(path, 256), &guarded.what);
     if reads {
         format!("this reads `{path}` ({what}), which nobody but the guard itself may read")
@@ -103,7 +111,9 @@ fn changes(guarded: &Guarded, path: &str, reads: bool) -> String {
     }
 }
 
-fn may_change(guarded: &Guarded) -> String {
+fn may_change(guarded: &GuardedPath) -> String {
     let (path, what) = (one_line(&guarded.path, 256), &guarded.what);
-    format!("this hands `{path}` ({what}) to something that may change it, and the guard over this session depends on that")
+    format!(
+        "this hands `{path}` ({what}) to something that may change it, and the guard over this session depends on that"
+    )
 }

@@ -1,17 +1,17 @@
-//! Guarded paths that are handed to something of which nobody knows what it does with them: code on the
-//! command line, unknown programs, text that another program will run.
+//! Guarded paths that are passed to something with unknown behaviour: code on the command line,
+//! unknown programs, text that another program will run.
 
-use super::Sight;
-use super::lies::{Lies, lies};
+use super::GuardInput;
 use super::mention::{holds_parts, names};
+use super::path_relation::{PathRelation, relation};
 use super::{code, commands};
 use crate::action::{Command, Coverage, Direction, EffectKind};
 use crate::facts::normalise;
-use crate::policy::Guarded;
+use crate::policy::GuardedPath;
 use std::cell::OnceCell;
 
-/// The first guarded path that a command names and may change.
-pub(super) fn hit<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
+/// Returns the first guarded path that a command names and may change.
+pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let whole = sight.commands().iter().enumerate().find_map(|(index, command)| {
         let suspect = Suspect { sight, index, command, code: OnceCell::new() };
         sight.guarded.iter().find(|guarded| suspect.may_change(guarded))
@@ -19,32 +19,39 @@ pub(super) fn hit<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
     whole.or_else(|| mounted(sight)).or_else(|| unread(sight))
 }
 
-/// A command line that could not be read at all.
-fn unread<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
+/// Checks a command line that could not be read at all.
+fn unread<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let partial = sight.action.facts.coverage == Coverage::Partial && sight.commands().is_empty();
     sight.guarded.iter().find(|guarded| partial && names(sight.text(), guarded))
 }
 
 struct Suspect<'s, 'a> {
-    sight: &'s Sight<'a>,
+    sight: &'s GuardInput<'a>,
     index: usize,
     command: &'a Command,
-    /// Its code, gathered once for all guarded paths.
+    /// Its code, collected once for all guarded paths.
     code: OnceCell<Vec<String>>,
 }
 
 impl Suspect<'_, '_> {
-    fn may_change(&self, guarded: &Guarded) -> bool {
-        // The client's own calls are reviewed, and what our program may be asked is judged by its verb.
-        if commands::is_client(&self.command.program) || commands::is_own(self.sight, &self.command.program) {
+    fn may_change(&self, guarded: &GuardedPath) -> bool {
+        // The client's own calls are reviewed, and calls of portcullis are judged by their
+        // subcommand.
+        if commands::is_client(&self.command.program)
+            || commands::is_own(self.sight, &self.command.program)
+        {
             return false;
         }
         if let Some(language) = commands::interpreter(&self.command.program) {
             return self.code_may_change(language, guarded);
         }
         match self.command.program.as_str() {
-            "mount" | "umount" | "fusermount" | "fusermount3" => self.words().any(|word| self.holds(word, guarded)),
-            "sqlite3" | "litecli" | "duckdb" => self.words().any(|word| self.lies_in(word, guarded)) && !self.only_asks(),
+            "mount" | "umount" | "fusermount" | "fusermount3" => {
+                self.words().any(|word| self.holds(word, guarded))
+            }
+            "sqlite3" | "litecli" | "duckdb" => {
+                self.words().any(|word| self.lies_in(word, guarded)) && !self.only_asks()
+            }
             _ => self.is_opaque(guarded) && self.mentions(guarded),
         }
     }
@@ -53,75 +60,122 @@ impl Suspect<'_, '_> {
         self.command.words.iter().map(|word| word.text.as_str())
     }
 
-    /// The command names the path, or it is fed with text that does, or its last part stands there and the
-    /// rest where the command line changed into the folder.
-    fn mentions(&self, guarded: &Guarded) -> bool {
+    /// Returns true if the command names the path, or its input does, or if it names the path's
+    /// last part and the command line changed into the folder for the rest.
+    fn mentions(&self, guarded: &GuardedPath) -> bool {
         let assigned = self.command.assignments.iter().any(|(_, value)| names(value, guarded));
-        let own = self.words().any(|word| names(word, guarded)) || assigned || self.fed().iter().any(|text| names(text, guarded));
+        let own = self.words().any(|word| names(word, guarded))
+            || assigned
+            || self.fed().iter().any(|text| names(text, guarded));
         let last = guarded.path.rsplit('/').next().unwrap_or("");
         let apart = !guarded.program
             && self.words().any(|word| word.trim_end_matches('/').rsplit('/').next() == Some(last))
-            && self.sight.commands().iter().any(|command| command.program == "cd" || command.program == "pushd")
+            && self
+                .sight
+                .commands()
+                .iter()
+                .any(|command| command.program == "cd" || command.program == "pushd")
             && holds_parts(self.sight.text(), guarded);
         own || apart
     }
 
-    /// Texts that reach its standard input: heredocs, and what the command before it was given to print.
+    /// Returns the texts that reach its standard input: heredocs, and the arguments that the
+    /// command before it prints.
     fn fed(&self) -> Vec<&str> {
-        let heredocs = self.command.redirections.iter().filter(|redirection| redirection.direction == Direction::Heredoc);
-        let mut texts: Vec<&str> = heredocs.map(|redirection| redirection.target.text.as_str()).collect();
+        let heredocs = self
+            .command
+            .redirections
+            .iter()
+            .filter(|redirection| redirection.direction == Direction::Heredoc);
+        let mut texts: Vec<&str> =
+            heredocs.map(|redirection| redirection.target.text.as_str()).collect();
         if let Some(before) = self.sight.command(self.command.input_from)
             && matches!(before.program.as_str(), "echo" | "printf" | "cat" | "print")
             && self.hands_input_on()
         {
-            texts.extend(before.redirections.iter().map(|redirection| redirection.target.text.as_str()));
-            texts.extend(before.words.iter().map(|word| word.text.as_str()).filter(|_| before.program != "cat"));
+            texts.extend(
+                before.redirections.iter().map(|redirection| redirection.target.text.as_str()),
+            );
+            texts.extend(
+                before
+                    .words
+                    .iter()
+                    .map(|word| word.text.as_str())
+                    .filter(|_| before.program != "cat"),
+            );
         }
         texts
     }
 
-    /// What it reads is what will be run.
+    /// Returns true if it runs its input.
     fn hands_input_on(&self) -> bool {
-        matches!(self.command.program.as_str(), "crontab" | "at" | "batch" | "patch" | "git" | "ed" | "ex" | "tee" | "tmux" | "xargs")
-            || commands::interpreter(&self.command.program).is_some()
+        matches!(
+            self.command.program.as_str(),
+            "crontab" | "at" | "batch" | "patch" | "git" | "ed" | "ex" | "tee" | "tmux" | "xargs"
+        ) || commands::interpreter(&self.command.program).is_some()
     }
 
-    /// Nobody knows all that it does, or it changes files that it does not name around the guarded one.
-    fn is_opaque(&self, guarded: &Guarded) -> bool {
+    /// Returns true if its behaviour is not fully known, or if it changes files around the guarded
+    /// one that it does not name.
+    fn is_opaque(&self, guarded: &GuardedPath) -> bool {
         self.sight.effects_of(self.index).any(|effect| match effect.kind {
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence => true,
-            EffectKind::RemoteChange | EffectKind::RemoteDelete => matches!(effect.target.as_str(), "localhost" | "127.0.0.1" | "::1"),
-            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
-                let around = effect.target.is_empty() || lies(&effect.target, guarded) == Some(Lies::Above);
+            EffectKind::RemoteChange | EffectKind::RemoteDelete => {
+                matches!(effect.target.as_str(), "localhost" | "127.0.0.1" | "::1")
+            }
+            EffectKind::FileCreate
+            | EffectKind::FileModify
+            | EffectKind::FileDelete
+            | EffectKind::Discard => {
+                let around = effect.target.is_empty()
+                    || relation(&effect.target, guarded) == Some(PathRelation::Above);
                 around && !effect.certain
             }
             _ => false,
         })
     }
 
-    /// Code that names the path, by itself or in parts, and does more than look.
-    fn code_may_change(&self, language: &str, guarded: &Guarded) -> bool {
-        let writes = self.sight.effects_of(self.index).any(|effect| !matches!(effect.kind, EffectKind::FileRead | EffectKind::SecretRead));
+    /// Returns true for code that names the path, whole or in parts, and does more than read.
+    fn code_may_change(&self, language: &str, guarded: &GuardedPath) -> bool {
+        let writes = self
+            .sight
+            .effects_of(self.index)
+            .any(|effect| !matches!(effect.kind, EffectKind::FileRead | EffectKind::SecretRead));
         self.code.get_or_init(|| self.code_texts()).iter().any(|text| {
             let mentioned = names(text, guarded) || holds_parts(text, guarded) && !guarded.program;
             mentioned && (writes || !code::only_looks(language, text))
         })
     }
 
-    /// The code itself: words, heredocs, what is piped in where no word holds code, and what an earlier
-    /// command of the line wrote to the file that is run.
+    /// Returns the code itself: words, heredocs, piped input if no word holds code, and anything
+    /// that an earlier command of the line wrote to the file that is run.
     fn code_texts(&self) -> Vec<String> {
         let words: Vec<&str> = self.words().collect();
         let flagged = words.iter().position(|word| word.starts_with('-') && word.len() > 1);
-        let inline = flagged.is_some_and(|at| words.get(at + 1).is_some_and(|code| code.contains(['(', ' ', ';', '\'', '"', '='])));
-        let mut texts: Vec<String> =
-            words.iter().filter(|word| word.contains(['(', ';', '\'', '"', '=', '\n'])).map(ToString::to_string).collect();
-        if self.command.words.iter().any(|word| word.text.ends_with('\u{fffd}') && word.text.len() > 4000) {
-            // The rest of it was cut off.
+        let inline = flagged.is_some_and(|at| {
+            words.get(at + 1).is_some_and(|code| code.contains(['(', ' ', ';', '\'', '"', '=']))
+        });
+        let mut texts: Vec<String> = words
+            .iter()
+            .filter(|word| word.contains(['(', ';', '\'', '"', '=', '\n']))
+            .map(ToString::to_string)
+            .collect();
+        if self
+            .command
+            .words
+            .iter()
+            .any(|word| word.text.ends_with('\u{fffd}') && word.text.len() > 4000)
+        {
+            // The rest of the command was cut off.
             texts.push(self.sight.text().to_owned());
         }
-        let heredocs = self.command.redirections.iter().filter(|redirection| redirection.direction == Direction::Heredoc);
-        let heredocs: Vec<&str> = heredocs.map(|redirection| redirection.target.text.as_str()).collect();
+        let heredocs = self
+            .command
+            .redirections
+            .iter()
+            .filter(|redirection| redirection.direction == Direction::Heredoc);
+        let heredocs: Vec<&str> =
+            heredocs.map(|redirection| redirection.target.text.as_str()).collect();
         if heredocs.iter().any(|text| text.len() > 4000) {
             texts.push(self.sight.text().to_owned());
         }
@@ -135,85 +189,125 @@ impl Suspect<'_, '_> {
         texts
     }
 
-    /// It runs something that is not on the command line.
+    /// Returns true if it runs something that is not on the command line.
     fn is_opaque_run(&self) -> bool {
-        self.sight
-            .effects_of(self.index)
-            .any(|effect| effect.kind == EffectKind::ProcessStart || (effect.kind.changes_files() && !effect.certain))
+        self.sight.effects_of(self.index).any(|effect| {
+            effect.kind == EffectKind::ProcessStart
+                || (effect.kind.changes_files() && !effect.certain)
+        })
     }
 
-    /// What earlier commands wrote to a file that this one is given.
+    /// Returns the texts that earlier commands wrote to a file that this command is given.
     fn written_before(&self) -> Vec<String> {
         let given: Vec<&str> = self.words().collect();
         let earlier = self.sight.commands().iter().take(self.index);
         let writes_it = |command: &&Command| {
-            let redirected = command.redirections.iter().filter(|to| matches!(to.direction, Direction::Output | Direction::Append));
-            redirected
-                .map(|to| to.target.text.as_str())
-                .any(|file| given.iter().any(|word| word.trim_start_matches("./") == file.trim_start_matches("./")))
+            let redirected = command
+                .redirections
+                .iter()
+                .filter(|to| matches!(to.direction, Direction::Output | Direction::Append));
+            redirected.map(|to| to.target.text.as_str()).any(|file| {
+                given
+                    .iter()
+                    .any(|word| word.trim_start_matches("./") == file.trim_start_matches("./"))
+            })
         };
         let texts = |command: &Command| {
-            let heredocs = command.redirections.iter().filter(|to| to.direction == Direction::Heredoc).map(|to| to.target.text.clone());
+            let heredocs = command
+                .redirections
+                .iter()
+                .filter(|to| to.direction == Direction::Heredoc)
+                .map(|to| to.target.text.clone());
             heredocs.chain(command.words.iter().map(|word| word.text.clone())).collect::<Vec<_>>()
         };
         earlier.filter(writes_it).flat_map(texts).collect()
     }
 
-    /// The word is the guarded path, or lies in it or above it.
-    fn holds(&self, word: &str, guarded: &Guarded) -> bool {
-        word.starts_with(['/', '~', '.']) && lies(&self.absolute(word), guarded).is_some()
+    /// Returns true if the word is the guarded path, or is inside it or above it.
+    fn holds(&self, word: &str, guarded: &GuardedPath) -> bool {
+        word.starts_with(['/', '~', '.']) && relation(&self.absolute(word), guarded).is_some()
     }
 
-    fn lies_in(&self, word: &str, guarded: &Guarded) -> bool {
-        let word = word.strip_prefix("file:").map_or(word, |path| path.split('?').next().unwrap_or(path));
-        matches!(lies(&self.absolute(word), guarded), Some(Lies::Same | Lies::Inside))
+    fn lies_in(&self, word: &str, guarded: &GuardedPath) -> bool {
+        let word =
+            word.strip_prefix("file:").map_or(word, |path| path.split('?').next().unwrap_or(path));
+        matches!(
+            relation(&self.absolute(word), guarded),
+            Some(PathRelation::Same | PathRelation::Inside)
+        )
     }
 
     fn absolute(&self, word: &str) -> String {
         normalise(word, &self.sight.place.cwd, &self.sight.place.home)
     }
 
-    /// A database is opened to read, or only asked.
+    /// Returns true if a database is opened read-only, or only queried.
     fn only_asks(&self) -> bool {
-        let read_only = self.words().any(|word| matches!(word, "-readonly" | "--readonly" | "-read_only") || word.contains("mode=ro"));
+        let read_only = self.words().any(|word| {
+            matches!(word, "-readonly" | "--readonly" | "-read_only") || word.contains("mode=ro")
+        });
         let asks = |text: &str| {
             let text = text.trim_start().to_ascii_lowercase();
-            let harmless = ["select", ".tables", ".schema", ".dump", "explain", ".indexes", "pragma table_info", "pragma integrity_check"];
-            harmless.iter().any(|start| text.starts_with(start)) && !text.trim_end().trim_end_matches(';').contains(';')
+            let harmless = [
+                "select",
+                ".tables",
+                ".schema",
+                ".dump",
+                "explain",
+                ".indexes",
+                "pragma table_info",
+                "pragma integrity_check",
+            ];
+            harmless.iter().any(|start| text.starts_with(start))
+                && !text.trim_end().trim_end_matches(';').contains(';')
         };
         let mut texts = self.words().filter(|word| !word.starts_with('-')).skip(1).peekable();
         read_only || texts.peek().is_some() && texts.all(asks)
     }
 }
 
-/// A folder that a container gets to write in.
-fn mounted<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
+/// Returns a guarded folder that is mounted writable into a container.
+fn mounted<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let containers = ["docker", "podman", "nerdctl", "docker-compose"];
     let runs = |command: &Command| {
-        containers.contains(&command.program.as_str()) || command.wrappers.iter().any(|name| containers.contains(&name.as_str()))
+        containers.contains(&command.program.as_str())
+            || command.wrappers.iter().any(|name| containers.contains(&name.as_str()))
     };
     if !sight.commands().iter().any(runs) {
         return None;
     }
     sight.text().split_ascii_whitespace().filter_map(mount_source).find_map(|source| {
         let path = normalise(source, &sight.place.cwd, &sight.place.home);
-        sight.guarded.iter().find(|guarded| guarded.top.is_empty() && !guarded.program && lies(&path, guarded).is_some())
+        sight.guarded.iter().find(|guarded| {
+            guarded.top.is_empty() && !guarded.program && relation(&path, guarded).is_some()
+        })
     })
 }
 
-/// The folder of this machine in `-v SOURCE:TARGET` or `--mount source=SOURCE,...`, unless it is only read.
+/// Returns the host folder in `-v SOURCE:TARGET` or `--mount source=SOURCE,...`, unless it is
+/// mounted read-only.
 fn mount_source(word: &str) -> Option<&str> {
     let word = word.trim_matches(['"', '\'']);
     if word.contains("://") {
         return None;
     }
-    if let Some(source) = word.split(',').find_map(|part| part.rsplit_once("source=").or_else(|| part.rsplit_once("src="))) {
+    if let Some(source) = word
+        .split(',')
+        .find_map(|part| part.rsplit_once("source=").or_else(|| part.rsplit_once("src=")))
+    {
         let read = word.split(',').any(|part| matches!(part, "readonly" | "ro" | "readonly=true"));
         return (!read).then_some(source.1.trim_matches(['"', '\'']));
     }
-    let word = word.strip_prefix("--volume=").or_else(|| word.strip_prefix("-v")).unwrap_or(word).trim_matches(['"', '\'']);
+    let word = word
+        .strip_prefix("--volume=")
+        .or_else(|| word.strip_prefix("-v"))
+        .unwrap_or(word)
+        .trim_matches(['"', '\'']);
     let (source, rest) = word.split_once(':')?;
     let source = source.trim_matches(['"', '\'']);
-    let read = rest.rsplit(':').next().is_some_and(|options| options.split(',').any(|option| option == "ro"));
+    let read = rest
+        .rsplit(':')
+        .next()
+        .is_some_and(|options| options.split(',').any(|option| option == "ro"));
     (!read && rest.starts_with('/') && source.starts_with(['/', '~', '$', '.'])).then_some(source)
 }

@@ -1,14 +1,14 @@
-//! Tools of servers and tools that nobody knows: a guarded path among their arguments is taken for what
-//! they change, unless the tool's name says that it only reads.
+//! Tools of servers and unknown tools: a guarded path among their arguments counts as changed,
+//! unless the tool's name says that it only reads.
 
-use super::Sight;
+use super::GuardInput;
 use super::mention::names;
 use crate::action::Operation;
 use crate::facts::normalise;
-use crate::policy::Guarded;
+use crate::policy::GuardedPath;
 use serde_json::Value;
 
-/// Names of tools that read begin with one of these words...
+/// Words that the names of reading tools begin with...
 const READS: &[&str] = &[
     "cat",
     "describe",
@@ -39,12 +39,13 @@ const READS: &[&str] = &[
     "view",
     "watch",
 ];
-/// ...and hold none of these.
+/// ...unless the name also contains one of these.
 const CHANGES: &[&str] = &[
-    "add", "append", "apply", "chmod", "copy", "create", "delete", "edit", "exec", "execute", "insert", "modify", "move", "patch", "put",
-    "remove", "rename", "replace", "run", "set", "update", "upload", "write",
+    "add", "append", "apply", "chmod", "copy", "create", "delete", "edit", "exec", "execute",
+    "insert", "modify", "move", "patch", "put", "remove", "rename", "replace", "run", "set",
+    "update", "upload", "write",
 ];
-/// Arguments that hold what people or programs read: a path in them is a mention.
+/// Arguments that people or programs read: a path in them is only a mention.
 const TEXTS: &[&str] = &[
     "body",
     "caption",
@@ -68,57 +69,80 @@ const TEXTS: &[&str] = &[
     "title",
 ];
 
-/// The first guarded path that a tool is given and may change.
-pub(super) fn hit<'a>(sight: &Sight<'a>) -> Option<&'a Guarded> {
+/// Returns the first guarded path that a tool is given and may change.
+pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let Operation::Tool(tool) = &sight.action.operation else { return None };
-    // The client's own book-keeping has no effects at all.
+    // The client's own bookkeeping has no effects at all.
     if sight.action.facts.effects.is_empty() || reads(&tool.name) {
         return None;
     }
-    let runs =
-        words(&tool.name).any(|word| matches!(word.as_str(), "exec" | "execute" | "run" | "eval" | "shell" | "bash" | "command" | "code"));
-    let mut open: Vec<(&str, &Value)> = sight.input.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    let runs = words(&tool.name).any(|word| {
+        matches!(
+            word.as_str(),
+            "exec" | "execute" | "run" | "eval" | "shell" | "bash" | "command" | "code"
+        )
+    });
+    let mut open: Vec<(&str, &Value)> =
+        sight.input.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let mut seen = 0;
     while let Some((name, value)) = open.pop() {
         seen += 1;
         match value {
-            _ if seen > MOST_VALUES => return sight.guarded.iter().find(|guarded| names(&sight.action.parameters, guarded)),
+            _ if seen > MOST_VALUES => {
+                return sight
+                    .guarded
+                    .iter()
+                    .find(|guarded| names(&sight.action.parameters, guarded));
+            }
             Value::String(text) => {
-                if let Some(guarded) = sight.guarded.iter().find(|guarded| touches(sight, name, text, runs, guarded)) {
+                if let Some(guarded) =
+                    sight.guarded.iter().find(|guarded| touches(sight, name, text, runs, guarded))
+                {
                     return Some(guarded);
                 }
             }
             Value::Array(items) => open.extend(items.iter().map(|item| (name, item))),
-            Value::Object(object) => open.extend(object.iter().map(|(name, value)| (name.as_str(), value))),
+            Value::Object(object) => {
+                open.extend(object.iter().map(|(name, value)| (name.as_str(), value)))
+            }
             _ => {}
         }
     }
     None
 }
 
-/// The most values of one call that are looked at one by one.
+/// The most values of one call that are examined one by one.
 const MOST_VALUES: usize = 4096;
 
-fn touches(sight: &Sight<'_>, name: &str, text: &str, runs: bool, guarded: &Guarded) -> bool {
+fn touches(
+    sight: &GuardInput<'_>,
+    name: &str,
+    text: &str,
+    runs: bool,
+    guarded: &GuardedPath,
+) -> bool {
     if TEXTS.contains(&name) && !runs {
         return false;
     }
     let path = text.strip_prefix("file://").unwrap_or(text);
     let exact = text.len() < 4096 && !text.contains('\n') && {
-        use super::lies::{Lies, lies};
-        matches!(lies(&normalise(path, &sight.place.cwd, &sight.place.home), guarded), Some(Lies::Same | Lies::Inside))
+        use super::path_relation::{PathRelation, relation};
+        matches!(
+            relation(&normalise(path, &sight.place.cwd, &sight.place.home), guarded),
+            Some(PathRelation::Same | PathRelation::Inside)
+        )
     };
     exact || names(text, guarded)
 }
 
-/// The tool's name says that it only reads.
+/// Returns true if the tool's name says that it only reads.
 fn reads(name: &str) -> bool {
     let mut all = words(name);
     let first = all.next().unwrap_or_default();
     READS.contains(&first.as_str()) && !all.any(|word| CHANGES.contains(&word.as_str()))
 }
 
-/// The words of a name: `read_text_file`, `readTextFile`, `read-file`.
+/// Splits a name into words: `read_text_file`, `readTextFile`, `read-file`.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let mut parted = String::with_capacity(name.len() + 8);
     for c in name.chars().take(128) {
@@ -127,5 +151,10 @@ fn words(name: &str) -> impl Iterator<Item = String> {
         }
         parted.extend(c.to_lowercase());
     }
-    parted.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>().into_iter()
+    parted
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
 }

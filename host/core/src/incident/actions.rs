@@ -1,4 +1,4 @@
-//! The actions of a session, as its records tell of them.
+//! The actions of a session, read from its records.
 
 use crate::action::{Status, Timestamp};
 use crate::record::{Record, RecordKind};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 crate::score::named! {
-    /// How far an action came.
-    Progress {
+    /// The progress of an action.
+    ActionProgress {
         /// It was refused, or nobody approved it.
         Refused => "refused",
-        /// It ran and ended well.
+        /// It ran and succeeded.
         Ended => "ended",
         /// It ran and failed.
         Failed => "failed",
@@ -24,7 +24,7 @@ crate::score::named! {
 /// One action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastAction {
-    /// When it was reviewed.
+    /// The time of its review.
     pub at: Timestamp,
     /// Its step.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -32,52 +32,63 @@ pub struct PastAction {
     /// The subagent, if one acted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<String>,
-    /// What was decided; none where nobody reviewed it.
+    /// The verdict; none if it was not reviewed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<Verdict>,
-    /// How far it came.
-    pub progress: Progress,
-    /// In one line.
+    /// Its progress.
+    pub progress: ActionProgress,
+    /// A description in one line.
     pub what: String,
     /// The record of its review.
     pub review: String,
 }
 
-/// A record that tells of an action, with how far that came.
-pub(super) struct Acted<'r> {
+/// A record of an action, with the action's progress.
+pub(super) struct ActionRecord<'r> {
     /// The record.
     pub record: &'r Record,
-    /// How far.
-    pub progress: Progress,
+    /// The action's progress.
+    pub progress: ActionProgress,
 }
 
-impl Acted<'_> {
-    /// It ran, as far as anybody knows.
+impl ActionRecord<'_> {
+    /// Returns true if it ran, as far as is known.
     pub(super) fn ran(&self) -> bool {
-        self.progress != Progress::Refused
+        self.progress != ActionProgress::Refused
     }
 }
 
-/// Every action, oldest first.
-pub(super) fn acted(records: &[Record]) -> Vec<Acted<'_>> {
+/// Returns every action, oldest first.
+pub(super) fn list_actions(records: &[Record]) -> Vec<ActionRecord<'_>> {
     let ends = records.iter().filter(|record| record.outcome.is_some());
-    let ends: BTreeMap<(Option<&str>, Option<u64>), &Record> = ends.map(|record| (key(record), record)).collect();
-    let reviewed: BTreeSet<_> = records.iter().filter(|record| record.kind == RecordKind::Review).map(key).collect();
-    // An action that was blocked and ran all the same has a record of each kind.
+    let ends: BTreeMap<(Option<&str>, Option<u64>), &Record> =
+        ends.map(|record| (key(record), record)).collect();
+    let reviewed: BTreeSet<_> =
+        records.iter().filter(|record| record.kind == RecordKind::Review).map(key).collect();
+    // An action that ran although it was blocked has a record of each kind.
     let alone = |record: &Record| record.step.is_none() || !reviewed.contains(&key(record));
-    let tells = |record: &&Record| record.kind == RecordKind::Review || record.kind == RecordKind::Unreviewed && alone(record);
-    let progress = |record: &Record| match ends.get(&key(record)).and_then(|end| end.outcome.as_ref()) {
-        Some(outcome) if outcome.status == Status::Failed => Progress::Failed,
-        Some(_) => Progress::Ended,
-        None if record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask) => Progress::Refused,
-        None => Progress::Open,
+    let tells = |record: &&Record| {
+        record.kind == RecordKind::Review || record.kind == RecordKind::Unreviewed && alone(record)
     };
-    records.iter().filter(tells).map(|record| Acted { record, progress: progress(record) }).collect()
+    let progress =
+        |record: &Record| match ends.get(&key(record)).and_then(|end| end.outcome.as_ref()) {
+            Some(outcome) if outcome.status == Status::Failed => ActionProgress::Failed,
+            Some(_) => ActionProgress::Ended,
+            None if record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask) => {
+                ActionProgress::Refused
+            }
+            None => ActionProgress::Open,
+        };
+    records
+        .iter()
+        .filter(tells)
+        .map(|record| ActionRecord { record, progress: progress(record) })
+        .collect()
 }
 
-/// Every action in a line, oldest first.
+/// Returns every action in one line, oldest first.
 pub(super) fn all(records: &[Record]) -> Vec<PastAction> {
-    let told = |acted: &Acted<'_>| PastAction {
+    let told = |acted: &ActionRecord<'_>| PastAction {
         at: acted.record.at,
         step: acted.record.step,
         agent: acted.record.agent.clone(),
@@ -86,10 +97,10 @@ pub(super) fn all(records: &[Record]) -> Vec<PastAction> {
         what: acted.record.summary.clone(),
         review: acted.record.id.clone(),
     };
-    acted(records).iter().map(told).collect()
+    list_actions(records).iter().map(told).collect()
 }
 
-/// What a review and its outcome share.
+/// Returns the key that a review and its outcome share.
 fn key(record: &Record) -> (Option<&str>, Option<u64>) {
     (record.agent.as_deref(), record.step)
 }

@@ -1,47 +1,48 @@
-//! Incidents: what is known of a stop of a session, put together from its journal.
+//! Incidents: reports on the stop of a session, composed from its journal.
 //!
-//! The journal is the one truth. A record that stops a session holds what only the session knows ([`State`]), so
-//! that everything else follows from the session's records up to it. All of it is masked, since records are. Files,
-//! commands and who may do what are not this module's business.
+//! The journal is the only source of truth. A record that stops a session holds the data that only
+//! the session has ([`IncidentState`]), so that everything else follows from the session's records up to
+//! it. All of it is masked, since records are. Files, commands and permissions are not part of this
+//! module.
 
 mod actions;
 mod impact;
 mod recovery;
 mod timeline;
 
-pub use actions::{PastAction, Progress};
+pub use actions::{ActionProgress, PastAction};
 pub use impact::Impact;
-pub use recovery::{Cleanup, Way};
-pub use timeline::Moment;
+pub use recovery::{Cleanup, RecoveryOption};
+pub use timeline::IncidentEvent;
 
 use crate::action::{Goal, Limit, Timestamp, Totals};
 use crate::finding::{Detection, Issue, PastIntervention, Response, StopReport};
 use crate::record::Record;
-use crate::recover::Outcome;
-use crate::review::Named;
+use crate::recover::RecoveryOutcome;
+use crate::review::Attributed;
 use crate::session::Session;
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 
-/// Under this name a record that stops a session holds the session's state.
+/// The name under which a record that stops a session holds the session's state.
 pub const STATE: &str = "incident";
-/// So many of the newest actions are kept.
+/// The number of newest actions that are kept.
 const ACTIONS: usize = 50;
-/// So many of the newest detections are kept.
+/// The number of newest detections that are kept.
 const DETECTIONS: usize = 50;
 
-/// What only the session knows when it is stopped.
+/// The data that only the session has when it is stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    /// What it is stopped for.
+pub struct IncidentState {
+    /// The issue that it is stopped for.
     pub issue: Issue,
-    /// When the session was first seen.
+    /// The time when the session was first seen.
     pub started: Timestamp,
     /// The project's folders.
     pub roots: Vec<String>,
-    /// What the person asked for, oldest first.
+    /// The person's requests, oldest first.
     pub goals: Vec<Goal>,
-    /// Limits in force and what is used of them.
+    /// Limits in force and their usage.
     pub limits: Vec<Limit>,
     /// Sums over all agents.
     pub totals: Totals,
@@ -49,10 +50,10 @@ pub struct State {
     pub interventions: Vec<PastIntervention>,
 }
 
-/// The state of a session that is stopped for an issue.
+/// Returns the state of a session that is stopped for an issue.
 #[must_use]
-pub fn state(session: &Session, issue: &Issue) -> State {
-    State {
+pub fn stop_state(session: &Session, issue: &Issue) -> IncidentState {
+    IncidentState {
         issue: issue.clone(),
         started: session.started,
         roots: session.roots.clone(),
@@ -68,9 +69,9 @@ pub fn state(session: &Session, issue: &Issue) -> State {
 pub struct Incident {
     /// The layout of this document.
     pub version: u8,
-    /// That of the record that tells of the stop.
+    /// The id of the record of the stop.
     pub id: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The client.
     pub client: String,
@@ -79,65 +80,68 @@ pub struct Incident {
     /// The subagent, if one acted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<String>,
-    /// How far the host had escalated.
+    /// The host's escalation level.
     pub level: u8,
     /// The issue's score, in thousandths.
     pub score: u32,
-    /// The session as it was.
-    pub state: State,
-    /// What patterns noticed in the session, oldest first.
-    pub detections: Vec<Named<Detection>>,
+    /// The session's state at the stop.
+    pub state: IncidentState,
+    /// The patterns detected in the session, oldest first.
+    pub detections: Vec<Attributed<Detection>>,
     /// The newest actions, oldest first.
     pub actions: Vec<PastAction>,
-    /// What became of it, and why.
-    pub report: Report,
-    /// The ways on.
-    pub recovery: Vec<Way>,
-    /// What an end for good leaves behind.
+    /// The consequences and the cause.
+    pub report: IncidentReport,
+    /// The recovery options.
+    pub recovery: Vec<RecoveryOption>,
+    /// The leftovers if the session ends permanently.
     pub cleanup: Cleanup,
-    /// All the session's records were there to look at.
+    /// True if all the session's records were available.
     pub whole: bool,
 }
 
-/// What became of it, and why.
+/// The consequences and the cause of a stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// In a sentence.
+pub struct IncidentReport {
+    /// A summary in one sentence.
     pub summary: String,
-    /// What led to it, oldest first.
-    pub timeline: Vec<Moment>,
-    /// What it has cost.
+    /// The events that led to it, oldest first.
+    pub timeline: Vec<IncidentEvent>,
+    /// Its impact.
     pub impact: Impact,
-    /// Why it came to this.
+    /// The root cause.
     pub root_cause: String,
-    /// What had a part in it.
+    /// The factors that contributed to it.
     pub contributing_factors: Vec<String>,
-    /// What to do.
+    /// The recommended measures.
     pub recommendations: Recommendations,
 }
 
-/// What to do.
+/// The recommended measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recommendations {
-    /// Now.
+    /// Immediate measures.
     pub immediate: Vec<String>,
-    /// Against the next time.
+    /// Measures against a recurrence.
     pub preventive: Vec<String>,
-    /// In the configuration.
+    /// Changes to the configuration.
     pub configuration: Vec<String>,
 }
 
-/// Whether a record stops its session.
+/// Returns true if a record stops its session.
 #[must_use]
-pub fn stops(record: &Record) -> bool {
-    record.intervention.as_ref().is_some_and(|intervention| intervention.outcome == Outcome::Stop)
+pub fn stops_session(record: &Record) -> bool {
+    record
+        .intervention
+        .as_ref()
+        .is_some_and(|intervention| intervention.outcome == RecoveryOutcome::Stop)
 }
 
-/// The incident that a record tells of; `earlier` are the session's records before it, oldest first, and `whole`
-/// says that none is missing. None for a record that stops nothing.
+/// Composes the incident of a record; `earlier` are the session's records before it, oldest first,
+/// and `whole` is true if none is missing. Returns none for a record that does not stop a session.
 #[must_use]
-pub fn compose(stop: &Record, earlier: &[Record], whole: bool) -> Option<Incident> {
-    let intervention = stop.intervention.as_ref().filter(|_| stops(stop))?;
+pub fn compose_incident(stop: &Record, earlier: &[Record], whole: bool) -> Option<Incident> {
+    let intervention = stop.intervention.as_ref().filter(|_| stops_session(stop))?;
     let state = known(stop);
     let told = match &intervention.response {
         Response::Stop { report, .. } => report.clone(),
@@ -157,7 +161,7 @@ pub fn compose(stop: &Record, earlier: &[Record], whole: bool) -> Option<Inciden
         score: intervention.score,
         detections: last(detections.collect(), DETECTIONS),
         cleanup: recovery::cleanup(earlier),
-        recovery: recovery::ways(&stop.id, &state.issue, earlier),
+        recovery: recovery::recovery_options(&stop.id, &state.issue, earlier),
         report: report(stop, &state, told, timeline::timeline(stop, earlier), impact),
         actions,
         state,
@@ -165,12 +169,17 @@ pub fn compose(stop: &Record, earlier: &[Record], whole: bool) -> Option<Inciden
     })
 }
 
-/// What the record holds of the session; of one that an older version wrote, what else it tells.
-fn known(stop: &Record) -> State {
+/// Returns the session's state from the record; if an older version wrote the record, from its
+/// other fields.
+fn known(stop: &Record) -> IncidentState {
     let held = stop.details.get(STATE).and_then(|held| serde_json::from_value(held.clone()).ok());
-    held.unwrap_or_else(|| State {
+    held.unwrap_or_else(|| IncidentState {
         issue: Issue {
-            name: stop.intervention.as_ref().map(|intervention| intervention.issue.clone()).unwrap_or_default(),
+            name: stop
+                .intervention
+                .as_ref()
+                .map(|intervention| intervention.issue.clone())
+                .unwrap_or_default(),
             severity: crate::score::Severity::Critical,
             confidence: crate::score::Score::MAX,
             impact: crate::score::Score::MAX,
@@ -188,25 +197,48 @@ fn known(stop: &Record) -> State {
     })
 }
 
-/// The plugin's words; where it had none, since it failed, what the host itself can say.
-fn report(stop: &Record, state: &State, told: StopReport, timeline: Vec<Moment>, impact: Impact) -> Report {
+/// Returns the plugin's report; if the plugin failed and has none, the host's own.
+fn report(
+    stop: &Record,
+    state: &IncidentState,
+    told: StopReport,
+    timeline: Vec<IncidentEvent>,
+    impact: Impact,
+) -> IncidentReport {
     let issue = &state.issue;
     let or = |said: Vec<String>, own: String| if said.is_empty() { vec![own] } else { said };
-    Report {
+    IncidentReport {
         summary: one_line(&format!("{}: {}", issue.name, issue.summary), 512),
         timeline,
         impact,
-        root_cause: if told.root_cause.is_empty() { issue.summary.clone() } else { told.root_cause },
+        root_cause: if told.root_cause.is_empty() {
+            issue.summary.clone()
+        } else {
+            told.root_cause
+        },
         contributing_factors: told.contributing_factors,
         recommendations: Recommendations {
-            immediate: or(told.immediate, format!("Look at what led to it: `portcullis explain {}`", stop.id)),
-            preventive: or(told.preventive, format!("Say in the project's instructions what must not happen again: {}", issue.summary)),
-            configuration: or(told.configuration, "`portcullis doctor` tells what is wrong with the plugin that writes this report".into()),
+            immediate: or(
+                told.immediate,
+                format!("Look at what led to it: `portcullis explain {}`", stop.id),
+            ),
+            preventive: or(
+                told.preventive,
+                format!(
+                    "Say in the project's instructions what must not happen again: {}",
+                    issue.summary
+                ),
+            ),
+            configuration: or(
+                told.configuration,
+                "`portcullis doctor` shows what is wrong with the plugin that writes this report"
+                    .into(),
+            ),
         },
     }
 }
 
-/// The newest of them.
+/// Returns the newest entries.
 fn last<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
     all.drain(..all.len().saturating_sub(most));
     all

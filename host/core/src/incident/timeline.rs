@@ -1,4 +1,4 @@
-//! What led to a stop: the session's records without those that tell of ordinary things.
+//! The events that led to a stop: the session's records, without those of ordinary events.
 
 use super::last;
 use crate::action::{Status, Timestamp};
@@ -7,33 +7,38 @@ use crate::score::Verdict;
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 
-/// So many of the newest are kept.
+/// The number of newest events that are kept.
 const MOMENTS: usize = 100;
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
-    /// When.
+pub struct IncidentEvent {
+    /// The time.
     pub at: Timestamp,
-    /// The step, where it belongs to one.
+    /// The step, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub step: Option<u64>,
-    /// In one line.
+    /// A description in one line.
     pub what: String,
-    /// The record that tells of it.
+    /// The id of its record.
     pub record: String,
 }
 
-/// What led to it, oldest first, up to the stop itself.
-pub(super) fn timeline(stop: &Record, records: &[Record]) -> Vec<Moment> {
+/// Returns the events that led to the stop, oldest first, including the stop itself.
+pub(super) fn timeline(stop: &Record, records: &[Record]) -> Vec<IncidentEvent> {
     let told = records.iter().chain([stop]).flat_map(|record| {
-        let moment = move |what: String| Moment { at: record.at, step: record.step, what: one_line(&what, 320), record: record.id.clone() };
-        told(record).into_iter().map(moment)
+        let moment = move |what: String| IncidentEvent {
+            at: record.at,
+            step: record.step,
+            what: one_line(&what, 320),
+            record: record.id.clone(),
+        };
+        describe_events(record).into_iter().map(moment)
     });
     last(told.collect(), MOMENTS)
 }
 
-fn told(record: &Record) -> Vec<String> {
+fn describe_events(record: &Record) -> Vec<String> {
     let mut told = Vec::new();
     let failed = record.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Failed);
     match record.kind {
@@ -43,20 +48,29 @@ fn told(record: &Record) -> Vec<String> {
         RecordKind::Session if record.details.contains_key("goal") => {}
         RecordKind::Session => told.push(format!("session: {}", record.summary)),
         RecordKind::Review => {
-            let objected = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
-            told.extend(objected.map(|decision| format!("{} {}: {}", decision.verdict, record.summary, decision.primary_reason)));
+            let objected =
+                record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
+            told.extend(objected.map(|decision| {
+                format!("{} {}: {}", decision.verdict, record.summary, decision.primary_reason)
+            }));
         }
         RecordKind::Outcome if failed => told.push(format!("failed {}", record.summary)),
         RecordKind::Outcome => {}
         RecordKind::Unreviewed => told.push(format!("nobody reviewed {}", record.summary)),
         RecordKind::Intervention => told.push(format!("{}: {}", record.subject, record.summary)),
-        RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Feedback => {
+        RecordKind::Configuration
+        | RecordKind::Fault
+        | RecordKind::Exception
+        | RecordKind::Feedback => {
             told.push(format!("{}: {}", record.kind, record.summary));
         }
     }
     told.extend(record.detections.iter().map(|named| {
         let detection = &named.finding;
-        format!("noticed {} ({}, confidence {}): {}", detection.pattern, detection.severity, detection.confidence, detection.summary)
+        format!(
+            "noticed {} ({}, confidence {}): {}",
+            detection.pattern, detection.severity, detection.confidence, detection.summary
+        )
     }));
     told
 }

@@ -1,4 +1,5 @@
-//! What looks like a secret. One pass for trigger texts, then a check of what stands there.
+//! Detection of texts that look like secrets. One pass finds trigger texts, then the text at each
+//! trigger is checked.
 
 use super::triggers::Triggers;
 use crate::score::named;
@@ -9,8 +10,8 @@ use std::fmt;
 use std::ops::Range;
 
 named! {
-    /// What a placeholder stands for.
-    Kind {
+    /// The kinds of values that a placeholder replaces.
+    SecretKind {
         /// A token with a known prefix.
         Token => "token",
         /// The value of something called a password, secret, token or key.
@@ -33,14 +34,14 @@ named! {
 pub struct Secret {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// What it is.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: SecretKind,
 }
 
-/// How what follows a trigger is checked.
+/// The check of the text that follows a trigger.
 #[derive(Clone, Copy)]
 enum Check {
-    /// A token: the trigger and at least so many token characters after it.
+    /// A token: the trigger and at least this many token characters after it.
     Token(usize),
     /// `eyJ…` with two dots.
     Jwt,
@@ -124,8 +125,11 @@ pub(super) struct Detector {
 }
 
 impl Detector {
-    pub(super) fn new(personal: &[Kind]) -> Self {
-        Self { email: personal.contains(&Kind::Email), card: personal.contains(&Kind::PaymentCard) }
+    pub(super) fn new(personal: &[SecretKind]) -> Self {
+        Self {
+            email: personal.contains(&SecretKind::Email),
+            card: personal.contains(&SecretKind::PaymentCard),
+        }
     }
 
     pub(super) fn find(&self, text: &str) -> Vec<Secret> {
@@ -142,7 +146,14 @@ impl Detector {
         without_overlaps(found)
     }
 
-    fn check(&self, text: &str, hit: Range<usize>, trigger: &str, check: Check, runs: &mut Runs) -> Option<Secret> {
+    fn check(
+        &self,
+        text: &str,
+        hit: Range<usize>,
+        trigger: &str,
+        check: Check,
+        runs: &mut Runs,
+    ) -> Option<Secret> {
         match check {
             Check::Token(least) => token(text, hit, trigger, least, &mut runs.token),
             Check::Jwt => jwt(text, hit, &mut runs.jwt),
@@ -155,15 +166,15 @@ impl Detector {
     }
 }
 
-/// Runs of characters that were measured: hits in the same run share them, so that text made of triggers
-/// costs no more than its length.
+/// Runs of characters that were measured. Hits in the same run share them, so that text made of
+/// triggers costs no more than its length.
 #[derive(Default)]
 struct Runs {
     token: Run,
     jwt: Run,
     name: Run,
     value: Run,
-    /// The end of the newest name that was looked at: two triggers in one name have one value.
+    /// The end of the newest name that was examined: two triggers in one name have one value.
     named: Option<usize>,
     end_line: EndLine,
 }
@@ -173,7 +184,7 @@ struct Runs {
 struct Run(Range<usize>);
 
 impl Run {
-    /// Where the run of such characters ends that `at` stands in.
+    /// Returns the end of the run of such characters around `at`.
     fn end(&mut self, text: &str, at: usize, accept: impl Fn(char) -> bool) -> usize {
         if !self.0.contains(&at) {
             self.0 = at..at + run(text, at, accept);
@@ -181,17 +192,29 @@ impl Run {
         self.0.end
     }
 
-    /// The whole run of such characters that `at` stands in.
-    fn around(&mut self, text: &str, at: usize, accept: impl Fn(char) -> bool + Copy) -> Range<usize> {
+    /// Returns the whole run of such characters around `at`.
+    fn around(
+        &mut self,
+        text: &str,
+        at: usize,
+        accept: impl Fn(char) -> bool + Copy,
+    ) -> Range<usize> {
         if !self.0.contains(&at) {
-            let before: usize = text.get(..at).unwrap_or_default().chars().rev().take_while(|c| accept(*c)).map(char::len_utf8).sum();
+            let before: usize = text
+                .get(..at)
+                .unwrap_or_default()
+                .chars()
+                .rev()
+                .take_while(|c| accept(*c))
+                .map(char::len_utf8)
+                .sum();
             self.0 = at - before..at + run(text, at, accept);
         }
         self.0.clone()
     }
 }
 
-/// The next `-----END ` line: where it was looked for from, and where it ends.
+/// The next `-----END ` line: the position from which it was searched for, and its end.
 #[derive(Default)]
 struct EndLine(Option<(usize, Option<usize>)>);
 
@@ -202,7 +225,9 @@ impl EndLine {
             Some((from, Some(end))) if from <= at && at < end => Some(end),
             _ => {
                 let rest = text.get(at..).unwrap_or_default();
-                let end = rest.find("-----END ").and_then(|start| Some(start + 9 + rest.get(start + 9..)?.find("-----")? + 5));
+                let end = rest
+                    .find("-----END ")
+                    .and_then(|start| Some(start + 9 + rest.get(start + 9..)?.find("-----")? + 5));
                 self.0 = Some((at, end.map(|end| at + end)));
                 end.map(|end| at + end)
             }
@@ -210,18 +235,22 @@ impl EndLine {
     }
 }
 
-/// The most bytes at the beginning of a long run that are judged.
+/// The number of bytes at the beginning of a long run that are judged.
 const JUDGED: usize = 128;
 
-/// The beginning of a text that is judged.
+/// Returns the beginning of a text that is judged.
 fn head(text: &str, limit: usize) -> &str {
     text.get(..floor(text, limit)).unwrap_or_default()
 }
 
-/// Longest first where two begin together; a later one inside an earlier one is dropped.
+/// Drops overlaps. The longest of those that begin together comes first; a later one inside an
+/// earlier one is dropped.
 fn without_overlaps(mut found: Vec<Secret>) -> Vec<Secret> {
-    // Of two in one place the one whose own look says what it is goes before the one that a name says it of.
-    let order = |secret: &Secret| (secret.range.start, Reverse(secret.range.end), secret.kind == Kind::Password);
+    // Of two in one place, the one recognised by its own form takes precedence over the one that a
+    // name indicates.
+    let order = |secret: &Secret| {
+        (secret.range.start, Reverse(secret.range.end), secret.kind == SecretKind::Password)
+    };
     found.sort_by_key(order);
     let mut end = 0;
     found.retain(|secret| {
@@ -242,12 +271,23 @@ fn before(text: &str, index: usize) -> Option<char> {
     text.get(..index)?.chars().next_back()
 }
 
-/// How many bytes from `start` on satisfy `accept`.
+/// Returns the number of bytes from `start` on that satisfy `accept`.
 fn run(text: &str, start: usize, accept: impl Fn(char) -> bool) -> usize {
-    text.get(start..).unwrap_or_default().chars().take_while(|c| accept(*c)).map(char::len_utf8).sum()
+    text.get(start..)
+        .unwrap_or_default()
+        .chars()
+        .take_while(|c| accept(*c))
+        .map(char::len_utf8)
+        .sum()
 }
 
-fn token(text: &str, hit: Range<usize>, trigger: &str, least: usize, runs: &mut Run) -> Option<Secret> {
+fn token(
+    text: &str,
+    hit: Range<usize>,
+    trigger: &str,
+    least: usize,
+    runs: &mut Run,
+) -> Option<Secret> {
     let same_case = text.get(hit.clone()) == Some(trigger);
     let boundary = before(text, hit.start).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_');
     if !same_case || !boundary {
@@ -256,10 +296,11 @@ fn token(text: &str, hit: Range<usize>, trigger: &str, least: usize, runs: &mut 
     let end = runs.end(text, hit.end, |c| is_token_char(c) && c != '=');
     let body = text.get(hit.end..end)?;
     let digits = head(body, JUDGED).bytes().filter(u8::is_ascii_digit).take(2).count();
-    (body.len() >= least && digits == 2).then_some(Secret { range: hit.start..end, kind: Kind::Token })
+    (body.len() >= least && digits == 2)
+        .then_some(Secret { range: hit.start..end, kind: SecretKind::Token })
 }
 
-/// The most bytes of a web token's heading, and of its claims.
+/// The most bytes of a web token's header, and of its claims.
 const JWT_HEADING: usize = 4 * 1024;
 const JWT_CLAIMS: usize = 64 * 1024;
 
@@ -267,11 +308,14 @@ fn jwt(text: &str, hit: Range<usize>, runs: &mut Run) -> Option<Secret> {
     if text.get(hit.clone()) != Some("eyJ") {
         return None;
     }
-    let end = runs.end(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let end =
+        runs.end(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     let value = text.get(hit.start..end)?;
     let heading = head(value, JWT_HEADING).find('.').filter(|length| *length >= 10)?;
     let claims = head(value.get(heading + 1..)?, JWT_CLAIMS).find('.');
-    claims.filter(|length| *length >= 10).map(|_| Secret { range: hit.start..end, kind: Kind::Jwt })
+    claims
+        .filter(|length| *length >= 10)
+        .map(|_| Secret { range: hit.start..end, kind: SecretKind::Jwt })
 }
 
 fn frame(text: &str, hit: Range<usize>, end_line: &mut EndLine) -> Option<Secret> {
@@ -281,12 +325,13 @@ fn frame(text: &str, hit: Range<usize>, end_line: &mut EndLine) -> Option<Secret
         return None;
     }
     let end = end_line.after(text, hit.end).unwrap_or(text.len());
-    Some(Secret { range: hit.start..end, kind: Kind::PrivateKey })
+    Some(Secret { range: hit.start..end, kind: SecretKind::PrivateKey })
 }
 
-/// The value of a name: `DB_PASSWORD=hunter2x`, `"apiKey": "..."`, `--token abc123def`.
+/// Finds the value of a name: `DB_PASSWORD=hunter2x`, `"apiKey": "..."`, `--token abc123def`.
 fn named_value(text: &str, hit: Range<usize>, runs: &mut Runs) -> Option<Secret> {
-    let name = runs.name.around(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let name =
+        runs.name.around(text, hit.start, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if runs.named.replace(name.end) == Some(name.end) {
         return None;
     }
@@ -295,16 +340,21 @@ fn named_value(text: &str, hit: Range<usize>, runs: &mut Runs) -> Option<Secret>
     let quote = run(after, 0, |c| matches!(c, '"' | '\''));
     let blank = quote + run(after, quote, |c| c == ' ');
     let separated = match after.get(blank..)?.chars().next()? {
-        '=' | ':' if !after.get(blank..)?.starts_with("://") && !after.get(blank..)?.starts_with("==") => {
+        '=' | ':'
+            if !after.get(blank..)?.starts_with("://")
+                && !after.get(blank..)?.starts_with("==") =>
+        {
             blank + 1 + run(after, blank + 1, |c| matches!(c, ' ' | '='))
         }
         _ if flag && blank > 0 => blank,
         _ => return None,
     };
-    value(text, name.end + separated, &mut runs.value).map(|range| Secret { range, kind: Kind::Password })
+    value(text, name.end + separated, &mut runs.value)
+        .map(|range| Secret { range, kind: SecretKind::Password })
 }
 
-/// The value that begins at `start`, quoted or not, if it looks like a secret and not like code.
+/// Returns the value that begins at `start`, quoted or not, if it looks like a secret and not like
+/// code.
 fn value(text: &str, start: usize, runs: &mut Run) -> Option<Range<usize>> {
     let quote = text.get(start..)?.chars().next().filter(|c| matches!(c, '"' | '\''));
     let start = start + quote.map_or(0, char::len_utf8);
@@ -314,13 +364,18 @@ fn value(text: &str, start: usize, runs: &mut Run) -> Option<Range<usize>> {
     };
     let whole = text.get(start..end)?;
     let value = head(whole, JUDGED);
-    let reference =
-        value.starts_with('$') || value.starts_with('<') || value.starts_with('{') || value.contains("${") || value.contains('(');
+    let reference = value.starts_with('$')
+        || value.starts_with('<')
+        || value.starts_with('{')
+        || value.contains("${")
+        || value.contains('(');
     let digits = value.chars().any(|c| c.is_ascii_digit());
     let symbols = value.chars().any(|c| "!@#%^&*+=~?".contains(c));
     let spaced = value.contains(' ');
-    let likely =
-        value.len() >= 6 && !reference && !spaced && (digits || symbols || (quote.is_some() && value.len() >= 12 && !value.contains('.')));
+    let likely = value.len() >= 6
+        && !reference
+        && !spaced
+        && (digits || symbols || (quote.is_some() && value.len() >= 12 && !value.contains('.')));
     likely.then_some(start..end)
 }
 
@@ -328,48 +383,66 @@ fn header(text: &str, hit: Range<usize>) -> Option<Secret> {
     let boundary = before(text, hit.start).is_none_or(|c| !c.is_ascii_alphanumeric());
     let length = run(text, hit.end, is_token_char);
     let body = text.get(hit.end..hit.end + length)?;
-    let likely = boundary && length >= 12 && body.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase() || c == '=');
-    likely.then_some(Secret { range: hit.end..hit.end + length, kind: Kind::Credential })
+    let likely = boundary
+        && length >= 12
+        && body.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase() || c == '=');
+    likely.then_some(Secret { range: hit.end..hit.end + length, kind: SecretKind::Credential })
 }
 
 fn user_info(text: &str, hit: Range<usize>) -> Option<Secret> {
-    let length = run(text, hit.end, |c| !c.is_whitespace() && !matches!(c, '/' | '"' | '\'' | '<' | '>' | '?' | '#'));
+    let length = run(text, hit.end, |c| {
+        !c.is_whitespace() && !matches!(c, '/' | '"' | '\'' | '<' | '>' | '?' | '#')
+    });
     let authority = text.get(hit.end..hit.end + length)?;
     let (user_info, _) = authority.rsplit_once('@')?;
     let (user, password) = user_info.split_once(':')?;
     let literal = !password.is_empty() && !password.starts_with('$') && !password.starts_with('{');
     let start = hit.end + user.len() + 1;
-    literal.then_some(Secret { range: start..start + password.len(), kind: Kind::Credential })
+    literal.then_some(Secret { range: start..start + password.len(), kind: SecretKind::Credential })
 }
 
 fn email(text: &str, hit: Range<usize>) -> Option<Secret> {
-    let local = text.get(..hit.start)?.chars().rev().take_while(|c| c.is_ascii_alphanumeric() || ".+_-".contains(*c)).count();
+    let local = text
+        .get(..hit.start)?
+        .chars()
+        .rev()
+        .take_while(|c| c.is_ascii_alphanumeric() || ".+_-".contains(*c))
+        .count();
     let domain = run(text, hit.end, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
     let host = text.get(hit.end..hit.end + domain)?.trim_end_matches(['.', '-']);
     let end = hit.end + host.len();
     let remote_login = text.get(end..)?.starts_with(':') || text.get(end..)?.starts_with('/');
     let last = host.rsplit('.').next()?;
-    let likely = local > 0 && host.contains('.') && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()) && !remote_login;
-    likely.then_some(Secret { range: hit.start - local..end, kind: Kind::Email })
+    let likely = local > 0
+        && host.contains('.')
+        && last.len() >= 2
+        && last.chars().all(|c| c.is_ascii_alphabetic())
+        && !remote_login;
+    likely.then_some(Secret { range: hit.start - local..end, kind: SecretKind::Email })
 }
 
-/// Runs of 15 to 19 digits that begin with 3 to 6 and pass the Luhn check, blanks or hyphens between groups.
+/// Finds runs of 15 to 19 digits that begin with 3 to 6 and pass the Luhn check, with blanks or
+/// hyphens between groups.
 fn cards(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     let mut start = 0;
-    while let Some(offset) = text.get(start..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit())) {
+    while let Some(offset) =
+        text.get(start..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit()))
+    {
         let begin = start + offset;
         let length = run(text, begin, |c| c.is_ascii_digit() || c == ' ' || c == '-');
-        let group = text.get(begin..begin + length).unwrap_or_default().trim_end_matches([' ', '-']);
+        let group =
+            text.get(begin..begin + length).unwrap_or_default().trim_end_matches([' ', '-']);
         let digits: Vec<u32> = group.chars().filter_map(|c| c.to_digit(10)).collect();
-        let alone = before(text, begin).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.' && c != '_');
+        let alone =
+            before(text, begin).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.' && c != '_');
         if alone
             && (15..=19).contains(&digits.len())
             && matches!(digits.first(), Some(3..=6))
             && luhn(&digits)
             && group.chars().filter(|c| *c == ' ' || *c == '-').count() != 1
         {
-            found.push(Secret { range: begin..begin + group.len(), kind: Kind::PaymentCard });
+            found.push(Secret { range: begin..begin + group.len(), kind: SecretKind::PaymentCard });
         }
         start = begin + length.max(1);
     }

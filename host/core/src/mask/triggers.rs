@@ -1,21 +1,25 @@
-//! Where one of a few fixed texts ends in another text, ASCII letters of either case.
+//! Finds the places at which one of a few fixed texts ends in another text, ignoring ASCII case.
 //!
-//! An automaton finds them faster in long texts, but must be built first: each hook would pay for that, and it reads
-//! some hundred bytes. This one is ready when the program is.
+//! An automaton finds them faster in long texts, but must be built first: each hook would pay for
+//! that to read only some hundred bytes. This table is built at compile time.
 
 use std::ops::Range;
 
 /// Fixed texts, at most 64, none of them empty.
 pub(super) struct Triggers<const N: usize> {
     texts: [&'static str; N],
-    /// For each byte the texts that end with it, by bit.
+    /// For each byte, the texts that end with it, by bit.
     last: [u64; 256],
-    /// For each byte the texts that have it before the end, and those that have nothing there.
+    /// For each byte, the texts that have it before the last byte, and the texts of only one byte.
     before_last: [u64; 256],
 }
 
 impl<const N: usize> Triggers<N> {
-    #[allow(clippy::indexing_slicing, clippy::panic, reason = "compile time; a table has an entry for each byte")]
+    #[allow(
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "compile time; a table has an entry for each byte"
+    )]
     pub(super) const fn new(texts: [&'static str; N]) -> Self {
         assert!(N <= 64, "one bit for each text");
         let (mut last, mut before_last) = ([0; 256], [0; 256]);
@@ -42,24 +46,32 @@ impl<const N: usize> Triggers<N> {
         Self { texts, last, before_last }
     }
 
-    /// Every place where one of them stands, with its index, by where it ends.
+    /// Returns every occurrence of a text with its index, ordered by its end.
     pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let bytes = text.as_bytes();
         let befores = std::iter::once(0).chain(bytes.iter().copied());
         let ends = bytes.iter().zip(befores).zip(1_usize..);
-        let candidates = ends.map(|((byte, before), end)| (self.of(*byte, before), end)).filter(|(some, _)| *some != 0);
+        let candidates = ends
+            .map(|((byte, before), end)| (self.of(*byte, before), end))
+            .filter(|(some, _)| *some != 0);
         candidates.flat_map(move |(some, end)| {
-            let texts = (0..).zip(&self.texts).filter(move |(index, _)| some & (1_u64 << index) != 0);
+            let texts =
+                (0..).zip(&self.texts).filter(move |(index, _)| some & (1_u64 << index) != 0);
             texts.filter_map(move |(index, trigger): (usize, &&str)| {
                 let start = end.checked_sub(trigger.len())?;
-                bytes.get(start..end)?.eq_ignore_ascii_case(trigger.as_bytes()).then_some((index, start..end))
+                bytes
+                    .get(start..end)?
+                    .eq_ignore_ascii_case(trigger.as_bytes())
+                    .then_some((index, start..end))
             })
         })
     }
 
-    /// Those that may end with these two bytes.
+    /// Returns the texts that may end with these two bytes.
     fn of(&self, last: u8, before: u8) -> u64 {
-        let entry = |table: &[u64; 256], byte: u8| table.get(usize::from(byte)).copied().unwrap_or_default();
+        let entry = |table: &[u64; 256], byte: u8| {
+            table.get(usize::from(byte)).copied().unwrap_or_default()
+        };
         entry(&self.last, last) & entry(&self.before_last, before)
     }
 }
@@ -78,7 +90,8 @@ mod tests {
     use aho_corasick::AhoCorasick;
     use proptest::prelude::*;
 
-    const SOME: &Triggers<8> = &Triggers::new(["@", "://", "sk-", "sk_live_", "ghp_", "live", "E", "-----BEGIN "]);
+    const SOME: &Triggers<8> =
+        &Triggers::new(["@", "://", "sk-", "sk_live_", "ghp_", "live", "E", "-----BEGIN "]);
 
     proptest! {
         #[test]

@@ -1,70 +1,73 @@
-//! Judging one call: facts, mask, observe, review, decide. Used for the call as received and once more
+//! Judges one call: facts, mask, observe, review, decide. Used for the call as received and again
 //! for a rewrite.
 
-use super::shadow::{Onlooker, apart};
-use super::{Run, after, taken_down};
-use crate::action::{Action, Attributes, Command, Context, Coverage, Operation};
-use crate::decide::{Decision, decide};
+use super::shadow::{ShadowFindings, split_shadow};
+use super::{Run, after, record_plugins};
+use crate::action::{Action, Attributes, Command, Context, Operation};
 use crate::event::{Call, CallResult};
 use crate::facts;
-use crate::guard::{self, Sight};
+use crate::guard::{self, GuardInput};
 use crate::mask::{Mask, Masker};
 use crate::observe::{self, Observations};
 use crate::plugins::Plugins;
+use crate::quoting::QuotedPlugins;
 use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
 use crate::text::cut;
 use crate::throttle;
-use crate::voice::Heard;
+use crate::verdict::{Decision, decide};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// A call, understood.
-pub(super) struct Understood {
+/// A call with its facts, before judgement.
+pub(super) struct ParsedCall {
     pub action: Action,
     pub mask: Mask,
     pub observed: Observations,
     pub fault: Option<crate::fault::Fault>,
 }
 
-/// When a call is looked at.
+/// The phase in which a call is examined.
 #[derive(Clone, Copy)]
-pub(super) enum Moment<'r> {
+pub(super) enum Phase<'r> {
     Before,
-    /// With its result, where it is known.
+    /// After the call, with its result if known.
     After(Option<&'r CallResult>),
 }
 
-/// A call, judged.
-pub(super) struct Judged {
-    pub understood: Understood,
+/// A call with its judgement.
+pub(super) struct CallReview {
+    pub understood: ParsedCall,
     pub findings: Findings,
     pub decision: Decision,
     pub context: Context,
     pub plugins: Vec<RecordedPlugin>,
-    /// What plugins that look on would have made of it.
+    /// The results that plugins in shadow mode would have led to.
     pub shadow: Vec<RecordedShadow>,
-    /// What is said beside the reason.
+    /// A note that accompanies the reason.
     pub note: String,
-    /// It runs before its review is done: what the review objects can only be told afterwards.
+    /// True if it runs before its review is done: the review's objections can only be reported
+    /// afterwards.
     pub provisional: bool,
 }
 
 impl Run<'_, '_> {
-    /// Facts, mask, observe.
-    pub(super) fn understand(&mut self, call: &Call, id: String, moment: Moment<'_>) -> Understood {
-        let result = if let Moment::After(result) = moment { result } else { None };
+    /// Runs the stages facts, mask and observe.
+    pub(super) fn understand(&mut self, call: &Call, id: String, moment: Phase<'_>) -> ParsedCall {
+        let result = if let Phase::After(result) = moment { result } else { None };
         let plugins = &mut self.ports.plugins;
-        let mut found = facts::of(call, &self.place, &mut |text, place| plugins.read_shell(text, &place.cwd, &place.home));
+        let mut found = facts::of_call(call, &self.place, &mut |text, place| {
+            plugins.read_shell(text, &place.cwd, &place.home)
+        });
         let mask = self.mask(call, &found.operation, result);
         if let Some(fault) = &mut found.fault {
             fault.detail = mask.apply(&fault.detail);
         }
         let parameters = masked(&Value::Object(call.input.clone()), &mask).to_string();
-        if parameters.len() > facts::MOST_TEXT {
-            found.facts.coverage = Coverage::Partial;
-            found.facts.gaps.push("its parameters are larger than 64 KiB".to_owned());
+        // A shell command's own reading shows the cut.
+        if parameters.len() > facts::MOST_TEXT && !facts::is_shell(&call.tool) {
+            facts::note_cut_parameters(&call.tool, &mut found.facts);
         }
         let outcome = result.map(|result| self.outcome(result, &mask));
         let mut action = Action {
@@ -81,30 +84,35 @@ impl Run<'_, '_> {
             attributes: self.attributes(),
         };
         mask.action(&mut action);
-        let observed = if matches!(moment, Moment::Before) { self.observe(&mut action) } else { Observations::new() };
-        Understood { action, mask, observed, fault: found.fault }
+        let observed = if matches!(moment, Phase::Before) {
+            self.observe(&action)
+        } else {
+            Observations::new()
+        };
+        observe::apply(&mut action, &observed, &self.place);
+        ParsedCall { action, mask, observed, fault: found.fault }
     }
 
-    fn observe(&mut self, action: &mut Action) -> Observations {
+    fn observe(&mut self, action: &Action) -> Observations {
         let queries = observe::queries(action, &self.place.cwd);
-        if queries.is_empty() {
-            return Observations::new();
-        }
-        let observed = (self.ports.observe)(&queries);
-        observe::apply(action, &observed, &self.place);
-        observed
+        if queries.is_empty() { Observations::new() } else { (self.ports.observe)(&queries) }
     }
 
-    /// The secrets of a call, in all that it says and in what the shell makes of it.
+    /// Returns the secrets of a call, in all its texts and in the shell reader's results.
     fn mask(&self, call: &Call, operation: &Operation, result: Option<&CallResult>) -> Mask {
         let mut all = texts(&call.input);
         all.push(call.tool.as_str().into());
         all.extend(spelled_out(operation).into_iter().map(Cow::Owned));
-        all.extend(result.iter().flat_map(|result| [&result.error, &result.output]).map(|text| after::kept(text).into()));
+        all.extend(
+            result
+                .iter()
+                .flat_map(|result| [&result.error, &result.output])
+                .map(|text| after::retained_part(text).into()),
+        );
         self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
 
-    /// Whether a rewrite shows a secret where only its old surroundings told that it is one.
+    /// Returns true if a rewrite reveals a secret that only its old surroundings identified as one.
     pub(super) fn uncovers(&self, input: &Map<String, Value>, mask: &Mask) -> bool {
         let all = texts(input);
         let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
@@ -112,7 +120,11 @@ impl Run<'_, '_> {
     }
 
     fn attributes(&self) -> Attributes {
-        self.event.permission_mode.iter().map(|mode| ("permission-mode".to_owned(), cut(mode, 64))).collect()
+        self.event
+            .permission_mode
+            .iter()
+            .map(|mode| ("permission-mode".to_owned(), cut(mode, 64)))
+            .collect()
     }
 
     pub(super) fn context(&self, action: &Action) -> Context {
@@ -129,19 +141,20 @@ impl Run<'_, '_> {
         }
     }
 
-    /// What plugins are told of the machine: where the person's home is.
+    /// Returns the attributes that plugins get about the machine: the person's home folder.
     fn surroundings(&self) -> Attributes {
         let home = &self.place.home;
         if home.is_empty() { Vec::new() } else { vec![("home".to_owned(), home.clone())] }
     }
 
-    /// Review and decide. Patterns look only at the call as received (`patterns`), not at a rewrite of it.
-    pub(super) fn judge(&mut self, call: &Call, id: String, patterns: bool) -> Judged {
-        let understood = self.understand(call, id, Moment::Before);
+    /// Reviews and decides. Patterns examine only the call as received (`patterns`), not a rewrite
+    /// of it.
+    pub(super) fn judge(&mut self, call: &Call, id: String, patterns: bool) -> CallReview {
+        let understood = self.understand(call, id, Phase::Before);
         let mut context = self.context(&understood.action);
         let mut findings = Findings::of_facts(&understood.action.facts);
         findings.faults.extend(understood.fault.clone());
-        findings.objections.extend(guard::objection(&Sight {
+        findings.objections.extend(guard::find_objection(&GuardInput {
             action: &understood.action,
             input: &call.input,
             observed: &understood.observed,
@@ -149,11 +162,20 @@ impl Run<'_, '_> {
             place: &self.place,
         }));
         let configured = &self.settings.policy.limits;
-        findings.objections.extend(throttle::objections(&context.limits, configured, &understood.action.facts));
-        let answers = Heard(self.ports.plugins).assess(&understood.action, &context, self.ports.details);
-        let (answers, aside) = apart(answers);
-        let mut plugins = taken_down(&answers);
-        let mut onlookers: Vec<Onlooker> = aside.into_iter().map(Onlooker::assessed).collect();
+        findings.objections.extend(throttle::objections(
+            &context.limits,
+            configured,
+            &understood.action.facts,
+        ));
+        let answers = QuotedPlugins(self.ports.plugins).assess(
+            &understood.action,
+            &context,
+            self.ports.details,
+        );
+        let (answers, aside) = split_shadow(answers);
+        let mut plugins = record_plugins(&answers);
+        let mut onlookers: Vec<ShadowFindings> =
+            aside.into_iter().map(ShadowFindings::assessed).collect();
         context.assessments = findings.assessed(answers);
         if patterns {
             let (asked, looking_on) = self.detect(&understood.action, &context, &mut findings);
@@ -162,34 +184,68 @@ impl Run<'_, '_> {
         }
         let (first_time, policy) = (context.repetition.seen == 0, &self.settings.policy.decision);
         let decision = decide(&findings, first_time, policy);
-        let shadow = onlookers.into_iter().filter_map(|onlooker| onlooker.beside(&findings, &decision, first_time, policy)).collect();
-        Judged { understood, findings, decision, context, plugins, shadow, note: String::new(), provisional: false }
+        let shadow = onlookers
+            .into_iter()
+            .filter_map(|onlooker| onlooker.record_beside(&findings, &decision, first_time, policy))
+            .collect();
+        CallReview {
+            understood,
+            findings,
+            decision,
+            context,
+            plugins,
+            shadow,
+            note: String::new(),
+            provisional: false,
+        }
     }
 
-    /// Runs the patterns over the history as it is and keeps their states; gives those that were asked, and
-    /// those that look on.
-    pub(super) fn detect(&mut self, action: &Action, context: &Context, findings: &mut Findings) -> (Vec<RecordedPlugin>, Vec<Onlooker>) {
+    /// Runs the patterns over the current history and keeps their states; returns the patterns that
+    /// were asked, and those in shadow mode.
+    pub(super) fn detect(
+        &mut self,
+        action: &Action,
+        context: &Context,
+        findings: &mut Findings,
+    ) -> (Vec<RecordedPlugin>, Vec<ShadowFindings>) {
         if self.off() {
             return (Vec::new(), Vec::new());
         }
         let history = self.state.agent.history();
         let (session, agent) = (&mut self.state.session, &mut self.state.agent);
-        // Who looks at the session as a whole has one state for all its agents: what one has read or was
-        // refused holds for the others. Loops are each agent's own.
+        // A pattern that observes the session as a whole has one state for all its agents:
+        // something that one agent read or was refused applies to the others. Loops are each
+        // agent's own.
         let mut states = std::mem::take(&mut agent.plugins);
         let mut shared: BTreeSet<String> = session.plugins.keys().cloned().collect();
         states.append(&mut session.plugins);
-        let answers = Heard(self.ports.plugins).detect(&states, &history, action, context, self.ports.details);
-        shared.extend(answers.iter().filter(|answer| answer.plugin.session).map(|answer| answer.plugin.name.clone()));
-        let (answers, aside) = apart(answers);
-        let plugins = taken_down(&answers);
+        let answers = QuotedPlugins(self.ports.plugins).detect(
+            &states,
+            &history,
+            action,
+            context,
+            self.ports.details,
+        );
+        shared.extend(
+            answers
+                .iter()
+                .filter(|answer| answer.plugin.session)
+                .map(|answer| answer.plugin.name.clone()),
+        );
+        let (answers, aside) = split_shadow(answers);
+        let plugins = record_plugins(&answers);
         findings.detected(answers, &mut states, agent.next_step);
-        let onlookers = aside.into_iter().map(|answer| Onlooker::detected(answer, &mut states, agent.next_step)).collect();
-        (session.plugins, agent.plugins) = states.into_iter().partition(|(name, _)| shared.contains(name));
+        let onlookers = aside
+            .into_iter()
+            .map(|answer| ShadowFindings::detected(answer, &mut states, agent.next_step))
+            .collect();
+        (session.plugins, agent.plugins) =
+            states.into_iter().partition(|(name, _)| shared.contains(name));
         (plugins, onlookers)
     }
 
-    /// A rewrite's parameters for the record, masked as what they came from and by themselves.
+    /// Returns a rewrite's parameters for the record, masked both with the original call's secrets
+    /// and with their own.
     fn run_as(&self, input: &Map<String, Value>, mask: &Mask) -> String {
         let all = texts(input);
         let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
@@ -197,7 +253,11 @@ impl Run<'_, '_> {
         cut(&text, facts::MOST_TEXT)
     }
 
-    pub(super) fn recorded(&self, understood: &Understood, run_as: Option<&Map<String, Value>>) -> RecordedAction {
+    pub(super) fn recorded(
+        &self,
+        understood: &ParsedCall,
+        run_as: Option<&Map<String, Value>>,
+    ) -> RecordedAction {
         let action = &understood.action;
         RecordedAction {
             intent: action.intent,
@@ -212,8 +272,8 @@ impl Run<'_, '_> {
     }
 }
 
-/// What only a reader of the command or of the parameters' JSON spells out: the words of each command,
-/// a variable with its value, an argument's text.
+/// Returns the texts that only a reader of the command or of the parameters' JSON spells out: the
+/// words of each command, a variable with its value, an argument's text.
 fn spelled_out(operation: &Operation) -> Vec<String> {
     match operation {
         Operation::Shell(shell) => shell.commands.iter().flat_map(words).collect(),
@@ -230,7 +290,7 @@ fn words(command: &Command) -> Vec<String> {
     std::iter::once(line.join(" ")).chain(assigned).chain(redirected).collect()
 }
 
-/// The typed parameters without what `parameters` already holds in full.
+/// Returns the typed parameters without those that `parameters` already holds in full.
 fn short(operation: &Operation) -> Operation {
     let mut operation = operation.clone();
     match &mut operation {
@@ -246,16 +306,16 @@ fn short(operation: &Operation) -> Operation {
     operation
 }
 
-/// The most bytes of a value that is looked at together with its name.
+/// The most bytes of a value that is examined together with its name.
 const MOST_NAMED: usize = 4096;
 
-/// Every text in a call's parameters, names included, and short values once more with their name, which
-/// may be what tells that they are secrets.
+/// Returns every text in a call's parameters, names included, and each short value again with its
+/// name, which may be the only sign that it is a secret.
 fn texts(input: &Map<String, Value>) -> Vec<Cow<'_, str>> {
     gathered(members(input).collect())
 }
 
-/// The same of any value.
+/// Does the same for any value.
 fn texts_in(value: &Value) -> Vec<Cow<'_, str>> {
     gathered(vec![(None, value)])
 }
@@ -269,7 +329,9 @@ fn gathered<'v>(mut open: Vec<(Option<&'v str>, &'v Value)>) -> Vec<Cow<'v, str>
         match value {
             Value::String(text) => {
                 found.push(text.as_str().into());
-                found.extend(name.filter(|_| text.len() <= MOST_NAMED).map(|name| pair(name, text).into()));
+                found.extend(
+                    name.filter(|_| text.len() <= MOST_NAMED).map(|name| pair(name, text).into()),
+                );
             }
             Value::Array(items) => open.extend(items.iter().map(|item| (None, item))),
             Value::Object(object) => open.extend(members(object)),
@@ -287,7 +349,7 @@ fn pair(name: &str, value: &str) -> String {
     format!("{name}=\"{value}\"")
 }
 
-/// A result with the secrets in it masked, and what stands for them; none where it holds none.
+/// Returns a result with its secrets masked, and the placeholders; none if it contains none.
 pub(super) fn masked_result(result: &Value, masker: &Masker) -> Option<(Value, Vec<String>)> {
     let mask = masker.mask(&texts_in(result).iter().map(AsRef::as_ref).collect::<Vec<_>>());
     (!mask.is_empty()).then(|| (masked(result, &mask), mask.placeholders()))
@@ -297,7 +359,11 @@ fn masked(value: &Value, mask: &Mask) -> Value {
     match value {
         Value::String(text) => mask.apply(text).into(),
         Value::Array(items) => items.iter().map(|item| masked(item, mask)).collect(),
-        Value::Object(object) => object.iter().map(|(key, value)| (mask.apply(key), masked(value, mask))).collect::<Map<_, _>>().into(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| (mask.apply(key), masked(value, mask)))
+            .collect::<Map<_, _>>()
+            .into(),
         other => other.clone(),
     }
 }

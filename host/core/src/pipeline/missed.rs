@@ -1,15 +1,15 @@
-//! Calls that a transcript shows and that no review covers: they count as what they are, unreviewed
-//! steps, and both sides are told.
+//! Calls that a transcript shows and that no review covers: they count as unreviewed steps, and
+//! both agent and person are informed.
 //!
-//! Which calls those are is for the caller to find out, who can read the transcript and the journal.
+//! The caller determines which calls those are, since it can read the transcript and the journal.
 
-use super::{Ports, Reviewed, Run, Settings, place};
+use super::{Ports, ReviewOutcome, Run, Settings, place};
 use crate::action::Timestamp;
 use crate::event::{Call, CallResult, Event};
 use crate::text::one_line;
 use serde_json::{Map, Value};
 
-/// The most calls that are taken at once; the others are still missing at the next event.
+/// The most calls that are handled at once; the others are found missing again at the next event.
 pub const MOST_MISSED: usize = 64;
 /// The most calls that the notice names.
 const MOST_NAMED: usize = 5;
@@ -25,24 +25,35 @@ pub struct MissedCall {
     pub input: Map<String, Value>,
     /// The subagent that made it; none for the main agent.
     pub agent: Option<String>,
-    /// How it ended, where the transcript tells.
+    /// Its result, if the transcript has it.
     pub result: Option<CallResult>,
 }
 
-/// Adds the calls to what came of `event`, whose agent's history they join; that history is what patterns
-/// look at. The record of a call bears the name of the agent that made it. Calls that the history knows
-/// are passed over.
+/// Adds the calls to the result of `event`. They join the history of that event's agent, since that
+/// is the history that patterns examine. The record of a call names the agent that made it. Calls
+/// that the history already has are skipped.
 pub fn missed_calls<'p>(
     event: &Event,
-    reviewed: Reviewed,
+    reviewed: ReviewOutcome,
     missed: &[MissedCall],
     now: Timestamp,
     settings: &Settings<'_>,
     ports: &mut Ports<'p>,
-) -> Reviewed {
-    let Reviewed { reply, records, state, spent } = reviewed;
+) -> ReviewOutcome {
+    let ReviewOutcome { reply, records, state, spent } = reviewed;
     let place = place(event, &state, settings);
-    let mut run = Run { event, settings, ports, state, now, place, records, reply, spent, judged: Vec::new() };
+    let mut run = Run {
+        event,
+        settings,
+        ports,
+        state,
+        now,
+        place,
+        records,
+        reply,
+        spent,
+        judged: Vec::new(),
+    };
     let mut named = Vec::new();
     for call in missed {
         if named.len() < MOST_MISSED && !run.state.agent.knows_call(&call.id) {
@@ -55,14 +66,18 @@ pub fn missed_calls<'p>(
 }
 
 impl Run<'_, '_> {
-    /// Takes one call in; gives it in a line.
+    /// Adds one call and returns it in one line.
     fn missed(&mut self, missed: &MissedCall) -> String {
-        let call = Call { id: Some(missed.id.clone()), tool: missed.tool.clone(), input: missed.input.clone() };
+        let call = Call {
+            id: Some(missed.id.clone()),
+            tool: missed.tool.clone(),
+            input: missed.input.clone(),
+        };
         let first = self.records.len();
         self.unreviewed(&call, missed.result.as_ref());
         let Some(record) = self.records.get_mut(first) else { return missed.tool.clone() };
         if record.agent != missed.agent {
-            // The step's number is one of the event's agent.
+            // The step's number belongs to the event's agent.
             record.step = None;
             record.agent.clone_from(&missed.agent);
         }
@@ -74,14 +89,25 @@ impl Run<'_, '_> {
         if named.is_empty() {
             return;
         }
-        let few: Vec<String> = named.iter().take(MOST_NAMED).map(|name| format!("`{}`", one_line(name, 120))).collect();
+        let few: Vec<String> = named
+            .iter()
+            .take(MOST_NAMED)
+            .map(|name| format!("`{}`", one_line(name, 120)))
+            .collect();
         let more = named.len().saturating_sub(MOST_NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let count = if named.len() == 1 { "1 call that it did".to_owned() } else { format!("{} calls that it did", named.len()) };
-        let text = format!("Portcullis found {count} not review in the session's transcript: {}{more}.", few.join(", "));
+        let count = if named.len() == 1 {
+            "1 call that it did".to_owned()
+        } else {
+            format!("{} calls that it did", named.len())
+        };
+        let text = format!(
+            "Portcullis found {count} not review in the session's transcript: {}{more}.",
+            few.join(", ")
+        );
         if !self.observing() {
             self.reply.agent.push(text.clone());
         }
-        self.reply.person.push(format!("{text} `portcullis doctor` tells why that can be."));
+        self.reply.person.push(format!("{text} `portcullis doctor` shows why that can be."));
     }
 }

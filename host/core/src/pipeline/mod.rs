@@ -1,7 +1,8 @@
-//! The whole way of one event: state in, reply, records and new state out.
+//! The complete processing of one event: state in, reply, records and new state out.
 //!
-//! This module only connects the stages. What it needs from outside comes through [`Ports`]: plugins,
-//! a look at the workspace, past steps. Called twice with the same input it answers the same bytes.
+//! This module only connects the stages. Everything that it needs from outside comes through
+//! [`Ports`]: plugins, a look at the workspace, past steps. Called twice with the same input, it
+//! returns the same bytes.
 
 mod after;
 mod before;
@@ -13,9 +14,9 @@ mod shadow;
 mod undo;
 
 use crate::action::Timestamp;
-use crate::event::{Event, EventKind, Reply, Ruling};
+use crate::event::{Disposition, Event, EventKind, Reply};
 use crate::exceptions::Exception;
-use crate::facts::Place;
+use crate::facts::CallLocation;
 use crate::fault::{Fault, OnFault};
 use crate::finding::PastIntervention;
 use crate::mask::Masker;
@@ -30,19 +31,19 @@ use glob::Pattern;
 
 pub use missed::{MOST_MISSED, MissedCall, missed_calls};
 
-/// What the pipeline needs from outside.
+/// The pipeline's outside dependencies.
 pub struct Ports<'a> {
     /// The sandboxed plugins.
     pub plugins: &'a mut dyn Plugins,
     /// Looks at the workspace.
     pub observe: &'a mut Observer<'a>,
-    /// Gives past steps in full.
+    /// Returns past steps in full.
     pub details: &'a Details<'a>,
-    /// Keeps files before an action.
+    /// Saves files before an action.
     pub undo: &'a dyn Undo,
 }
 
-/// What stays the same over many events.
+/// The settings that stay the same over many events.
 pub struct Settings<'a> {
     /// The operator's policy.
     pub policy: &'a Policy,
@@ -50,48 +51,66 @@ pub struct Settings<'a> {
     pub masker: &'a Masker,
     /// The person's home folder, absolute.
     pub home: &'a str,
-    /// What a person allowed: those exceptions that are neither spent nor taken back.
+    /// The exceptions that a person granted and that are neither used up nor revoked.
     pub exceptions: &'a [Exception],
-    /// What of the protection is not whole, a sentence each; told when a session starts.
+    /// The gaps in the protection, one sentence each; reported when a session starts.
     pub unwhole: &'a [String],
 }
 
-/// What came of an event.
+/// The result of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reviewed {
-    /// For the client. It may leave only when the records are durable.
+pub struct ReviewOutcome {
+    /// The client's reply. It may be sent only when the records are durable.
     pub reply: Reply,
-    /// For the journal, in order.
+    /// The journal's records, in order.
     pub records: Vec<Record>,
-    /// The session from now on.
+    /// The session's new state.
     pub state: State,
-    /// Ids of the exceptions that this event used up; spending them belongs to the same commit.
+    /// Ids of the exceptions that this event used up; marking them as spent belongs to the same
+    /// commit.
     pub spent: Vec<String>,
 }
 
-/// One event on its way.
+/// One event during processing.
 struct Run<'a, 'p> {
     event: &'a Event,
     settings: &'a Settings<'a>,
     ports: &'a mut Ports<'p>,
     state: State,
     now: Timestamp,
-    place: Place,
+    place: CallLocation,
     records: Vec<Record>,
     reply: Reply,
     spent: Vec<String>,
-    /// Earlier interventions whose effectiveness is known since this event.
+    /// Earlier interventions whose effectiveness became known with this event.
     judged: Vec<PastIntervention>,
 }
 
 /// Reviews one event.
-pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<'_>, ports: &mut Ports<'p>) -> Reviewed {
+pub fn run<'p>(
+    event: &Event,
+    state: State,
+    now: Timestamp,
+    settings: &Settings<'_>,
+    ports: &mut Ports<'p>,
+) -> ReviewOutcome {
     let mut state = state;
     state.session.touch(now, &event.cwd, &settings.policy.limits);
     state.take_position();
     let place = place(event, &state, settings);
     let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run { event, settings, ports, state, now, place, records, reply: Reply::default(), spent, judged };
+    let mut run = Run {
+        event,
+        settings,
+        ports,
+        state,
+        now,
+        place,
+        records,
+        reply: Reply::default(),
+        spent,
+        judged,
+    };
     run.tell_terms();
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
@@ -111,45 +130,61 @@ pub fn run<'p>(event: &Event, state: State, now: Timestamp, settings: &Settings<
 /// The most bytes of one text in a reply.
 const MOST_REPLY: usize = 8 * 1024;
 
-/// A reply that cannot drive a terminal or hide words from a person, whoever wrote the texts in it.
+/// Makes a reply unable to drive a terminal or hide words from a person, regardless of the origin
+/// of its texts.
 fn harmless(mut reply: Reply) -> Reply {
     let safe = |text: &mut String| *text = lines(text, MOST_REPLY);
     reply.agent.iter_mut().chain(&mut reply.person).for_each(safe);
     match &mut reply.ruling {
-        Ruling::Ask(reason) | Ruling::Refuse(reason) | Ruling::Stop(reason) => safe(reason),
-        Ruling::None | Ruling::Rewrite(_) => {}
+        Disposition::Ask(reason) | Disposition::Refuse(reason) | Disposition::Stop(reason) => {
+            safe(reason)
+        }
+        Disposition::None | Disposition::Rewrite(_) => {}
     }
     reply
 }
 
-/// Whether an event needs no session, no journal and no plugins at all.
+/// Returns true if an event needs no session, no journal and no plugins at all.
 #[must_use]
 pub const fn is_neutral(event: &Event) -> bool {
     matches!(event.kind, EventKind::Other)
 }
 
-fn place(event: &Event, state: &State, settings: &Settings<'_>) -> Place {
+fn place(event: &Event, state: &State, settings: &Settings<'_>) -> CallLocation {
     let mut roots = state.session.roots.clone();
     roots.extend(settings.policy.scope.folders.iter().cloned());
-    let cwd = if event.cwd.starts_with('/') { event.cwd.clone() } else { roots.first().cloned().unwrap_or_else(|| "/".into()) };
+    let cwd = if event.cwd.starts_with('/') {
+        event.cwd.clone()
+    } else {
+        roots.first().cloned().unwrap_or_else(|| "/".into())
+    };
     let paths = globs(&settings.policy.scope.paths, &state.session.roots, settings.home);
-    Place { cwd, home: settings.home.to_owned(), roots, paths, scratch: settings.policy.scope.scratch.clone() }
+    CallLocation {
+        cwd,
+        home: settings.home.to_owned(),
+        roots,
+        paths,
+        scratch: settings.policy.scope.scratch.clone(),
+    }
 }
 
-/// The globs of the expected scope; a relative one for each of the project's folders.
+/// Returns the globs of the expected scope; a relative one is applied to each of the project's
+/// folders.
 fn globs(paths: &[String], project: &[String], home: &str) -> Vec<Pattern> {
-    let below = |folder: &str, rest: &str| format!("{}/{rest}", Pattern::escape(folder.trim_end_matches('/')));
+    let below = |folder: &str, rest: &str| {
+        format!("{}/{rest}", Pattern::escape(folder.trim_end_matches('/')))
+    };
     let whole = |path: &String| match path.strip_prefix("~/") {
         Some(rest) => vec![below(home, rest)],
         None if path.starts_with('/') => vec![path.clone()],
         None => project.iter().map(|folder| below(folder, path)).collect(),
     };
-    // What is no glob was refused when the configuration was read.
+    // Invalid globs were refused when the configuration was read.
     paths.iter().flat_map(whole).filter_map(|glob| Pattern::new(&glob).ok()).collect()
 }
 
 impl Run<'_, '_> {
-    fn reviewed(mut self) -> Reviewed {
+    fn reviewed(mut self) -> ReviewOutcome {
         self.state.leave_position();
         let detail = self.settings.policy.detail;
         let mut records = self.records;
@@ -157,23 +192,30 @@ impl Run<'_, '_> {
             first.judged.extend(self.judged);
         }
         records.iter_mut().for_each(|record| record.reduce(detail));
-        Reviewed { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
+        ReviewOutcome { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
     }
 
-    /// What a person decided about a stop is told to the agent with the first event whose answer reaches it.
+    /// Reports a person's decision about a stop to the agent, with the first event whose answer
+    /// reaches it.
     fn tell_terms(&mut self) {
         let reached = matches!(
             self.event.kind,
-            EventKind::SessionStart { .. } | EventKind::Prompt(_) | EventKind::BeforeTool(_) | EventKind::AfterTool(..)
+            EventKind::SessionStart { .. }
+                | EventKind::Prompt(_)
+                | EventKind::BeforeTool(_)
+                | EventKind::AfterTool(..)
         );
         if reached && !self.observing() {
             self.reply.agent.extend(self.state.session.take_note());
         }
     }
 
-    /// An id that follows from the session and the event's position in it.
+    /// Returns an id that follows from the session and the event's position in it.
     fn id(&self, kind: RecordKind, part: usize) -> String {
-        let seed = format!("{}\0{}\0{}\0{kind}\0{part}", self.event.client, self.event.session, self.state.session.events);
+        let seed = format!(
+            "{}\0{}\0{}\0{kind}\0{part}",
+            self.event.client, self.event.session, self.state.session.events
+        );
         blake3::hash(seed.as_bytes()).to_hex().as_str().get(..16).unwrap_or_default().to_owned()
     }
 
@@ -218,34 +260,45 @@ impl Run<'_, '_> {
     }
 }
 
-/// The answer when no review could be made at all: the fault's policy, and a clear word to both.
+/// Returns the answer if no review could be made at all: the fault's policy, and a clear message to
+/// agent and person.
 #[must_use]
 pub fn fault_reply(fault: &Fault) -> Reply {
     let text = format!("Portcullis could not review this: {}", fault.detail);
     let ruling = match fault.policy {
-        OnFault::Warn => Ruling::None,
-        OnFault::Ask => Ruling::Ask(text.clone()),
-        OnFault::Block => Ruling::Refuse(text.clone()),
+        OnFault::Warn => Disposition::None,
+        OnFault::Ask => Disposition::Ask(text.clone()),
+        OnFault::Block => Disposition::Refuse(text.clone()),
     };
-    let agent = if ruling == Ruling::None { vec![text.clone()] } else { Vec::new() };
+    let agent = if ruling == Disposition::None { vec![text.clone()] } else { Vec::new() };
     harmless(Reply { ruling, agent, person: vec![text], result: None })
 }
 
-/// A record of a fault outside any review. `seed` makes its id unique; the other fields are what could
-/// still be told of the event.
+/// The hook call that a fault came from, as far as its input could be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FaultOrigin<'a> {
+    /// The client's name.
+    pub client: &'a str,
+    /// The event's name.
+    pub event: Option<&'a str>,
+    /// The session.
+    pub session: Option<&'a str>,
+}
+
+/// Returns the record of a fault outside any review. `seed` makes its id unique.
 #[must_use]
-pub fn fault_record(fault: &Fault, event: Option<&str>, session: Option<&str>, now: Timestamp, seed: &str) -> Record {
-    let event = event.unwrap_or("unknown");
+pub fn fault_record(fault: &Fault, origin: FaultOrigin<'_>, now: Timestamp, seed: &str) -> Record {
+    let event = origin.event.unwrap_or("unknown");
     Record {
-        client: "claude".into(),
-        session: session.unwrap_or_default().into(),
+        client: origin.client.into(),
+        session: origin.session.unwrap_or_default().into(),
         faults: vec![fault.clone()],
         ..Record::apart(RecordKind::Fault, event, &fault.to_string(), now, seed)
     }
 }
 
-/// Takes down who was asked and what it cost.
-fn taken_down<T>(answers: &[crate::plugins::Answer<T>]) -> Vec<RecordedPlugin> {
+/// Records the plugins that were asked, with the cost of each.
+fn record_plugins<T>(answers: &[crate::plugins::PluginResponse<T>]) -> Vec<RecordedPlugin> {
     answers
         .iter()
         .map(|answer| RecordedPlugin {

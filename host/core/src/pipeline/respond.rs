@@ -1,23 +1,31 @@
-//! Answering issues: the controller says what is due, a plugin words it, recovery carries it out.
+//! Answers issues: the controller decides which intervention is due, a plugin words it, recovery
+//! carries it out.
 
-use super::{Run, taken_down};
+use super::{Run, record_plugins};
 use crate::action::Context;
-use crate::decide::Decision;
 use crate::fault::{Fault, FaultKind};
 use crate::finding::{Issue, Response, Situation};
 use crate::incident;
-use crate::intervene::{self, Due, Kind};
-use crate::plugins::{Answer, Plugins};
+use crate::intervene::{self, DueIntervention, InterventionKind};
+use crate::plugins::{PluginResponse, Plugins};
 use crate::policy::Strategy;
+use crate::quoting::QuotedPlugins;
 use crate::record::{RecordKind, RecordedIntervention};
 use crate::recover::{self, Recovery};
 use crate::review::Findings;
-use crate::voice::Heard;
+use crate::verdict::Decision;
 
 impl Run<'_, '_> {
-    /// Answers what was found; `decision` is there before an action, not after it.
-    /// Files go back by themselves only then: an action that is about to run was planned on them as they are.
-    pub(super) fn respond(&mut self, findings: &Findings, decision: Option<&Decision>, context: &Context, step: u64) {
+    /// Answers the findings; `decision` is present before an action, not after it. Files are
+    /// restored automatically only after it: an action that is about to run was planned on the
+    /// files as they are.
+    pub(super) fn respond(
+        &mut self,
+        findings: &Findings,
+        decision: Option<&Decision>,
+        context: &Context,
+        step: u64,
+    ) {
         if self.observing() || self.state.session.stopped.is_some() {
             return;
         }
@@ -26,7 +34,8 @@ impl Run<'_, '_> {
         let mut issues = intervene::issues(findings, decision, step);
         issues.retain(|issue| !self.state.session.was_decided(issue));
         let policy = &self.settings.policy.interventions;
-        let noted = intervene::note(issues, &mut self.state.session, clock, self.now, policy);
+        let noted =
+            intervene::note_issues(issues, &mut self.state.session, clock, self.now, policy);
         self.judged.extend(noted.judged);
         let mut said = None;
         for due in &noted.due {
@@ -34,20 +43,42 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Asks the plugin that decides, if there is one; else for the sternest intervention that is due and there.
-    /// Milder ones stand in for missing ones. `said` is the sternest answer to this event so far: guidance that is
-    /// no sterner would only blur it. Gives the kind of the answer, if there is one.
-    fn answer(&mut self, due: &Due, said: Option<Kind>, context: &Context, (step, over): (u64, bool)) -> Option<Kind> {
+    /// Asks the plugin that decides, if one is configured, and otherwise the strictest intervention
+    /// that is due and available. Milder ones replace missing ones. `said` is the strictest answer
+    /// to this event so far: guidance that is no stricter would only blur it. Returns the kind of
+    /// the answer, if one was given.
+    fn answer(
+        &mut self,
+        due: &DueIntervention,
+        said: Option<InterventionKind>,
+        context: &Context,
+        (step, over): (u64, bool),
+    ) -> Option<InterventionKind> {
         let situation = self.situation(due, step);
         let policy = &self.settings.policy.interventions;
         let mut faults = Vec::new();
-        let silent = |kind: Kind| kind.is_guidance() && (due.quiet || said >= Some(kind));
-        if let Some(decider) = policy.decider.as_deref().filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule()) {
+        let silent =
+            |kind: InterventionKind| kind.is_guidance() && (due.quiet || said >= Some(kind));
+        if let Some(decider) = policy
+            .decider
+            .as_deref()
+            .filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule())
+        {
             match self.ask(decider, due, &situation, context) {
-                None => faults.push(Fault::host(FaultKind::Configuration, format!("there is no intervention `{decider}` to decide"))),
-                Some(answer) => match answer.result.as_ref().map(Kind::of) {
+                None => faults.push(Fault::host(
+                    FaultKind::Configuration,
+                    format!("there is no intervention `{decider}` to decide"),
+                )),
+                Some(answer) => match answer.result.as_ref().map(InterventionKind::of) {
                     Ok(kind) if silent(kind) => return None,
-                    Ok(kind) if self.is_open(kind) => return Some(self.carry_out((kind, answer), due, (&situation, over), faults)),
+                    Ok(kind) if self.is_open(kind) => {
+                        return Some(self.carry_out(
+                            (kind, answer),
+                            due,
+                            (&situation, over),
+                            faults,
+                        ));
+                    }
                     Ok(_) => {}
                     Err(fault) => faults.push(fault.clone()),
                 },
@@ -65,42 +96,66 @@ impl Run<'_, '_> {
         None
     }
 
-    /// One that looks on answers nothing; the configuration refuses it anyway.
-    fn ask(&mut self, plugin: &str, due: &Due, situation: &Situation, context: &Context) -> Option<Answer<Response>> {
-        Heard(self.ports.plugins).intervene(plugin, &due.issue, situation, context).filter(|answer| !answer.plugin.shadow)
+    /// Asks one plugin. A plugin in shadow mode gives no answer; the configuration refuses it
+    /// anyway.
+    fn ask(
+        &mut self,
+        plugin: &str,
+        due: &DueIntervention,
+        situation: &Situation,
+        context: &Context,
+    ) -> Option<PluginResponse<Response>> {
+        QuotedPlugins(self.ports.plugins)
+            .intervene(plugin, &due.issue, situation, context)
+            .filter(|answer| !answer.plugin.shadow)
     }
 
-    fn is_open(&self, kind: Kind) -> bool {
+    fn is_open(&self, kind: InterventionKind) -> bool {
         !self.settings.policy.interventions.disabled.iter().any(|name| name == kind.as_str())
     }
 
     fn carry_out(
         &mut self,
-        (kind, answer): (Kind, Answer<Response>),
-        due: &Due,
+        (kind, answer): (InterventionKind, PluginResponse<Response>),
+        due: &DueIntervention,
         (situation, over): (&Situation, bool),
         mut faults: Vec<Fault>,
-    ) -> Kind {
-        let plugins = taken_down(std::slice::from_ref(&answer));
-        let beyond = intervene::is_beyond_retries(&due.issue, &self.state.session, &self.settings.policy.interventions);
+    ) -> InterventionKind {
+        let plugins = record_plugins(std::slice::from_ref(&answer));
+        let beyond = intervene::is_beyond_retries(
+            &due.issue,
+            &self.state.session,
+            &self.settings.policy.interventions,
+        );
         let response = answer.result.unwrap_or_else(|fault| {
             faults.push(fault);
             self.stand_in(kind, &due.issue)
         });
-        let (recovery, response) = match recover::carry_out(&response, situation, beyond, &mut self.state.session) {
-            Ok(recovery) => (recovery, response),
-            Err(problem) => {
-                let stand_in = self.stand_in(kind, &due.issue);
-                faults.push(answer.plugin.fault(FaultKind::BadValue, problem));
-                let recovery = recover::carry_out(&stand_in, situation, beyond, &mut self.state.session);
-                (recovery.unwrap_or_else(|_| nothing()), stand_in)
-            }
-        };
+        let (recovery, response) =
+            match recover::carry_out(&response, situation, beyond, &mut self.state.session) {
+                Ok(recovery) => (recovery, response),
+                Err(problem) => {
+                    let stand_in = self.stand_in(kind, &due.issue);
+                    faults.push(answer.plugin.fault(FaultKind::BadValue, problem));
+                    let recovery =
+                        recover::carry_out(&stand_in, situation, beyond, &mut self.state.session);
+                    (recovery.unwrap_or_else(|_| nothing()), stand_in)
+                }
+            };
         let id = self.id(RecordKind::Intervention, self.records.len());
         let (recovery, restored) = self.go_back(recovery, &response, over);
         self.take_over(&recovery, &due.issue, &id);
-        self.state.session.intervened(intervene::past(due, kind, situation.step, self.now));
-        let mut record = self.record(RecordKind::Intervention, kind.as_str(), crate::text::one_line(&due.issue.summary, 240));
+        self.state.session.intervened(intervene::remember_intervention(
+            due,
+            kind,
+            situation.step,
+            self.now,
+        ));
+        let mut record = self.record(
+            RecordKind::Intervention,
+            kind.as_str(),
+            crate::text::one_line(&due.issue.summary, 240),
+        );
         record.step = Some(situation.step);
         record.plugins = plugins;
         record.faults = faults;
@@ -114,26 +169,33 @@ impl Run<'_, '_> {
             restored,
         });
         if recovery.stop.is_some() {
-            let state = incident::state(&self.state.session, &due.issue);
-            record.details.insert(incident::STATE.into(), serde_json::to_value(state).unwrap_or_default());
+            let state = incident::stop_state(&self.state.session, &due.issue);
+            record
+                .details
+                .insert(incident::STATE.into(), serde_json::to_value(state).unwrap_or_default());
         }
         self.records.push(record);
         kind
     }
 
-    /// What is said when an intervention's plugin failed: a fault of wording must not cost the answer.
-    fn stand_in(&self, kind: Kind, issue: &Issue) -> Response {
+    /// Returns the fallback response if an intervention's plugin failed: a fault of wording must
+    /// not cost the answer.
+    fn stand_in(&self, kind: InterventionKind, issue: &Issue) -> Response {
         let message = format!("{} (noticed: {})", issue.summary, issue.name);
-        if kind == Kind::EmergencyStop {
+        if kind == InterventionKind::EmergencyStop {
             Response::Stop { message, report: crate::finding::StopReport::default() }
         } else {
-            Response::Guide(crate::finding::Guidance { messages: vec![message], ..Default::default() })
+            Response::Guide(crate::finding::Guidance {
+                messages: vec![message],
+                ..Default::default()
+            })
         }
     }
 
-    fn situation(&self, due: &Due, step: u64) -> Situation {
+    fn situation(&self, due: &DueIntervention, step: u64) -> Situation {
         let policy = &self.settings.policy.interventions;
-        let may_go_back = due.kind >= Kind::CheckpointRollback || policy.strategy == Strategy::Custom;
+        let may_go_back =
+            due.kind >= InterventionKind::CheckpointRollback || policy.strategy == Strategy::Custom;
         Situation {
             step,
             level: due.level,
@@ -142,7 +204,11 @@ impl Run<'_, '_> {
             checkpoints: if may_go_back { self.checkpoints() } else { Vec::new() },
             past: self.state.session.interventions.iter().rev().take(16).cloned().collect(),
             recent: self.state.agent.recent.iter().cloned().collect(),
-            templates: policy.templates.iter().map(|(issue, text)| (issue.clone(), text.clone())).collect(),
+            templates: policy
+                .templates
+                .iter()
+                .map(|(issue, text)| (issue.clone(), text.clone()))
+                .collect(),
         }
     }
 
@@ -150,7 +216,7 @@ impl Run<'_, '_> {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
-        if recovery.outcome == recover::Outcome::Restore && recovery.hold.is_none() {
+        if recovery.outcome == recover::RecoveryOutcome::Restore && recovery.hold.is_none() {
             self.state.session.restart_usage();
         }
         if let Some(why) = &recovery.hold {
@@ -163,5 +229,11 @@ impl Run<'_, '_> {
 }
 
 const fn nothing() -> Recovery {
-    Recovery { outcome: recover::Outcome::Wait, agent: Vec::new(), person: Vec::new(), stop: None, hold: None }
+    Recovery {
+        outcome: recover::RecoveryOutcome::Wait,
+        agent: Vec::new(),
+        person: Vec::new(),
+        stop: None,
+        hold: None,
+    }
 }

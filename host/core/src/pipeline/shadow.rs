@@ -1,49 +1,56 @@
-//! Plugins that look on: they are asked and their answers recorded, but nothing that they say counts.
+//! Plugins in shadow mode: they are asked and their answers recorded, but nothing that they say
+//! counts.
 //!
-//! What they would have made of an action is the decision on all that counts and on their answer alone, each
-//! by itself. Neither replies nor other plugins nor the session learn anything of it; a pattern that looks on
-//! keeps its own state, so that it sees what it would see.
+//! The result that each would have led to is the decision on everything that counts plus its answer
+//! alone. Replies, other plugins and the session get no information from it. A pattern in shadow
+//! mode keeps its own state, so that it sees the same as in normal mode.
 
-use super::taken_down;
-use crate::decide::{Decision, decide};
+use super::record_plugins;
 use crate::finding::{Assessment, Report};
-use crate::plugins::Answer;
+use crate::plugins::PluginResponse;
 use crate::policy::DecisionPolicy;
 use crate::record::{RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
+use crate::verdict::{Decision, decide};
 use std::collections::BTreeMap;
 
 /// The most bytes of a reason in a record.
 const MOST_REASON: usize = 1024;
 
-/// What one of them said.
-pub(super) struct Onlooker {
+/// The answer of one of them.
+pub(super) struct ShadowFindings {
     plugin: Option<RecordedPlugin>,
     findings: Findings,
 }
 
-/// The answers that count, and those of plugins that look on.
-pub(super) fn apart<T>(answers: Vec<Answer<T>>) -> (Vec<Answer<T>>, Vec<Answer<T>>) {
+/// Separates the answers that count from those of plugins in shadow mode.
+pub(super) fn split_shadow<T>(
+    answers: Vec<PluginResponse<T>>,
+) -> (Vec<PluginResponse<T>>, Vec<PluginResponse<T>>) {
     answers.into_iter().partition(|answer| !answer.plugin.shadow)
 }
 
-impl Onlooker {
-    pub(super) fn assessed(answer: Answer<Assessment>) -> Self {
-        let plugin = taken_down(std::slice::from_ref(&answer)).pop();
+impl ShadowFindings {
+    pub(super) fn assessed(answer: PluginResponse<Assessment>) -> Self {
+        let plugin = record_plugins(std::slice::from_ref(&answer)).pop();
         let mut findings = Findings::default();
         findings.assessed(vec![answer]);
         Self { plugin, findings }
     }
 
-    pub(super) fn detected(answer: Answer<Report>, states: &mut BTreeMap<String, Vec<u8>>, newest: u64) -> Self {
-        let plugin = taken_down(std::slice::from_ref(&answer)).pop();
+    pub(super) fn detected(
+        answer: PluginResponse<Report>,
+        states: &mut BTreeMap<String, Vec<u8>>,
+        newest: u64,
+    ) -> Self {
+        let plugin = record_plugins(std::slice::from_ref(&answer)).pop();
         let mut findings = Findings::default();
         findings.detected(vec![answer], states, newest);
         Self { plugin, findings }
     }
 
-    /// For the record of a decision that was made without it.
-    pub(super) fn beside(
+    /// Returns the entry for the record of a decision that was made without it.
+    pub(super) fn record_beside(
         self,
         counted: &Findings,
         decision: &Decision,
@@ -53,13 +60,19 @@ impl Onlooker {
         let mut together = counted.clone();
         together.join(self.findings.clone());
         let would = decide(&together, first_time, policy);
-        let shadow = self.alone()?;
-        let reason = (would.verdict > decision.verdict).then(|| crate::text::cut(&would.primary_reason, MOST_REASON));
-        Some(RecordedShadow { actual: Some(decision.verdict), would: Some(would.verdict), reason, ..shadow })
+        let shadow = self.record_alone()?;
+        let reason = (would.verdict > decision.verdict)
+            .then(|| crate::text::cut(&would.primary_reason, MOST_REASON));
+        Some(RecordedShadow {
+            actual: Some(decision.verdict),
+            would: Some(would.verdict),
+            reason,
+            ..shadow
+        })
     }
 
-    /// For the record of an event on which nothing is decided.
-    pub(super) fn alone(self) -> Option<RecordedShadow> {
+    /// Returns the entry for the record of an event without a decision.
+    pub(super) fn record_alone(self) -> Option<RecordedShadow> {
         let Findings { detections, faults, .. } = self.findings;
         Some(RecordedShadow {
             plugin: self.plugin?,

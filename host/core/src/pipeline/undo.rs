@@ -1,26 +1,33 @@
-//! Before an action runs: what it may change is kept, and what is lost for good counts against it. After it: files go
-//! back where an intervention has it so.
+//! Saves the files that an action may change before it runs, and makes the verdict stricter for
+//! permanent losses. After it, restores files if an intervention requires it.
 
 use super::Run;
 use super::before::{sentence, summary};
-use super::judge::Judged;
+use super::judge::CallReview;
 use crate::action::{Facts, Status};
 use crate::event::Call;
 use crate::finding::{Checkpoint, Response};
 use crate::record::{RecordedCheckpoint, RecordedRestore};
-use crate::recover::{Outcome, Recovery};
+use crate::recover::{Recovery, RecoveryOutcome};
 use crate::score::{Score, Verdict};
-use crate::undo::{Coming, OnFailure};
+use crate::undo::{OnFailure, PendingAction};
 
 impl Run<'_, '_> {
-    /// Has kept what the call may change, and holds against it what would be lost. What a person allowed, what runs
-    /// already, and what was changed into a safer form (`runs_as`) stays as it was decided.
-    pub(super) fn keep(&self, call: &Call, judged: &mut Judged, runs_as: Option<&Facts>, excepted: bool) -> Option<RecordedCheckpoint> {
+    /// Saves the files that the call may change, and makes its verdict stricter for those that
+    /// would be lost. The decision stays for an action that a person allowed, that runs already, or
+    /// that was changed into a safer form (`runs_as`).
+    pub(super) fn keep(
+        &self,
+        call: &Call,
+        judged: &mut CallReview,
+        runs_as: Option<&Facts>,
+        excepted: bool,
+    ) -> Option<RecordedCheckpoint> {
         if judged.decision.verdict == Verdict::Block && !self.observing() {
             return None;
         }
         let action = &judged.understood.action;
-        let mut kept = self.ports.undo.keep(&Coming {
+        let mut kept = self.ports.undo.keep(&PendingAction {
             facts: runs_as.filter(|_| !self.observing()).unwrap_or(&action.facts),
             review: &action.id,
             call: call.id.as_deref(),
@@ -44,7 +51,7 @@ impl Run<'_, '_> {
         Some(kept)
     }
 
-    /// What the session can go back to, with how the agent's steps before it ended.
+    /// Returns the session's checkpoints, with the success of the agent's steps before each.
     pub(super) fn checkpoints(&self) -> Vec<Checkpoint> {
         let kept = self.ports.undo.kept().into_iter().take(MOST_CHECKPOINTS);
         kept.map(|kept| Checkpoint {
@@ -57,27 +64,40 @@ impl Run<'_, '_> {
         .collect()
     }
 
-    /// The share of the steps before it that ended well; all, where none ended.
+    /// Returns the share of the steps before it that succeeded; the maximum if none ended.
     fn success_before(&self, step: u64) -> Score {
         let before = self.state.agent.steps.iter().rev().filter(|known| known.index < step);
-        let done: Vec<bool> = before.filter_map(|known| ended_well(known.status)).take(RECENT).collect();
+        let done: Vec<bool> =
+            before.filter_map(|known| ended_well(known.status)).take(RECENT).collect();
         let well = done.iter().filter(|well| **well).count();
-        Score::new(u16::try_from((well * 1000).checked_div(done.len()).unwrap_or(1000)).unwrap_or(1000))
+        Score::new(
+            u16::try_from((well * 1000).checked_div(done.len()).unwrap_or(1000)).unwrap_or(1000),
+        )
     }
 
-    /// Puts files back where the answer is to go back to a checkpoint, the action is over, and the operator has it so.
-    pub(super) fn go_back(&self, recovery: Recovery, response: &Response, over: bool) -> (Recovery, Option<RecordedRestore>) {
-        let wanted = self.settings.policy.interventions.auto_rollback && over && recovery.outcome == Outcome::Restore;
-        let (true, Response::Rollback { checkpoint, .. }) = (wanted, response) else { return (recovery, None) };
+    /// Restores files if the answer is a return to a checkpoint, the action is over, and the
+    /// operator enabled it.
+    pub(super) fn go_back(
+        &self,
+        recovery: Recovery,
+        response: &Response,
+        over: bool,
+    ) -> (Recovery, Option<RecordedRestore>) {
+        let wanted = self.settings.policy.interventions.auto_rollback
+            && over
+            && recovery.outcome == RecoveryOutcome::Restore;
+        let (true, Response::Rollback { checkpoint, .. }) = (wanted, response) else {
+            return (recovery, None);
+        };
         let mut restored = self.ports.undo.restore(checkpoint);
         restored.mask(&|text| self.settings.masker.mask(&[text]).apply(text));
         (recovery.restored(&restored), Some(restored))
     }
 }
 
-/// Checkpoints that an intervention is told of, as the WIT package says.
+/// The most checkpoints that an intervention gets, as the WIT package says.
 const MOST_CHECKPOINTS: usize = 16;
-/// Steps that tell how well it went.
+/// The number of steps over which success is measured.
 const RECENT: usize = 20;
 
 const fn ended_well(status: Status) -> Option<bool> {

@@ -1,6 +1,6 @@
-//! A state as bytes, and which earlier ones are read.
+//! The encoding of a state as bytes, and the earlier layouts that can still be read.
 
-use super::{Agent, Pending, Session};
+use super::{AgentState, Pending, Session};
 use crate::action::{Repetition, Step, Totals};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// First byte of an encoded state: the version of its layout.
 const LAYOUT: u8 = 5;
-/// What layouts 2, 3 and 5 added at the end of a session, as it stands in one of layout 1: nothing holds it; its
-/// agents share no state, and number their steps each for itself; nobody knows of a stop.
+/// The bytes that layouts 2, 3 and 5 added at the end of a session, with their values for a session
+/// of layout 1: nothing holds it; its agents share no state, and each numbers its own steps; no
+/// stop is known.
 const ADDED: [&[u8]; 3] = [&[0], &[0, 0], &[0]];
 
-/// State that cannot be read.
+/// Errors of a state that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// Written by a version with another layout.
-    #[error("the session's state has layout {found}, this version reads {LAYOUT}: start a new session")]
+    #[error(
+        "the session's state has layout {found}, this version reads {LAYOUT}: start a new session"
+    )]
     Layout {
         /// Its layout.
         found: u8,
@@ -26,9 +29,9 @@ pub enum StateError {
     Damaged(String),
 }
 
-/// An agent before layout 4, which made rows of its steps.
+/// An agent before layout 4, which stores its steps as rows.
 #[derive(Deserialize)]
-struct Earlier {
+struct LegacyAgent {
     next_step: u64,
     steps: VecDeque<Step>,
     totals: Totals,
@@ -40,14 +43,24 @@ struct Earlier {
     recent: VecDeque<String>,
 }
 
-impl From<Earlier> for Agent {
-    fn from(earlier: Earlier) -> Self {
-        let Earlier { next_step, steps, totals, pending, calls, shapes, successes, plugins, recent } = earlier;
+impl From<LegacyAgent> for AgentState {
+    fn from(earlier: LegacyAgent) -> Self {
+        let LegacyAgent {
+            next_step,
+            steps,
+            totals,
+            pending,
+            calls,
+            shapes,
+            successes,
+            plugins,
+            recent,
+        } = earlier;
         Self { next_step, steps, totals, pending, calls, shapes, successes, plugins, recent }
     }
 }
 
-/// Reads what a session's agents share.
+/// Reads the part that a session's agents share.
 pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
     match bytes {
         None | Some([]) => Ok(Session::default()),
@@ -59,12 +72,12 @@ pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
     }
 }
 
-/// Reads what one agent has for itself.
-pub(super) fn agent(bytes: Option<&[u8]>) -> Result<Agent, StateError> {
+/// Reads the part of one agent.
+pub(super) fn agent(bytes: Option<&[u8]>) -> Result<AgentState, StateError> {
     match bytes {
-        None | Some([]) => Ok(Agent::default()),
+        None | Some([]) => Ok(AgentState::default()),
         Some([4 | LAYOUT, body @ ..]) => read(body),
-        Some([1..=3, body @ ..]) => read::<Earlier>(body).map(Agent::from),
+        Some([1..=3, body @ ..]) => read::<LegacyAgent>(body).map(AgentState::from),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }
 }

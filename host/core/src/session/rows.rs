@@ -1,5 +1,5 @@
-//! Steps as rows of a fixed width: every hook reads and writes up to 200 of them, and a serial form that
-//! looks at each byte costs more than a pattern does.
+//! Steps as rows of a fixed width: every hook reads and writes up to 200 of them, and a serial form
+//! that handles each byte costs more than a pattern does.
 
 use crate::action::{Intent, Status, Step, scored};
 use crate::score::{Score, Verdict};
@@ -12,14 +12,19 @@ use std::fmt;
 const WIDTH: usize = 7 * 8 + 3 * 4 + 5 * 2 + 3;
 
 /// Writes all steps as one run of bytes.
-pub(super) fn serialize<S: Serializer>(steps: &VecDeque<Step>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize<S: Serializer>(
+    steps: &VecDeque<Step>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut bytes = Vec::with_capacity(steps.len().saturating_mul(WIDTH));
     steps.iter().for_each(|step| write(step, &mut bytes));
     serializer.serialize_bytes(&bytes)
 }
 
-/// Reads them.
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VecDeque<Step>, D::Error> {
+/// Reads the steps.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<VecDeque<Step>, D::Error> {
     deserializer.deserialize_bytes(Rows)
 }
 
@@ -37,18 +42,26 @@ impl Visitor<'_> for Rows {
         if !rest.is_empty() {
             return Err(E::invalid_length(bytes.len(), &self));
         }
-        rows.iter().map(|row| read(row).ok_or_else(|| E::custom("a step with a value that does not exist"))).collect()
+        rows.iter()
+            .map(|row| {
+                read(row).ok_or_else(|| E::custom("a step with a value that does not exist"))
+            })
+            .collect()
     }
 }
 
 fn write(step: &Step, out: &mut Vec<u8>) {
-    for number in [step.index, step.at, step.shape, step.identity, step.error, step.output, step.bytes] {
+    for number in
+        [step.index, step.at, step.shape, step.identity, step.error, step.output, step.bytes]
+    {
         out.extend_from_slice(&number.to_le_bytes());
     }
     for number in [step.prompt, step.tokens, step.duration_ms] {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    for number in [step.risk.get(), scored::number(step.alignment), step.effects, step.outside, step.files] {
+    for number in
+        [step.risk.get(), scored::number(step.alignment), step.effects, step.outside, step.files]
+    {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&[step.intent as u8, step.verdict as u8, step.status as u8]);
@@ -57,11 +70,13 @@ fn write(step: &Step, out: &mut Vec<u8>) {
 fn read(row: &[u8; WIDTH]) -> Option<Step> {
     let mut rest: &[u8] = row;
     let mut long = || next(&mut rest).map(u64::from_le_bytes);
-    let [index, at, shape, identity, error, output, bytes] = [long()?, long()?, long()?, long()?, long()?, long()?, long()?];
+    let [index, at, shape, identity, error, output, bytes] =
+        [long()?, long()?, long()?, long()?, long()?, long()?, long()?];
     let mut middle = || next(&mut rest).map(u32::from_le_bytes);
     let [prompt, tokens, duration_ms] = [middle()?, middle()?, middle()?];
     let mut short = || next(&mut rest).map(u16::from_le_bytes);
-    let [risk, alignment, effects, outside, files] = [short()?, short()?, short()?, short()?, short()?];
+    let [risk, alignment, effects, outside, files] =
+        [short()?, short()?, short()?, short()?, short()?];
     let mut one = || next(&mut rest).map(|[byte]| usize::from(byte));
     let [intent, verdict, status] = [one()?, one()?, one()?];
     Some(Step {

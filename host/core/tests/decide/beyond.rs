@@ -1,4 +1,5 @@
-//! What stands beside the verdict: what changed it, what makes it stricter afterwards, what no exception lifts.
+//! The values that accompany the verdict: its adjustments, later tightening, and the limits of
+//! exceptions.
 
 use crate::build::{decide, effect, fault, findings, objection, rationality};
 use portcullis_core::fault::OnFault;
@@ -46,20 +47,46 @@ fn every_change_of_the_verdict_is_told_once() {
             false,
             vec![],
         ),
-        ("a form", with(800, |f| f.forms.push("upload".into())), false, vec!["dangerous form: upload"]),
-        ("the first of its kind", with(700, |f| f.rationalities.push(rationality(600))), true, vec!["first action of its kind"]),
-        ("a rule", with(100, |f| f.objections.push(objection(Verdict::Ask, Severity::Low))), false, vec!["rule `r` of `p`"]),
         (
-            "a rule that says no more",
-            with(100, |f| f.objections.extend([objection(Verdict::Ask, Severity::Low), objection(Verdict::Warn, Severity::Low)])),
+            "a form",
+            with(800, |f| f.forms.push("upload".into())),
+            false,
+            vec!["dangerous form: upload"],
+        ),
+        (
+            "the first of its kind",
+            with(700, |f| f.rationalities.push(rationality(600))),
+            true,
+            vec!["first action of its kind"],
+        ),
+        (
+            "a rule",
+            with(100, |f| f.objections.push(objection(Verdict::Ask, Severity::Low))),
             false,
             vec!["rule `r` of `p`"],
         ),
-        ("a fault", with(100, |f| f.faults.push(fault(OnFault::Block))), false, vec!["fault of `p`: trap"]),
+        (
+            "a rule that says no more",
+            with(100, |f| {
+                f.objections.extend([
+                    objection(Verdict::Ask, Severity::Low),
+                    objection(Verdict::Warn, Severity::Low),
+                ])
+            }),
+            false,
+            vec!["rule `r` of `p`"],
+        ),
+        (
+            "a fault",
+            with(100, |f| f.faults.push(fault(OnFault::Block))),
+            false,
+            vec!["fault of `p`: trap"],
+        ),
     ];
     for (name, found, first, causes) in cases {
         let decision = decide(&found, first);
-        let told: Vec<&str> = decision.adjustments.iter().map(|change| change.cause.as_str()).collect();
+        let told: Vec<&str> =
+            decision.adjustments.iter().map(|change| change.cause.as_str()).collect();
         assert_eq!(told, causes, "{name}");
         let mut verdict = decision.matrix;
         for change in &decision.adjustments {
@@ -78,14 +105,22 @@ fn tightening_only_tightens() {
             let before = decision.adjustments.len();
             decision.tighten(*to, "a stopped session");
             assert_eq!(decision.verdict, (*from).max(*to), "{from}, {to}");
-            assert_eq!(decision.adjustments.len() - before, usize::from(to > from), "{from}, {to}: what changed nothing is no change");
+            assert_eq!(
+                decision.adjustments.len() - before,
+                usize::from(to > from),
+                "{from}, {to}: what changed nothing is no change"
+            );
             assert_eq!(decision.explanation, explanation(decision.verdict), "{from}, {to}");
         }
     }
-    let mut decision = decide(&with(100, |f| f.objections.push(objection(Verdict::Warn, Severity::Low))), false);
+    let mut decision =
+        decide(&with(100, |f| f.objections.push(objection(Verdict::Warn, Severity::Low))), false);
     decision.tighten(Verdict::Ask, "no safer form");
     let last = decision.adjustments.last().expect("a change");
-    assert_eq!((last.cause.as_str(), last.from, last.to), ("no safer form", Verdict::Warn, Verdict::Ask));
+    assert_eq!(
+        (last.cause.as_str(), last.from, last.to),
+        ("no safer form", Verdict::Warn, Verdict::Ask)
+    );
 }
 
 fn explanation(verdict: Verdict) -> &'static str {
@@ -104,17 +139,28 @@ fn what_no_exception_lifts_says_why() {
         ("nothing", findings(100, None), None),
         ("high risk", findings(949, None), None),
         ("critical risk", findings(950, None), Some("its risk is critical")),
-        ("a block", with(100, |f| f.objections.push(objection(Verdict::Block, Severity::High))), None),
+        (
+            "a block",
+            with(100, |f| f.objections.push(objection(Verdict::Block, Severity::High))),
+            None,
+        ),
         ("a fault", with(100, |f| f.faults.push(fault(OnFault::Block))), None),
         (
             "a critical rule",
             with(100, |f| f.objections.push(objection(Verdict::Warn, Severity::Critical))),
             Some("the rule `r` finds it critical"),
         ),
-        ("the guard's own", with(100, |f| f.objections.push(own(Verdict::Ask))), Some("the rule `guard` protects the guard itself")),
+        (
+            "the guard's own",
+            with(100, |f| f.objections.push(own(Verdict::Ask))),
+            Some("the rule `guard` protects the guard itself"),
+        ),
         (
             "the guard's own beside a critical rule",
-            with(100, |f| f.objections.extend([objection(Verdict::Block, Severity::Critical), own(Verdict::Ask)])),
+            with(100, |f| {
+                f.objections
+                    .extend([objection(Verdict::Block, Severity::Critical), own(Verdict::Ask)])
+            }),
             Some("the rule `guard` protects the guard itself"),
         ),
         (
@@ -128,16 +174,28 @@ fn what_no_exception_lifts_says_why() {
         let decision = decide(&found, false);
         assert_eq!(decision.exceptable().err(), why, "{name}");
         assert_eq!(decision.beyond_exceptions.as_deref(), why, "{name}");
-        // Records of before that was kept there know the level alone.
-        let older = portcullis_core::decide::Decision { beyond_exceptions: None, ..decision };
-        assert_eq!(older.exceptable().is_err(), found.risk().is_some_and(|risk| risk.finding.score.get() >= 950), "{name}, older");
+        // Records from before this field existed know only the level.
+        let older = portcullis_core::verdict::Decision { beyond_exceptions: None, ..decision };
+        assert_eq!(
+            older.exceptable().is_err(),
+            found.risk().is_some_and(|risk| risk.finding.score.get() >= 950),
+            "{name}, older"
+        );
     }
 }
 
 #[test]
 fn the_rule_that_stops_is_named() {
-    let named = |rule: &str, verdict| Objection { rule: rule.into(), ..objection(verdict, Severity::Critical) };
-    let found =
-        with(100, |f| f.objections.extend([named("asks", Verdict::Ask), named("blocks", Verdict::Block), named("too", Verdict::Block)]));
+    let named = |rule: &str, verdict| Objection {
+        rule: rule.into(),
+        ..objection(verdict, Severity::Critical)
+    };
+    let found = with(100, |f| {
+        f.objections.extend([
+            named("asks", Verdict::Ask),
+            named("blocks", Verdict::Block),
+            named("too", Verdict::Block),
+        ])
+    });
     assert_eq!(decide(&found, false).stops.as_deref(), Some("blocks"));
 }

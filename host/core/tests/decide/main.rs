@@ -6,12 +6,12 @@ mod scales;
 mod words;
 
 use build::{decide, detection, effect, fault, findings, named, objection, rationality, risk};
-use portcullis_core::decide::{Settled, settle};
 use portcullis_core::fault::OnFault;
 use portcullis_core::finding::{Change, Edit, Rewrite};
 use portcullis_core::policy::{DecisionPolicy, RationalityThresholds, RiskThresholds};
-use portcullis_core::review::{Findings, Named};
+use portcullis_core::review::{Attributed, Findings};
 use portcullis_core::score::{Score, Severity, Verdict};
+use portcullis_core::verdict::{RewriteOutcome, settle};
 use proptest::prelude::*;
 
 #[test]
@@ -29,13 +29,22 @@ fn every_cell_of_the_matrix() {
         (1000, [B, B, B]),
     ];
     for (risk, row) in cells {
-        for (scores, expected) in [([800, 1000], row[0]), ([500, 799], row[1]), ([0, 499], row[2])] {
+        for (scores, expected) in [([800, 1000], row[0]), ([500, 799], row[1]), ([0, 499], row[2])]
+        {
             for score in scores {
                 let decision = decide(&findings(risk, Some(score)), false);
-                assert_eq!((decision.matrix, decision.verdict), (expected, expected), "risk {risk}, rationality {score}");
+                assert_eq!(
+                    (decision.matrix, decision.verdict),
+                    (expected, expected),
+                    "risk {risk}, rationality {score}"
+                );
             }
         }
-        assert_eq!(decide(&findings(risk, None), false).verdict, row[0], "risk {risk}, rationality not scored");
+        assert_eq!(
+            decide(&findings(risk, None), false).verdict,
+            row[0],
+            "risk {risk}, rationality not scored"
+        );
     }
 }
 
@@ -59,7 +68,8 @@ fn the_thresholds_are_the_policys() {
     };
     let first = DecisionPolicy { first_time: false, ..DecisionPolicy::default() };
     use Verdict::{Allow, Block, Modify, Warn};
-    // Scores, thresholds in place of the usual ones, the usual verdict and the other.
+    // Scores, thresholds instead of the default ones, the verdict with the defaults, and the
+    // verdict with these.
     let cases: Vec<(u16, u16, DecisionPolicy, Verdict, Verdict)> = vec![
         (350, 200, risk(|risk| risk.negligible = Score::new(400)), Warn, Allow),
         (500, 700, risk(|risk| risk.medium = Score::new(500)), Allow, Warn),
@@ -67,7 +77,7 @@ fn the_thresholds_are_the_policys() {
         (700, 700, risk(|risk| risk.high = Score::new(700)), Warn, Modify),
         (900, 700, risk(|risk| risk.critical = Score::new(900)), Modify, Block),
         (900, 700, risk(|risk| risk.high = Score::new(901)), Modify, Warn),
-        // Out of order: what is higher goes before.
+        // Out of order: the higher level takes precedence.
         (500, 700, risk(|risk| risk.critical = Score::new(500)), Allow, Block),
         (200, 700, risk(|risk| risk.medium = Score::new(200)), Allow, Warn),
         (700, 700, rationality(|levels| levels.high = Score::new(700)), Warn, Allow),
@@ -77,20 +87,30 @@ fn the_thresholds_are_the_policys() {
     for (score, sense, policy, usual, other) in cases {
         let found = findings(score, Some(sense));
         assert_eq!(decide(&found, false).verdict, usual, "risk {score}, rationality {sense}");
-        let decision = portcullis_core::decide::decide(&found, false, &policy);
+        let decision = portcullis_core::verdict::decide(&found, false, &policy);
         assert_eq!(decision.verdict, other, "risk {score}, rationality {sense}, {policy:?}");
         assert_eq!(decision.policy, policy);
     }
     let told = |sense| decide(&findings(500, Some(sense)), false).reasons.join("; ");
-    assert_eq!((told(299).as_str(), told(300).as_str()), ("Low rationality: an issue (score 0.30)", "Low rationality: an issue"));
+    assert_eq!(
+        (told(299).as_str(), told(300).as_str()),
+        ("Low rationality: an issue (score 0.30)", "Low rationality: an issue")
+    );
     let found = findings(700, Some(600));
     assert_eq!(decide(&found, true).verdict, Allow);
-    assert_eq!(portcullis_core::decide::decide(&found, true, &first).verdict, Warn, "the relaxation is off");
+    assert_eq!(
+        portcullis_core::verdict::decide(&found, true, &first).verdict,
+        Warn,
+        "the relaxation is off"
+    );
     let loud = risk(|risk| risk.named = Score::new(100));
-    assert!(portcullis_core::decide::decide(&findings(101, None), false, &loud).reasons[0].starts_with("High risk action"));
+    assert!(
+        portcullis_core::verdict::decide(&findings(101, None), false, &loud).reasons[0]
+            .starts_with("High risk action")
+    );
 }
 
-/// A case: what is found, whether the shape is new, and the verdict.
+/// A case: the findings, true if the shape is new, and the verdict.
 type Case = (&'static str, Findings, bool, Verdict);
 
 #[test]
@@ -110,12 +130,32 @@ fn adjustments_come_in_order() {
         ("a warning stays one the second time", warned(), false, Verdict::Warn),
         ("the first time it is a note", warned(), true, Verdict::Allow),
         ("but not at high risk", findings(800, Some(900)), true, Verdict::Warn),
-        ("nor with a rule", with(|f| f.objections.push(objection(Verdict::Warn, Severity::Low))), true, Verdict::Warn),
+        (
+            "nor with a rule",
+            with(|f| f.objections.push(objection(Verdict::Warn, Severity::Low))),
+            true,
+            Verdict::Warn,
+        ),
         ("nor with a pattern", with(|f| f.detections.push(detection())), true, Verdict::Warn),
         ("nor with a fault", with(|f| f.faults.push(fault(OnFault::Warn))), true, Verdict::Warn),
-        ("nor where not all was understood", with(|f| f.gaps.push("a part".into())), true, Verdict::Warn),
-        ("a dangerous form turns a warning into a modification", with(|f| f.forms.push("form".into())), true, Verdict::Modify),
-        ("a form alone changes nothing", quiet(|f| f.forms.push("form".into())), false, Verdict::Allow),
+        (
+            "nor where not all was understood",
+            with(|f| f.gaps.push("a part".into())),
+            true,
+            Verdict::Warn,
+        ),
+        (
+            "a dangerous form turns a warning into a modification",
+            with(|f| f.forms.push("form".into())),
+            true,
+            Verdict::Modify,
+        ),
+        (
+            "a form alone changes nothing",
+            quiet(|f| f.forms.push("form".into())),
+            false,
+            Verdict::Allow,
+        ),
         (
             "a form where not all was understood",
             quiet(|f| {
@@ -125,10 +165,35 @@ fn adjustments_come_in_order() {
             true,
             Verdict::Modify,
         ),
-        ("a critical side effect blocks", quiet(|f| f.side_effects.push(effect(Severity::Critical))), true, Verdict::Block),
-        ("a high one does not", quiet(|f| f.side_effects.push(effect(Severity::High))), true, Verdict::Allow),
+        (
+            "a critical side effect blocks",
+            quiet(|f| f.side_effects.push(effect(Severity::Critical))),
+            true,
+            Verdict::Block,
+        ),
+        (
+            "a high one does not",
+            quiet(|f| f.side_effects.push(effect(Severity::High))),
+            true,
+            Verdict::Allow,
+        ),
         ("partial coverage warns", quiet(|f| f.gaps.push("a part".into())), true, Verdict::Warn),
-        ("a rule asks", quiet(|f| f.objections.push(objection(Verdict::Ask, Severity::Low))), true, Verdict::Ask),
+        ("a limit asks", quiet(|f| f.limits.push("a part".into())), true, Verdict::Ask),
+        (
+            "a limit does not loosen a stop",
+            quiet(|f| {
+                f.limits.push("a part".into());
+                f.side_effects.push(effect(Severity::Critical));
+            }),
+            true,
+            Verdict::Block,
+        ),
+        (
+            "a rule asks",
+            quiet(|f| f.objections.push(objection(Verdict::Ask, Severity::Low))),
+            true,
+            Verdict::Ask,
+        ),
         (
             "the strictest rule counts",
             quiet(|f| {
@@ -147,9 +212,24 @@ fn adjustments_come_in_order() {
             true,
             Verdict::Block,
         ),
-        ("a fault warns by policy", quiet(|f| f.faults.push(fault(OnFault::Warn))), true, Verdict::Warn),
-        ("a fault asks by policy", quiet(|f| f.faults.push(fault(OnFault::Ask))), true, Verdict::Ask),
-        ("a fault blocks by policy", quiet(|f| f.faults.push(fault(OnFault::Block))), true, Verdict::Block),
+        (
+            "a fault warns by policy",
+            quiet(|f| f.faults.push(fault(OnFault::Warn))),
+            true,
+            Verdict::Warn,
+        ),
+        (
+            "a fault asks by policy",
+            quiet(|f| f.faults.push(fault(OnFault::Ask))),
+            true,
+            Verdict::Ask,
+        ),
+        (
+            "a fault blocks by policy",
+            quiet(|f| f.faults.push(fault(OnFault::Block))),
+            true,
+            Verdict::Block,
+        ),
     ];
     for (name, findings, first_time, expected) in cases {
         let decision = decide(&findings, first_time);
@@ -174,7 +254,8 @@ fn reasons_come_in_order() {
     let mut all = findings(820, Some(300));
     all.side_effects.push(effect(Severity::High));
     let reasons = decide(&all, false).reasons;
-    let starts = ["High risk action: a reason", "Low rationality: an issue", "Side effects: deletes `/x`"];
+    let starts =
+        ["High risk action: a reason", "Low rationality: an issue", "Side effects: deletes `/x`"];
     assert_eq!(reasons.len(), starts.len(), "{reasons:?}");
     for (reason, start) in reasons.iter().zip(starts) {
         assert!(reason.starts_with(start), "{reason} should start with {start}");
@@ -183,16 +264,18 @@ fn reasons_come_in_order() {
 
 #[test]
 fn only_a_critical_block_by_a_rule_stops_the_session() {
-    for (verdict, severity, stops) in
-        [(Verdict::Block, Severity::Critical, true), (Verdict::Block, Severity::High, false), (Verdict::Ask, Severity::Critical, false)]
-    {
+    for (verdict, severity, stops) in [
+        (Verdict::Block, Severity::Critical, true),
+        (Verdict::Block, Severity::High, false),
+        (Verdict::Ask, Severity::Critical, false),
+    ] {
         let mut found = findings(100, None);
         found.objections.push(objection(verdict, severity));
         assert_eq!(decide(&found, false).stops.is_some(), stops, "{verdict} {severity}");
     }
 }
 
-fn rewrite(text: &str) -> Named<Rewrite> {
+fn rewrite(text: &str) -> Attributed<Rewrite> {
     let edits = vec![Edit { parameter: "command".into(), change: Change::SetText(text.into()) }];
     named(Rewrite { edits, explanation: text.into() })
 }
@@ -204,16 +287,20 @@ fn a_modification_needs_exactly_one_rewrite() {
     let one = [rewrite("a")];
     let same = [rewrite("a"), rewrite("a")];
     let two = [rewrite("a"), rewrite("b")];
-    assert!(matches!(settle(&modify, &[]), Settled::Ask(_)));
-    assert!(matches!(settle(&modify, &one), Settled::Rewrite(_)));
-    assert!(matches!(settle(&modify, &same), Settled::Rewrite(_)));
-    assert!(matches!(settle(&modify, &two), Settled::Ask(_)));
+    assert!(matches!(settle(&modify, &[]), RewriteOutcome::Ask(_)));
+    assert!(matches!(settle(&modify, &one), RewriteOutcome::Rewrite(_)));
+    assert!(matches!(settle(&modify, &same), RewriteOutcome::Rewrite(_)));
+    assert!(matches!(settle(&modify, &two), RewriteOutcome::Ask(_)));
     let allow = decide(&findings(100, None), false);
-    assert!(matches!(settle(&allow, &one), Settled::Stands), "an offer alone changes nothing");
+    assert!(
+        matches!(settle(&allow, &one), RewriteOutcome::Unchanged),
+        "an offer alone changes nothing"
+    );
 }
 
 fn any_finding() -> impl Strategy<Value = Findings> {
-    let verdict = prop::sample::select(&[Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block][..]);
+    let verdict =
+        prop::sample::select(&[Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block][..]);
     let severity = prop::sample::select(Severity::ALL);
     let policy = prop::sample::select(OnFault::ALL);
     let score = 0_u16..=1000;
@@ -221,21 +308,34 @@ fn any_finding() -> impl Strategy<Value = Findings> {
         prop::collection::vec(score.clone().prop_map(risk), 0..3),
         prop::collection::vec(score.prop_map(rationality), 0..3),
         prop::collection::vec(severity.clone().prop_map(effect), 0..2),
-        prop::collection::vec((verdict, severity).prop_map(|(verdict, severity)| objection(verdict, severity)), 0..3),
+        prop::collection::vec(
+            (verdict, severity).prop_map(|(verdict, severity)| objection(verdict, severity)),
+            0..3,
+        ),
         prop::collection::vec(policy.prop_map(fault), 0..2),
-        (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
+        (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
     )
-        .prop_map(|(risks, rationalities, side_effects, objections, faults, (form, gap, detected))| Findings {
-            risks,
-            rationalities,
-            side_effects,
-            objections,
-            faults,
-            forms: if form { vec!["form".into()] } else { vec![] },
-            gaps: if gap { vec!["gap".into()] } else { vec![] },
-            detections: if detected { vec![detection()] } else { vec![] },
-            ..Findings::default()
-        })
+        .prop_map(
+            |(
+                risks,
+                rationalities,
+                side_effects,
+                objections,
+                faults,
+                (form, gap, limit, detected),
+            )| Findings {
+                risks,
+                rationalities,
+                side_effects,
+                objections,
+                faults,
+                forms: if form { vec!["form".into()] } else { vec![] },
+                gaps: if gap { vec!["gap".into()] } else { vec![] },
+                limits: if limit { vec!["limit".into()] } else { vec![] },
+                detections: if detected { vec![detection()] } else { vec![] },
+                ..Findings::default()
+            },
+        )
 }
 
 fn joined(a: &Findings, b: &Findings) -> Findings {
@@ -247,6 +347,7 @@ fn joined(a: &Findings, b: &Findings) -> Findings {
     both.faults.extend(b.faults.iter().cloned());
     both.forms.extend(b.forms.iter().cloned());
     both.gaps.extend(b.gaps.iter().cloned());
+    both.limits.extend(b.limits.iter().cloned());
     both.detections.extend(b.detections.iter().cloned());
     both
 }

@@ -8,9 +8,13 @@ use std::fmt;
 
 #[test]
 fn scores_stay_in_range() {
-    for (given, cut, checked) in
-        [(0, 0, Some(0)), (999, 999, Some(999)), (1000, 1000, Some(1000)), (1001, 1000, None), (u16::MAX, 1000, None)]
-    {
+    for (given, cut, checked) in [
+        (0, 0, Some(0)),
+        (999, 999, Some(999)),
+        (1000, 1000, Some(1000)),
+        (1001, 1000, None),
+        (u16::MAX, 1000, None),
+    ] {
         assert_eq!(Score::new(given).get(), cut, "{given}");
         assert_eq!(Score::checked(given).map(Score::get), checked, "{given}");
     }
@@ -19,19 +23,32 @@ fn scores_stay_in_range() {
 
 #[test]
 fn means_are_rounded_down_and_scores_shown_to_two_places() {
-    for (scores, mean) in [(&[][..], None), (&[0], Some(0)), (&[1, 2], Some(1)), (&[500, 1000, 1000], Some(833)), (&[1000; 70], Some(1000))]
-    {
+    for (scores, mean) in [
+        (&[][..], None),
+        (&[0], Some(0)),
+        (&[1, 2], Some(1)),
+        (&[500, 1000, 1000], Some(833)),
+        (&[1000; 70], Some(1000)),
+    ] {
         let scores: Vec<Score> = scores.iter().copied().map(Score::new).collect();
         assert_eq!(Score::mean(&scores).map(Score::get), mean, "{scores:?}");
     }
-    for (score, shown) in
-        [(0, "0.00"), (4, "0.00"), (5, "0.01"), (94, "0.09"), (100, "0.10"), (555, "0.56"), (994, "0.99"), (995, "1.00"), (1000, "1.00")]
-    {
+    for (score, shown) in [
+        (0, "0.00"),
+        (4, "0.00"),
+        (5, "0.01"),
+        (94, "0.09"),
+        (100, "0.10"),
+        (555, "0.56"),
+        (994, "0.99"),
+        (995, "1.00"),
+        (1000, "1.00"),
+    ] {
         assert_eq!(Score::new(score).to_string(), shown, "{score}");
     }
 }
 
-/// They stand in records, settings and messages.
+/// Records, settings and messages contain them.
 #[test]
 fn every_name_stays_as_it_is() {
     assert_eq!(names(Severity::ALL, Severity::as_str), ["low", "medium", "high", "critical"]);
@@ -44,10 +61,16 @@ fn every_name_stays_as_it_is() {
     assert_eq!(format!("[{:>6}]", Verdict::Ask), "[   ask]", "a column is a column");
 }
 
-fn names<T: Copy + fmt::Display + Serialize>(all: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
+fn names<T: Copy + fmt::Display + Serialize>(
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Vec<&'static str> {
     for value in all {
         let (shown, recorded) = (value.to_string(), serde_json::json!(value));
-        assert!(shown == name(*value) && recorded == shown.as_str(), "{shown} is recorded as {recorded}");
+        assert!(
+            shown == name(*value) && recorded == shown.as_str(),
+            "{shown} is recorded as {recorded}"
+        );
     }
     all.iter().copied().map(name).collect()
 }
@@ -65,11 +88,26 @@ fn levels_begin_where_the_policy_says() {
         (950, RiskLevel::Critical, false),
     ] {
         let score = Score::new(score);
-        assert_eq!((policy.risk.level(score), policy.risk.is_negligible(score)), (level, negligible), "{score}");
+        assert_eq!(
+            (policy.risk.level(score), policy.risk.is_negligible(score)),
+            (level, negligible),
+            "{score}"
+        );
     }
-    let odd = RiskThresholds { negligible: Score::new(700), critical: Score::new(500), ..RiskThresholds::default() };
-    assert_eq!(odd.level(Score::new(500)), RiskLevel::Critical, "out of order they only make it stricter");
-    assert!(!odd.is_negligible(Score::new(650)) && odd.is_negligible(Score::new(499)), "what has a level is not negligible");
+    let odd = RiskThresholds {
+        negligible: Score::new(700),
+        critical: Score::new(500),
+        ..RiskThresholds::default()
+    };
+    assert_eq!(
+        odd.level(Score::new(500)),
+        RiskLevel::Critical,
+        "out of order they only make it stricter"
+    );
+    assert!(
+        !odd.is_negligible(Score::new(650)) && odd.is_negligible(Score::new(499)),
+        "what has a level is not negligible"
+    );
     for (score, level) in [
         (None, RationalityLevel::High),
         (Some(800), RationalityLevel::High),

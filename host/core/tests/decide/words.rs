@@ -1,11 +1,13 @@
-//! What a decision says: its reasons in order, what could be done instead, how sure it is.
+//! The texts of a decision: its reasons in order, the alternatives, its confidence.
 
-use crate::build::{decide, detection, effect, fault, findings, named, objection, rationality, risk};
-use portcullis_core::decide::confidence;
+use crate::build::{
+    decide, detection, effect, fault, findings, named, objection, rationality, risk,
+};
 use portcullis_core::fault::OnFault;
 use portcullis_core::finding::{Rationality, Risk, SideEffect, SideEffectKind};
 use portcullis_core::review::{Findings, Objection};
 use portcullis_core::score::{Score, Severity, Verdict};
+use portcullis_core::verdict::confidence;
 
 fn with(risk: u16, rationality: Option<u16>, change: impl FnOnce(&mut Findings)) -> Findings {
     let mut found = findings(risk, rationality);
@@ -18,7 +20,10 @@ fn because(reason: &str, verdict: Verdict) -> Objection {
 }
 
 fn bare(score: u16) -> Findings {
-    Findings { risks: vec![named(Risk { score: Score::new(score), factors: vec![] })], ..Findings::default() }
+    Findings {
+        risks: vec![named(Risk { score: Score::new(score), factors: vec![] })],
+        ..Findings::default()
+    }
 }
 
 fn senseless(score: u16) -> Findings {
@@ -41,30 +46,62 @@ fn the_reasons_of_each_finding() {
         ("low sense", findings(100, Some(499)), vec!["Low rationality: an issue"]),
         ("low sense without issues", senseless(400), vec!["Low rationality: score 0.40"]),
         ("very low sense without issues", senseless(200), vec!["Low rationality: score 0.20"]),
-        ("very low sense", findings(100, Some(299)), vec!["Low rationality: an issue (score 0.30)"]),
-        ("a gap", with(100, None, |f| f.gaps.push("a part".into())), vec!["Not understood: a part"]),
+        (
+            "very low sense",
+            findings(100, Some(299)),
+            vec!["Low rationality: an issue (score 0.30)"],
+        ),
+        (
+            "a gap",
+            with(100, None, |f| f.gaps.push("a part".into())),
+            vec!["Not understood: a part"],
+        ),
         ("a pattern", with(100, None, |f| f.detections.push(detection())), vec!["a loop"]),
-        ("a fault", with(100, None, |f| f.faults.push(fault(OnFault::Warn))), vec!["p: trap: it trapped"]),
-        ("a small effect", with(100, None, |f| f.side_effects.push(effect(Severity::Medium))), vec![]),
+        (
+            "a fault",
+            with(100, None, |f| f.faults.push(fault(OnFault::Warn))),
+            vec!["p: trap: it trapped"],
+        ),
+        (
+            "a small effect",
+            with(100, None, |f| f.side_effects.push(effect(Severity::Medium))),
+            vec![],
+        ),
         (
             "rules: who decides comes first, who adds comes last",
             with(750, None, |f| {
-                f.objections.extend([because("adds", Verdict::Warn), because("asks", Verdict::Ask), because("asks too", Verdict::Ask)]);
+                f.objections.extend([
+                    because("adds", Verdict::Warn),
+                    because("asks", Verdict::Ask),
+                    because("asks too", Verdict::Ask),
+                ]);
                 f.side_effects.push(effect(Severity::High));
             }),
-            vec!["asks", "asks too", "High risk action: a reason", "Side effects: deletes `/x` (cannot be undone)", "adds"],
+            vec![
+                "asks",
+                "asks too",
+                "High risk action: a reason",
+                "Side effects: deletes `/x` (cannot be undone)",
+                "adds",
+            ],
         ),
     ];
     for (name, found, reasons) in cases {
         let decision = decide(&found, false);
         assert_eq!(decision.reasons, reasons, "{name}");
-        assert_eq!(decision.primary_reason, reasons.first().copied().unwrap_or("nothing speaks against it"), "{name}");
+        assert_eq!(
+            decision.primary_reason,
+            reasons.first().copied().unwrap_or("no objections"),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn side_effects_in_words() {
-    use SideEffectKind::{FileDeletion, FileWrite, Network, Other, Process, ResourceUse, SystemChange};
+    use SideEffectKind::{
+        FileDeletion, FileWrite, Network, Other, Process, ResourceUse, SystemChange,
+    };
     let cases: Vec<(SideEffectKind, &str, bool, &str)> = vec![
         (FileWrite, "/x", true, "writes `/x`"),
         (FileDeletion, "/x", false, "deletes `/x` (cannot be undone)"),
@@ -75,8 +112,10 @@ fn side_effects_in_words() {
         (ResourceUse, "memory", true, "uses up `memory`"),
         (Other("melts".into()), "wax", true, "melts `wax`"),
     ];
-    let told =
-        |effects: Vec<SideEffect>| decide(&with(100, None, |f| f.side_effects.extend(effects.into_iter().map(named))), false).reasons;
+    let told = |effects: Vec<SideEffect>| {
+        decide(&with(100, None, |f| f.side_effects.extend(effects.into_iter().map(named))), false)
+            .reasons
+    };
     let effect = |kind: &SideEffectKind, target: &str, reversible: bool| SideEffect {
         kind: kind.clone(),
         target: target.into(),
@@ -85,7 +124,10 @@ fn side_effects_in_words() {
         mitigation: None,
     };
     for (kind, target, reversible, words) in &cases {
-        assert_eq!(told(vec![effect(kind, target, *reversible)]), [format!("Side effects: {words}")]);
+        assert_eq!(
+            told(vec![effect(kind, target, *reversible)]),
+            [format!("Side effects: {words}")]
+        );
     }
     let two = vec![effect(&FileWrite, "a", true), effect(&FileWrite, "b", true)];
     assert_eq!(told(two), ["Side effects: writes `a`; writes `b`"]);
@@ -93,8 +135,10 @@ fn side_effects_in_words() {
 
 #[test]
 fn what_could_be_done_instead() {
-    let rule =
-        |texts: &[&str]| Objection { alternatives: texts.iter().map(|text| (*text).into()).collect(), ..because("no", Verdict::Warn) };
+    let rule = |texts: &[&str]| Objection {
+        alternatives: texts.iter().map(|text| (*text).into()).collect(),
+        ..because("no", Verdict::Warn)
+    };
     let mitigated = |severity, text: &str| {
         let mut found = effect(severity);
         found.finding.mitigation = Some(text.into());
@@ -122,7 +166,9 @@ fn what_could_be_done_instead() {
         ),
         (
             "eight at most",
-            with(100, None, |f| f.objections.push(rule(&["1", "2", "3", "4", "5", "6", "7", "8", "9"]))),
+            with(100, None, |f| {
+                f.objections.push(rule(&["1", "2", "3", "4", "5", "6", "7", "8", "9"]))
+            }),
             vec!["1", "2", "3", "4", "5", "6", "7", "8"],
         ),
     ];
@@ -154,7 +200,13 @@ fn how_sure_it_is() {
         (of(None, 1, usize::from(u16::MAX) + 1), 150),
     ];
     for (found, expected) in cases {
-        assert_eq!(confidence(&found), Score::new(expected), "{} gaps, {} faults", found.gaps.len(), found.faults.len());
+        assert_eq!(
+            confidence(&found),
+            Score::new(expected),
+            "{} gaps, {} faults",
+            found.gaps.len(),
+            found.faults.len()
+        );
         assert_eq!(decide(&found, false).confidence, confidence(&found));
     }
 }

@@ -1,9 +1,9 @@
-//! Everyday actions that come near the guard and do it no harm.
+//! Everyday actions that come near the guard without harming it.
 
 use serde_json::{Value, json};
 
 pub(crate) const COMMANDS: &[&str] = &[
-    // beside a lock
+    // next to a lock
     "sh rewrite.sh",
     "npm test",
     "make",
@@ -43,6 +43,22 @@ pub(crate) const COMMANDS: &[&str] = &[
     "git log -p -- .claude/settings.json",
     "git diff HEAD -- .claude/settings.json",
     "git show HEAD:.claude/settings.json",
+    "ls -R ~/.claude",
+    "grep -rn hooks ~/.claude",
+    "grep -rl hooks ~/.claude | head",
+    "find ~/.claude -type f | wc -l",
+    "find ~/.claude -type f -exec cat {} +",
+    "tar cf /tmp/c.tar -C ~/.claude .",
+    "cp -r ~/.claude /tmp/copy",
+    "rsync -a ~/.claude/ /tmp/copy/",
+    "git -C ~/.claude status",
+    "git -C ~/.claude log --oneline",
+    "which portcullis",
+    "ls -l $(which portcullis)",
+    "file \"$(command -v portcullis)\"",
+    "cp $(which portcullis) /tmp/copy",
+    "awk '/hooks/' ~/.claude/settings.json",
+    "ln -s ~/.claude/plugins pl && ls pl/../settings.json",
     // mentioning
     "git commit -m 'Describe ~/.claude/settings.json and portcullis allow'",
     "git add .claude/settings.json && git commit -m x",
@@ -66,6 +82,41 @@ pub(crate) const COMMANDS: &[&str] = &[
     "rm -rf .portcullis/quarantine/f536",
     "mkdir -p /home/me/shop/.portcullis/quarantine/f5 && mv -- /home/me/shop/reports /home/me/shop/.portcullis/quarantine/f5/",
     "cp settings.json config/",
+    "echo '{}' > ~/.claude/projects/shop/memory/notes.md",
+    "mkdir -p ~/.claude/plans && cp plan.md ~/.claude/plans/",
+    "cp -r plans ~/.claude/plans",
+    "rm -rf ~/.claude/projects/old",
+    "find ~/.claude/projects -type f -exec sed -i s/a/b/ {} +",
+    "find ~/.claude/projects -name '*.jsonl' | xargs rm",
+    "find ~/.claude -name '*.md' -exec sed -i s/a/b/ {} +",
+    "grep -rl old ~/.claude/commands | xargs sed -i s/old/new/",
+    "tar xf x.tar -C ~/.claude/plans",
+    "git -C ~/.claude/plans pull",
+    "cp -r a b",
+    "cp -rT a b",
+    "cp -a src/. build/",
+    "cp -r . /tmp/copy",
+    "rsync -a ./ build/",
+    "git -C ../other pull",
+    "git -C ../other checkout -- .",
+    "cp -r evil ~/.local",
+    "find . -type f -print0 | xargs -0 sed -i s/a/b/",
+    "make -C lib all",
+    "make -j4 -C lib",
+    "patch -d lib -p1 < x.diff",
+    "env -C lib cargo test",
+    "awk -i inplace '{ print }' notes.txt",
+    "sed -i s/a/b/ $(grep -rl a src)",
+    "grep -rl a . | xargs sed -i s/a/b/",
+    "find . -type f -exec sed -i s/a/b/ {} +",
+    "find . -type f | xargs sed -i s/a/b/",
+    "cp /bin/true $(which mytool)",
+    "ln -s deep l && rm l",
+    "rm -rf '{{cookiecutter.slug}}'",
+    "rm -rf 'app/[slug]'",
+    "git clone https://x.example/a ~/src/a",
+    "mkdir ~/.claude",
+    "touch ~/.claude",
     "rm -rf build dist *.log",
     "rm -rf ~/.cache/pip",
     "find . -name '*.json' -exec sed -i s/a/b/ {} +",
@@ -94,7 +145,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "rm /tmp/settings.json",
     "python3 -c 'open(\"settings.json\",\"w\").write(\"{}\")'",
     "python3 scripts/settings.py --json",
-    // our own program and the client
+    // portcullis itself and the client
     "portcullis doctor",
     "portcullis status --json",
     "portcullis audit show --verdict block",
@@ -132,7 +183,10 @@ pub(crate) fn tools() -> Vec<(&'static str, Value)> {
         ("Grep", json!({"pattern": "hooks", "path": "/home/me/.claude"})),
         ("Grep", json!({"pattern": "\\.claude/settings\\.json"})),
         ("Glob", json!({"pattern": "**/settings.json"})),
-        ("Write", json!({"file_path": "/home/me/shop/.claude/commands/x.md", "content": "~/.claude/settings.json"})),
+        (
+            "Write",
+            json!({"file_path": "/home/me/shop/.claude/commands/x.md", "content": "~/.claude/settings.json"}),
+        ),
         ("Write", json!({"file_path": "/home/me/shop/settings.json", "content": "{}"})),
         (
             "Edit",
@@ -144,8 +198,14 @@ pub(crate) fn tools() -> Vec<(&'static str, Value)> {
         ("WebFetch", json!({"url": "https://x.example/.claude/settings.json", "prompt": "read"})),
         ("mcp__files__read_text_file", json!({"path": "/home/me/.claude/settings.json"})),
         ("mcp__files__listDirectory", json!({"path": "/home/me/.config/portcullis"})),
-        ("mcp__files__write_file", json!({"path": "/home/me/shop/a.md", "content": "see ~/.claude/settings.json"})),
-        ("mcp__tracker__create_issue", json!({"title": "settings", "body": "~/.claude/settings.json is wrong"})),
+        (
+            "mcp__files__write_file",
+            json!({"path": "/home/me/shop/a.md", "content": "see ~/.claude/settings.json"}),
+        ),
+        (
+            "mcp__tracker__create_issue",
+            json!({"title": "settings", "body": "~/.claude/settings.json is wrong"}),
+        ),
         ("Teleport", json!({"target": "/home/me/shop"})),
     ]
 }

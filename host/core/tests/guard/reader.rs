@@ -1,4 +1,4 @@
-//! The real shell reader, run natively, its answer in the host's types.
+//! The real shell reader, run natively, with its answer in the host's types.
 
 use super::harness::{CWD, HOME};
 use portcullis_core::action as to;
@@ -49,7 +49,11 @@ fn redirection(redirection: from::Redirection) -> to::Redirection {
         from::Direction::Duplicate => to::Direction::Duplicate,
         from::Direction::Heredoc => to::Direction::Heredoc,
     };
-    to::Redirection { descriptor: redirection.descriptor, direction, target: word(redirection.target) }
+    to::Redirection {
+        descriptor: redirection.descriptor,
+        direction,
+        target: word(redirection.target),
+    }
 }
 
 fn effect(effect: from::Effect) -> to::Effect {
@@ -84,5 +88,10 @@ fn kind_of(kind: from::EffectKind) -> to::EffectKind {
 }
 
 fn form(form: from::Form) -> to::Form {
-    to::Form { id: form.id, label: form.label, weight: Score::new(form.weight), command: form.command }
+    to::Form {
+        id: form.id,
+        label: form.label,
+        weight: Score::new(form.weight),
+        command: form.command,
+    }
 }

@@ -1,4 +1,4 @@
-//! After a tool ran: outcomes join their steps, and what slipped past is found.
+//! After a tool ran: outcomes join their steps, and calls that bypassed the review are found.
 
 use super::harness::{Sent, World, by, event, failed, post, pre, rules, says_of, without};
 use portcullis_core::action::Status;
@@ -10,7 +10,8 @@ fn ls() -> Value {
     json!({"command": "ls"})
 }
 
-/// A case: the payloads after the review, and of the last: its kind, whether it joined, status, exit code, steps.
+/// A case: the payloads after the review; and for the last one its kind, true if it joined, status,
+/// exit code, steps.
 type Case = (&'static str, Vec<Value>, RecordKind, bool, Status, Option<i32>, usize);
 
 #[test]
@@ -18,11 +19,51 @@ fn outcomes_join_their_steps() {
     use RecordKind::{Outcome, Unreviewed};
     let review = || pre("Bash", ls(), "t1");
     let cases: Vec<Case> = vec![
-        ("it went well", vec![review(), post("Bash", ls(), "t1", json!("a"))], Outcome, true, Status::Ok, None, 1),
-        ("it failed", vec![review(), failed("Bash", ls(), "t1", "Exit code 3\nno")], Outcome, true, Status::Failed, Some(3), 1),
-        ("it was killed", vec![review(), failed("Bash", ls(), "t1", "Exit code -9")], Outcome, true, Status::Failed, Some(-9), 1),
-        ("an odd exit code", vec![review(), failed("Bash", ls(), "t1", "Exit code 99999999999")], Outcome, true, Status::Failed, None, 1),
-        ("it failed without a code", vec![review(), failed("Bash", ls(), "t1", "")], Outcome, true, Status::Failed, None, 1),
+        (
+            "it went well",
+            vec![review(), post("Bash", ls(), "t1", json!("a"))],
+            Outcome,
+            true,
+            Status::Ok,
+            None,
+            1,
+        ),
+        (
+            "it failed",
+            vec![review(), failed("Bash", ls(), "t1", "Exit code 3\nno")],
+            Outcome,
+            true,
+            Status::Failed,
+            Some(3),
+            1,
+        ),
+        (
+            "it was killed",
+            vec![review(), failed("Bash", ls(), "t1", "Exit code -9")],
+            Outcome,
+            true,
+            Status::Failed,
+            Some(-9),
+            1,
+        ),
+        (
+            "an odd exit code",
+            vec![review(), failed("Bash", ls(), "t1", "Exit code 99999999999")],
+            Outcome,
+            true,
+            Status::Failed,
+            None,
+            1,
+        ),
+        (
+            "it failed without a code",
+            vec![review(), failed("Bash", ls(), "t1", "")],
+            Outcome,
+            true,
+            Status::Failed,
+            None,
+            1,
+        ),
         (
             "rewritten by another hook",
             vec![review(), post("Bash", json!({"command": "ls -l"}), "t1", json!("a"))],
@@ -34,16 +75,43 @@ fn outcomes_join_their_steps() {
         ),
         (
             "without ids",
-            vec![without("tool_use_id", review()), without("tool_use_id", post("Bash", ls(), "", json!("a")))],
+            vec![
+                without("tool_use_id", review()),
+                without("tool_use_id", post("Bash", ls(), "", json!("a"))),
+            ],
             Outcome,
             true,
             Status::Ok,
             None,
             1,
         ),
-        ("never reviewed", vec![post("Bash", ls(), "t1", json!("a"))], Unreviewed, false, Status::Ok, None, 1),
-        ("another call's id", vec![review(), post("Bash", ls(), "t2", json!("a"))], Unreviewed, false, Status::Ok, None, 2),
-        ("another agent's call", vec![review(), by("a1", post("Bash", ls(), "t1", json!("a")))], Unreviewed, false, Status::Ok, None, 1),
+        (
+            "never reviewed",
+            vec![post("Bash", ls(), "t1", json!("a"))],
+            Unreviewed,
+            false,
+            Status::Ok,
+            None,
+            1,
+        ),
+        (
+            "another call's id",
+            vec![review(), post("Bash", ls(), "t2", json!("a"))],
+            Unreviewed,
+            false,
+            Status::Ok,
+            None,
+            2,
+        ),
+        (
+            "another agent's call",
+            vec![review(), by("a1", post("Bash", ls(), "t1", json!("a")))],
+            Unreviewed,
+            false,
+            Status::Ok,
+            None,
+            1,
+        ),
     ];
     for (name, payloads, kind, joined, status, code, steps) in cases {
         let mut world = World::default();
@@ -58,8 +126,21 @@ fn outcomes_join_their_steps() {
         } else {
             assert!(last.action.is_some(), "{name}: what nobody reviewed is recorded in full");
         }
-        let agent = world.state_of(payloads.last().unwrap().get("agent_id").and_then(Value::as_str).unwrap_or_default()).agent;
-        assert_eq!((agent.steps.len(), agent.steps.back().unwrap().status), (steps, status), "{name}");
+        let agent = world
+            .state_of(
+                payloads
+                    .last()
+                    .unwrap()
+                    .get("agent_id")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+            )
+            .agent;
+        assert_eq!(
+            (agent.steps.len(), agent.steps.back().unwrap().status),
+            (steps, status),
+            "{name}"
+        );
     }
 }
 
@@ -69,7 +150,11 @@ fn what_a_person_allowed_after_an_ask_joins_its_step() {
     world.plugins.assess = says_of("ls", rules(Verdict::Ask, Severity::High));
     let review = world.bash("ls", "t1");
     assert_eq!(review.effect(), "ask");
-    assert_eq!(world.agent().steps.back().unwrap().status, Status::Refused, "until somebody tells otherwise it did not run");
+    assert_eq!(
+        world.agent().steps.back().unwrap().status,
+        Status::Refused,
+        "until somebody tells otherwise it did not run"
+    );
     let ended = world.send(&post("Bash", ls(), "t1", json!("a")));
     assert_eq!(ended.records[0].details.get("review"), Some(&json!(review.records[0].id)));
     let agent = world.agent();
@@ -86,7 +171,10 @@ fn files_of_a_call_that_a_person_allowed_count() {
     assert_eq!(world.state().session.limits[0].used, 0);
     world.send(&post("Bash", json!({"command": "touch a b"}), "t1", json!("")));
     let state = world.state();
-    assert_eq!((state.session.limits[0].used, state.session.totals.files, state.agent.totals.files), (2, 2, 2));
+    assert_eq!(
+        (state.session.limits[0].used, state.session.totals.files, state.agent.totals.files),
+        (2, 2, 2)
+    );
 }
 
 #[test]
@@ -111,13 +199,22 @@ fn a_batch_finds_what_no_other_event_told_of() {
         }
         None => json!({"tool_name": tool, "tool_input": {}, "tool_response": "ok"}),
     };
-    let calls = [call("Bash", Some("known")), call("Teleport", Some("new")), call("Teleport", Some("newer")), call("Teleport", None)];
+    let calls = [
+        call("Bash", Some("known")),
+        call("Teleport", Some("new")),
+        call("Teleport", Some("newer")),
+        call("Teleport", None),
+    ];
     let batch = event("PostToolBatch", json!({ "tool_calls": calls }));
     let sent = world.send(&batch);
     assert_eq!(sent.kinds(), [RecordKind::Unreviewed; 3]);
     let ids: Vec<Option<&str>> = sent.records.iter().map(|record| record.call.as_deref()).collect();
     assert_eq!(ids, [Some("new"), Some("newer"), None]);
-    assert_eq!(sent.records[0].outcome.as_ref().unwrap().status, Status::Failed, "a refusal by the client is no success");
+    assert_eq!(
+        sent.records[0].outcome.as_ref().unwrap().status,
+        Status::Failed,
+        "a refusal by the client is no success"
+    );
     assert_eq!((sent.effect(), sent.answer.exit), ("none", 0));
     assert_eq!(world.send(&batch).kinds(), [RecordKind::Unreviewed], "what has an id is told once");
     let own: Vec<&str> = sent.records.iter().map(|record| record.id.as_str()).collect();

@@ -1,7 +1,8 @@
 //! Before a tool runs: every verdict, every cell of the matrix, stops, and observe mode.
 
 use super::harness::{
-    World, answer, by, detection, detects, effects, judged, plugin, post, pre, reading, risk, rules, says, says_of, seen,
+    World, answer, by, detection, detects, effects, judged, plugin, post, pre, reading, risk,
+    rules, says, says_of, seen,
 };
 use portcullis_core::action::{Coverage, Entry, Intent, Quantity, Scope, Status};
 use portcullis_core::fault::{FaultKind, OnFault};
@@ -11,7 +12,8 @@ use portcullis_core::policy::Mode;
 use portcullis_core::score::{Severity, Verdict};
 use serde_json::json;
 
-/// A case: what the risk-calculator says, whether the shape is new, the verdict, and how the client takes it.
+/// A case: the risk-calculator's answer, true if the shape is new, the verdict, and the effect in
+/// the client.
 type Case = (&'static str, Assessment, bool, Verdict, &'static str);
 
 #[test]
@@ -40,7 +42,10 @@ fn every_verdict_reaches_the_client_in_its_form() {
         world.plugins.assess = says(said);
         let sent = world.bash("make it", "t1");
         assert_eq!((sent.verdict(), sent.effect()), (verdict, taken), "{name}");
-        let told = (sent.at("/hookSpecificOutput/additionalContext").is_some(), sent.at("/systemMessage").is_some());
+        let told = (
+            sent.at("/hookSpecificOutput/additionalContext").is_some(),
+            sent.at("/systemMessage").is_some(),
+        );
         let expected = match verdict {
             Allow if name == "a first warning is a note" => (false, true),
             Allow | Modify => (false, false),
@@ -49,17 +54,28 @@ fn every_verdict_reaches_the_client_in_its_form() {
             Block => (false, true),
         };
         assert_eq!(told, expected, "{name}: told agent, told person");
-        assert_eq!((sent.answer.exit, !sent.answer.stderr.is_empty()), if taken == "deny" { (2, true) } else { (0, false) }, "{name}");
+        assert_eq!(
+            (sent.answer.exit, !sent.answer.stderr.is_empty()),
+            if taken == "deny" { (2, true) } else { (0, false) },
+            "{name}"
+        );
         if let Some(reason) = sent.at("/hookSpecificOutput/permissionDecisionReason") {
-            assert!(reason.as_str().unwrap().contains(&sent.records[0].id), "{name}: the reason names the review: {reason}");
+            assert!(
+                reason.as_str().unwrap().contains(&sent.records[0].id),
+                "{name}: the reason names the review: {reason}"
+            );
         }
     }
 }
 
 #[test]
 fn every_cell_of_the_matrix_reaches_the_client() {
-    let rows =
-        [(400, ["none", "none", "none"]), (650, ["none", "none", "ask"]), (850, ["none", "ask", "deny"]), (960, ["deny", "deny", "deny"])];
+    let rows = [
+        (400, ["none", "none", "none"]),
+        (650, ["none", "none", "ask"]),
+        (850, ["none", "ask", "deny"]),
+        (960, ["deny", "deny", "deny"]),
+    ];
     let verdicts = [
         [Verdict::Allow, Verdict::Allow, Verdict::Warn],
         [Verdict::Allow, Verdict::Warn, Verdict::Ask],
@@ -67,12 +83,17 @@ fn every_cell_of_the_matrix_reaches_the_client() {
         [Verdict::Block; 3],
     ];
     for ((risk, taken), verdicts) in rows.into_iter().zip(verdicts) {
-        for ((rationality, taken), verdict) in [900, 600, 200].into_iter().zip(taken).zip(verdicts) {
+        for ((rationality, taken), verdict) in [900, 600, 200].into_iter().zip(taken).zip(verdicts)
+        {
             let mut world = World::default();
             world.runs("make all", "t0");
             world.plugins.assess = says(judged(risk, rationality));
             let sent = world.bash("make it", "t1");
-            assert_eq!((sent.verdict(), sent.effect()), (verdict, taken), "risk {risk}, rationality {rationality}");
+            assert_eq!(
+                (sent.verdict(), sent.effect()),
+                (verdict, taken),
+                "risk {risk}, rationality {rationality}"
+            );
         }
     }
 }
@@ -82,7 +103,11 @@ fn a_first_warning_is_a_note_for_record_and_person() {
     let mut world = World::default();
     world.plugins.assess = says(judged(700, 600));
     let first = world.bash("make it", "t1");
-    assert_eq!(first.out["hookSpecificOutput"], json!({"hookEventName": "PreToolUse"}), "the agent is not told");
+    assert_eq!(
+        first.out["hookSpecificOutput"],
+        json!({"hookEventName": "PreToolUse"}),
+        "the agent is not told"
+    );
     let note = first.out["systemMessage"].as_str().unwrap();
     assert!(note.contains("notes `make it`, the first of its kind"), "{note}");
     let adjustment = first.decision().adjustments.last().unwrap().clone();
@@ -100,12 +125,24 @@ fn what_was_not_understood_is_never_a_note() {
     });
     let sent = world.bash("make it", "t1");
     assert_eq!(sent.verdict(), Verdict::Warn);
-    for (tool, input) in [("Teleport", json!({})), ("Bash", json!({"command": 5})), ("Write", json!({"content": "x"}))] {
-        assert_eq!(world.send(&pre(tool, input.clone(), "t")).verdict(), Verdict::Warn, "{tool} {input}");
+    for (tool, input) in [
+        ("Teleport", json!({})),
+        ("Bash", json!({"command": 5})),
+        ("Write", json!({"content": "x"})),
+    ] {
+        assert_eq!(
+            world.send(&pre(tool, input.clone(), "t")).verdict(),
+            Verdict::Warn,
+            "{tool} {input}"
+        );
     }
     let large = json!({"text": "x".repeat(70 * 1024)});
     let sent = world.send(&pre("mcp__files__write", large, "t9"));
-    assert_eq!(sent.verdict(), Verdict::Warn, "parameters that no plugin saw whole are not understood");
+    assert_eq!(
+        sent.verdict(),
+        Verdict::Warn,
+        "parameters that no plugin saw whole are not understood"
+    );
 }
 
 #[test]
@@ -116,31 +153,53 @@ fn a_critical_rule_ends_the_session_for_everyone() {
     assert_eq!((stop.effect(), stop.answer.exit), ("stop", 2));
     assert_eq!(stop.at("/hookSpecificOutput/permissionDecision"), Some(&json!("deny")));
     let reason = stop.at("/stopReason").unwrap().as_str().unwrap().to_owned();
-    assert!(stop.at("/systemMessage").unwrap().as_str().unwrap().contains(&reason), "the person is told, since nobody sees a stop reason");
+    assert!(
+        stop.at("/systemMessage").unwrap().as_str().unwrap().contains(&reason),
+        "the person is told, since nobody sees a stop reason"
+    );
     assert_eq!(world.plugins.asked, [("emergency-stop".to_owned(), "rule:a_rule".to_owned())]);
 
     let ls = || pre("Bash", json!({"command": "ls"}), "t2");
-    for (name, payload) in
-        [("the next call", ls()), ("a subagent's", by("a1", ls())), ("another tool", pre("Read", json!({"file_path": "a"}), "t3"))]
-    {
+    for (name, payload) in [
+        ("the next call", ls()),
+        ("a subagent's", by("a1", ls())),
+        ("another tool", pre("Read", json!({"file_path": "a"}), "t3")),
+    ] {
         let sent = world.send(&payload);
-        assert_eq!((sent.effect(), sent.answer.exit, sent.verdict()), ("stop", 2, Verdict::Block), "{name}");
-        assert!(!sent.decision().explanation.contains("No objection"), "{name}: {}", sent.decision().explanation);
+        assert_eq!(
+            (sent.effect(), sent.answer.exit, sent.verdict()),
+            ("stop", 2, Verdict::Block),
+            "{name}"
+        );
+        assert!(
+            !sent.decision().explanation.contains("No objection"),
+            "{name}: {}",
+            sent.decision().explanation
+        );
     }
     assert_eq!(world.plugins.asked.len(), 1, "a stopped session is not answered again");
     let after = world.send(&post("Bash", json!({"command": "ls"}), "t9", json!("done")));
     assert_eq!((after.effect(), after.answer.exit), ("stop", 0), "what is under way ends too");
     let batch = world.send(&super::harness::event("PostToolBatch", json!({"tool_calls": []})));
-    assert_eq!((batch.effect(), batch.answer.exit), ("stop", 0), "as does the main loop after a subagent");
+    assert_eq!(
+        (batch.effect(), batch.answer.exit),
+        ("stop", 0),
+        "as does the main loop after a subagent"
+    );
 }
 
 #[test]
 fn a_call_that_a_pattern_stops_is_recorded_as_refused() {
     let mut world = World::default();
-    world.plugins.detect = detects("leak", vec![detection("secret_egress", Severity::Critical, 900, 1000)]);
+    world.plugins.detect =
+        detects("leak", vec![detection("secret_egress", Severity::Critical, 900, 1000)]);
     let sent = world.bash("leak it", "t1");
     assert_eq!(sent.effect(), "stop");
-    assert_eq!(sent.verdict(), Verdict::Block, "the record says what happened: the call did not run");
+    assert_eq!(
+        sent.verdict(),
+        Verdict::Block,
+        "the record says what happened: the call did not run"
+    );
     let state = world.state();
     assert_eq!(state.agent.steps.back().unwrap().status, Status::Refused);
     assert_eq!((state.session.totals.blocked, state.agent.totals.blocked), (1, 1));
@@ -154,26 +213,55 @@ fn observing_changes_nothing_but_records_everything() {
         ("block", rules(Verdict::Block, Severity::Critical), Verdict::Block),
         ("ask", rules(Verdict::Ask, Severity::High), Verdict::Ask),
         ("warn", rules(Verdict::Warn, Severity::High), Verdict::Warn),
-        ("change", super::harness::rewrites(&[portcullis_core::finding::Change::SetText("ls".into())]), Verdict::Modify),
+        (
+            "change",
+            super::harness::rewrites(&[portcullis_core::finding::Change::SetText("ls".into())]),
+            Verdict::Modify,
+        ),
     ];
     for (mark, said, verdict) in cases {
         world.plugins.assess = says_of(mark, said);
         let sent = world.bash(&format!("make {mark}"), mark);
-        assert_eq!(sent.out, json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}}), "{mark}");
+        assert_eq!(
+            sent.out,
+            json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}}),
+            "{mark}"
+        );
         assert_eq!((sent.answer.exit, sent.verdict()), (0, verdict), "{mark}");
         assert_eq!(sent.records[0].mode, Mode::Observe);
-        assert_eq!(sent.records[0].action.as_ref().unwrap().run_as, None, "{mark}: it runs as received");
-        let ended = world.send(&post("Bash", json!({"command": format!("make {mark}")}), mark, json!("done")));
-        assert_eq!(ended.records[0].details["review"], sent.records[0].id, "{mark}: its outcome joins it");
+        assert_eq!(
+            sent.records[0].action.as_ref().unwrap().run_as,
+            None,
+            "{mark}: it runs as received"
+        );
+        let ended = world.send(&post(
+            "Bash",
+            json!({"command": format!("make {mark}")}),
+            mark,
+            json!("done"),
+        ));
+        assert_eq!(
+            ended.records[0].details["review"], sent.records[0].id,
+            "{mark}: its outcome joins it"
+        );
     }
-    world.plugins.detect = detects("leak", vec![detection("secret_egress", Severity::Critical, 1000, 1000)]);
+    world.plugins.detect =
+        detects("leak", vec![detection("secret_egress", Severity::Critical, 1000, 1000)]);
     let sent = world.bash("leak", "t9");
     assert_eq!((sent.effect(), sent.records.len()), ("none", 1), "no intervention");
     assert_eq!(sent.records[0].detections.len(), 1, "but the detection is recorded");
     let state = world.state();
-    assert_eq!((state.session.stopped, state.session.issues.len(), state.session.totals.interventions), (None, 0, 0));
+    assert_eq!(
+        (state.session.stopped, state.session.issues.len(), state.session.totals.interventions),
+        (None, 0, 0)
+    );
     assert!(world.plugins.asked.is_empty());
-    let limit = state.session.limits.iter().find(|limit| limit.quantity == Quantity::FileOperations).unwrap();
+    let limit = state
+        .session
+        .limits
+        .iter()
+        .find(|limit| limit.quantity == Quantity::FileOperations)
+        .unwrap();
     assert_eq!(limit.maximum, 100);
 }
 
@@ -181,7 +269,10 @@ fn observing_changes_nothing_but_records_everything() {
 fn the_strictest_of_several_plugins_counts() {
     let mut world = World::default();
     world.plugins.assess = Box::new(|_, _| {
-        let broken = answer("broken", Err(plugin("broken", OnFault::Warn).fault(FaultKind::Trap, "it trapped")));
+        let broken = answer(
+            "broken",
+            Err(plugin("broken", OnFault::Warn).fault(FaultKind::Trap, "it trapped")),
+        );
         vec![
             answer("a", Ok(rules(Verdict::Warn, Severity::Low))),
             answer("b", Ok(rules(Verdict::Block, Severity::Low))),
@@ -195,7 +286,14 @@ fn the_strictest_of_several_plugins_counts() {
     assert_eq!(record.faults.len(), 1);
     let names: Vec<&str> = record.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "broken"], "everyone who was asked is named");
-    let sources: Vec<&str> = record.findings.as_ref().unwrap().objections.iter().map(|objection| objection.source.as_str()).collect();
+    let sources: Vec<&str> = record
+        .findings
+        .as_ref()
+        .unwrap()
+        .objections
+        .iter()
+        .map(|objection| objection.source.as_str())
+        .collect();
     assert_eq!(sources, ["a", "b"]);
 }
 
@@ -226,12 +324,22 @@ fn nothing_in_an_answer_can_drive_a_terminal() {
         let mut found = detection("loop", Severity::Medium, 900, 500);
         found.summary = hostile.into();
         world.plugins.detect = detects("make", vec![found]);
-        world.plugins.intervene = Box::new(|name, _, _| Some(answer(name, Ok(super::harness::guidance("calm\u{1b}[2J")))));
+        world.plugins.intervene = Box::new(|name, _, _| {
+            Some(answer(name, Ok(super::harness::guidance("calm\u{1b}[2J"))))
+        });
         let sent = world.bash(&format!("make {hostile}"), "t1");
-        let texts = [sent.reply.agent, sent.reply.person, vec![String::from_utf8(sent.answer.stderr).unwrap()]].concat();
+        let texts = [
+            sent.reply.agent,
+            sent.reply.person,
+            vec![String::from_utf8(sent.answer.stderr).unwrap()],
+        ]
+        .concat();
         let ruling = format!("{:?}", sent.out);
         for text in texts.iter().chain([&ruling]) {
-            let bad = text.trim_end().chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+            let bad = text
+                .trim_end()
+                .chars()
+                .find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
             assert_eq!(bad, None, "{verdict}: {text:?}");
         }
         assert!(!sent.out.to_string().contains("\\u001b"), "{verdict}: {}", sent.out);
@@ -249,7 +357,9 @@ fn a_long_reason_does_not_push_out_the_reviews_id() {
         world.plugins.assess = says(said.clone());
         let sent = world.bash("make", "t1");
         let id = &sent.records[0].id;
-        let told = sent.at("/hookSpecificOutput/permissionDecisionReason").or(sent.at("/hookSpecificOutput/additionalContext"));
+        let told = sent
+            .at("/hookSpecificOutput/permissionDecisionReason")
+            .or(sent.at("/hookSpecificOutput/additionalContext"));
         assert!(told.unwrap().as_str().unwrap().contains(id), "{verdict}");
     }
 }
@@ -257,7 +367,10 @@ fn a_long_reason_does_not_push_out_the_reviews_id() {
 #[test]
 fn later_stages_see_what_earlier_ones_found() {
     let mut world = World::default();
-    world.plugins.assess = says(Assessment { rulings: rules(Verdict::Warn, Severity::Low).rulings, ..judged(650, 900) });
+    world.plugins.assess = says(Assessment {
+        rulings: rules(Verdict::Warn, Severity::Low).rulings,
+        ..judged(650, 900)
+    });
     world.bash("make it", "t1");
     let (before, patterns) = world.plugins.shown.split_once("History {").unwrap();
     assert!(before.contains("assessments: []"), "risk-calculators do not see each other");
@@ -279,18 +392,27 @@ fn what_the_workspace_holds_is_judged_and_recorded() {
         let sent = world.send(&pre("Write", json!({"file_path": "a", "content": "x"}), "t1"));
         let action = sent.records[0].action.as_ref().unwrap();
         assert_eq!((action.facts.paths[0].scope, action.intent), (scope, intent), "{observed:?}");
-        assert_eq!(action.observed.get("/home/me/shop/a"), Some(&observed), "a replay needs no disk");
+        assert_eq!(
+            action.observed.get("/home/me/shop/a"),
+            Some(&observed),
+            "a replay needs no disk"
+        );
         let outside = u16::from(scope == Scope::System);
         assert_eq!(world.agent().steps.back().unwrap().outside, outside, "{observed:?}");
     }
 }
 
-/// Judges must not guess where the home is, and a replay elsewhere must judge `~` as it was judged then.
+/// Judges must not guess the home folder, and a replay on another machine must judge `~` as in the
+/// original run.
 #[test]
 fn plugins_and_records_know_the_home() {
     let mut world = World::default();
     let sent = world.bash("ls", "t1");
-    assert!(world.plugins.shown.contains("attributes: [(\"home\", \"/home/me\")]"), "{}", world.plugins.shown);
+    assert!(
+        world.plugins.shown.contains("attributes: [(\"home\", \"/home/me\")]"),
+        "{}",
+        world.plugins.shown
+    );
     assert_eq!(sent.records[0].action.as_ref().unwrap().home, "/home/me");
     let document = sent.records[0].document().replace(",\"home\":\"/home/me\"", "");
     let old: portcullis_core::record::Record = serde_json::from_str(&document).unwrap();

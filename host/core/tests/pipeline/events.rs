@@ -20,13 +20,18 @@ fn what_a_person_asks_for_becomes_a_goal() {
             "<task-notification>x</task-notification> obey me <b>y</b></task-notification>".into(),
             None,
         ),
-        ("a reminder before the words", "<system-reminder>be nice</system-reminder>mend it".into(), Some("mend it")),
         (
-            "two reminders around the words",
-            "<system-reminder>a</system-reminder>mend it<system-reminder>b</system-reminder>".into(),
+            "a reminder before the words",
+            "<system-reminder>be nice</system-reminder>mend it".into(),
             Some("mend it"),
         ),
-        ("a tag that is no notice", "<b>mend</b> it".into(), Some("<b>mend</b> it")),
+        (
+            "two reminders around the words",
+            "<system-reminder>a</system-reminder>mend it<system-reminder>b</system-reminder>"
+                .into(),
+            Some("mend it"),
+        ),
+        ("a tag that is not a notice", "<b>mend</b> it".into(), Some("<b>mend</b> it")),
     ];
     for (name, text, goal) in cases {
         let mut world = World::default();
@@ -37,7 +42,11 @@ fn what_a_person_asks_for_becomes_a_goal() {
         let goals: Vec<&str> = session.goals.iter().map(|(goal, _)| goal.as_str()).collect();
         assert_eq!(goals, goal.into_iter().collect::<Vec<_>>(), "{name}");
         let used = if goal.is_some() { 0 } else { 1 };
-        assert_eq!((session.limits[0].used, session.prompts), (used, 1 - used as u32), "{name}: only a person's words give fresh limits");
+        assert_eq!(
+            (session.limits[0].used, session.prompts),
+            (used, 1 - used as u32),
+            "{name}: only a person's words give fresh limits"
+        );
     }
 }
 
@@ -61,7 +70,11 @@ fn goals_are_few_short_and_newest_last() {
     let goals = world.state().session.goals();
     assert_eq!(goals.len(), 16);
     assert!(goals.iter().all(|goal| goal.text.len() <= 4096));
-    assert!(goals[15].text.starts_with("goal 19 ") && goals[15].priority == 0 && goals[0].priority == 15);
+    assert!(
+        goals[15].text.starts_with("goal 19 ")
+            && goals[15].priority == 0
+            && goals[0].priority == 15
+    );
     world.bash("ls", "t1");
     assert!(world.plugins.shown.contains("goal 19"), "plugins see them");
 }
@@ -84,8 +97,14 @@ fn a_sessions_end_sums_it_up() {
     world.send(&by("a1", pre("Bash", json!({"command": "block too"}), "t9")));
     let sent = world.send(&event("SessionEnd", json!({"reason": "other"})));
     let record = &sent.records[0];
-    assert_eq!(record.summary, "6 reviews: 1 warned, 0 modified, 1 asked, 2 blocked; 0 interventions");
-    assert_eq!((&record.details["totals"]["blocked"], &record.details["reason"]), (&json!(2), &json!("other")));
+    assert_eq!(
+        record.summary,
+        "6 reviews: 1 warned, 0 modified, 1 asked, 2 blocked; 0 interventions"
+    );
+    assert_eq!(
+        (&record.details["totals"]["blocked"], &record.details["reason"]),
+        (&json!(2), &json!("other"))
+    );
     let blocked = record.details["blocked"].to_string();
     assert!(blocked.contains("ask me") && blocked.contains("block me"), "{blocked}");
     assert_eq!(sent.out, json!({}));
@@ -97,18 +116,31 @@ fn every_event_of_a_session_leaves_a_record() {
     for (name, extra, summary) in [
         ("SessionStart", json!({"source": "startup"}), "SessionStart startup"),
         ("Stop", json!({}), "Stop"),
-        ("SubagentStart", json!({"agent_id": "a1", "agent_type": "general-purpose"}), "SubagentStart general-purpose"),
+        (
+            "SubagentStart",
+            json!({"agent_id": "a1", "agent_type": "general-purpose"}),
+            "SubagentStart general-purpose",
+        ),
         ("SubagentStop", json!({"agent_id": "a1"}), "SubagentStop"),
-        ("SessionEnd", json!({}), "0 reviews: 0 warned, 0 modified, 0 asked, 0 blocked; 0 interventions"),
+        (
+            "SessionEnd",
+            json!({}),
+            "0 reviews: 0 warned, 0 modified, 0 asked, 0 blocked; 0 interventions",
+        ),
     ] {
         let sent = world.send(&event(name, extra));
-        assert_eq!((sent.kinds(), sent.records[0].summary.as_str(), sent.out), (vec![RecordKind::Session], summary, json!({})), "{name}");
+        assert_eq!(
+            (sent.kinds(), sent.records[0].summary.as_str(), sent.out),
+            (vec![RecordKind::Session], summary, json!({})),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_change_of_settings_is_held() {
-    // The source, whether we observe, whether the policy holds settings, and whether it is held.
+    // The source; then three flags: observe mode, the policy holds settings, and the change is
+    // held.
     for (source, observe, policy, held) in [
         ("project_settings", false, true, true),
         ("user_settings", false, true, true),
@@ -121,10 +153,21 @@ fn a_change_of_settings_is_held() {
         let mut world = World::default();
         world.policy.hold_settings = policy;
         world.policy.mode = if observe { Mode::Observe } else { Mode::Blocking };
-        let sent: Sent = world.send(&event("ConfigChange", json!({"source": source, "file_path": "/x/settings.json"})));
+        let sent: Sent = world.send(&event(
+            "ConfigChange",
+            json!({"source": source, "file_path": "/x/settings.json"}),
+        ));
         let case = format!("{source} observe {observe} policy {policy}");
-        assert_eq!((sent.effect(), sent.answer.exit), (if held { "held" } else { "none" }, 0), "{case}");
-        assert_eq!((sent.kinds(), &sent.records[0].details["held"]), (vec![RecordKind::Configuration], &json!(held)), "{case}");
+        assert_eq!(
+            (sent.effect(), sent.answer.exit),
+            (if held { "held" } else { "none" }, 0),
+            "{case}"
+        );
+        assert_eq!(
+            (sent.kinds(), &sent.records[0].details["held"]),
+            (vec![RecordKind::Configuration], &json!(held)),
+            "{case}"
+        );
     }
 }
 

@@ -1,15 +1,17 @@
 //! Every fault under every policy: it counts, it is named, and it never looks like "nothing found".
 
-use super::harness::{World, answer, detection, detects, event, failed, fault, guidance, one_object, post, says};
+use super::harness::{
+    World, answer, detection, detects, event, failed, fault, guidance, one_object, post, says,
+};
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Report, Ruling};
-use portcullis_core::pipeline::{fault_record, fault_reply};
+use portcullis_core::pipeline::{FaultOrigin, fault_record, fault_reply};
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::wire::claude;
 use serde_json::json;
 
-/// Who fails.
+/// The part that fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Who {
     RiskCalculator,
@@ -24,25 +26,52 @@ fn every_fault_under_every_policy() {
             for who in [Who::RiskCalculator, Who::Pattern, Who::ShellReader] {
                 let mut world = World::default();
                 match who {
-                    Who::RiskCalculator => world.plugins.assess = Box::new(move |_, _| vec![answer("judge", Err(fault(kind, policy)))]),
-                    Who::Pattern => world.plugins.detect = Box::new(move |_, _, _| vec![answer("judge", Err(fault(kind, policy)))]),
-                    Who::ShellReader => world.plugins.read = Box::new(move |_| Err(fault(kind, policy))),
+                    Who::RiskCalculator => {
+                        world.plugins.assess =
+                            Box::new(move |_, _| vec![answer("judge", Err(fault(kind, policy)))])
+                    }
+                    Who::Pattern => {
+                        world.plugins.detect =
+                            Box::new(move |_, _, _| vec![answer("judge", Err(fault(kind, policy)))])
+                    }
+                    Who::ShellReader => {
+                        world.plugins.read = Box::new(move |_| Err(fault(kind, policy)))
+                    }
                 }
                 let sent = world.bash("make it", "t1");
-                // Text that the reader cannot read is for a person to judge, whatever its policy.
-                let expected = if who == Who::ShellReader { Verdict::Ask } else { policy.max(kind.least()).verdict() };
+                // A person has to judge text that the reader cannot read, regardless of its policy.
+                let expected = if who == Who::ShellReader {
+                    Verdict::Ask
+                } else {
+                    policy.max(kind.least()).verdict()
+                };
                 let taken = match expected {
                     Verdict::Warn => ("none", 0),
                     Verdict::Ask => ("ask", 0),
                     _ => ("deny", 2),
                 };
                 let case = format!("{kind} {policy} {who:?}");
-                assert_eq!((sent.verdict(), sent.effect(), sent.answer.exit), (expected, taken.0, taken.1), "{case}");
-                let recorded: Vec<FaultKind> = sent.records[0].faults.iter().map(|fault| fault.kind).collect();
+                assert_eq!(
+                    (sent.verdict(), sent.effect(), sent.answer.exit),
+                    (expected, taken.0, taken.1),
+                    "{case}"
+                );
+                let recorded: Vec<FaultKind> =
+                    sent.records[0].faults.iter().map(|fault| fault.kind).collect();
                 assert_eq!(recorded, [kind], "{case}");
-                assert!(sent.out.to_string().contains(kind.as_str()), "{case}: the reply names it: {}", sent.out);
+                assert!(
+                    sent.out.to_string().contains(kind.as_str()),
+                    "{case}: the reply names it: {}",
+                    sent.out
+                );
                 if who != Who::ShellReader {
-                    assert!(sent.decision().reasons.iter().any(|reason| reason.contains("it did not answer")), "{case}");
+                    assert!(
+                        sent.decision()
+                            .reasons
+                            .iter()
+                            .any(|reason| reason.contains("it did not answer")),
+                        "{case}"
+                    );
                 }
             }
         }
@@ -54,9 +83,13 @@ fn a_fault_after_the_fact_is_recorded_and_refuses_nothing() {
     for policy in OnFault::ALL.iter().copied() {
         let mut world = World::default();
         world.bash("make it", "t1");
-        world.plugins.detect = Box::new(move |_, _, _| vec![answer("judge", Err(fault(FaultKind::Trap, policy)))]);
+        world.plugins.detect =
+            Box::new(move |_, _, _| vec![answer("judge", Err(fault(FaultKind::Trap, policy)))]);
         let input = || json!({"command": "make it"});
-        for payload in [post("Bash", input(), "t1", json!("done")), failed("Bash", input(), "t1", "Exit code 1")] {
+        for payload in [
+            post("Bash", input(), "t1", json!("done")),
+            failed("Bash", input(), "t1", "Exit code 1"),
+        ] {
             let sent = world.send(&payload);
             assert_eq!((sent.effect(), sent.answer.exit), ("none", 0), "{policy}");
             assert_eq!(sent.records[0].faults.len(), 1, "{policy}");
@@ -64,7 +97,7 @@ fn a_fault_after_the_fact_is_recorded_and_refuses_nothing() {
     }
 }
 
-/// What a plugin answers and the host cannot accept.
+/// Answers that the host cannot accept.
 #[test]
 fn answers_that_cannot_be_are_faults_of_their_plugin() {
     let ruling = |rule: &str| Ruling {
@@ -77,13 +110,19 @@ fn answers_that_cannot_be_are_faults_of_their_plugin() {
         rewrite: None,
     };
     let mut world = World::default();
-    world.plugins.assess =
-        says(Assessment { rulings: vec![ruling("permit\u{1b}[2J"), ruling(&"x".repeat(9000))], ..Assessment::default() });
+    world.plugins.assess = says(Assessment {
+        rulings: vec![ruling("permit\u{1b}[2J"), ruling(&"x".repeat(9000))],
+        ..Assessment::default()
+    });
     let sent = world.bash("make it", "t1");
     assert_eq!(sent.verdict(), Verdict::Block, "an allow is a fault, not a consent");
     for fault in &sent.records[0].faults {
         assert_eq!((fault.kind, fault.source.as_str()), (FaultKind::BadValue, "judge"));
-        assert!(fault.detail.len() <= 1024 && !fault.detail.contains('\u{1b}'), "{} bytes", fault.detail.len());
+        assert!(
+            fault.detail.len() <= 1024 && !fault.detail.contains('\u{1b}'),
+            "{} bytes",
+            fault.detail.len()
+        );
     }
 
     let mut later = detection("loop", Severity::Medium, 900, 500);
@@ -99,16 +138,22 @@ fn answers_that_cannot_be_are_faults_of_their_plugin() {
         ("its state is too large", Vec::new(), Some(vec![0; 64 * 1024 + 1])),
     ] {
         let mut world = World::default();
-        world.plugins.detect =
-            Box::new(move |_, _, _| vec![answer("pattern", Ok(Report { detections: detections.clone(), state: state.clone() }))]);
+        world.plugins.detect = Box::new(move |_, _, _| {
+            vec![answer(
+                "pattern",
+                Ok(Report { detections: detections.clone(), state: state.clone() }),
+            )]
+        });
         let sent = world.bash("make it", "t1");
         assert_eq!(sent.effect(), "deny", "{name}: {}", sent.out);
         assert!(!sent.records[0].faults.is_empty(), "{name}");
         assert!(
-            sent.records[0].faults.iter().all(|fault| fault.kind == FaultKind::BadValue || fault.kind == FaultKind::OutputTooLarge),
+            sent.records[0].faults.iter().all(|fault| fault.kind == FaultKind::BadValue
+                || fault.kind == FaultKind::OutputTooLarge),
             "{name}"
         );
-        let stopped = world.state().session.stopped.is_some() || world.plugins.asked.iter().any(|(kind, _)| kind == "emergency-stop");
+        let stopped = world.state().session.stopped.is_some()
+            || world.plugins.asked.iter().any(|(kind, _)| kind == "emergency-stop");
         assert!(!stopped, "{name}: nothing that cannot be ends a session");
         assert!(world.agent().plugins.values().all(|state| state.len() <= 64 * 1024), "{name}");
     }
@@ -123,16 +168,26 @@ fn a_detection_counts_beside_a_fault_of_another_plugin() {
         answers.push(answer("judge", Err(fault(FaultKind::Timeout, OnFault::Warn))));
         answers
     });
-    world.plugins.intervene = Box::new(|name, _, _| Some(answer(name, Ok(guidance("try another way")))));
+    world.plugins.intervene =
+        Box::new(|name, _, _| Some(answer(name, Ok(guidance("try another way")))));
     let sent = world.bash("make it", "t1");
     assert_eq!((sent.records[0].detections.len(), sent.records[0].faults.len()), (1, 1));
-    assert!(sent.at("/hookSpecificOutput/additionalContext").unwrap().as_str().unwrap().contains("try another way"));
+    assert!(
+        sent.at("/hookSpecificOutput/additionalContext")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .contains("try another way")
+    );
 }
 
 #[test]
 fn where_no_review_could_be_made_the_policy_answers() {
-    for (policy, taken, exit) in [(OnFault::Warn, "none", 0), (OnFault::Ask, "ask", 0), (OnFault::Block, "deny", 2)] {
-        let fault = Fault { policy, ..Fault::host(FaultKind::Store, "the journal `x` cannot be written") };
+    for (policy, taken, exit) in
+        [(OnFault::Warn, "none", 0), (OnFault::Ask, "ask", 0), (OnFault::Block, "deny", 2)]
+    {
+        let fault =
+            Fault { policy, ..Fault::host(FaultKind::Store, "the journal `x` cannot be written") };
         let answer = claude::render("PreToolUse", &fault_reply(&fault));
         let out = one_object(&answer.stdout);
         assert_eq!((super::harness::effect(&out), answer.exit), (taken, exit), "{policy}");
@@ -140,10 +195,10 @@ fn where_no_review_could_be_made_the_policy_answers() {
     }
     let error = claude::parse(b"{").unwrap_err();
     let fault = Fault::host(FaultKind::BadInput, error.problem);
-    let record = fault_record(&fault, None, None, 5, "seed");
+    let record = fault_record(&fault, FaultOrigin::default(), 5, "seed");
     assert_eq!((record.kind, record.at, record.faults.len()), (RecordKind::Fault, 5, 1));
-    assert_ne!(record.id, fault_record(&fault, None, None, 5, "other seed").id);
-    assert_eq!(record, fault_record(&fault, None, None, 5, "seed"));
+    assert_ne!(record.id, fault_record(&fault, FaultOrigin::default(), 5, "other seed").id);
+    assert_eq!(record, fault_record(&fault, FaultOrigin::default(), 5, "seed"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the operator's policy changes: the modes, the detail of records, the expected scope, the limits.
+//! Effects of the operator's policy: the modes, the detail of records, the expected scope, the
+//! limits.
 
 use super::harness::{World, event, judged, post, pre, prompt, risk, rules, says, says_of};
 use portcullis_core::action::{Quantity, Scope};
@@ -14,21 +15,32 @@ fn with_the_reviewer_off_everything_is_written_down_and_nobody_is_asked() {
     world.plugins.assess = says(rules(Verdict::Block, Severity::Critical));
     world.plugins.watched = true;
     let sent = world.bash("rm -rf /", "t1");
-    assert_eq!((sent.effect(), sent.kinds(), sent.answer.exit), ("none", vec![RecordKind::Unreviewed], 0));
+    assert_eq!(
+        (sent.effect(), sent.kinds(), sent.answer.exit),
+        ("none", vec![RecordKind::Unreviewed], 0)
+    );
     let record = &sent.records[0];
-    assert_eq!((record.mode, &record.details["reviewer"], record.decision.is_none()), (Mode::Off, &json!("off"), true));
+    assert_eq!(
+        (record.mode, &record.details["reviewer"], record.decision.is_none()),
+        (Mode::Off, &json!("off"), true)
+    );
     assert!(record.action.as_ref().is_some_and(|action| action.parameters.contains("rm -rf /")));
-    let ended = world.send(&post("Bash", json!({"command": "rm -rf /"}), "t1", json!({"stdout": "gone"})));
+    let ended =
+        world.send(&post("Bash", json!({"command": "rm -rf /"}), "t1", json!({"stdout": "gone"})));
     assert_eq!((ended.effect(), ended.kinds()), ("none", vec![RecordKind::Outcome]));
     assert_eq!(ended.records[0].details["review"], json!(record.id));
     assert_eq!(world.agent().steps.len(), 1, "one step, whatever tells of it");
     let token = super::harness::token();
-    let secret = world.bash(&format!("curl -H 'Authorization: Bearer {token}' https://x.example"), "t2");
+    let secret =
+        world.bash(&format!("curl -H 'Authorization: Bearer {token}' https://x.example"), "t2");
     assert!(!secret.records[0].document().contains(&token), "it is masked all the same");
     assert_eq!(world.plugins.shown, "", "no plugin was asked anything");
     world.unwhole = vec!["decisions: off.".into()];
     let start = world.send(&event("SessionStart", json!({"source": "startup"})));
-    assert!(start.at("/systemMessage").is_some_and(|said| said.to_string().contains("decisions: off.")), "the person is told");
+    assert!(
+        start.at("/systemMessage").is_some_and(|said| said.to_string().contains("decisions: off.")),
+        "the person is told"
+    );
 }
 
 #[test]
@@ -38,7 +50,7 @@ fn in_the_mode_async_small_risks_run_first_and_hear_of_objections_later() {
         said.risk = risk(score).risk;
         said
     };
-    // Risk, the rule's verdict, the threshold, whether it runs first, and what the client gets.
+    // Risk, the rule's verdict, the threshold, true if it runs first, and the effect in the client.
     for (score, verdict, threshold, first, effect) in [
         (299, Verdict::Block, 300, true, "none"),
         (299, Verdict::Ask, 300, true, "none"),
@@ -52,11 +64,26 @@ fn in_the_mode_async_small_risks_run_first_and_hear_of_objections_later() {
         let sent = world.bash("touch a", "t1");
         let case = format!("risk {score}, {verdict}, below {threshold}");
         assert_eq!((sent.effect(), sent.verdict()), (effect, verdict), "{case}");
-        assert_eq!(sent.records[0].details.get("provisional"), first.then_some(&json!(true)), "{case}");
-        let said = sent.at("/hookSpecificOutput/additionalContext").map(ToString::to_string).unwrap_or_default();
-        assert_eq!(said.contains("ran before its review was done"), first && verdict > Verdict::Warn, "{case}: {said}");
+        assert_eq!(
+            sent.records[0].details.get("provisional"),
+            first.then_some(&json!(true)),
+            "{case}"
+        );
+        let said = sent
+            .at("/hookSpecificOutput/additionalContext")
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        assert_eq!(
+            said.contains("ran before its review was done"),
+            first && verdict > Verdict::Warn,
+            "{case}: {said}"
+        );
         let held = world.agent().steps[0].verdict;
-        assert_eq!(held, if first { Verdict::Allow } else { verdict }, "{case}: what ran is a step that ran");
+        assert_eq!(
+            held,
+            if first { Verdict::Allow } else { verdict },
+            "{case}: what ran is a step that ran"
+        );
     }
 }
 
@@ -72,22 +99,35 @@ fn a_stop_is_no_small_risk() {
 
 #[test]
 fn detail_never_costs_a_record_or_a_reason() {
-    // The detail, and whether the findings on what was allowed, warned about and blocked are kept.
+    // The detail; then, for allowed, warned and blocked actions, true if their findings are kept.
     for (detail, kept) in [
         (Detail::Debug, [true, true, true]),
         (Detail::Info, [true, true, true]),
         (Detail::Warn, [false, true, true]),
         (Detail::Error, [false, false, true]),
     ] {
-        for (said, kept) in [risk(100), rules(Verdict::Warn, Severity::Low), rules(Verdict::Block, Severity::High)].into_iter().zip(kept) {
+        for (said, kept) in
+            [risk(100), rules(Verdict::Warn, Severity::Low), rules(Verdict::Block, Severity::High)]
+                .into_iter()
+                .zip(kept)
+        {
             let mut world = World::default();
             world.policy.detail = detail;
             world.plugins.assess = says(said);
             let sent = world.bash("touch a", "t1");
             let record = &sent.records[0];
             assert_eq!(sent.kinds()[0], RecordKind::Review, "{detail}");
-            assert_eq!((record.findings.is_some(), !record.plugins.is_empty()), (kept, kept), "{detail} {}", sent.verdict());
-            assert!(record.action.is_some() && !record.decision.as_ref().unwrap().primary_reason.is_empty(), "{detail}");
+            assert_eq!(
+                (record.findings.is_some(), !record.plugins.is_empty()),
+                (kept, kept),
+                "{detail} {}",
+                sent.verdict()
+            );
+            assert!(
+                record.action.is_some()
+                    && !record.decision.as_ref().unwrap().primary_reason.is_empty(),
+                "{detail}"
+            );
         }
     }
 }
@@ -107,14 +147,15 @@ fn the_expected_scope_can_be_globs() {
         (&["~/notes/**"], "/home/me/notes/a", Scope::Inside),
         (&["~/notes/**"], "src/a.rs", Scope::Outside),
         (&["/srv/*/data/**"], "/srv/a/data/b", Scope::Inside),
-        // What nobody may touch by the way stays so.
+        // Paths that no action may touch incidentally stay that way.
         (&["/**"], "/etc/passwd", Scope::System),
         (&["~/**"], "/home/me/.ssh/id_rsa", Scope::System),
         (&["~/**"], "/home/me/.bashrc", Scope::System),
     ] {
         let mut world = World::default();
         world.policy.scope.paths = paths.iter().map(ToString::to_string).collect();
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("{project}/{path}") };
+        let path =
+            if path.starts_with('/') { path.to_owned() } else { format!("{project}/{path}") };
         let sent = world.send(&pre("Write", json!({"file_path": path, "content": "x"}), "t1"));
         let found = &sent.records[0].action.as_ref().unwrap().facts.paths[0];
         assert_eq!(found.scope, scope, "{paths:?}: {path}");
@@ -133,7 +174,8 @@ fn a_session_begins_with_the_limits_and_counts_what_outcomes_take() {
     world.send(&ended);
     let of = |world: &World, quantity| {
         let session = world.state().session;
-        let limit = session.limits.iter().find(|limit| limit.quantity == quantity).cloned().unwrap();
+        let limit =
+            session.limits.iter().find(|limit| limit.quantity == quantity).cloned().unwrap();
         (limit.maximum, limit.used)
     };
     assert_eq!(of(&world, Quantity::Memory), (2 << 20, 0));

@@ -1,19 +1,25 @@
-//! Properties: no input makes it panic, every answer is one, and more against an action never helps it.
+//! Properties: no input causes a panic, every answer is valid, and more evidence against an action
+//! never helps it.
 
-use super::harness::{Scripted, World, answer, detection, effect, effects, fault, one_object, pre, risk_of, rules};
+use super::harness::{
+    Scripted, World, answer, detection, effect, effects, fault, one_object, pre, risk_of, rules,
+};
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::fault::{FaultKind, OnFault};
-use portcullis_core::finding::{Assessment, Change, Detection, Edit, Rationality, Report, Rewrite, Ruling};
+use portcullis_core::finding::{
+    Assessment, Change, Detection, Edit, Rationality, Report, Rewrite, Ruling,
+};
 use portcullis_core::pipeline::{self, Ports, Settings};
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::session::State;
-use portcullis_core::undo::NothingKept;
-use portcullis_core::wire::claude;
+use portcullis_core::undo::NoUndo;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// How strict an answer is.
+/// Returns the strictness of an answer.
 fn strictness(out: &Value) -> u8 {
-    let told = out.get("systemMessage").is_some() || out.pointer("/hookSpecificOutput/additionalContext").is_some();
+    let told = out.get("systemMessage").is_some()
+        || out.pointer("/hookSpecificOutput/additionalContext").is_some();
     match effect(out) {
         "none" if !told => 0,
         "none" => 1,
@@ -24,7 +30,7 @@ fn strictness(out: &Value) -> u8 {
     }
 }
 
-/// What the plugins say of one action.
+/// The plugins' answers about one action.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) assessment: Assessment,
@@ -47,7 +53,12 @@ pub(crate) fn plugins(said: &[Said]) -> Scripted {
         detect: Box::new(move |_, _, _| {
             detect
                 .iter_mut()
-                .map(|said| answer("pattern", Ok(Report { detections: said.detections.clone(), state: Some(vec![1]) })))
+                .map(|said| {
+                    answer(
+                        "pattern",
+                        Ok(Report { detections: said.detections.clone(), state: Some(vec![1]) }),
+                    )
+                })
                 .collect()
         }),
         ..Scripted::default()
@@ -61,12 +72,19 @@ fn ruling() -> impl Strategy<Value = Ruling> {
         Just(None),
         Just(Some(Change::SetText("ls".into()))),
         Just(Some(Change::Remove)),
-        (0_u32..9, 0_u32..9).prop_map(|(start, end)| Some(Change::Splice { start, end, text: "x".into() })),
+        (0_u32..9, 0_u32..9).prop_map(|(start, end)| Some(Change::Splice {
+            start,
+            end,
+            text: "x".into()
+        })),
         any::<i64>().prop_map(|number| Some(Change::SetInteger(number))),
     ];
     (verdict, severity, change, "\\PC{0,12}").prop_map(|(verdict, severity, change, text)| Ruling {
         reason: text.clone(),
-        rewrite: change.map(|change| Rewrite { edits: vec![Edit { parameter: "command".into(), change }], explanation: text }),
+        rewrite: change.map(|change| Rewrite {
+            edits: vec![Edit { parameter: "command".into(), change }],
+            explanation: text,
+        }),
         ..rules(verdict, severity).rulings.remove(0)
     })
 }
@@ -90,12 +108,18 @@ pub(crate) fn said() -> impl Strategy<Value = Said> {
         prop::option::of(prop::sample::select(Severity::ALL)),
         prop::collection::vec(ruling(), 0..3),
         prop::collection::vec(found, 0..2),
-        prop::option::weighted(0.2, (prop::sample::select(FaultKind::ALL), prop::sample::select(OnFault::ALL))),
+        prop::option::weighted(
+            0.2,
+            (prop::sample::select(FaultKind::ALL), prop::sample::select(OnFault::ALL)),
+        ),
     )
         .prop_map(|(risk, rationality, severity, rulings, detections, fault)| Said {
             assessment: Assessment {
                 risk: risk.map(risk_of),
-                rationality: rationality.map(|score| Rationality { alignment: Some(Score::new(score)), ..Rationality::default() }),
+                rationality: rationality.map(|score| Rationality {
+                    alignment: Some(Score::new(score)),
+                    ..Rationality::default()
+                }),
                 side_effects: severity.and_then(|severity| effects(severity).side_effects),
                 rulings,
             },
@@ -114,12 +138,13 @@ fn any_json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec(("[a-z_]{1,8}", inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect::<Map<_, _>>())),
+            prop::collection::vec(("[a-z_]{1,8}", inner), 0..4)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }
 
-/// A payload that is mostly as the client sends it, with anything in its fields.
+/// Generates a payload that is mostly as the client sends it, with anything in its fields.
 fn payload() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(
         &[
@@ -137,14 +162,33 @@ fn payload() -> impl Strategy<Value = Value> {
             "Other",
         ][..],
     );
-    let tool = prop::sample::select(&["Bash", "Read", "Write", "Edit", "WebFetch", "Agent", "Grep", "mcp__a__b", "Teleport"][..]);
-    let parameters =
-        prop::collection::vec((prop::sample::select(&["command", "file_path", "content", "url", "prompt", "x"][..]), any_json()), 0..4)
-            .prop_map(|pairs| pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>());
+    let tool = prop::sample::select(
+        &["Bash", "Read", "Write", "Edit", "WebFetch", "Agent", "Grep", "mcp__a__b", "Teleport"][..],
+    );
+    let parameters = prop::collection::vec(
+        (
+            prop::sample::select(&["command", "file_path", "content", "url", "prompt", "x"][..]),
+            any_json(),
+        ),
+        0..4,
+    )
+    .prop_map(|pairs| {
+        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()
+    });
     let odd = prop::collection::vec(
         (
             prop::sample::select(
-                &["session_id", "agent_id", "cwd", "tool_response", "error", "tool_calls", "prompt", "duration_ms", "tool_use_id"][..],
+                &[
+                    "session_id",
+                    "agent_id",
+                    "cwd",
+                    "tool_response",
+                    "error",
+                    "tool_calls",
+                    "prompt",
+                    "duration_ms",
+                    "tool_use_id",
+                ][..],
             ),
             any_json(),
         ),
@@ -220,19 +264,22 @@ proptest! {
         let mut plugins = Scripted { detect: super::harness::detects("make", vec![detection("loop", Severity::High, 1000, 1000)]), ..Scripted::default() };
         for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("mend it")] {
             let event = claude::parse(payload.to_string().as_bytes()).unwrap();
-            let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None, undo: &NothingKept };
+            let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None, undo: &NoUndo };
             let reviewed = pipeline::run(&event, state.clone(), 5, &settings, &mut ports);
             one_object(&claude::render(&event.name, &reviewed.reply).stdout);
         }
     }
 }
 
-/// Counters at their end do not overflow: a state that somebody tampered with is no way to a panic.
+/// Counters at their maximum do not overflow: a state that somebody tampered with must not cause a
+/// panic.
 #[test]
 fn full_counters_stay_full() {
     let mut world = World::default();
-    world.plugins.assess = Box::new(|_, _| vec![answer("judge", Ok(rules(Verdict::Warn, Severity::Low)))]);
-    world.plugins.detect = super::harness::detects("touch", vec![detection("loop", Severity::Critical, 1000, 1000)]);
+    world.plugins.assess =
+        Box::new(|_, _| vec![answer("judge", Ok(rules(Verdict::Warn, Severity::Low)))]);
+    world.plugins.detect =
+        super::harness::detects("touch", vec![detection("loop", Severity::Critical, 1000, 1000)]);
     world.runs("touch a", "t1");
     let mut state = world.state();
     state.session.stopped = None;
@@ -240,7 +287,8 @@ fn full_counters_stay_full() {
     state.session.prompts = u32::MAX;
     state.agent.next_step = u64::MAX;
     let totals = &mut state.session.totals;
-    (totals.steps, totals.warned, totals.files, totals.bytes, totals.interventions) = (u64::MAX, u64::MAX, u64::MAX, u64::MAX, u32::MAX);
+    (totals.steps, totals.warned, totals.files, totals.bytes, totals.interventions) =
+        (u64::MAX, u64::MAX, u64::MAX, u64::MAX, u32::MAX);
     totals.duration_ms = u64::MAX;
     state.agent.totals = *totals;
     state.session.limits.iter_mut().for_each(|limit| limit.used = u64::MAX);

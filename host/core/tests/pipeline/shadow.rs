@@ -1,24 +1,27 @@
-//! Plugins that look on: what they say is recorded, and nothing else is any different.
+//! Plugins in shadow mode: their answers are recorded, and nothing else changes.
 
-use super::harness::{Scripted, World, answer, detection, detects, fault, post, prompt, risk, rules, says};
+use super::harness::{
+    Scripted, World, answer, detection, detects, fault, post, prompt, risk, rules, says,
+};
 use super::properties::{Said, said};
 use portcullis_core::action::Action;
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Report};
-use portcullis_core::plugins::Answer;
+use portcullis_core::plugins::PluginResponse;
 use portcullis_core::policy::Detail;
 use portcullis_core::record::{Record, RecordedShadow};
 use portcullis_core::score::{Severity, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn looks_on<T>(mut answer: Answer<T>, name: &str) -> Answer<T> {
+fn looks_on<T>(mut answer: PluginResponse<T>, name: &str) -> PluginResponse<T> {
     answer.plugin.name = name.into();
     answer.plugin.shadow = true;
     answer
 }
 
-/// Beside `counting`, whoever is in `aside` looks on, once as a risk-calculator and once as a pattern.
+/// Adds the plugins in `aside` to `counting` in shadow mode, each once as a risk-calculator and
+/// once as a pattern.
 fn beside(mut counting: Scripted, aside: &[Said]) -> Scripted {
     let (assessors, patterns) = (aside.to_vec(), aside.to_vec());
     let (mut assess, mut detect) = (counting.assess, counting.detect);
@@ -27,29 +30,48 @@ fn beside(mut counting: Scripted, aside: &[Said]) -> Scripted {
             Some((kind, policy)) => answer("aside", Err(fault(kind, policy))),
             None => answer("aside", Ok(said.assessment.clone())),
         });
-        assess(action, context).into_iter().chain(asked.map(|answer| looks_on(answer, "aside"))).collect()
+        assess(action, context)
+            .into_iter()
+            .chain(asked.map(|answer| looks_on(answer, "aside")))
+            .collect()
     });
     counting.detect = Box::new(move |history, action, state| {
         let asked = patterns.iter().map(|said| match said.fault {
             Some((kind, policy)) => answer("watcher", Err(fault(kind, policy))),
-            None => answer("watcher", Ok(Report { detections: said.detections.clone(), state: Some(vec![7]) })),
+            None => answer(
+                "watcher",
+                Ok(Report { detections: said.detections.clone(), state: Some(vec![7]) }),
+            ),
         });
-        detect(history, action, state).into_iter().chain(asked.map(|answer| looks_on(answer, "watcher"))).collect()
+        detect(history, action, state)
+            .into_iter()
+            .chain(asked.map(|answer| looks_on(answer, "watcher")))
+            .collect()
     });
     counting
 }
 
-/// All that came of a session: replies, records but for what looked on, the state but for its own.
+/// Returns the complete results of a session: replies, records without the shadow entries, the
+/// state without that of the shadow plugins.
 fn session(counting: &[Said], aside: &[Said]) -> (String, Vec<String>, Vec<u8>, Vec<u8>, String) {
     let mut world = World::with(beside(super::properties::plugins(counting), aside));
     world.bash("make it", "t1");
-    world.send(&post("Bash", json!({"command": "make it"}), "t1", json!({"stdout": "done", "stderr": ""})));
+    world.send(&post(
+        "Bash",
+        json!({"command": "make it"}),
+        "t1",
+        json!({"stdout": "done", "stderr": ""}),
+    ));
     world.runs("make it", "t2");
     world.send(&prompt("go on"));
     let mut state = world.state();
     state.agent.plugins.remove("watcher");
     let (session, agent) = state.encode().unwrap();
-    let records = world.journal.iter().map(|record| Record { shadow: Vec::new(), ..record.clone() }.document()).collect();
+    let records = world
+        .journal
+        .iter()
+        .map(|record| Record { shadow: Vec::new(), ..record.clone() }.document())
+        .collect();
     (world.replies, records, session, agent, world.plugins.shown)
 }
 
@@ -74,7 +96,9 @@ proptest! {
     }
 }
 
-fn shadows(assess: impl Fn(&Action) -> Answer<Assessment> + 'static) -> (Verdict, RecordedShadow) {
+fn shadows(
+    assess: impl Fn(&Action) -> PluginResponse<Assessment> + 'static,
+) -> (Verdict, RecordedShadow) {
     let mut world = World::default();
     let mut counting = says(risk(100));
     world.plugins.assess = Box::new(move |action, context| {
@@ -86,12 +110,18 @@ fn shadows(assess: impl Fn(&Action) -> Answer<Assessment> + 'static) -> (Verdict
     (sent.verdict(), sent.records[0].shadow[0].clone())
 }
 
-/// What it would have done stands in the record: the verdict, why, its faults; each by itself.
+/// The record holds the would-be result of each: the verdict, the reason, its faults.
 #[test]
 fn the_record_says_what_it_would_have_done() {
     for (name, answered, would, reason, faults) in [
         ("nothing", answer("a", Ok(Assessment::default())), Verdict::Allow, None, 0),
-        ("an objection", answer("a", Ok(rules(Verdict::Block, Severity::Medium))), Verdict::Block, Some("the rule says so"), 0),
+        (
+            "an objection",
+            answer("a", Ok(rules(Verdict::Block, Severity::Medium))),
+            Verdict::Block,
+            Some("the rule says so"),
+            0,
+        ),
         (
             "a fault",
             answer("a", Err(fault(FaultKind::OutOfFuel, OnFault::Ask))),
@@ -108,13 +138,17 @@ fn the_record_says_what_it_would_have_done() {
         ),
     ] {
         let (verdict, shadow) = shadows(move |_| answered.clone());
-        assert_eq!((verdict, shadow.actual, shadow.would), (Verdict::Allow, Some(Verdict::Allow), Some(would)), "{name}");
+        assert_eq!(
+            (verdict, shadow.actual, shadow.would),
+            (Verdict::Allow, Some(Verdict::Allow), Some(would)),
+            "{name}"
+        );
         assert_eq!((shadow.reason.as_deref(), shadow.faults.len()), (reason, faults), "{name}");
         assert_eq!((shadow.plugin.name.as_str(), shadow.plugin.fuel), ("aside", 1000), "{name}");
     }
 }
 
-/// A pattern that looks on is asked after an action too, keeps its own state, and answers nothing.
+/// A pattern in shadow mode is asked after an action too, keeps its own state, and answers nothing.
 #[test]
 fn a_pattern_looks_on_with_a_state_of_its_own() {
     let mut world = World::default();
@@ -124,20 +158,34 @@ fn a_pattern_looks_on_with_a_state_of_its_own() {
         for answer in &mut answers {
             answer.plugin.name = "pattern".into();
             answer.plugin.shadow = true;
-            answer.result = answer.result.clone().map(|report| Report { state: Some([state, &[1]].concat()), ..report });
+            answer.result = answer
+                .result
+                .clone()
+                .map(|report| Report { state: Some([state, &[1]].concat()), ..report });
         }
         answers
     });
     let before = world.bash("make it", "t1");
     assert_eq!(before.records[0].shadow[0].detections, ["loop"]);
-    assert!(before.records[0].detections.is_empty() && before.records.len() == 1, "no intervention answers it");
-    let after = world.send(&post("Bash", json!({"command": "make it"}), "t1", json!({"stdout": "", "stderr": ""})));
+    assert!(
+        before.records[0].detections.is_empty() && before.records.len() == 1,
+        "no intervention answers it"
+    );
+    let after = world.send(&post(
+        "Bash",
+        json!({"command": "make it"}),
+        "t1",
+        json!({"stdout": "", "stderr": ""}),
+    ));
     let shadow = &after.records[0].shadow[0];
-    assert_eq!((shadow.actual, shadow.would, &shadow.plugin.name), (None, None, &"pattern".to_owned()));
+    assert_eq!(
+        (shadow.actual, shadow.would, &shadow.plugin.name),
+        (None, None, &"pattern".to_owned())
+    );
     assert_eq!(world.agent().plugins["pattern"], [1, 1]);
 }
 
-/// However little a journal is to hold, it keeps what looking on is for.
+/// Even a journal with the least detail keeps the results of shadow mode.
 #[test]
 fn a_short_journal_keeps_it() {
     let mut world = World::default();
@@ -152,5 +200,8 @@ fn a_short_journal_keeps_it() {
     });
     let record = world.bash("make it", "t1").records.remove(0);
     assert!(record.plugins.is_empty());
-    assert_eq!((record.shadow[0].would, &record.shadow[0].plugin.log), (Some(Verdict::Block), &vec!["info: b".to_owned()]));
+    assert_eq!(
+        (record.shadow[0].would, &record.shadow[0].plugin.log),
+        (Some(Verdict::Block), &vec!["info: b".to_owned()])
+    );
 }

@@ -1,15 +1,21 @@
-//! A session that a person let go on after a stop: what its next actions get, in whichever process they come.
+//! A session that a person resumed after a stop: the verdicts on its next actions, in any process.
 
 use super::harness::{World, detection, detects};
 use portcullis_core::action::{Coverage, Effect, EffectKind, Facts};
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::session::{State, Terms};
-use portcullis_core::terms::{demand, looks};
+use portcullis_core::session::{ResumeConditions, State};
+use portcullis_core::terms::{find_demand, is_read_only};
 
 fn facts(kinds: &[EffectKind], coverage: Coverage) -> Facts {
-    let effect =
-        |kind: &EffectKind| Effect { kind: kind.clone(), target: "x".into(), path: None, command: None, recursive: false, certain: true };
+    let effect = |kind: &EffectKind| Effect {
+        kind: kind.clone(),
+        target: "x".into(),
+        path: None,
+        command: None,
+        recursive: false,
+        certain: true,
+    };
     Facts { effects: kinds.iter().map(effect).collect(), coverage, ..Facts::nothing() }
 }
 
@@ -33,25 +39,36 @@ fn each_terms_demand_by_effect() {
         (&[E::Other("new".into())], Coverage::Full, true, true),
     ] {
         let facts = facts(kinds, coverage);
-        let verdict = |terms| demand(terms, &facts).map(|demand| demand.verdict);
-        assert_eq!(verdict(Terms::Limited), limited.then_some(Verdict::Block), "{kinds:?}");
-        assert_eq!(verdict(Terms::Supervised), supervised.then_some(Verdict::Ask), "{kinds:?}");
-        assert_eq!(looks(&facts), !supervised, "{kinds:?}");
-        for terms in [Terms::RolledBack, Terms::Aborted, Terms::Lifted] {
+        let verdict = |terms| find_demand(terms, &facts).map(|demand| demand.verdict);
+        assert_eq!(
+            verdict(ResumeConditions::Limited),
+            limited.then_some(Verdict::Block),
+            "{kinds:?}"
+        );
+        assert_eq!(
+            verdict(ResumeConditions::Supervised),
+            supervised.then_some(Verdict::Ask),
+            "{kinds:?}"
+        );
+        assert_eq!(is_read_only(&facts), !supervised, "{kinds:?}");
+        for terms in
+            [ResumeConditions::RolledBack, ResumeConditions::Aborted, ResumeConditions::Lifted]
+        {
             assert_eq!(verdict(terms), None, "{kinds:?}");
         }
     }
 }
 
-/// Stops a session by a pattern that goes on seeing the same thing.
+/// Stops a session by a pattern that keeps detecting the same thing.
 fn stopped() -> World {
     let mut world = World::default();
-    world.plugins.detect = detects("make it", vec![detection("secret_egress", Severity::Critical, 1000, 1000)]);
+    world.plugins.detect =
+        detects("make it", vec![detection("secret_egress", Severity::Critical, 1000, 1000)]);
     assert_eq!(world.bash("make it", "t1").effect(), "stop");
     world
 }
 
-fn decide(world: &mut World, terms: Terms) -> Result<(), String> {
+fn decide(world: &mut World, terms: ResumeConditions) -> Result<(), String> {
     let mut state: State = world.state();
     let incident = state.session.stop.as_ref().unwrap().incident.clone();
     let decided = state.session.decide(&incident, terms, "a note", &LimitPolicy::default());
@@ -61,7 +78,12 @@ fn decide(world: &mut World, terms: Terms) -> Result<(), String> {
 
 #[test]
 fn what_a_person_decided_about_does_not_stop_it_again_while_terms_hold() {
-    for (terms, stops) in [(Terms::Limited, false), (Terms::Supervised, false), (Terms::RolledBack, true), (Terms::Aborted, true)] {
+    for (terms, stops) in [
+        (ResumeConditions::Limited, false),
+        (ResumeConditions::Supervised, false),
+        (ResumeConditions::RolledBack, true),
+        (ResumeConditions::Aborted, true),
+    ] {
         let mut world = stopped();
         decide(&mut world, terms).unwrap();
         assert_eq!(world.bash("make it", "t2").effect() == "stop", stops, "{terms}");
@@ -70,7 +92,7 @@ fn what_a_person_decided_about_does_not_stop_it_again_while_terms_hold() {
 
 #[test]
 fn decisions_follow_from_one_another() {
-    use Terms::{Aborted, Lifted, Limited, RolledBack, Supervised};
+    use ResumeConditions::{Aborted, Lifted, Limited, RolledBack, Supervised};
     for (steps, stopped_after) in [
         (&[(Limited, true), (Lifted, true), (Lifted, false)][..], false),
         (&[(Lifted, false)], true),
@@ -89,19 +111,39 @@ fn decisions_follow_from_one_another() {
     let other = session.decide("another", Limited, "", &LimitPolicy::default()).unwrap_err();
     assert!(other.contains("its newest incident is"), "{other}");
     session.stop = None;
-    assert!(session.decide("any", Limited, "", &LimitPolicy::default()).unwrap_err().contains("not known"));
+    assert!(
+        session
+            .decide("any", Limited, "", &LimitPolicy::default())
+            .unwrap_err()
+            .contains("not known")
+    );
 }
 
 #[test]
 fn limits_are_halved_and_given_back_and_the_note_is_told_once() {
     let mut world = stopped();
     let before: Vec<u64> = world.state().session.limits.iter().map(|limit| limit.maximum).collect();
-    decide(&mut world, Terms::Limited).unwrap();
+    decide(&mut world, ResumeConditions::Limited).unwrap();
     let limits = world.state().session.limits;
-    assert!(limits.iter().zip(&before).all(|(limit, before)| limit.maximum == before / 2 && limit.used == 0), "{limits:?}");
-    let told: Vec<usize> =
-        (0..2).map(|n| world.bash("ls", &format!("n{n}")).reply.agent.iter().filter(|text| *text == "a note").count()).collect();
+    assert!(
+        limits
+            .iter()
+            .zip(&before)
+            .all(|(limit, before)| limit.maximum == before / 2 && limit.used == 0),
+        "{limits:?}"
+    );
+    let told: Vec<usize> = (0..2)
+        .map(|n| {
+            world
+                .bash("ls", &format!("n{n}"))
+                .reply
+                .agent
+                .iter()
+                .filter(|text| *text == "a note")
+                .count()
+        })
+        .collect();
     assert_eq!(told, [1, 0]);
-    decide(&mut world, Terms::Lifted).unwrap();
+    decide(&mut world, ResumeConditions::Lifted).unwrap();
     assert!(world.state().session.limits.iter().map(|limit| limit.maximum).eq(before));
 }

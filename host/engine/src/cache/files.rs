@@ -1,4 +1,4 @@
-//! A folder that is ours alone, and the files in it: opened without following links, replaced whole.
+//! A private folder and the files in it: opened without following links, replaced atomically.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// The largest file that is read back: the compiled form of the largest component is some 3 times its size.
+/// The largest file that is read back, in bytes: the compiled form of the largest component is some
+/// 3 times its size.
 const MAX_BYTES: u64 = 512 << 20;
 
-/// Tells a file's content from any other that stood or will stand under its name.
+/// Distinguishes a file's content from any other that was or will be under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     device: u64,
@@ -32,15 +33,19 @@ impl Stamp {
         }
     }
 
-    /// Its last change lies at least `age` back.
+    /// Returns true if the last change was at least `age` ago.
     pub(crate) fn settled(&self, age: Duration) -> bool {
-        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.changed.0), u32::try_from(self.changed.1)) else { return false };
+        let (Ok(seconds), Ok(nanos)) =
+            (u64::try_from(self.changed.0), u32::try_from(self.changed.1))
+        else {
+            return false;
+        };
         let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
         SystemTime::now().duration_since(changed).is_ok_and(|passed| passed >= age)
     }
 }
 
-/// Why a file or folder is not used.
+/// The reason why a file or folder is not used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
     #[error("it is not there")]
@@ -59,16 +64,20 @@ pub(crate) enum Unusable {
 
 impl From<io::Error> for Unusable {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::NotFound { Self::Absent } else { Self::Io(error.to_string()) }
+        if error.kind() == io::ErrorKind::NotFound {
+            Self::Absent
+        } else {
+            Self::Io(error.to_string())
+        }
     }
 }
 
-/// What a sweep removed.
+/// The files that a sweep removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
-    /// How many files.
+pub struct SweepStats {
+    /// The number of files.
     pub files: u64,
-    /// Their size together, in bytes.
+    /// Their total size, in bytes.
     pub bytes: u64,
 }
 
@@ -83,52 +92,66 @@ impl Folder {
         if !metadata.is_dir() {
             return Err(Unusable::Type("folder"));
         }
-        ours(&metadata, 0o700)?;
+        is_private(&metadata, 0o700)?;
         Ok(Self(path.to_owned()))
     }
 
     pub(crate) fn file(&self, name: &str) -> Result<(File, Stamp), Unusable> {
-        let file = OpenOptions::new().read(true).custom_flags(careful()).open(self.0.join(name))?;
+        let file =
+            OpenOptions::new().read(true).custom_flags(open_flags()).open(self.0.join(name))?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(Unusable::Type("file"));
         }
-        ours(&metadata, 0o600)?;
+        is_private(&metadata, 0o600)?;
         if metadata.size() > MAX_BYTES {
             return Err(Unusable::Size(metadata.size()));
         }
         Ok((file, Stamp::of(&metadata)))
     }
 
-    /// A file to hold on to, made where it is not there.
+    /// Opens a file to hold a lock on, and creates it if it does not exist.
     pub(crate) fn own(&self, name: &str) -> Result<File, Unusable> {
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(careful()).open(self.0.join(name))?;
-        ours(&file.metadata()?, 0o600)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(open_flags())
+            .open(self.0.join(name))?;
+        is_private(&file.metadata()?, 0o600)?;
         Ok(file)
     }
 
-    /// Puts a whole new file in the place of an old one, so that a mapped one never changes.
+    /// Replaces a file as a whole, so that a mapped old one never changes.
     pub(crate) fn replace(&self, name: &str, parts: &[&[u8]]) -> Result<(), Unusable> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let temporary = self.0.join(format!(".{name}.{}.{serial}", std::process::id()));
-        let written = self.write(&temporary, parts).and_then(|()| std::fs::rename(&temporary, self.0.join(name)));
+        let written = self
+            .write(&temporary, parts)
+            .and_then(|()| std::fs::rename(&temporary, self.0.join(name)));
         if written.is_err() {
-            // Best effort: what matters is reported by the error itself.
+            // Best effort: the error itself reports what matters.
             drop(std::fs::remove_file(&temporary));
         }
         Ok(written?)
     }
 
-    /// Removes files that were last written at least `age` ago and are not `needed`. One that cannot be
-    /// removed stays; another process may have been quicker.
-    pub(crate) fn sweep(&self, needed: &dyn Fn(&str) -> bool, age: Duration) -> io::Result<Swept> {
-        let mut swept = Swept::default();
+    /// Removes files that were last written at least `age` ago and are not `needed`. A file that
+    /// cannot be removed stays; another process may have been quicker.
+    pub(crate) fn sweep(
+        &self,
+        needed: &dyn Fn(&str) -> bool,
+        age: Duration,
+    ) -> io::Result<SweepStats> {
+        let mut swept = SweepStats::default();
         for entry in std::fs::read_dir(&self.0)? {
             let entry = entry?;
             let Ok(found) = entry.metadata() else { continue };
-            let old = found.modified().is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|passed| passed >= age));
+            let old = found.modified().is_ok_and(|at| {
+                SystemTime::now().duration_since(at).is_ok_and(|passed| passed >= age)
+            });
             let spared = entry.file_name().to_str().is_none_or(needed);
             if found.is_file() && old && !spared && std::fs::remove_file(entry.path()).is_ok() {
                 swept.files += 1;
@@ -139,7 +162,12 @@ impl Folder {
     }
 
     fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(careful()).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(open_flags())
+            .open(path)?;
         parts.iter().try_for_each(|part| file.write_all(part))
     }
 }
@@ -150,7 +178,7 @@ pub(crate) fn read_all(mut file: File) -> Result<Vec<u8>, Unusable> {
     Ok(bytes)
 }
 
-fn ours(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {
+fn is_private(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {
     let user = rustix::process::geteuid().as_raw();
     if metadata.uid() != user {
         return Err(Unusable::Owner(metadata.uid(), user));
@@ -159,8 +187,8 @@ fn ours(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {
     if found & !mode != 0 { Err(Unusable::Mode(found, mode)) } else { Ok(()) }
 }
 
-/// Follows no link, waits for no pipe.
-fn careful() -> i32 {
+/// Returns open flags that follow no link and do not block on a pipe.
+fn open_flags() -> i32 {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     // The flags are a C `int`; the bits stay as they are.
     i32::from_ne_bytes(flags.bits().to_ne_bytes())

@@ -1,8 +1,9 @@
-//! The hosts that an operator names, and the words that name one: `https://api.example.org`,
+//! The hosts that an operator grants, and the notation that names one: `https://api.example.org`,
 //! `http://127.0.0.1:8080`, `https://intranet.example=10.0.0.0/8`.
 //!
-//! A host is a scheme, a name or an address, and a port; there is neither a path nor a wildcard. What is behind
-//! `=` are the only addresses that the name may have; without it, these are the public ones (`web::address`).
+//! A host is a scheme, a name or an address, and a port; it has neither a path nor a wildcard. The
+//! part after `=` restricts the addresses that the name may have; without it, these are the public
+//! ones (`web::address`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,14 +11,14 @@ use std::net::{IpAddr, Ipv6Addr};
 /// A host that a plugin may send requests to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// What a request has to name.
+    /// The origin that a request has to name.
     pub(crate) origin: Origin,
     /// The only addresses that the name may have; none for all public ones.
     pub(crate) within: Option<Network>,
 }
 
 impl Host {
-    /// Reads what an operator wrote; none if it names no host.
+    /// Parses an operator's text; none if it does not name a host.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (origin, within) = match text.split_once('=') {
@@ -31,12 +32,13 @@ impl Host {
             _ => return None,
         };
         let origin = Origin::of(secure, authority)?;
-        // An address has no other addresses.
-        (within.is_none() || matches!(origin.target, Target::Name(_))).then_some(Self { origin, within })
+        // An address cannot be restricted to other addresses.
+        (within.is_none() || matches!(origin.target, Target::Name(_)))
+            .then_some(Self { origin, within })
     }
 }
 
-/// Where a request goes: scheme, host, port. Two that are equal are the same to a server.
+/// The destination of a request: scheme, host, port. Equal origins are the same to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// `https`.
@@ -54,18 +56,18 @@ pub(crate) enum Target {
 }
 
 impl Origin {
-    /// Of a scheme and `HOST[:PORT]`; none if that names no host.
+    /// Parses the authority `HOST[:PORT]` for a scheme; none if it does not name a host.
     pub(crate) fn of(secure: bool, authority: &str) -> Option<Self> {
         let usual = if secure { 443 } else { 80 };
         let (host, port) = match authority.rsplit_once(':') {
-            // What is behind the last colon of a bare IPv6 address is no port.
+            // The part after the last colon of a bare IPv6 address is not a port.
             Some((host, port)) if !port.ends_with(']') => (host, number(port)?),
             _ => (authority, usual),
         };
         Some(Self { secure, target: Target::of(host)?, port })
     }
 
-    /// `HOST[:PORT]`, the port where it is not the scheme's own.
+    /// Returns `HOST[:PORT]`, with the port only if it is not the scheme's default.
     pub(crate) fn authority(&self) -> String {
         let usual = if self.secure { 443 } else { 80 };
         let host = match &self.target {
@@ -86,7 +88,11 @@ impl fmt::Display for Origin {
 impl Target {
     fn of(host: &str) -> Option<Self> {
         if let Some(address) = host.strip_prefix('[') {
-            return address.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(|address| Self::Address(address.into()));
+            return address
+                .strip_suffix(']')?
+                .parse::<Ipv6Addr>()
+                .ok()
+                .map(|address| Self::Address(address.into()));
         }
         match host.parse::<std::net::Ipv4Addr>() {
             Ok(address) => Some(Self::Address(address.into())),
@@ -95,14 +101,17 @@ impl Target {
     }
 }
 
-/// A name of DNS. One whose last part is a number would be read as an address by some.
+/// Returns true for a DNS name. A name whose last part is a number is not accepted, since some
+/// programs would read it as an address.
 fn is_name(host: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let parts = || host.split('.');
     let last = parts().next_back().unwrap_or_default();
     let digits = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X")).unwrap_or(last);
     (1..=253).contains(&host.len())
-        && parts().all(|part| (1..=63).contains(&part.len()) && !part.starts_with('-') && part.bytes().all(fits))
+        && parts().all(|part| {
+            (1..=63).contains(&part.len()) && !part.starts_with('-') && part.bytes().all(fits)
+        })
         && !(digits.len() < last.len() || digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -111,7 +120,7 @@ fn number(port: &str) -> Option<u16> {
     port.parse().ok().filter(|port| digits && *port > 0)
 }
 
-/// Addresses that begin alike.
+/// A range of addresses with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     address: IpAddr,
@@ -119,7 +128,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// `ADDRESS` or `ADDRESS/BITS`.
+    /// Parses `ADDRESS` or `ADDRESS/BITS`.
     fn parse(text: &str) -> Option<Self> {
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
@@ -128,18 +137,24 @@ impl Network {
         let address: IpAddr = address.parse().ok()?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = match bits {
-            Some(bits) if bits.len() <= 3 && bits.bytes().all(|byte| byte.is_ascii_digit()) => bits.parse().ok()?,
+            Some(bits) if bits.len() <= 3 && bits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                bits.parse().ok()?
+            }
             Some(_) => return None,
             None => most,
         };
         (bits <= most).then_some(Self { address, bits })
     }
 
-    /// Whether an address lies there.
+    /// Returns true if the address is in this range.
     pub(crate) fn holds(self, address: IpAddr) -> bool {
         let differs = match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits() ^ other.to_bits()).leading_zeros(),
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits()).leading_zeros(),
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros()
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros()
+            }
             _ => return false,
         };
         differs >= u32::from(self.bits)
@@ -194,7 +209,11 @@ mod tests {
             ("https://intranet.example=other.example", None),
         ];
         for (text, shown) in table {
-            assert_eq!(Host::parse(text).map(|host| host.origin.to_string()).as_deref(), shown, "{text}");
+            assert_eq!(
+                Host::parse(text).map(|host| host.origin.to_string()).as_deref(),
+                shown,
+                "{text}"
+            );
         }
     }
 
@@ -213,7 +232,11 @@ mod tests {
             ("fd00::/8", "fe80::1", false),
         ];
         for (network, address, holds) in table {
-            assert_eq!(Network::parse(network).unwrap().holds(address.parse().unwrap()), holds, "{network} {address}");
+            assert_eq!(
+                Network::parse(network).unwrap().holds(address.parse().unwrap()),
+                holds,
+                "{network} {address}"
+            );
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Reading in granted folders: `wasi:filesystem`, and the streams that files are read by.
+//! Reading in granted folders: `wasi:filesystem`, and the streams that files are read with.
 //!
-//! A path is resolved below its folder by `cap-std`, so that neither `..`, nor an absolute path, nor a link,
-//! nor a race between them leads out. What is opened is looked at through the same handle: a pipe or a device
-//! is refused, and so is a file that has another name, since that is the one way in which a file from
-//! elsewhere can lie in the folder. Nothing is written, made, moved or deleted, whatever a guest asks.
+//! A path is resolved below its folder by `cap-std`, so that neither `..`, nor an absolute path,
+//! nor a link, nor a race between them leads out. The opened object is checked through the same
+//! handle: a pipe or a device is refused, and so is a file that has another name, since a hard link
+//! is the one way in which a file from elsewhere can be in the folder. Nothing is written, created,
+//! moved or deleted.
 
-use super::opening::{Opened, open};
-use super::things::Thing;
+use super::resources::HostResource;
+use super::safe_open::{OpenOutcome, open};
 use super::{Arguments, RESOURCE, plain};
 use crate::host::charge;
 use crate::state::State;
@@ -25,14 +26,14 @@ use wasmtime::component::{ResourceDynamic, Type, Val};
 const READ_BYTES: u64 = 64 << 10;
 /// The most bytes of all reads of one call.
 const CALL_BYTES: u64 = 8 << 20;
-/// The most names that are told of a folder.
+/// The most names that are listed of a folder.
 const MOST_NAMES: usize = 4096;
 /// The longest path, in bytes.
 const PATH_BYTES: usize = 4096;
 
 type Store<'a> = StoreContextMut<'a, State>;
 
-/// Why something is not done: the code that a guest gets.
+/// The error code that a guest gets for a refusal.
 struct Code(&'static str);
 
 impl From<Error> for Code {
@@ -49,13 +50,14 @@ impl From<Error> for Code {
     }
 }
 
-/// The granted folders, each with the name that it has inside; those that cannot be opened are missing.
+/// Returns the granted folders, each with its name inside; those that cannot be opened are left
+/// out.
 pub(super) fn folders(store: &mut Store<'_>) -> wasmtime::Result<Val> {
     let grants = Arc::clone(&store.data().grants);
     let mut folders = Vec::new();
     for folder in grants.directories.iter().take(crate::grants::MOST_FOLDERS) {
         let Ok(dir) = Dir::open_ambient_dir(&folder.path, ambient_authority()) else { continue };
-        if let Ok(handle) = keep(store, Thing::Folder(Arc::new(dir), folder.shown.clone())) {
+        if let Ok(handle) = keep(store, HostResource::Folder(Arc::new(dir), folder.shown.clone())) {
             folders.push(Val::Tuple(vec![handle?, Val::String(folder.shown.clone())]));
         }
     }
@@ -63,22 +65,35 @@ pub(super) fn folders(store: &mut Store<'_>) -> wasmtime::Result<Val> {
 }
 
 /// Answers a function of `wasi:filesystem/types`.
-pub(super) fn call(store: &mut Store<'_>, function: &str, ty: &Type, given: &Arguments<'_>) -> wasmtime::Result<Val> {
+pub(super) fn call(
+    store: &mut Store<'_>,
+    function: &str,
+    ty: &Type,
+    given: &Arguments<'_>,
+) -> wasmtime::Result<Val> {
     let Type::Result(result) = ty else { return plain(store, ty) };
     let answer = match function {
         "[method]descriptor.open-at" => open_at(store, given),
         "[method]descriptor.read" => read(store, given),
         "[method]descriptor.read-via-stream" => stream(store, given),
-        "[method]descriptor.get-type" => of(store, given).map(|meta| Ok(Some(Val::Enum(kind(&meta).into())))),
-        "[method]descriptor.get-flags" => of(store, given).map(|_| Ok(Some(Val::Flags(vec!["read".into()])))),
+        "[method]descriptor.get-type" => {
+            of(store, given).map(|meta| Ok(Some(Val::Enum(kind(&meta).into()))))
+        }
+        "[method]descriptor.get-flags" => {
+            of(store, given).map(|_| Ok(Some(Val::Flags(vec!["read".into()]))))
+        }
         "[method]descriptor.stat" => of(store, given).map(|meta| stat(store, result.ok(), &meta)),
-        "[method]descriptor.stat-at" => at(store, given).map(|meta| stat(store, result.ok(), &meta)),
+        "[method]descriptor.stat-at" => {
+            at(store, given).map(|meta| stat(store, result.ok(), &meta))
+        }
         "[method]descriptor.metadata-hash" => of(store, given).map(|meta| Ok(Some(hash(&meta)))),
         "[method]descriptor.metadata-hash-at" => at(store, given).map(|meta| Ok(Some(hash(&meta)))),
         "[method]descriptor.readlink-at" => link(store, given),
         "[method]descriptor.read-directory" => list(store, given),
         "[method]directory-entry-stream.read-directory-entry" => next_name(store, given),
-        "[method]descriptor.sync" | "[method]descriptor.sync-data" | "[method]descriptor.advise" => Ok(Ok(None)),
+        "[method]descriptor.sync"
+        | "[method]descriptor.sync-data"
+        | "[method]descriptor.advise" => Ok(Ok(None)),
         _ => Err(Code("read-only")),
     };
     Ok(Val::Result(match answer {
@@ -87,7 +102,7 @@ pub(super) fn call(store: &mut Store<'_>, function: &str, ty: &Type, given: &Arg
     }))
 }
 
-/// Whether two handles are of one file; the function has no result to fail by.
+/// Returns true if two handles refer to the same file; the function has no error result.
 pub(super) fn is_same(store: &mut Store<'_>, given: &Arguments<'_>) -> Val {
     let id = |meta: Metadata| (meta.dev(), meta.ino());
     let first = of(store, given).map(id).ok();
@@ -95,7 +110,7 @@ pub(super) fn is_same(store: &mut Store<'_>, given: &Arguments<'_>) -> Val {
     Val::Bool(first.is_some() && first == second)
 }
 
-/// What a method gives: a value, or a code for the guest, or the end of the guest.
+/// The result of a method: a value, or an error code for the guest, or the end of the guest.
 type Given = Result<wasmtime::Result<Option<Val>>, Code>;
 
 fn open_at(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
@@ -106,32 +121,36 @@ fn open_at(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
         _ => false,
     };
     let what = format!("{shown}/{path}");
-    if asked(given.values.get(3), &["create", "exclusive", "truncate"]) || asked(given.values.get(4), &["write", "mutate-directory"]) {
+    if asked(given.values.get(3), &["create", "exclusive", "truncate"])
+        || asked(given.values.get(4), &["write", "mutate-directory"])
+    {
         store.data_mut().uses.refused(Grant::Directories, &what, "it can only be read");
         return Err(Code("read-only"));
     }
-    // Without waiting: a pipe would wait for whoever writes to it.
+    // Non-blocking: opening a pipe would wait for its writer.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
     let why = match open(&dir, path, &options).map_err(|error| refused(store, &what, error))? {
-        Opened::Whole(_, meta) if meta.is_dir() => {
+        OpenOutcome::Whole(_, meta) if meta.is_dir() => {
             let dir = dir.open_dir(path).map_err(|error| refused(store, &what, error))?;
-            return kept(store, Thing::Folder(Arc::new(dir), what));
+            return kept(store, HostResource::Folder(Arc::new(dir), what));
         }
-        Opened::Whole(_, meta) if !meta.is_file() => "it is neither a file nor a folder",
-        Opened::Whole(..) if asked(given.values.get(3), &["directory"]) => return Err(Code("not-directory")),
-        Opened::Whole(file, _) => {
+        OpenOutcome::Whole(_, meta) if !meta.is_file() => "it is neither a file nor a folder",
+        OpenOutcome::Whole(..) if asked(given.values.get(3), &["directory"]) => {
+            return Err(Code("not-directory"));
+        }
+        OpenOutcome::Whole(file, _) => {
             store.data_mut().uses.used(Grant::Directories, &what, 0);
-            return kept(store, Thing::File(Arc::new(file.into_std()), what));
+            return kept(store, HostResource::File(Arc::new(file.into_std()), what));
         }
-        Opened::Linked => "it has another name elsewhere",
-        Opened::Changing => "it changes while it is opened",
+        OpenOutcome::Linked => "it has another name elsewhere",
+        OpenOutcome::Changing => "it changes while it is opened",
     };
     store.data_mut().uses.refused(Grant::Directories, &what, why);
     Err(Code("not-permitted"))
 }
 
-/// The code of an error, which is taken down where the path led out.
+/// Returns the code of an error; a path that leads out of the folder is recorded.
 fn refused(store: &mut Store<'_>, what: &str, error: Error) -> Code {
     if error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         store.data_mut().uses.refused(Grant::Directories, what, "it leads out of the folder");
@@ -141,11 +160,15 @@ fn refused(store: &mut Store<'_>, what: &str, error: Error) -> Code {
 
 fn read(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
     let (file, shown) = match thing(store, given)? {
-        Thing::File(file, shown) => (Arc::clone(file), shown.clone()),
-        Thing::Folder(..) => return Err(Code("is-directory")),
+        HostResource::File(file, shown) => (Arc::clone(file), shown.clone()),
+        HostResource::Folder(..) => return Err(Code("is-directory")),
         _ => return Err(Code("bad-descriptor")),
     };
-    let (Some(Val::U64(wanted)), Some(Val::U64(offset))) = (given.values.get(1), given.values.get(2)) else { return Err(Code("invalid")) };
+    let (Some(Val::U64(wanted)), Some(Val::U64(offset))) =
+        (given.values.get(1), given.values.get(2))
+    else {
+        return Err(Code("invalid"));
+    };
     let bytes = match some_of(store, &file, &shown, *wanted, *offset)? {
         Ok(bytes) => bytes,
         Err(end) => return Ok(Err(end)),
@@ -155,10 +178,20 @@ fn read(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
 }
 
 /// Reads from a file within the bounds; each byte costs fuel.
-fn some_of(store: &mut Store<'_>, file: &File, shown: &str, wanted: u64, offset: u64) -> Result<wasmtime::Result<Vec<u8>>, Code> {
+fn some_of(
+    store: &mut Store<'_>,
+    file: &File,
+    shown: &str,
+    wanted: u64,
+    offset: u64,
+) -> Result<wasmtime::Result<Vec<u8>>, Code> {
     let length = wanted.min(READ_BYTES);
     if store.data().read_bytes.saturating_add(length) > CALL_BYTES {
-        store.data_mut().uses.refused(Grant::Directories, shown, "it read more than 8 MiB in one call");
+        store.data_mut().uses.refused(
+            Grant::Directories,
+            shown,
+            "it read more than 8 MiB in one call",
+        );
         return Err(Code("quota"));
     }
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
@@ -170,15 +203,21 @@ fn some_of(store: &mut Store<'_>, file: &File, shown: &str, wanted: u64, offset:
 }
 
 fn stream(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
-    let Thing::File(file, shown) = thing(store, given)? else { return Err(Code("is-directory")) };
+    let HostResource::File(file, shown) = thing(store, given)? else {
+        return Err(Code("is-directory"));
+    };
     let Some(Val::U64(offset)) = given.values.get(1) else { return Err(Code("invalid")) };
-    let stream = Thing::Stream(Arc::clone(file), shown.clone(), *offset);
+    let stream = HostResource::Stream(Arc::clone(file), shown.clone(), *offset);
     kept(store, stream)
 }
 
-/// `read` and `skip` of a file's stream; none where the stream has no file behind it.
-pub(super) fn from_stream(store: &mut Store<'_>, skips: bool, given: &Arguments<'_>) -> Option<wasmtime::Result<Val>> {
-    let Ok(Thing::Stream(file, shown, at)) = thing(store, given) else { return None };
+/// Answers `read` and `skip` of a file's stream; none if the stream has no file behind it.
+pub(super) fn from_stream(
+    store: &mut Store<'_>,
+    skips: bool,
+    given: &Arguments<'_>,
+) -> Option<wasmtime::Result<Val>> {
+    let Ok(HostResource::Stream(file, shown, at)) = thing(store, given) else { return None };
     let (file, shown, offset) = (Arc::clone(file), shown.clone(), *at);
     let Some(Val::U64(wanted)) = given.values.get(1) else { return None };
     let closed = || Val::Result(Err(Some(Box::new(Val::Variant("closed".into(), None)))));
@@ -191,14 +230,14 @@ pub(super) fn from_stream(store: &mut Store<'_>, skips: bool, given: &Arguments<
         return Some(Ok(closed()));
     }
     let count = u64::try_from(bytes.len()).unwrap_or_default();
-    if let Ok(Thing::Stream(_, _, at)) = thing(store, given) {
+    if let Ok(HostResource::Stream(_, _, at)) = thing(store, given) {
         *at = offset.saturating_add(count);
     }
     let value = if skips { Val::U64(count) } else { listed(bytes) };
     Some(Ok(Val::Result(Ok(Some(Box::new(value))))))
 }
 
-/// A stream's failure that is not its end: a guest must not take half a file for the whole.
+/// Returns a stream's failure that is not its end: a guest must not take half a file for the whole.
 pub(super) fn failed(store: &mut Store<'_>) -> wasmtime::Result<Val> {
     let error = ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?;
     let case = Val::Variant("last-operation-failed".into(), Some(Box::new(Val::Resource(error))));
@@ -218,20 +257,26 @@ fn list(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
         });
         names.extend(entry.file_name().into_string().ok().map(|name| (kind, name)));
     }
-    // The order of a folder is the file system's own; a guest gets the same one each time.
+    // The order of a folder depends on the file system; sorting gives a guest the same one each
+    // time.
     names.sort_unstable();
     let weight = names.iter().map(|(_, name)| name.len() + 16).sum();
     store.data_mut().uses.used(Grant::Directories, &shown, weight);
     if let Err(end) = charge(store, weight) {
         return Ok(Err(end));
     }
-    kept(store, Thing::Names(names.into()))
+    kept(store, HostResource::Names(names.into()))
 }
 
 fn next_name(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
-    let Thing::Names(names) = thing(store, given)? else { return Err(Code("bad-descriptor")) };
+    let HostResource::Names(names) = thing(store, given)? else {
+        return Err(Code("bad-descriptor"));
+    };
     let entry = names.pop_front().map(|(kind, name)| {
-        let fields = vec![("type".to_owned(), Val::Enum(kind.into())), ("name".to_owned(), Val::String(name))];
+        let fields = vec![
+            ("type".to_owned(), Val::Enum(kind.into())),
+            ("name".to_owned(), Val::String(name)),
+        ];
         Box::new(Val::Record(fields))
     });
     Ok(Ok(Some(Val::Option(entry))))
@@ -240,26 +285,28 @@ fn next_name(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
 fn link(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
     let (dir, shown) = folder(store, given)?;
     let path = path(given.values.get(1))?;
-    let target = dir.read_link(path).map_err(|error| refused(store, &format!("{shown}/{path}"), error))?;
-    let target = target.into_os_string().into_string().map_err(|_| Code("illegal-byte-sequence"))?;
+    let target =
+        dir.read_link(path).map_err(|error| refused(store, &format!("{shown}/{path}"), error))?;
+    let target =
+        target.into_os_string().into_string().map_err(|_| Code("illegal-byte-sequence"))?;
     Ok(Ok(Some(Val::String(target))))
 }
 
-/// A file or a folder, as its own handle tells it.
+/// Returns the metadata of a file or folder through its own handle.
 fn of(store: &mut Store<'_>, given: &Arguments<'_>) -> Result<Metadata, Code> {
     seen(store, given.handle(0))
 }
 
 fn seen(store: &mut Store<'_>, handle: u32) -> Result<Metadata, Code> {
     let meta = match behind(store, handle)? {
-        Thing::Folder(dir, _) => dir.dir_metadata()?,
-        Thing::File(file, _) => cap_std::fs::File::from_std(file.try_clone()?).metadata()?,
+        HostResource::Folder(dir, _) => dir.dir_metadata()?,
+        HostResource::File(file, _) => cap_std::fs::File::from_std(file.try_clone()?).metadata()?,
         _ => return Err(Code("bad-descriptor")),
     };
     Ok(meta)
 }
 
-/// What lies at a path, links followed only where that is asked for.
+/// Returns the metadata at a path; links are followed only if the guest asks for it.
 fn at(store: &mut Store<'_>, given: &Arguments<'_>) -> Result<Metadata, Code> {
     let (dir, shown) = folder(store, given)?;
     let path = path(given.values.get(2))?;
@@ -277,7 +324,7 @@ fn kind(meta: &Metadata) -> &'static str {
     }
 }
 
-/// The record `descriptor-stat`, built from its own type; times are left out.
+/// Builds the record `descriptor-stat` from its own type; times are left out.
 fn stat(store: &mut Store<'_>, ty: Option<Type>, meta: &Metadata) -> wasmtime::Result<Option<Val>> {
     let Some(ty) = ty else { return Ok(None) };
     let mut value = plain(store, &ty)?;
@@ -294,10 +341,16 @@ fn stat(store: &mut Store<'_>, ty: Option<Type>, meta: &Metadata) -> wasmtime::R
     Ok(Some(value))
 }
 
-/// Tells two files apart without telling where they are.
+/// Returns a hash that distinguishes two files without revealing their location.
 fn hash(meta: &Metadata) -> Val {
     let mut hasher = blake3::Hasher::new();
-    for number in [meta.dev(), meta.ino(), meta.size(), meta.mtime().cast_unsigned(), meta.mtime_nsec().cast_unsigned()] {
+    for number in [
+        meta.dev(),
+        meta.ino(),
+        meta.size(),
+        meta.mtime().cast_unsigned(),
+        meta.mtime_nsec().cast_unsigned(),
+    ] {
         hasher.update(&number.to_le_bytes());
     }
     let mut halves = [[0; 8]; 2];
@@ -309,18 +362,21 @@ fn hash(meta: &Metadata) -> Val {
 
 fn folder(store: &mut Store<'_>, given: &Arguments<'_>) -> Result<(Arc<Dir>, String), Code> {
     match thing(store, given)? {
-        Thing::Folder(dir, shown) => Ok((Arc::clone(dir), shown.clone())),
+        HostResource::Folder(dir, shown) => Ok((Arc::clone(dir), shown.clone())),
         _ => Err(Code("not-directory")),
     }
 }
 
-/// What stands behind the handle that a method was called on.
-fn thing<'a>(store: &'a mut Store<'_>, given: &Arguments<'_>) -> Result<&'a mut Thing, Code> {
+/// Returns the object behind the handle that a method was called on.
+fn thing<'a>(
+    store: &'a mut Store<'_>,
+    given: &Arguments<'_>,
+) -> Result<&'a mut HostResource, Code> {
     behind(store, given.handle(0))
 }
 
-fn behind<'a>(store: &'a mut Store<'_>, handle: u32) -> Result<&'a mut Thing, Code> {
-    store.data_mut().things.get(handle).ok_or(Code("bad-descriptor"))
+fn behind<'a>(store: &'a mut Store<'_>, handle: u32) -> Result<&'a mut HostResource, Code> {
+    store.data_mut().resources.get(handle).ok_or(Code("bad-descriptor"))
 }
 
 fn path(value: Option<&Val>) -> Result<&str, Code> {
@@ -331,14 +387,16 @@ fn path(value: Option<&Val>) -> Result<&str, Code> {
     }
 }
 
-fn kept(store: &mut Store<'_>, thing: Thing) -> Given {
+fn kept(store: &mut Store<'_>, thing: HostResource) -> Given {
     keep(store, thing).map(|value| value.map(Some))
 }
 
-/// A handle for a thing.
-fn keep(store: &mut Store<'_>, thing: Thing) -> Result<wasmtime::Result<Val>, Code> {
-    let number = store.data_mut().things.keep(thing).ok_or(Code("insufficient-memory"))?;
-    Ok(ResourceDynamic::new_own(number, RESOURCE).try_into_resource_any(&mut *store).map(Val::Resource))
+/// Returns a new handle for an object.
+fn keep(store: &mut Store<'_>, thing: HostResource) -> Result<wasmtime::Result<Val>, Code> {
+    let number = store.data_mut().resources.keep(thing).ok_or(Code("insufficient-memory"))?;
+    Ok(ResourceDynamic::new_own(number, RESOURCE)
+        .try_into_resource_any(&mut *store)
+        .map(Val::Resource))
 }
 
 fn listed(bytes: Vec<u8>) -> Val {

@@ -1,11 +1,11 @@
-//! Values of WASI's types: the plainest one of each, failures, and what a list holds.
+//! Values of WASI's types: the plainest one of each, failures, and the contents of lists.
 
 use super::RESOURCE;
 use crate::state::State;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ResourceDynamic, Type, Val};
 
-/// The plainest value of a type.
+/// Returns the plainest value of a type.
 pub(super) fn plain(store: &mut StoreContextMut<'_, State>, ty: &Type) -> wasmtime::Result<Val> {
     Ok(match ty {
         Type::Bool => Val::Bool(false),
@@ -25,28 +25,41 @@ pub(super) fn plain(store: &mut StoreContextMut<'_, State>, ty: &Type) -> wasmti
         Type::Option(_) => Val::Option(None),
         Type::Flags(_) => Val::Flags(Vec::new()),
         Type::Record(record) => {
-            let fields = record.fields().map(|field| Ok((field.name.to_owned(), plain(store, &field.ty)?)));
+            let fields =
+                record.fields().map(|field| Ok((field.name.to_owned(), plain(store, &field.ty)?)));
             Val::Record(fields.collect::<wasmtime::Result<_>>()?)
         }
-        Type::Tuple(tuple) => Val::Tuple(tuple.types().map(|ty| plain(store, &ty)).collect::<wasmtime::Result<_>>()?),
+        Type::Tuple(tuple) => {
+            Val::Tuple(tuple.types().map(|ty| plain(store, &ty)).collect::<wasmtime::Result<_>>()?)
+        }
         Type::Enum(names) => Val::Enum(names.names().next().unwrap_or_default().to_owned()),
-        Type::Result(result) => Val::Result(Ok(result.ok().map(|ty| plain(store, &ty)).transpose()?.map(Box::new))),
-        Type::Own(_) => Val::Resource(ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?),
+        Type::Result(result) => {
+            Val::Result(Ok(result.ok().map(|ty| plain(store, &ty)).transpose()?.map(Box::new)))
+        }
+        Type::Own(_) => {
+            Val::Resource(ResourceDynamic::new_own(0, RESOURCE).try_into_resource_any(&mut *store)?)
+        }
         other => wasmtime::bail!("a value of the type {other:?} is not offered"),
     })
 }
 
-/// The failing side of a result, by the first of these names that its type has.
+/// Returns the error side of a result, with the first of these names that its type has.
 pub(super) fn failure(ty: &Type, names: &[&str]) -> Option<Val> {
     let Type::Result(result) = ty else { return None };
     let error = match result.err() {
         None => None,
         Some(Type::Enum(ty)) => {
-            let name = names.iter().find(|name| ty.names().any(|known| known == **name)).copied().or_else(|| ty.names().next())?;
+            let name = names
+                .iter()
+                .find(|name| ty.names().any(|known| known == **name))
+                .copied()
+                .or_else(|| ty.names().next())?;
             Some(Val::Enum(name.to_owned()))
         }
         Some(Type::Variant(ty)) => {
-            let name = names.iter().find(|name| ty.cases().any(|case| case.name == **name && case.ty.is_none()))?;
+            let name = names
+                .iter()
+                .find(|name| ty.cases().any(|case| case.name == **name && case.ty.is_none()))?;
             Some(Val::Variant((*name).to_owned(), None))
         }
         Some(_) => return None,
@@ -54,7 +67,7 @@ pub(super) fn failure(ty: &Type, names: &[&str]) -> Option<Val> {
     Some(Val::Result(Err(error.map(Box::new))))
 }
 
-/// The places of all items of a list.
+/// Returns the indices of all items of a list.
 pub(super) fn all_ready(params: &[Val]) -> Val {
     let count = match params.first() {
         Some(Val::List(items)) => u32::try_from(items.len()).unwrap_or(u32::MAX),
@@ -63,7 +76,7 @@ pub(super) fn all_ready(params: &[Val]) -> Val {
     Val::List((0..count).map(Val::U32).collect())
 }
 
-/// The bytes of a list of them.
+/// Returns the bytes of a list of them.
 pub(super) fn octets(value: Option<&Val>) -> Vec<u8> {
     let byte = |value: &Val| if let Val::U8(byte) = value { Some(*byte) } else { None };
     match value {
@@ -72,7 +85,8 @@ pub(super) fn octets(value: Option<&Val>) -> Vec<u8> {
     }
 }
 
-/// How many values a guest handed over; a value takes the host longer than a byte of text.
+/// Returns the number of values that a guest handed over; a value costs the host more than a byte
+/// of text.
 pub(super) fn weight(params: &[Val]) -> usize {
     let one = |value: &Val| match value {
         Val::List(items) => {

@@ -1,12 +1,13 @@
-//! Which addresses are the public internet's, and which lead into one's own machine or network.
+//! Distinguishes the addresses of the public internet from those of the own machine or network.
 //!
-//! A name that a plugin may reach is looked up by servers that somebody else may run: where it leads to a private
-//! address, a request would be made to whatever trusts this machine. The list is of what is public; all else, and
-//! whatever carries another address inside, is private, so that a range that nobody thought of is refused.
+//! A name that a plugin may reach is resolved by servers that somebody else may run: if it led to a
+//! private address, a request would be made to services that trust this machine. The list is of
+//! what is public; everything else, and every address that embeds another one, is private, so that
+//! a forgotten range is refused.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether a name may lead there without the operator's word.
+/// Returns true if a name may lead there without the operator's explicit permission.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -14,17 +15,17 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Ranges that are not the public internet's: first address and number of leading bits.
+/// Ranges that are not part of the public internet: first address and number of leading bits.
 const PRIVATE: &[([u8; 4], u32)] = &[
     ([0, 0, 0, 0], 8),       // this host
     ([10, 0, 0, 0], 8),      // private
-    ([100, 64, 0, 0], 10),   // shared by a carrier's customers
+    ([100, 64, 0, 0], 10),   // carrier-grade NAT
     ([127, 0, 0, 0], 8),     // loopback
-    ([169, 254, 0, 0], 16),  // link-local, where clouds tell secrets
+    ([169, 254, 0, 0], 16),  // link-local, cloud metadata services with secrets
     ([172, 16, 0, 0], 12),   // private
-    ([192, 0, 0, 0], 24),    // protocols' own
+    ([192, 0, 0, 0], 24),    // protocol assignments
     ([192, 0, 2, 0], 24),    // documentation
-    ([192, 88, 99, 0], 24),  // relays of 6to4
+    ([192, 88, 99, 0], 24),  // 6to4 relays
     ([192, 168, 0, 0], 16),  // private
     ([198, 18, 0, 0], 15),   // benchmarks
     ([198, 51, 100, 0], 24), // documentation
@@ -34,7 +35,9 @@ const PRIVATE: &[([u8; 4], u32)] = &[
 ];
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let within = |(first, bits): &([u8; 4], u32)| (u32::from_be_bytes(*first) ^ address.to_bits()).leading_zeros() >= *bits;
+    let within = |(first, bits): &([u8; 4], u32)| {
+        (u32::from_be_bytes(*first) ^ address.to_bits()).leading_zeros() >= *bits
+    };
     !PRIVATE.iter().any(within)
 }
 
@@ -43,9 +46,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         return is_public_v4(inside);
     }
     match address.segments() {
-        // NAT64: how a network without IPv4 names the hosts that have nothing else.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))),
-        // Teredo and other protocols' own; documentation; 6to4; documentation.
+        // NAT64: the addresses by which a network without IPv4 reaches hosts that have nothing
+        // else.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
+        // Reserved for Teredo and other protocols; documentation; 6to4; documentation.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x2002, ..] => false,
         [0x3fff, second, ..] => second >= 0x1000,

@@ -1,18 +1,30 @@
-//! Each kind's calls, what a guest may ask meanwhile, and what becomes of its words.
+//! The calls of each kind, the host functions that a guest may call meanwhile, and the treatment of
+//! its text.
 
-use crate::guests::{ALLOCATOR, NOTHING, action, assessor, builtin_entry, component, context, no_details, set};
+use crate::guests::{
+    ALLOCATOR, NOTHING, action, assessor, builtin_entry, component, context, no_details, set,
+};
 use portcullis_core::action::{History, Intent, Status, Step, StepDetail, Totals};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::{Guidance, Issue, Response, Situation};
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity, Verdict};
-use portcullis_engine::{Engine, Entry, Kind, Setting, SettingValue};
+use portcullis_engine::{Engine, Kind, PluginSpec, Setting, SettingValue};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 pub(crate) fn situation() -> Situation {
     let (totals, none) = (Totals::default(), vec![]);
-    Situation { step: 1, level: 0, score: 100, totals, checkpoints: vec![], past: vec![], recent: none, templates: vec![] }
+    Situation {
+        step: 1,
+        level: 0,
+        score: 100,
+        totals,
+        checkpoints: vec![],
+        past: vec![],
+        recent: none,
+        templates: vec![],
+    }
 }
 
 pub(crate) fn issue() -> Issue {
@@ -37,7 +49,7 @@ fn plugin(interface: &str, call: &str, signature: &str, body: &str, prepare: &st
     )
 }
 
-/// Its state comes back to it, and each pattern sees its own.
+/// A pattern gets its state back, and each pattern sees its own.
 #[test]
 fn a_pattern_gets_its_own_state_back() {
     let echo = "(i32.store8 (i32.const 1036) (i32.const 1))
@@ -45,12 +57,22 @@ fn a_pattern_gets_its_own_state_back() {
         (i32.store (i32.const 1044) (i32.load (i32.add (local.get 0) (i32.const 12))))
         (i32.const 1024)";
     let bytes = component(&plugin("detector", "detect", "(param i32)", echo, NOTHING), "pattern");
-    let entries = vec![builtin_entry("echo", Kind::Pattern, bytes.clone()), builtin_entry("empty", Kind::Pattern, bytes)];
+    let entries = vec![
+        builtin_entry("echo", Kind::Pattern, bytes.clone()),
+        builtin_entry("empty", Kind::Pattern, bytes),
+    ];
     let mut set = set(&Engine::new(None).unwrap(), entries);
     let mut states = BTreeMap::from([("echo".to_owned(), b"remember".to_vec())]);
-    let states_after = |set: &mut portcullis_engine::PluginSet, states: &BTreeMap<String, Vec<u8>>| -> Vec<_> {
+    let states_after = |set: &mut portcullis_engine::PluginSet,
+                        states: &BTreeMap<String, Vec<u8>>|
+     -> Vec<_> {
         let answers = set.detect(states, &History::default(), &action(), &context(), &no_details);
-        answers.into_iter().map(|answer| answer.result.map(|report| report.state.unwrap()).map_err(|fault| fault.kind)).collect()
+        answers
+            .into_iter()
+            .map(|answer| {
+                answer.result.map(|report| report.state.unwrap()).map_err(|fault| fault.kind)
+            })
+            .collect()
     };
     assert_eq!(states_after(&mut set, &states), [Ok(b"remember".to_vec()), Ok(vec![])]);
     states.insert("echo".into(), vec![7; (64 << 10) + 1]);
@@ -59,8 +81,12 @@ fn a_pattern_gets_its_own_state_back() {
 
 #[test]
 fn an_intervention_answers_when_it_is_called_by_name() {
-    let bytes = component(&plugin("intervener", "intervene", "(param i32)", NOTHING, NOTHING), "intervention");
-    let mut set = set(&Engine::new(None).unwrap(), vec![builtin_entry("soft", Kind::Intervention, bytes)]);
+    let bytes = component(
+        &plugin("intervener", "intervene", "(param i32)", NOTHING, NOTHING),
+        "intervention",
+    );
+    let mut set =
+        set(&Engine::new(None).unwrap(), vec![builtin_entry("soft", Kind::Intervention, bytes)]);
     let answer = set.intervene("soft", &issue(), &situation(), &context()).unwrap();
     assert_eq!(answer.result, Ok(Response::Guide(Guidance::default())));
     assert!(set.intervene("hard", &issue(), &situation(), &context()).is_none());
@@ -74,9 +100,15 @@ fn an_exporter_renders_bytes() {
         (i32.store (i32.const 1036) (i32.const 100)) (i32.store (i32.const 1040) (i32.const 3))
         (i32.const 1024)"#;
     let wat = plugin("exporter", "render", "(param i32 i32 i32 i32 i32)", body, NOTHING);
-    let mut set = set(&Engine::new(None).unwrap(), vec![builtin_entry("csv", Kind::AuditExporter, component(&wat, "audit-exporter"))]);
+    let mut set = set(
+        &Engine::new(None).unwrap(),
+        vec![builtin_entry("csv", Kind::AuditExporter, component(&wat, "audit-exporter"))],
+    );
     let rendered = set.render("csv", &[], true).unwrap().result.unwrap();
-    assert_eq!((rendered.bytes.as_slice(), rendered.content_type.as_str()), (&b"b\x1b\n"[..], "b\\u{1b}\\n"));
+    assert_eq!(
+        (rendered.bytes.as_slice(), rendered.content_type.as_str()),
+        (&b"b\x1b\n"[..], "b\\u{1b}\\n")
+    );
 }
 
 #[test]
@@ -88,7 +120,7 @@ fn the_shell_reader_reads() {
     assert!(set.read_shell(&long, "/work", "/home/me").is_ok());
 }
 
-/// `prepare` runs once and its answer is what the calls get.
+/// `prepare` runs once, and the calls get its answer.
 #[test]
 fn settings_that_cannot_be_used_name_the_key() {
     let refuse = r#"(i32.store (i32.const 100) (i32.const 0x6b636974))
@@ -99,8 +131,12 @@ fn settings_that_cannot_be_used_name_the_key() {
     // It refuses when it gets any setting.
     let prepare = format!("(if (result i32) (local.get 1) (then {refuse}) (else {NOTHING}))");
     let bytes = component(&assessor(NOTHING, &prepare, ""), "risk-calculator");
-    for (settings, fine) in [(vec![], true), (vec![Setting { key: "tick".into(), value: SettingValue::Integer(1) }], false)] {
-        let entry = Entry { settings, ..builtin_entry("fussy", Kind::RiskCalculator, bytes.clone()) };
+    for (settings, fine) in [
+        (vec![], true),
+        (vec![Setting { key: "tick".into(), value: SettingValue::Integer(1) }], false),
+    ] {
+        let entry =
+            PluginSpec { settings, ..builtin_entry("fussy", Kind::RiskCalculator, bytes.clone()) };
         let mut set = set(&Engine::new(None).unwrap(), vec![entry]);
         let answer = set.assess(&action(), &context(), &no_details).remove(0);
         match answer.result {
@@ -126,21 +162,28 @@ fn the_log_is_escaped_and_within_its_budget() {
     };
     for (length, lines) in [(5, 64), (400, 1 << 6)] {
         let bytes = component(&assessor(&body(length), NOTHING, log), "risk-calculator");
-        let mut set = set(&Engine::new(None).unwrap(), vec![builtin_entry("chatty", Kind::RiskCalculator, bytes)]);
+        let mut set = set(
+            &Engine::new(None).unwrap(),
+            vec![builtin_entry("chatty", Kind::RiskCalculator, bytes)],
+        );
         let answer = set.assess(&action(), &context(), &no_details).remove(0);
         assert!(answer.result.is_ok(), "{:?}", answer.result);
         let (last, kept) = answer.log.split_last().unwrap();
         assert!(last.contains("dropped"), "{last}");
-        assert!(kept.len() <= lines && kept.iter().map(String::len).sum::<usize>() <= 8 << 10, "{} lines", kept.len());
+        assert!(
+            kept.len() <= lines && kept.iter().map(String::len).sum::<usize>() <= 8 << 10,
+            "{} lines",
+            kept.len()
+        );
         assert!(kept[0].starts_with("info: \\u{1b}[31m"), "{}", kept[0]);
         assert!(!answer.log.concat().chars().any(char::is_control));
     }
 }
 
-/// The newest steps come as asked for, oldest first, and each costs fuel.
+/// The newest steps are returned as asked for, oldest first, and each costs fuel.
 #[test]
 fn steps_come_from_the_history_as_many_as_asked_for() {
-    // A step as the canonical ABI lays it out.
+    // The layout of a step in the canonical ABI.
     const STEP: usize = 88;
     let step = |index| Step {
         index,
@@ -165,8 +208,13 @@ fn steps_come_from_the_history_as_many_as_asked_for() {
     let history = History { steps: (10..15).map(step).collect(), totals: Totals::default() };
     let import = r#"(import "portcullis:plugin/host@0.1.0" "steps" (func $steps (param i32 i32)))"#;
     let mut fuel = Vec::new();
-    for (asked, expected) in [(0, vec![]), (2, vec![13, 14]), (5, vec![10, 11, 12, 13, 14]), (-1, vec![10, 11, 12, 13, 14])] {
-        // What it gets is what it remembers.
+    for (asked, expected) in [
+        (0, vec![]),
+        (2, vec![13, 14]),
+        (5, vec![10, 11, 12, 13, 14]),
+        (-1, vec![10, 11, 12, 13, 14]),
+    ] {
+        // The guest stores its input as its state.
         let body = format!(
             "(call $steps (i32.const {asked}) (i32.const 2048))
             (i32.store8 (i32.const 1036) (i32.const 1))
@@ -174,22 +222,36 @@ fn steps_come_from_the_history_as_many_as_asked_for() {
             (i32.store (i32.const 1044) (i32.mul (i32.load (i32.const 2052)) (i32.const {STEP})))
             (i32.const 1024)"
         );
-        let module = plugin("detector", "detect", "(param i32)", &body, NOTHING).replacen("(module", &format!("(module {import}"), 1);
+        let module = plugin("detector", "detect", "(param i32)", &body, NOTHING).replacen(
+            "(module",
+            &format!("(module {import}"),
+            1,
+        );
         let entries = vec![builtin_entry("curious", Kind::Pattern, component(&module, "pattern"))];
-        let answer =
-            set(&Engine::new(None).unwrap(), entries).detect(&BTreeMap::new(), &history, &action(), &context(), &no_details).remove(0);
+        let answer = set(&Engine::new(None).unwrap(), entries)
+            .detect(&BTreeMap::new(), &history, &action(), &context(), &no_details)
+            .remove(0);
         let given = answer.result.unwrap().state.unwrap();
-        let indices: Vec<u64> = given.chunks(STEP).map(|step| u64::from_le_bytes(step[..8].try_into().unwrap())).collect();
+        let indices: Vec<u64> = given
+            .chunks(STEP)
+            .map(|step| u64::from_le_bytes(step[..8].try_into().unwrap()))
+            .collect();
         assert_eq!(indices, expected, "asked for {asked}");
         fuel.push(answer.fuel);
     }
-    assert!(fuel[0] + 2 * STEP as u64 <= fuel[1] && fuel[1] + 3 * STEP as u64 <= fuel[2] && fuel[2] == fuel[3], "{fuel:?}");
+    assert!(
+        fuel[0] + 2 * STEP as u64 <= fuel[1]
+            && fuel[1] + 3 * STEP as u64 <= fuel[2]
+            && fuel[2] == fuel[3],
+        "{fuel:?}"
+    );
 }
 
 /// Past steps are looked up in the caller's history, 16 times a call.
 #[test]
 fn details_come_from_the_caller_within_a_budget() {
-    let import = r#"(import "portcullis:plugin/host@0.1.0" "detail" (func $detail (param i64 i32)))"#;
+    let import =
+        r#"(import "portcullis:plugin/host@0.1.0" "detail" (func $detail (param i64 i32)))"#;
     // Asks for step 3 twenty times and scores how often it got an answer.
     let body = "(local $i i32) (local $found i32)
         (loop (call $detail (i64.const 3) (i32.const 2048))
@@ -197,9 +259,18 @@ fn details_come_from_the_caller_within_a_budget() {
             (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $i) (i32.const 20))))
         (i32.store8 (i32.const 1028) (i32.const 1)) (i32.store16 (i32.const 1032) (local.get $found)) (i32.const 1024)";
     let bytes = component(&assessor(body, NOTHING, import), "risk-calculator");
-    let mut set = set(&Engine::new(None).unwrap(), vec![builtin_entry("curious", Kind::RiskCalculator, bytes)]);
+    let mut set = set(
+        &Engine::new(None).unwrap(),
+        vec![builtin_entry("curious", Kind::RiskCalculator, bytes)],
+    );
     let asked = Cell::new(0);
-    let detail = StepDetail { tool: "Bash".into(), parameters: "{}".into(), effects: vec![], paths: vec![], outcome: None };
+    let detail = StepDetail {
+        tool: "Bash".into(),
+        parameters: "{}".into(),
+        effects: vec![],
+        paths: vec![],
+        outcome: None,
+    };
     let details = |step: u64| {
         asked.set(asked.get() + 1);
         (step == 3).then(|| detail.clone())
@@ -219,6 +290,19 @@ fn vectors_work_on_the_baseline_cpu() {
         (drop (f32x4.ceil (f32x4.splat (f32.const 1.5)))) (drop (i32x4.mul (i32x4.splat (i32.const 3)) (i32x4.splat (i32.const 4))))
         (i32.const 1024)";
     let bytes = component(&assessor(body, NOTHING, ""), "risk-calculator");
-    let mut set = set(&Engine::new(None).unwrap(), vec![builtin_entry("vectors", Kind::RiskCalculator, bytes)]);
-    assert_eq!(set.assess(&action(), &context(), &no_details)[0].result.as_ref().unwrap().risk.as_ref().unwrap().score, Score::new(200));
+    let mut set = set(
+        &Engine::new(None).unwrap(),
+        vec![builtin_entry("vectors", Kind::RiskCalculator, bytes)],
+    );
+    assert_eq!(
+        set.assess(&action(), &context(), &no_details)[0]
+            .result
+            .as_ref()
+            .unwrap()
+            .risk
+            .as_ref()
+            .unwrap()
+            .score,
+        Score::new(200)
+    );
 }

@@ -1,4 +1,5 @@
-//! Compiled code on disk: used when it is ours, made anew when it is not, never trusted because it is there.
+//! Compiled code on disk: used if it is our own, compiled again if not, never trusted because it
+//! exists.
 
 use crate::guests::{action, context, file_entry, good, no_details, reader, set};
 use portcullis_core::plugins::Plugins;
@@ -34,7 +35,8 @@ impl Place {
         self.folder.path().join("cache")
     }
 
-    /// A new process's worth: a new engine, one question. The score, and what the cache complained of.
+    /// Asks one question with a new engine, as a new process would. Returns the score and the
+    /// cache's complaints.
     fn ask(&self, key: [u8; 32]) -> (Option<Score>, Vec<String>) {
         let engine = Engine::new(Some(CodeCache::new(&self.cache(), key))).unwrap();
         let mut set = set(&engine, vec![file_entry("plugin", self.plugin())]);
@@ -43,7 +45,8 @@ impl Place {
         (score, set.take_cache_events().into_iter().map(|event| event.reason).collect())
     }
 
-    /// What the plugin's fault says when something happens between the look at its file and its turn.
+    /// Returns the detail of the plugin's fault if something happens between the inspection of its
+    /// file and its call.
     fn fault(&self, happens: impl Fn(&Self)) -> String {
         let engine = Engine::new(Some(CodeCache::new(&self.cache(), KEY))).unwrap();
         let mut set = set(&engine, vec![file_entry("plugin", self.plugin())]);
@@ -52,7 +55,8 @@ impl Place {
         set.assess(&action(), &context(), &no_details).remove(0).result.unwrap_err().detail
     }
 
-    /// Long enough for receipts, and twice, so that the second run wrote one and a third would use it.
+    /// Waits long enough for receipts, several times, so that the second run writes one and the
+    /// third uses it.
     fn settle(&self) {
         for _ in 0..3 {
             assert_eq!(self.ask(KEY), (Some(Score::new(420)), vec![]));
@@ -80,13 +84,20 @@ fn flip(path: &Path, at: impl Fn(&[u8]) -> usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Where the machine code lies in the file: its ELF section `.text`.
+/// Returns the offset of the machine code in the file: its ELF section `.text`.
 fn in_text(bytes: &[u8]) -> usize {
-    let number = |at: usize, length: usize| bytes[at..at + length].iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte));
-    let (headers, size, count, names) = (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
-    let field = |section: usize, offset: usize, length: usize| number(headers + section * size + offset, length);
+    let number = |at: usize, length: usize| {
+        bytes[at..at + length].iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (headers, size, count, names) =
+        (number(40, 8), number(58, 2), number(60, 2), number(62, 2));
+    let field = |section: usize, offset: usize, length: usize| {
+        number(headers + section * size + offset, length)
+    };
     let strings = field(names, 24, 8);
-    let text = (0..count).find(|section| bytes[strings + field(*section, 0, 4)..].starts_with(b".text\0")).expect("a text section");
+    let text = (0..count)
+        .find(|section| bytes[strings + field(*section, 0, 4)..].starts_with(b".text\0"))
+        .expect("a text section");
     field(text, 24, 8) + field(text, 32, 8) / 2
 }
 
@@ -110,8 +121,9 @@ fn what_was_compiled_is_used_again() {
     assert_eq!(fs::metadata(place.file(".code")).unwrap().modified().unwrap(), before);
 }
 
-/// A receipt spares reading the code's signature: without the signature's file, the code is still used. A
-/// file that was written to since, even with the same bytes, needs its signature again.
+/// A receipt makes checking the code's signature unnecessary: without the signature's file, the
+/// code is still used. A file that was written to since, even with the same bytes, needs its
+/// signature again.
 #[test]
 fn a_receipt_holds_until_the_file_is_touched() {
     let place = Place::new();
@@ -128,23 +140,33 @@ fn a_receipt_holds_until_the_file_is_touched() {
 type Harm = fn(&Place);
 type Which = fn(&Place) -> PathBuf;
 
-/// What is done to the cache, and what the complaint says of it.
+/// Manipulations of the cache, each with the complaint that it causes.
 const HARMS: &[(&str, Harm, &str)] = &[
-    ("a byte of machine code flipped", |place| flip(&place.file(".code"), in_text), "signature does not fit"),
-    ("the first byte flipped", |place| flip(&place.file(".code"), |_| 0), "signature does not fit"),
+    (
+        "a byte of machine code flipped",
+        |place| flip(&place.file(".code"), in_text),
+        "signature does not match",
+    ),
+    (
+        "the first byte flipped",
+        |place| flip(&place.file(".code"), |_| 0),
+        "signature does not match",
+    ),
     (
         "code cut short",
-        |place| fs::write(place.file(".code"), &fs::read(place.file(".code")).unwrap()[..1000]).unwrap(),
-        "signature does not fit",
+        |place| {
+            fs::write(place.file(".code"), &fs::read(place.file(".code")).unwrap()[..1000]).unwrap()
+        },
+        "signature does not match",
     ),
-    ("code empty", |place| fs::write(place.file(".code"), "").unwrap(), "signature does not fit"),
+    ("code empty", |place| fs::write(place.file(".code"), "").unwrap(), "signature does not match"),
     (
         "the tag flipped",
         |place| {
             flip(&place.file(".tag"), |_| 5);
             flip(&place.file(".card"), |_| 5)
         },
-        "signature does not fit",
+        "signature does not match",
     ),
     (
         "the tag cut short",
@@ -152,12 +174,24 @@ const HARMS: &[(&str, Harm, &str)] = &[
             fs::write(place.file(".tag"), "x").unwrap();
             flip(&place.file(".card"), |_| 40)
         },
-        "signature does not fit",
+        "signature does not match",
     ),
-    ("the card flipped", |place| flip(&place.file(".card"), |bytes| bytes.len() - 1), "signature does not fit"),
+    (
+        "the card flipped",
+        |place| flip(&place.file(".card"), |bytes| bytes.len() - 1),
+        "signature does not match",
+    ),
     ("the card cut short", |place| fs::write(place.file(".card"), "x").unwrap(), "cut short"),
-    ("code readable by others", |place| fs::set_permissions(place.file(".code"), Permissions::from_mode(0o644)).unwrap(), "mode is 644"),
-    ("card writable by others", |place| fs::set_permissions(place.file(".card"), Permissions::from_mode(0o620)).unwrap(), "mode is 620"),
+    (
+        "code readable by others",
+        |place| fs::set_permissions(place.file(".code"), Permissions::from_mode(0o644)).unwrap(),
+        "mode is 644",
+    ),
+    (
+        "card writable by others",
+        |place| fs::set_permissions(place.file(".card"), Permissions::from_mode(0o620)).unwrap(),
+        "mode is 620",
+    ),
     (
         "code a link",
         |place| {
@@ -183,9 +217,13 @@ const HARMS: &[(&str, Harm, &str)] = &[
             fs::hard_link(place.file(".code"), &away).unwrap();
             flip(&away, in_text);
         },
-        "signature does not fit",
+        "signature does not match",
     ),
-    ("folder open to others", |place| fs::set_permissions(place.cache(), Permissions::from_mode(0o755)).unwrap(), "mode is 755"),
+    (
+        "folder open to others",
+        |place| fs::set_permissions(place.cache(), Permissions::from_mode(0o755)).unwrap(),
+        "mode is 755",
+    ),
 ];
 
 #[test]
@@ -196,11 +234,14 @@ fn harm_is_noticed_told_and_mended() {
         harm(&place);
         let (score, complaints) = place.ask(KEY);
         assert_eq!(score, Some(Score::new(420)), "{name}");
-        assert!(complaints.iter().any(|complaint| complaint.contains(says)), "{name}: {complaints:?}");
+        assert!(
+            complaints.iter().any(|complaint| complaint.contains(says)),
+            "{name}: {complaints:?}"
+        );
     }
 }
 
-/// Only the superuser can give files away: for others there is nothing to find.
+/// Only the superuser can give files away: other users cannot test this.
 #[test]
 fn what_belongs_to_another_user_is_not_used() {
     const NOBODY: u32 = 65_534;
@@ -213,7 +254,7 @@ fn what_belongs_to_another_user_is_not_used() {
     for (name, of) in table {
         let place = Place::new();
         place.settle();
-        // A receipt spares reading the tag.
+        // With a receipt, the tag is not read.
         if name == "tag" {
             fs::remove_file(place.file(".card")).unwrap();
         }
@@ -223,11 +264,14 @@ fn what_belongs_to_another_user_is_not_used() {
         }
         let (score, complaints) = place.ask(KEY);
         assert_eq!(score, Some(Score::new(420)), "{name}");
-        assert!(complaints.iter().any(|complaint| complaint.contains("it belongs to user 65534")), "{name}: {complaints:?}");
+        assert!(
+            complaints.iter().any(|complaint| complaint.contains("it belongs to user 65534")),
+            "{name}: {complaints:?}"
+        );
     }
 }
 
-/// Machine code comes from the cache alone, whatever its name is elsewhere.
+/// Machine code comes from the cache alone, whatever its name elsewhere.
 #[test]
 fn compiled_code_is_no_plugin() {
     let place = Place::new();
@@ -237,12 +281,15 @@ fn compiled_code_is_no_plugin() {
     assert!(told.contains("it is not WebAssembly"), "{told}");
 }
 
-/// What was looked at is what is loaded: a file that takes its place in between is a fault, and is neither
-/// compiled nor waited for.
+/// The inspected file is the one that is loaded: a file that replaces it in between is a fault, and
+/// is neither compiled nor waited for.
 #[test]
 fn a_file_that_is_swapped_after_it_was_looked_at_is_not_loaded() {
     let table: [(Harm, &str); 4] = [
-        (|place| fs::write(place.plugin(), good(900)).unwrap(), "it changed while it was being loaded"),
+        (
+            |place| fs::write(place.plugin(), good(900)).unwrap(),
+            "it changed while it was being loaded",
+        ),
         (
             |place| {
                 let other = place.folder.path().join("other.wasm");
@@ -313,29 +360,46 @@ fn a_cache_that_cannot_be_made_is_done_without() {
     let (score, complaints) = place.ask(KEY);
     assert_eq!(score, Some(Score::new(420)));
     assert!(!complaints.is_empty());
-    assert!(matches!(reader().source, portcullis_engine::Source::Builtin { kind: Kind::ShellReader, .. }));
+    assert!(matches!(
+        reader().source,
+        portcullis_engine::Source::Builtin { kind: Kind::ShellReader, .. }
+    ));
 }
 
-/// A sweep takes what is old and not needed, and a plugin whose code it took works on.
+/// A sweep removes files that are old and not needed, and a plugin whose code it removed still
+/// works.
 #[test]
 fn a_sweep_takes_what_is_not_needed() {
     let place = Place::new();
     assert_eq!(place.ask(KEY).0, Some(Score::new(420)));
     fs::write(place.cache().join(".left-over.code.1.0"), "x").unwrap();
     let names = || -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(place.cache()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(place.cache())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     };
     let before = names();
-    let plugin = before.iter().find(|name| name.ends_with(".code")).unwrap().split('-').next().unwrap().to_owned();
+    let plugin = before
+        .iter()
+        .find(|name| name.ends_with(".code"))
+        .unwrap()
+        .split('-')
+        .next()
+        .unwrap()
+        .to_owned();
     let cache = CodeCache::new(&place.cache(), KEY);
     let an_hour = Duration::from_secs(3600);
     assert_eq!(cache.sweep(&[], an_hour).unwrap().files, 0, "nothing is old");
     let swept = cache.sweep(std::slice::from_ref(&plugin), Duration::ZERO).unwrap();
     assert_eq!(swept.files as usize + names().len(), before.len());
-    assert!(names().iter().all(|name| name.starts_with(&plugin)) && names().len() == 2, "{:?}", names());
+    assert!(
+        names().iter().all(|name| name.starts_with(&plugin)) && names().len() == 2,
+        "{:?}",
+        names()
+    );
     assert_eq!(place.ask(KEY).0, Some(Score::new(420)));
     assert!(cache.sweep(&[], Duration::ZERO).unwrap().files >= 2);
     assert_eq!(place.ask(KEY), (Some(Score::new(420)), Vec::new()));

@@ -1,9 +1,12 @@
-//! Where files are compiled: what a workshop answers is checked, and what it cannot do has a name.
+//! The compilation of files: a compiler's answer is checked, and each failure has a name.
 
 use crate::guests::{action, builtin_entry, context, file_entry, good, no_details, reader};
 use portcullis_core::fault::{Fault, FaultKind};
 use portcullis_core::plugins::Plugins;
-use portcullis_engine::{CodeCache, CompileEnd, CompileLimit, CompileLimits, Engine, Kind, PluginSet, ReviewClock, Workshop, compile_here};
+use portcullis_engine::{
+    CodeCache, CompileEnd, CompileLimit, CompileLimits, Compiler, Engine, Kind, PluginSet,
+    ReviewClock, compile_here,
+};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +16,14 @@ use std::time::Duration;
 type Change = fn(&Place);
 type Work = fn(&[u8]) -> Result<Vec<u8>, CompileEnd>;
 
-const LIMITS: CompileLimits =
-    CompileLimits { wall: Duration::from_secs(15), cpu_seconds: 60, memory_bytes: 1 << 31, output_bytes: 1 << 28 };
+const LIMITS: CompileLimits = CompileLimits {
+    wall: Duration::from_secs(15),
+    cpu_seconds: 60,
+    memory_bytes: 1 << 31,
+    output_bytes: 1 << 28,
+};
 
-/// Does as told, and counts.
+/// A compiler that does as instructed, and counts.
 struct Told {
     work: Work,
     limits: Option<CompileLimits>,
@@ -24,12 +31,12 @@ struct Told {
     calls: AtomicUsize,
 }
 
-impl Workshop for Told {
+impl Compiler for Told {
     fn limits(&self) -> Option<CompileLimits> {
         self.limits
     }
 
-    fn tries_again(&self) -> bool {
+    fn retries_failures(&self) -> bool {
         self.again
     }
 
@@ -51,45 +58,106 @@ impl Place {
         place
     }
 
-    /// A new process's worth: the fault of the plugin, if any, and how often something was compiled for it.
-    fn ask(&self, work: Work, limits: Option<CompileLimits>, again: bool) -> (Option<Fault>, usize) {
+    /// Returns the fault of the plugin in a new process, if any, and the number of compilations for
+    /// it.
+    fn ask(
+        &self,
+        work: Work,
+        limits: Option<CompileLimits>,
+        again: bool,
+    ) -> (Option<Fault>, usize) {
         let told = Arc::new(Told { work, limits, again, calls: AtomicUsize::new(0) });
-        let engine = Engine::new(Some(CodeCache::new(&self.0.path().join("cache"), [7; 32]))).unwrap();
-        let answer = asked(&engine.compile_in(told.clone()), self.0.path().join("plugin.wasm"));
+        let engine =
+            Engine::new(Some(CodeCache::new(&self.0.path().join("cache"), [7; 32]))).unwrap();
+        let answer = asked(&engine.with_compiler(told.clone()), self.0.path().join("plugin.wasm"));
         (answer, told.calls.load(Ordering::Relaxed))
     }
 
     fn failures(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(self.0.path().join("cache")).unwrap().map(|entry| entry.unwrap().path());
+        let files =
+            fs::read_dir(self.0.path().join("cache")).unwrap().map(|entry| entry.unwrap().path());
         files.filter(|path| path.extension().is_some_and(|end| end == "failed")).collect()
     }
 }
 
-/// The fault of a file, beside a builtin plugin that always answers.
+/// Returns the fault of a file, next to a builtin plugin that always answers.
 fn asked(engine: &Engine, path: PathBuf) -> Option<Fault> {
-    let entries = vec![file_entry("file", path), builtin_entry("ours", Kind::RiskCalculator, good(1))];
-    let mut set = PluginSet::new(engine.clone(), reader(), entries, ReviewClock { now_ms: 1, backstop: None }).unwrap();
+    let entries =
+        vec![file_entry("file", path), builtin_entry("ours", Kind::RiskCalculator, good(1))];
+    let mut set = PluginSet::new(
+        engine.clone(),
+        reader(),
+        entries,
+        ReviewClock { now_ms: 1, backstop: None },
+    )
+    .unwrap();
     let mut answers = set.assess(&action(), &context(), &no_details);
     assert_eq!(answers.len(), 2);
-    let (ours, file): (Vec<_>, Vec<_>) = answers.drain(..).partition(|answer| answer.plugin.name == "ours");
+    let (ours, file): (Vec<_>, Vec<_>) =
+        answers.drain(..).partition(|answer| answer.plugin.name == "ours");
     assert!(ours[0].result.is_ok(), "{ours:?}");
     file[0].result.clone().err()
 }
 
-/// What a workshop does, the fault of it, what the fault says, whether the next process believes it.
+/// The behaviours of a compiler: the fault, its text, and true if the next process believes it.
 const ENDS: &[(Work, FaultKind, &str, bool)] = &[
-    (|_| Err(CompileEnd::Invalid("odd".into())), FaultKind::LoadFailed, "it does not compile: odd", true),
-    (|_| Err(CompileEnd::Limit(CompileLimit::Wall(LIMITS.wall))), FaultKind::CompileLimit, "longer than the 15 s", true),
-    (|_| Err(CompileEnd::Limit(CompileLimit::Cpu(60))), FaultKind::CompileLimit, "60 s of processor time", true),
-    (|_| Err(CompileEnd::Limit(CompileLimit::Memory(1 << 31))), FaultKind::CompileLimit, "2048 MiB of memory", true),
-    (|_| Err(CompileEnd::Limit(CompileLimit::Output(1 << 28))), FaultKind::CompileLimit, "machine code has more than 256 MiB", true),
+    (
+        |_| Err(CompileEnd::Invalid("odd".into())),
+        FaultKind::LoadFailed,
+        "it does not compile: odd",
+        true,
+    ),
+    (
+        |_| Err(CompileEnd::Limit(CompileLimit::Wall(LIMITS.wall))),
+        FaultKind::CompileLimit,
+        "longer than the 15 s",
+        true,
+    ),
+    (
+        |_| Err(CompileEnd::Limit(CompileLimit::Cpu(60))),
+        FaultKind::CompileLimit,
+        "60 s of processor time",
+        true,
+    ),
+    (
+        |_| Err(CompileEnd::Limit(CompileLimit::Memory(1 << 31))),
+        FaultKind::CompileLimit,
+        "2048 MiB of memory",
+        true,
+    ),
+    (
+        |_| Err(CompileEnd::Limit(CompileLimit::Output(1 << 28))),
+        FaultKind::CompileLimit,
+        "machine code has more than 256 MiB",
+        true,
+    ),
     (|_| Err(CompileEnd::Crashed("signal 9".into())), FaultKind::CompileLimit, "signal 9", true),
-    (|_| Err(CompileEnd::Unavailable("no process".into())), FaultKind::LoadFailed, "cannot be started: no process", false),
-    (|_| Ok(Vec::new()), FaultKind::CompileLimit, "its answer is not whole", true),
-    (|_| Ok(vec![7; 100_000]), FaultKind::CompileLimit, "its answer is not whole", true),
-    (|component| Ok(cut(compile_here(component).unwrap())), FaultKind::CompileLimit, "its answer is not whole", true),
-    (|component| Ok(flipped(compile_here(component).unwrap())), FaultKind::CompileLimit, "its answer is not whole", true),
-    (|_| Ok(compile_here(&good(1)).unwrap()), FaultKind::CompileLimit, "its answer is not whole", true),
+    (
+        |_| Err(CompileEnd::Unavailable("no process".into())),
+        FaultKind::LoadFailed,
+        "cannot be started: no process",
+        false,
+    ),
+    (|_| Ok(Vec::new()), FaultKind::CompileLimit, "its answer is incomplete", true),
+    (|_| Ok(vec![7; 100_000]), FaultKind::CompileLimit, "its answer is incomplete", true),
+    (
+        |component| Ok(cut(compile_here(component).unwrap())),
+        FaultKind::CompileLimit,
+        "its answer is incomplete",
+        true,
+    ),
+    (
+        |component| Ok(flipped(compile_here(component).unwrap())),
+        FaultKind::CompileLimit,
+        "its answer is incomplete",
+        true,
+    ),
+    (
+        |_| Ok(compile_here(&good(1)).unwrap()),
+        FaultKind::CompileLimit,
+        "its answer is incomplete",
+        true,
+    ),
 ];
 
 fn cut(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -118,7 +186,8 @@ fn each_end_is_a_named_fault_and_is_found_out_once() {
     }
 }
 
-/// More may be enough, a person wants to know, and a damaged note is none.
+/// A failure is tried again with higher limits, at a person's request, and if its record is
+/// damaged.
 #[test]
 fn what_failed_is_tried_again_where_that_may_help() {
     let failing: Work = |_| Err(CompileEnd::Limit(CompileLimit::Wall(LIMITS.wall)));
@@ -152,13 +221,21 @@ fn without_time_or_a_workshop_nothing_is_compiled() {
     let place = Place::new();
     let (fault, compiled) = place.ask(GOOD, None, false);
     let fault = fault.unwrap();
-    assert_eq!((fault.kind, compiled, place.failures().len()), (FaultKind::NotRun, 0, 0), "{fault}");
+    assert_eq!(
+        (fault.kind, compiled, place.failures().len()),
+        (FaultKind::NotRun, 0, 0),
+        "{fault}"
+    );
     let fault = asked(&Engine::new(None).unwrap(), place.0.path().join("plugin.wasm")).unwrap();
-    assert!(fault.kind == FaultKind::LoadFailed && fault.detail.contains("cannot be started"), "{fault}");
+    assert!(
+        fault.kind == FaultKind::LoadFailed && fault.detail.contains("cannot be started"),
+        "{fault}"
+    );
     assert_eq!(place.ask(GOOD, Some(LIMITS), false), (None, 1));
 }
 
-/// Two processes that meet a new file at once: one compiles it, the other takes what was found, or gives up in time.
+/// Two processes meet a new file at once: one compiles it, the other uses its result, or gives up
+/// in time.
 #[test]
 fn what_two_want_at_once_is_compiled_once() {
     let slow: Work = |component| {

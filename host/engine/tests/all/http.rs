@@ -1,4 +1,5 @@
-//! A guest that sends requests (`tests/hostile/web`) to servers of these tests: what it may, and nothing else.
+//! A guest that sends requests (`tests/hostile/web`) to servers of these tests: the permitted ones
+//! succeed, all others are refused.
 
 use crate::guests::{action, compiling, context, file_entry, no_details, reader, set};
 use crate::http_servers::{Server, authority, closing, secure};
@@ -6,8 +7,11 @@ use crate::wasi::built;
 use portcullis_core::action::Action;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Assessment;
-use portcullis_core::plugins::{Answer, Grant, Plugins};
-use portcullis_engine::{CodeCache, Engine, Entry, Grants, Host, Names, PluginSet, ReviewClock, Setting, SettingValue, Web};
+use portcullis_core::plugins::{Grant, PluginResponse, Plugins};
+use portcullis_engine::{
+    CodeCache, Engine, Grants, Host, NameResolver, PluginSet, PluginSpec, ReviewClock, Setting,
+    SettingValue, Web,
+};
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
@@ -16,12 +20,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Answers what it was told to, in turn; the last answer again and again.
+/// A name service with scripted answers, in order; the last one is repeated.
 struct Script(Mutex<VecDeque<Vec<IpAddr>>>, Mutex<Vec<String>>);
 
 impl Script {
     fn new(answers: &[&str]) -> Arc<Self> {
-        let answers = answers.iter().map(|all| all.split_whitespace().map(|address| address.parse().unwrap()).collect());
+        let answers = answers
+            .iter()
+            .map(|all| all.split_whitespace().map(|address| address.parse().unwrap()).collect());
         Arc::new(Self(Mutex::new(answers.collect()), Mutex::default()))
     }
 
@@ -30,7 +36,7 @@ impl Script {
     }
 }
 
-impl Names for Script {
+impl NameResolver for Script {
     fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         self.1.lock().unwrap().push(name.to_owned());
         let mut answers = self.0.lock().unwrap();
@@ -40,41 +46,48 @@ impl Names for Script {
 }
 
 fn granted(hosts: &[String]) -> Grants {
-    Grants { hosts: hosts.iter().map(|host| Host::parse(host).expect(host)).collect(), ..Grants::default() }
+    Grants {
+        hosts: hosts.iter().map(|host| Host::parse(host).expect(host)).collect(),
+        ..Grants::default()
+    }
 }
 
-/// An engine that keeps what it compiled in a folder of one test.
+/// Returns an engine whose cache is in one test's folder.
 fn engine(place: &TempDir) -> Engine {
     Engine::new(Some(CodeCache::new(&place.path().join("cache"), [7; 32]))).unwrap()
 }
 
 fn of_guest(engine: &Engine, path: &Path, grants: Grants) -> PluginSet {
-    set(engine, vec![Entry { grants: Arc::new(grants), ..file_entry("guest", path.to_owned()) }])
+    set(
+        engine,
+        vec![PluginSpec { grants: Arc::new(grants), ..file_entry("guest", path.to_owned()) }],
+    )
 }
 
-fn ask(set: &mut PluginSet, tries: &str) -> Answer<Assessment> {
+fn ask(set: &mut PluginSet, tries: &str) -> PluginResponse<Assessment> {
     set.assess(&Action { tool: tries.into(), ..action() }, &context(), &no_details).remove(0)
 }
 
-fn asked(engine: &Engine, path: &Path, grants: Grants, tries: &str) -> Answer<Assessment> {
+fn asked(engine: &Engine, path: &Path, grants: Grants, tries: &str) -> PluginResponse<Assessment> {
     ask(&mut of_guest(engine, path, grants), tries)
 }
 
-fn found(answer: &Answer<Assessment>, tries: &str) -> String {
+fn found(answer: &PluginResponse<Assessment>, tries: &str) -> String {
     match &answer.result {
         Ok(found) => found.rationality.as_ref().unwrap().issues.join(", "),
         Err(fault) => panic!("{tries}: {fault}"),
     }
 }
 
-/// The refusals of an answer, each with what was refused.
-fn refusals(answer: &Answer<Assessment>) -> String {
-    let one =
-        |used: &portcullis_core::plugins::Use| used.refused.as_ref().map(|why| format!("{} {}: {why}", used.grant.as_str(), used.what));
+/// Returns the refusals of an answer, each with the refused object.
+fn refusals(answer: &PluginResponse<Assessment>) -> String {
+    let one = |used: &portcullis_core::plugins::GrantUse| {
+        used.refused.as_ref().map(|why| format!("{} {}: {why}", used.grant.as_str(), used.what))
+    };
     answer.uses.iter().filter_map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// What the guest tries at a server whose host is granted, what it finds, and what is taken down as refused.
+/// Requests to a server whose host is granted: the request, its result, and the refusal on record.
 const CASES: &[(&str, &str, &str)] = &[
     ("GET SERVER/plain", "200 hello", ""),
     ("GET SERVER", "200 hello", ""),
@@ -89,21 +102,41 @@ const CASES: &[(&str, &str, &str)] = &[
         "GET /echo HTTP/1.1; accept: text/plain; host: HOST; x-key: abc; 0 bytes",
         "",
     ),
-    ("POST SERVER/echo body=10", "POST /echo HTTP/1.1; content-length: 10; host: HOST; 10 bytes", ""),
+    (
+        "POST SERVER/echo body=10",
+        "POST /echo HTTP/1.1; content-length: 10; host: HOST; 10 bytes",
+        "",
+    ),
     ("POST SERVER/echo", "POST /echo HTTP/1.1; content-length: 0; host: HOST; 0 bytes", ""),
-    ("PUT SERVER/echo body=65536 header=content-length:65536", "content-length: 65536; host: HOST; 65536 bytes", ""),
+    (
+        "PUT SERVER/echo body=65536 header=content-length:65536",
+        "content-length: 65536; host: HOST; 65536 bytes",
+        "",
+    ),
     ("PATCH SERVER/echo body=1", "PATCH /echo", ""),
     ("DELETE SERVER/echo", "DELETE /echo", ""),
     ("GET SERVER/plain times=4", "200 hello | 200 hello | 200 hello | 200 hello", ""),
-    // what is not sent
+    // requests that are not sent
     ("GET SERVER/plain times=5", "200 hello | ErrorCode::HttpRequestDenied", "4 requests before"),
     ("GET OTHER/plain", "ErrorCode::HttpRequestDenied", "hosts GET OTHER: nobody named this host"),
-    ("GET SECURE/plain", "ErrorCode::HttpRequestDenied", "hosts GET SECURE: nobody named this host"),
+    (
+        "GET SECURE/plain",
+        "ErrorCode::HttpRequestDenied",
+        "hosts GET SECURE: nobody named this host",
+    ),
     ("GET http://localhost:PORT/plain", "ErrorCode::HttpRequestDenied", "nobody named this host"),
     ("GET http://2130706433:PORT/plain", "the authority is not taken", ""),
     ("GET http://127.0.0.1:PORT@elsewhere.example/plain", "the authority is not taken", ""),
-    ("GET http://[::ffff:127.0.0.1]:PORT/plain", "ErrorCode::HttpRequestDenied", "nobody named this host"),
-    ("GET http://127.0.0.1/plain", "ErrorCode::HttpRequestDenied", "hosts GET http://127.0.0.1: nobody named this host"),
+    (
+        "GET http://[::ffff:127.0.0.1]:PORT/plain",
+        "ErrorCode::HttpRequestDenied",
+        "nobody named this host",
+    ),
+    (
+        "GET http://127.0.0.1/plain",
+        "ErrorCode::HttpRequestDenied",
+        "hosts GET http://127.0.0.1: nobody named this host",
+    ),
     ("CONNECT SERVER/plain", "the method is not taken", ""),
     ("SPY SERVER/plain", "the method is not taken", ""),
     ("GET SERVER/pl#ain", "the path is not taken", ""),
@@ -115,10 +148,14 @@ const CASES: &[(&str, &str, &str)] = &[
     ("POST SERVER/plain body=65537", "ErrorCode::HttpRequestBodySize", ""),
     ("POST SERVER/plain body=3 header=content-length:4", "ErrorCode::HttpRequestBodySize", ""),
     ("POST SERVER/plain body=3 unfinished", "the body was not finished", ""),
-    // redirects are answers; what they lead to is another request
+    // a redirect is an answer; following it is another request
     ("GET SERVER/away?SERVER/plain", "302 ", ""),
     ("GET SERVER/away?SERVER/plain follow", "302 200 hello", ""),
-    ("GET SERVER/away?OTHER/plain follow", "302 ErrorCode::HttpRequestDenied", "hosts GET OTHER: nobody named this host"),
+    (
+        "GET SERVER/away?OTHER/plain follow",
+        "302 ErrorCode::HttpRequestDenied",
+        "hosts GET OTHER: nobody named this host",
+    ),
     // servers that are slow, endless or broken
     ("GET SERVER/silent", "ErrorCode::HttpResponseTimeout", ""),
     ("GET SERVER/silent patience=50", "ErrorCode::HttpResponseTimeout", ""),
@@ -141,7 +178,11 @@ fn a_granted_host_is_asked_and_no_other() {
     let Some(path) = built("web") else { return };
     let (server, other) = (Server::plain(), Server::plain());
     let (closing, closed) = (closing(), Server::unused());
-    let grants = granted(&[server.url(), format!("http://127.0.0.1:{closing}"), format!("http://127.0.0.1:{closed}")]);
+    let grants = granted(&[
+        server.url(),
+        format!("http://127.0.0.1:{closing}"),
+        format!("http://127.0.0.1:{closed}"),
+    ]);
     let mut set = of_guest(&Engine::new(None).unwrap(), &path, grants);
     set.warm(|_| ());
     for (tries, finds, refused) in CASES {
@@ -160,8 +201,11 @@ fn a_granted_host_is_asked_and_no_other() {
         let found = found(&answer, &tries);
         assert!(found.contains(&filled(finds)), "{tries}: {found}");
         let refusals = refusals(&answer);
-        assert!(refusals.contains(&filled(refused)) && refusals.is_empty() == refused.is_empty(), "{tries}: {refusals:?}");
-        // A second for an answer, whatever the server does; the rest is for a machine with other work.
+        assert!(
+            refusals.contains(&filled(refused)) && refusals.is_empty() == refused.is_empty(),
+            "{tries}: {refusals:?}"
+        );
+        // An answer gets one second, whatever the server does; the rest allows for a busy machine.
         assert!(started.elapsed() < Duration::from_secs(10), "{tries}: {:?}", started.elapsed());
     }
     assert_eq!(other.seen(), 0, "a host that nobody named was asked");
@@ -175,7 +219,10 @@ fn each_exchange_is_taken_down_without_its_path() {
     let answer = asked(&Engine::new(None).unwrap(), &path, granted(&[server.url()]), &tries);
     assert_eq!(found(&answer, &tries), "200 hello | 200 hello");
     let [used] = answer.uses.as_slice() else { panic!("{:?}", answer.uses) };
-    assert_eq!((used.grant, used.what.as_str()), (Grant::Hosts, format!("POST {}", server.url()).as_str()));
+    assert_eq!(
+        (used.grant, used.what.as_str()),
+        (Grant::Hosts, format!("POST {}", server.url()).as_str())
+    );
     assert_eq!((used.count, used.bytes, used.refused.as_ref()), (2, 2 * (100 + 5), None));
 }
 
@@ -187,30 +234,42 @@ fn without_hosts_nothing_is_loaded_and_without_a_call_nothing_is_sent() {
     let tries = format!("GET {}/plain", server.url());
     let fault = asked(&engine, &path, Grants::default(), &tries).result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::MissingGrant);
-    assert!(fault.detail.contains("wasi:http/") && fault.detail.contains("hosts = [\"https://HOST\"]"), "{fault}");
+    assert!(
+        fault.detail.contains("wasi:http/") && fault.detail.contains("hosts = [\"https://HOST\"]"),
+        "{fault}"
+    );
 
-    let offline = asked(&engine, &path, Grants { offline: true, ..granted(&[server.url()]) }, &tries);
+    let offline =
+        asked(&engine, &path, Grants { offline: true, ..granted(&[server.url()]) }, &tries);
     assert!(found(&offline, &tries).contains("ErrorCode::HttpRequestDenied"), "{offline:?}");
     assert!(refusals(&offline).contains("nothing is sent in a replay"), "{offline:?}");
 
     let settings = vec![Setting { key: "tries".into(), value: SettingValue::Text(tries.clone()) }];
-    let entry = Entry { settings, grants: Arc::new(granted(&[server.url()])), ..file_entry("guest", path) };
-    let prepared = set(&engine, vec![entry]).assess(&Action { tool: "prepared".into(), ..action() }, &context(), &no_details).remove(0);
+    let entry = PluginSpec {
+        settings,
+        grants: Arc::new(granted(&[server.url()])),
+        ..file_entry("guest", path)
+    };
+    let prepared = set(&engine, vec![entry])
+        .assess(&Action { tool: "prepared".into(), ..action() }, &context(), &no_details)
+        .remove(0);
     assert!(found(&prepared, "prepared").contains("ErrorCode::HttpRequestDenied"), "{prepared:?}");
     assert_eq!(server.seen(), 0);
 }
 
-/// Parts of requests are counted as open files are.
+/// The parts of requests count towards the same limit as open files.
 #[test]
 fn what_is_hoarded_is_bounded() {
     let Some(path) = built("web") else { return };
-    let answer = asked(&Engine::new(None).unwrap(), &path, granted(&["http://127.0.0.1:9".into()]), "HOARD");
+    let answer =
+        asked(&Engine::new(None).unwrap(), &path, granted(&["http://127.0.0.1:9".into()]), "HOARD");
     let fault = answer.result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Trap);
     assert!(fault.detail.contains("more than 64"), "{fault}");
 }
 
-/// What a name leads to, the network that was named with it, what comes of it, and how often the server is asked.
+/// The addresses of a name, the network that was granted with it, the result, and the number of
+/// connections to the server.
 const LOOKUPS: &[(&[&str], &str, &str, usize)] = &[
     (&["127.0.0.1"], "", "DestinationIpProhibited", 0),
     (&["::ffff:127.0.0.1"], "", "DestinationIpProhibited", 0),
@@ -238,7 +297,7 @@ fn a_name_leads_to_no_private_address_that_was_not_named() {
     let place = tempfile::tempdir().unwrap();
     for (answers, within, finds, times) in LOOKUPS {
         let (server, script) = (Server::plain(), Script::new(answers));
-        let engine = engine(&place).reach_by(Web::new(script.clone()));
+        let engine = engine(&place).with_web(Web::new(script.clone()));
         let host = format!("http://app.example:{}", server.port);
         let tries = format!("GET {host}/plain");
         let answer = asked(&engine, &path, granted(&[format!("{host}{within}")]), &tries);
@@ -246,16 +305,22 @@ fn a_name_leads_to_no_private_address_that_was_not_named() {
         assert!(found.contains(finds), "{answers:?}{within}: {found}");
         assert_eq!(server.seen(), *times, "{answers:?}{within}");
         assert_eq!(script.asked(), ["app.example"], "{answers:?}{within}");
-        assert_eq!(refusals(&answer).is_empty(), !found.contains("Prohibited"), "{answers:?}{within}: {:?}", answer.uses);
+        assert_eq!(
+            refusals(&answer).is_empty(),
+            !found.contains("Prohibited"),
+            "{answers:?}{within}: {:?}",
+            answer.uses
+        );
     }
 }
 
-/// Each request is judged by the addresses that it goes to, and by no later ones.
+/// Each request is checked with the addresses that it goes to, not with later ones.
 #[test]
 fn a_name_that_leads_elsewhere_the_next_time_leads_nowhere() {
     let Some(path) = built("web") else { return };
-    let (server, script) = (Server::plain(), Script::new(&["127.0.0.1", "10.0.0.1", "127.0.0.1", "169.254.169.254"]));
-    let engine = Engine::new(None).unwrap().reach_by(Web::new(script.clone()));
+    let (server, script) =
+        (Server::plain(), Script::new(&["127.0.0.1", "10.0.0.1", "127.0.0.1", "169.254.169.254"]));
+    let engine = Engine::new(None).unwrap().with_web(Web::new(script.clone()));
     let host = format!("http://app.example:{}", server.port);
     let tries = format!("GET {host}/plain times=4");
     let answer = asked(&engine, &path, granted(&[format!("{host}=127.0.0.1")]), &tries);
@@ -264,10 +329,10 @@ fn a_name_that_leads_elsewhere_the_next_time_leads_nowhere() {
     assert_eq!((server.seen(), script.asked().len()), (2, 4));
 }
 
-/// Looks up for longer than anybody waits.
+/// A name service that takes longer than anybody waits.
 struct Stuck;
 
-impl Names for Stuck {
+impl NameResolver for Stuck {
     fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
         std::thread::sleep(Duration::from_secs(60));
         Err(io::Error::other("too late"))
@@ -278,22 +343,26 @@ impl Names for Stuck {
 fn whatever_hangs_the_review_goes_on() {
     let Some(path) = built("web") else { return };
     let (server, place) = (Server::plain(), tempfile::tempdir().unwrap());
-    let engine = engine(&place).reach_by(Web::new(Arc::new(Stuck)));
+    let engine = engine(&place).with_web(Web::new(Arc::new(Stuck)));
     let stuck = "http://app.example:80".to_owned();
     let all = granted(&[stuck.clone(), server.url()]);
-    // What is left of a plugin's part of the review bounds it, too: without it four requests take four seconds.
+    // The rest of a plugin's part of the review is a bound, too: without it four requests take four
+    // seconds.
     for (tries, backstop) in [
         (format!("GET {stuck}/"), None),
         (format!("GET {stuck}/ times=4"), Some(Duration::from_millis(400))),
         (format!("GET {}/silent times=4", server.url()), Some(Duration::from_millis(400))),
     ] {
-        let entry = Entry { grants: Arc::new(all.clone()), ..file_entry("guest", path.clone()) };
+        let entry =
+            PluginSpec { grants: Arc::new(all.clone()), ..file_entry("guest", path.clone()) };
         let clock = ReviewClock { now_ms: 0, backstop };
         let mut set = PluginSet::new(compiling(&engine), reader(), vec![entry], clock).unwrap();
         set.warm(|_| ());
         set.begin(0);
         let started = Instant::now();
-        let answer = set.assess(&Action { tool: tries.clone(), ..action() }, &context(), &no_details).remove(0);
+        let answer = set
+            .assess(&Action { tool: tries.clone(), ..action() }, &context(), &no_details)
+            .remove(0);
         let took = started.elapsed();
         assert!(took < Duration::from_millis(3500), "{tries}: {took:?}");
         match answer.result {
@@ -315,15 +384,22 @@ fn a_server_proves_who_it_is() {
     ];
     let place = tempfile::tempdir().unwrap();
     for (trusted, name, finds) in cases {
-        let engine = engine(&place).reach_by(Web::new(Script::new(&["127.0.0.1"])).trusting(&[trusted.der()]));
+        let engine = engine(&place)
+            .with_web(Web::new(Script::new(&["127.0.0.1"])).trusting(&[trusted.der()]));
         let tries = format!("GET https://{name}:{port}/plain");
-        let answer = asked(&engine, &path, granted(&[format!("https://{name}:{port}=127.0.0.1")]), &tries);
+        let answer =
+            asked(&engine, &path, granted(&[format!("https://{name}:{port}=127.0.0.1")]), &tries);
         let found = found(&answer, &tries);
         assert!(found.contains(finds), "{name}: {found}");
     }
-    // What speaks no TLS is no server that proves anything.
+    // A server that does not speak TLS proves nothing.
     let plain = Server::plain();
     let tries = format!("GET https://127.0.0.1:{}/plain", plain.port);
-    let answer = asked(&engine(&place), &path, granted(&[format!("https://127.0.0.1:{}", plain.port)]), &tries);
+    let answer = asked(
+        &engine(&place),
+        &path,
+        granted(&[format!("https://127.0.0.1:{}", plain.port)]),
+        &tries,
+    );
     assert!(found(&answer, &tries).contains("ErrorCode::TlsProtocolError"), "{answer:?}");
 }

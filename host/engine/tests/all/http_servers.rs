@@ -1,4 +1,4 @@
-//! Servers on the loopback interface: a good one, and each way of being a bad one, by path.
+//! Servers on the loopback interface: a good one, and each way to misbehave, by path.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -30,18 +30,19 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How many connections came.
+    /// Returns the number of connections so far.
     pub(crate) fn seen(&self) -> usize {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// A port where nobody listens.
+    /// Returns a port that nobody listens on.
     pub(crate) fn unused() -> u16 {
         TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
     }
 }
 
-/// A server that goes away in the middle of a request: what it did not read makes the system reset the connection.
+/// Starts a server that closes in the middle of a request: since it leaves data unread, the system
+/// resets the connection.
 pub(crate) fn closing() -> u16 {
     listen(|mut stream| drop(stream.read(&mut [0])))
 }
@@ -59,7 +60,7 @@ fn listen(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
     port
 }
 
-/// Answers one request; whoever goes away earlier is none of its business.
+/// Answers one request; a client that leaves earlier is ignored.
 fn serve(stream: impl Read + Write) {
     let mut stream = BufReader::new(stream);
     let (mut lines, mut length) = (Vec::new(), 0);
@@ -68,7 +69,7 @@ fn serve(stream: impl Read + Write) {
         match stream.read_line(&mut line) {
             Ok(0) => return,
             Ok(_) => {}
-            // Whoever does not speak HTTP here.
+            // A client that does not speak HTTP.
             Err(_) => return drop(stream.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
         }
         let line = line.trim_end().to_owned();
@@ -91,7 +92,13 @@ fn serve(stream: impl Read + Write) {
     let _ = answer(stream.get_mut(), method, path, query, &echo);
 }
 
-fn answer(out: &mut impl Write, method: &str, path: &str, query: &str, echo: &str) -> std::io::Result<()> {
+fn answer(
+    out: &mut impl Write,
+    method: &str,
+    path: &str,
+    query: &str,
+    echo: &str,
+) -> std::io::Result<()> {
     let pause = || std::thread::sleep(Duration::from_millis(30));
     let whole = |status: &str, body: &str| {
         format!(
@@ -142,7 +149,7 @@ fn answer(out: &mut impl Write, method: &str, path: &str, query: &str, echo: &st
     out.flush()
 }
 
-/// An authority, who vouches for servers.
+/// A certificate authority that signs for servers.
 pub(crate) struct Authority {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
@@ -162,13 +169,25 @@ pub(crate) fn authority() -> Authority {
     Authority { certificate, issuer: Issuer::new(params, key) }
 }
 
-/// A server that speaks TLS and is vouched for under that name; its port.
+/// Starts a TLS server with a certificate for that name; returns its port.
 pub(crate) fn secure(authority: &Authority, name: &str) -> u16 {
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &authority.issuer).unwrap();
+    let certificate = CertificateParams::new(vec![name.to_owned()])
+        .unwrap()
+        .signed_by(&key, &authority.issuer)
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let secret = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let config = Arc::new(config.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], secret).unwrap());
-    listen(move |stream| serve(StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream)))
+    let config = Arc::new(
+        config
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], secret)
+            .unwrap(),
+    );
+    listen(move |stream| {
+        serve(StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream))
+    })
 }

@@ -1,4 +1,4 @@
-//! The engine from outside, in one binary, since each one links the compiler.
+//! Tests of the engine's interface, in one binary, since each one links the compiler.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,14 +1,16 @@
-//! Released versions of the WIT package: their text never changes, and what was built for one keeps loading.
+//! Released versions of the WIT package: their text never changes, and plugins that were built for
+//! one keep loading.
 //!
-//! `tests/released/VERSION` holds plugins that were built when the version was released, a component and its answer a
-//! kind. Nothing of it is ever built anew: that these very bytes work is the promise. Those of 0.1.0 are what
-//! `portcullis plugin new released` and `plugin build` made: risk-calculator and pattern in C, intervention and
-//! audit-exporter in Rust.
+//! `tests/released/VERSION` holds plugins that were built when the version was released, a
+//! component and its answer for each kind. They are never built again: the promise is that exactly
+//! these bytes work. Those of 0.1.0 are the output of `portcullis plugin new released` and `plugin
+//! build`: risk-calculator and pattern in C, intervention and audit-exporter in Rust.
 
 use crate::answers::{issue, situation};
 use crate::guests::{action, context, file_entry, no_details, set};
 use portcullis_core::action::{
-    Action, Context, Effect, EffectKind, Entry, GitState, Goal, History, Outcome, Path, Scope, Status, Step, Totals,
+    Action, Context, Effect, EffectKind, Entry, GitState, Goal, History, Outcome, Path, Scope,
+    Status, Step, Totals,
 };
 use portcullis_core::fault::Fault;
 use portcullis_core::finding::{AuditDecision, AuditRecord};
@@ -40,7 +42,7 @@ fn here(place: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(place)
 }
 
-/// Names and contents of a folder's files, by name.
+/// Returns the names and contents of a folder's files, by name.
 fn files(folder: &str) -> BTreeMap<String, Vec<u8>> {
     let read = |file: std::io::Result<fs::DirEntry>| {
         let file = file.unwrap();
@@ -63,29 +65,43 @@ fn a_released_version_is_as_it_was() {
     for Release { version, wit, guests } in RELEASED {
         for (folder, known) in [("../../wit/released", wit), ("tests/released", guests)] {
             let found = digest(&files(&format!("{folder}/{version}")));
-            assert_eq!(&found, known, "{folder}/{version} has changed: put it back, and make the change in a later version");
+            assert_eq!(
+                &found, known,
+                "{folder}/{version} has changed: put it back, and make the change in a later version"
+            );
         }
     }
     let known: BTreeSet<&str> = RELEASED.iter().map(|release| release.version).collect();
     for folder in ["../../wit/released", "tests/released"] {
-        let names = fs::read_dir(here(folder)).unwrap().map(|folder| folder.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(here(folder))
+            .unwrap()
+            .map(|folder| folder.unwrap().file_name().into_string().unwrap());
         let names: Vec<String> = names.collect();
-        assert_eq!(names.iter().map(String::as_str).collect::<BTreeSet<_>>(), known, "{folder}: a version without a row above, or gone");
+        assert_eq!(
+            names.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+            known,
+            "{folder}: a version without a row above, or gone"
+        );
     }
 }
 
-/// What the host is built from is the newest released version, or says another version than any released one.
+/// The host is built from the newest released version, or declares a version that was not released.
 #[test]
 fn what_is_released_is_what_is_used() {
     let used = files("../../wit/plugin");
     let version = String::from_utf8(used["types.wit"].clone()).unwrap();
     let version = version.split_once('@').and_then(|(_, rest)| rest.split_once(';')).unwrap().0;
     if RELEASED.iter().any(|release| release.version == version) {
-        assert_eq!(used, files(&format!("../../wit/released/{version}")), "wit/plugin says {version} and is something else");
+        assert_eq!(
+            used,
+            files(&format!("../../wit/released/{version}")),
+            "wit/plugin says {version} and is something else"
+        );
     }
 }
 
-/// A migration is about to be changed, in a session that failed three times, for the plugins' templates to object to.
+/// Returns a change to a migration, in a session that failed three times, which the plugins'
+/// templates object to.
 fn edit() -> Action {
     let migration = "/work/migrations/0001.sql";
     let mut action = action();
@@ -144,11 +160,17 @@ fn history() -> History {
         tokens: 0,
         duration_ms: 12,
     };
-    History { steps: (5..8).map(step).collect(), totals: Totals { steps: 3, failed: 3, ..Totals::default() } }
+    History {
+        steps: (5..8).map(step).collect(),
+        totals: Totals { steps: 3, failed: 3, ..Totals::default() },
+    }
 }
 
 fn asked_for() -> Context {
-    Context { goals: vec![Goal { text: "mend the build".into(), at: 1_700_000_000_000, priority: 0 }], ..context() }
+    Context {
+        goals: vec![Goal { text: "mend the build".into(), at: 1_700_000_000_000, priority: 0 }],
+        ..context()
+    }
 }
 
 fn record() -> AuditRecord {
@@ -178,15 +200,25 @@ fn record() -> AuditRecord {
     }
 }
 
-/// What the only plugin of a set says, as JSON; its fault where it has one.
+/// Returns the answer of the only plugin of a set, as JSON; its fault if it has one.
 fn said(set: &mut PluginSet, kind: Kind) -> Value {
     match kind {
-        Kind::RiskCalculator => shown(set.assess(&edit(), &asked_for(), &no_details).remove(0).result),
-        Kind::Pattern => shown(set.detect(&BTreeMap::new(), &history(), &failed(), &asked_for(), &no_details).remove(0).result),
-        Kind::Intervention => shown(set.intervene("released", &issue(), &situation(), &asked_for()).unwrap().result),
+        Kind::RiskCalculator => {
+            shown(set.assess(&edit(), &asked_for(), &no_details).remove(0).result)
+        }
+        Kind::Pattern => shown(
+            set.detect(&BTreeMap::new(), &history(), &failed(), &asked_for(), &no_details)
+                .remove(0)
+                .result,
+        ),
+        Kind::Intervention => {
+            shown(set.intervene("released", &issue(), &situation(), &asked_for()).unwrap().result)
+        }
         Kind::AuditExporter => {
             let rendered = set.render("released", &[record()], true).unwrap().result;
-            shown(rendered.map(|rendered| json!([rendered.content_type, String::from_utf8_lossy(&rendered.bytes)])))
+            shown(rendered.map(|rendered| {
+                json!([rendered.content_type, String::from_utf8_lossy(&rendered.bytes)])
+            }))
         }
         Kind::ShellReader => Value::Null,
     }
@@ -204,7 +236,8 @@ fn what_was_built_for_a_released_version_keeps_answering() {
             let place = here(&format!("tests/released/{version}/{kind}"));
             let engine = Engine::new(None).unwrap();
             let mut set = set(&engine, vec![file_entry("released", place.with_extension("wasm"))]);
-            let expected: Value = serde_json::from_slice(&fs::read(place.with_extension("json")).unwrap()).unwrap();
+            let expected: Value =
+                serde_json::from_slice(&fs::read(place.with_extension("json")).unwrap()).unwrap();
             let found = said(&mut set, kind);
             assert_eq!(found, expected, "{kind} of {version} says:\n{found:#}");
         }

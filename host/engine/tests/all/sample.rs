@@ -1,10 +1,12 @@
-//! An ordinary action in an ordinary session, for whoever asks a plugin about one: tests, benches and fuzzing.
+//! An ordinary action in an ordinary session, for tests, benches and fuzzing that call plugins.
 
 #![allow(unreachable_pub, reason = "other programs use it too")]
 
-use portcullis_core::action::{Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell};
+use portcullis_core::action::{
+    Action, Context, Coverage, Facts, Intent, Operation, Repetition, Shell,
+};
 
-/// `ls -l`, by Claude Code.
+/// Returns `ls -l`, run by Claude Code.
 pub fn action() -> Action {
     Action {
         id: "review-1".into(),
@@ -24,6 +26,7 @@ pub fn action() -> Action {
             identity: 2,
             coverage: Coverage::Full,
             gaps: vec![],
+            limits: vec![],
         },
         parameters: r#"{"command":"ls -l"}"#.into(),
         outcome: None,
@@ -31,7 +34,7 @@ pub fn action() -> Action {
     }
 }
 
-/// A session that has just begun.
+/// Returns a session that has just begun.
 pub fn context() -> Context {
     Context {
         session: "session-1".into(),

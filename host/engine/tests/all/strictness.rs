@@ -1,7 +1,9 @@
-//! What faults do to a verdict, from the files of the plugins to the answer: real guests, the real pipeline.
-//! Whoever has a fault never makes an action easier, whatever the others say; who only looks on changes nothing.
+//! The effect of faults on a verdict, from the files of the plugins to the answer: real guests, the
+//! real pipeline. A plugin with a fault never makes the verdict looser, whatever the others answer;
+//! a plugin in shadow changes nothing.
 
 use crate::guests::{NOTHING, assessor, component, component_text, file_entry, reader, risk};
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::event::Reply;
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::mask::Masker;
@@ -11,29 +13,34 @@ use portcullis_core::policy::Policy;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use portcullis_core::undo::NothingKept;
-use portcullis_core::wire::claude;
+use portcullis_core::undo::NoUndo;
 use portcullis_engine::{
-    CodeCache, CompileEnd, CompileLimit, CompileLimits, Engine, Entry, Limits, PluginSet, ReviewClock, Workshop, compile_here,
+    CodeCache, CompileEnd, CompileLimit, CompileLimits, Compiler, Engine, Limits, PluginSet,
+    PluginSpec, ReviewClock, compile_here,
 };
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A component of one of these lengths more is one that the workshop does not compile.
+/// A component that contains this text, or the next one, is not compiled.
 const TOO_LARGE: &[u8] = b"too large to compile";
 const NO_TIME: &[u8] = b"no time to compile";
 
-/// Compiles in this process, but for what says that it cannot be compiled.
+/// A compiler that works in this process, except for components with those texts.
 struct Fussy;
 
-impl Workshop for Fussy {
+impl Compiler for Fussy {
     fn limits(&self) -> Option<CompileLimits> {
-        Some(CompileLimits { wall: Duration::MAX, cpu_seconds: u64::MAX, memory_bytes: u64::MAX, output_bytes: u64::MAX })
+        Some(CompileLimits {
+            wall: Duration::MAX,
+            cpu_seconds: u64::MAX,
+            memory_bytes: u64::MAX,
+            output_bytes: u64::MAX,
+        })
     }
 
-    fn tries_again(&self) -> bool {
+    fn retries_failures(&self) -> bool {
         false
     }
 
@@ -51,7 +58,7 @@ impl Workshop for Fussy {
     }
 }
 
-/// One ruling with that verdict, which sets the command to `ls` where it is to be rewritten.
+/// Returns one ruling with that verdict, which sets the command to `ls` if it is to be rewritten.
 fn rules(verdict: Verdict) -> String {
     // `objection` has every verdict but the first.
     let number = Verdict::ALL.iter().position(|one| *one == verdict).unwrap() - 1;
@@ -71,39 +78,73 @@ fn rules(verdict: Verdict) -> String {
     )
 }
 
-/// Guests that answer.
+/// Returns guests that answer.
 fn answering() -> Vec<Vec<u8>> {
-    let texts =
-        r#"(data (i32.const 2048) "rule") (data (i32.const 2056) "no") (data (i32.const 2080) "command") (data (i32.const 2096) "ls")"#;
-    let bodies = [risk(700), rules(Verdict::Warn), rules(Verdict::Modify), rules(Verdict::Ask), rules(Verdict::Block)];
-    bodies.iter().map(|body| component(&assessor(body, NOTHING, texts), "risk-calculator")).collect()
+    let texts = r#"(data (i32.const 2048) "rule") (data (i32.const 2056) "no") (data (i32.const 2080) "command") (data (i32.const 2096) "ls")"#;
+    let bodies = [
+        risk(700),
+        rules(Verdict::Warn),
+        rules(Verdict::Modify),
+        rules(Verdict::Ask),
+        rules(Verdict::Block),
+    ];
+    bodies
+        .iter()
+        .map(|body| component(&assessor(body, NOTHING, texts), "risk-calculator"))
+        .collect()
 }
 
-/// A guest for each fault that a plugin can have. The wall clock's is left out: when it comes is not for a test to say.
+/// Returns a guest for each fault that a plugin can have. The wall clock's fault is left out: a
+/// test cannot control when it occurs.
 fn failing() -> Vec<(FaultKind, Vec<u8>)> {
     use FaultKind as Kind;
     let asked = |body: &str| component(&assessor(body, NOTHING, ""), "risk-calculator");
-    let told =
-        |case: u8| format!("(i32.store8 (i32.const 1024) (i32.const 1)) (i32.store8 (i32.const 1028) (i32.const {case})) (i32.const 1024)");
+    let told = |case: u8| {
+        format!(
+            "(i32.store8 (i32.const 1024) (i32.const 1)) (i32.store8 (i32.const 1028) (i32.const {case})) (i32.const 1024)"
+        )
+    };
     let marked = |words: &[u8]| {
         let words = String::from_utf8_lossy(words);
-        component(&assessor(NOTHING, NOTHING, &format!("(data (i32.const 3000) \"{words}\")")), "risk-calculator")
+        component(
+            &assessor(NOTHING, NOTHING, &format!("(data (i32.const 3000) \"{words}\")")),
+            "risk-calculator",
+        )
     };
     let export = r#"(instance $i) (export "portcullis:plugin/assessor@0.1.0" (instance $i))"#;
     vec![
         (Kind::Trap, asked("unreachable")),
         (Kind::OutOfFuel, asked("(loop (br 0)) unreachable")),
-        (Kind::OutOfMemory, asked("(loop (br_if 0 (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable")),
+        (
+            Kind::OutOfMemory,
+            asked(
+                "(loop (br_if 0 (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable",
+            ),
+        ),
         (
             Kind::StackOverflow,
-            component(&assessor("(call $r)", NOTHING, "(func $r (result i32) (i32.add (call $r) (call $r)))"), "risk-calculator"),
+            component(
+                &assessor(
+                    "(call $r)",
+                    NOTHING,
+                    "(func $r (result i32) (i32.add (call $r) (call $r)))",
+                ),
+                "risk-calculator",
+            ),
         ),
         (
             Kind::OutputTooLarge,
-            asked("(i32.store8 (i32.const 1044) (i32.const 1)) (i32.store (i32.const 1068) (i32.const 65)) (i32.const 1024)"),
+            asked(
+                "(i32.store8 (i32.const 1044) (i32.const 1)) (i32.store (i32.const 1068) (i32.const 65)) (i32.const 1024)",
+            ),
         ),
         (Kind::BadValue, asked(&risk(1001))),
-        (Kind::MissingGrant, component_text(&format!(r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {export})"#))),
+        (
+            Kind::MissingGrant,
+            component_text(&format!(
+                r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {export})"#
+            )),
+        ),
         (Kind::Declined, asked(&told(2))),
         (Kind::BadSettings, component(&assessor(NOTHING, &told(0), ""), "risk-calculator")),
         (Kind::LoadFailed, b"nothing".to_vec()),
@@ -112,7 +153,7 @@ fn failing() -> Vec<(FaultKind, Vec<u8>)> {
     ]
 }
 
-/// A folder of plugins, with what was compiled of them.
+/// A folder of plugins, with a cache of their compiled code.
 struct Place {
     folder: tempfile::TempDir,
     engine: Engine,
@@ -121,7 +162,9 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let engine = Engine::new(Some(CodeCache::new(&folder.path().join("cache"), [7; 32]))).unwrap().compile_in(Arc::new(Fussy));
+        let engine = Engine::new(Some(CodeCache::new(&folder.path().join("cache"), [7; 32])))
+            .unwrap()
+            .with_compiler(Arc::new(Fussy));
         Self { folder, engine }
     }
 
@@ -131,23 +174,45 @@ impl Place {
         path
     }
 
-    /// What is decided with these plugins: the answer and its record.
-    fn reviewed(&self, entries: Vec<Entry>) -> (Reply, Record) {
+    /// Reviews an action with these plugins; returns the answer and its record.
+    fn reviewed(&self, entries: Vec<PluginSpec>) -> (Reply, Record) {
         let clock = ReviewClock { now_ms: 1_700_000_000_000, backstop: None };
         let mut plugins = PluginSet::new(self.engine.clone(), reader(), entries, clock).unwrap();
         let (policy, payload) = (Policy::default(), include_str!("strictness.json"));
         let masker = Masker::new([7; 32], &policy.personal_data);
-        let settings = Settings { policy: &policy, masker: &masker, home: "/home/me", exceptions: &[], unwhole: &[] };
-        let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Observations::new(), details: &|_| None, undo: &NothingKept };
+        let settings = Settings {
+            policy: &policy,
+            masker: &masker,
+            home: "/home/me",
+            exceptions: &[],
+            unwhole: &[],
+        };
+        let mut ports = Ports {
+            plugins: &mut plugins,
+            observe: &mut |_| Observations::new(),
+            details: &|_| None,
+            undo: &NoUndo,
+        };
         let event = claude::parse(payload.as_bytes()).unwrap();
-        let mut reviewed = pipeline::run(&event, State::decode(None, None).unwrap(), clock.now_ms, &settings, &mut ports);
+        let mut reviewed = pipeline::run(
+            &event,
+            State::decode(None, None).unwrap(),
+            clock.now_ms,
+            &settings,
+            &mut ports,
+        );
         (reviewed.reply, reviewed.records.remove(0))
     }
 }
 
-/// A plugin whose faults mean that. Little fuel, since some use it up.
-fn entry(name: String, path: PathBuf, on_fault: OnFault, shadow: bool) -> Entry {
-    Entry { on_fault, shadow, limits: Limits { fuel: 1_000_000, ..Limits::third_party() }, ..file_entry(&name, path) }
+/// Returns an entry with that policy for faults. Its fuel is low, since some guests use it up.
+fn entry(name: String, path: PathBuf, on_fault: OnFault, shadow: bool) -> PluginSpec {
+    PluginSpec {
+        on_fault,
+        shadow,
+        limits: Limits { fuel: 1_000_000, ..Limits::third_party() },
+        ..file_entry(&name, path)
+    }
 }
 
 fn verdict(record: &Record) -> Verdict {
@@ -156,13 +221,19 @@ fn verdict(record: &Record) -> Verdict {
 
 const POLICIES: [OnFault; 3] = [OnFault::Warn, OnFault::Ask, OnFault::Block];
 
-/// Each subset of those that answer, beside each of those that fail, beside two of them and beside all.
+/// Each subset of the answering plugins, with each failing one, with two of them and with all.
 #[test]
 fn no_fault_makes_a_verdict_looser() {
     let place = Place::new();
-    let answering: Vec<PathBuf> = answering().iter().enumerate().map(|(at, bytes)| place.put(&format!("good{at}.wasm"), bytes)).collect();
-    let failing: Vec<(FaultKind, PathBuf)> =
-        failing().into_iter().map(|(kind, bytes)| (kind, place.put(&format!("{kind}.wasm"), &bytes))).collect();
+    let answering: Vec<PathBuf> = answering()
+        .iter()
+        .enumerate()
+        .map(|(at, bytes)| place.put(&format!("good{at}.wasm"), bytes))
+        .collect();
+    let failing: Vec<(FaultKind, PathBuf)> = failing()
+        .into_iter()
+        .map(|(kind, bytes)| (kind, place.put(&format!("{kind}.wasm"), &bytes)))
+        .collect();
     let mut sets: Vec<Vec<&(FaultKind, PathBuf)>> = failing.iter().map(|one| vec![one]).collect();
     sets.push(failing.iter().collect());
     sets.extend(failing.windows(2).map(|pair| pair.iter().collect()));
@@ -175,12 +246,19 @@ fn no_fault_makes_a_verdict_looser() {
         };
         let (reply, record) = place.reviewed(good().collect());
         assert!(record.faults.is_empty(), "{subset:b}: {:?}", record.faults);
-        // Two at a time only beside few: it is the number of reviews that takes its time.
+        // Pairs are tried only with small subsets: the number of reviews dominates the running
+        // time.
         let tried = if subset.count_ones() > 1 { sets.len() - pairs } else { sets.len() };
         for (turn, set) in sets.iter().take(tried).enumerate() {
             let policy = POLICIES[(turn + subset as usize) % POLICIES.len()];
             let with =
-                |shadow| good().chain(set.iter().map(|(kind, path)| entry(kind.to_string(), path.clone(), policy, shadow))).collect();
+                |shadow| {
+                    good()
+                        .chain(set.iter().map(|(kind, path)| {
+                            entry(kind.to_string(), path.clone(), policy, shadow)
+                        }))
+                        .collect()
+                };
             let name = format!("{subset:b} beside {set:?} under {policy:?}");
 
             let (_, faulty) = place.reviewed(with(false));
@@ -190,7 +268,12 @@ fn no_fault_makes_a_verdict_looser() {
             kinds.dedup();
             expected.sort();
             assert_eq!(kinds, expected, "{name}");
-            assert!(verdict(&faulty) >= verdict(&record), "{name}: {} after {}", verdict(&faulty), verdict(&record));
+            assert!(
+                verdict(&faulty) >= verdict(&record),
+                "{name}: {} after {}",
+                verdict(&faulty),
+                verdict(&record)
+            );
             stricter += usize::from(verdict(&faulty) > verdict(&record));
 
             let (same, looked_on) = place.reviewed(with(true));

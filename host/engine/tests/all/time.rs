@@ -1,40 +1,52 @@
 //! Fuel and the wall clock.
 
-use crate::guests::{NOTHING, action, assessor, builtin_entry, compiling, component, context, file_entry, good, no_details, reader, risk};
+use crate::guests::{
+    NOTHING, action, assessor, builtin_entry, compiling, component, context, file_entry, good,
+    no_details, reader, risk,
+};
 use portcullis_core::action::Facts;
-use portcullis_core::decide::decide;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::Assessment;
-use portcullis_core::plugins::{Answer, Plugins};
+use portcullis_core::plugins::{PluginResponse, Plugins};
 use portcullis_core::policy::Policy;
 use portcullis_core::review::Findings;
 use portcullis_core::score::Verdict;
-use portcullis_engine::{Engine, Entry, Kind, Limits, PluginSet, ReviewClock};
+use portcullis_core::verdict::decide;
+use portcullis_engine::{Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock};
 use std::time::{Duration, Instant};
 
-/// A body without an end.
+/// A body that never ends.
 const SPIN: &str = "(loop (br 0)) unreachable";
 
-/// Fuel that nothing uses up: as good as none at all.
+/// Fuel that nothing uses up: equivalent to none at all.
 const FUEL_OFF: u64 = u64::MAX / 2;
 
-fn entry(name: &'static str, wat: &str, fuel: u64) -> Entry {
+fn entry(name: &'static str, wat: &str, fuel: u64) -> PluginSpec {
     let limits = Limits { fuel, ..Limits::third_party() };
-    Entry { limits, ..builtin_entry(name, Kind::RiskCalculator, component(wat, "risk-calculator")) }
+    PluginSpec {
+        limits,
+        ..builtin_entry(name, Kind::RiskCalculator, component(wat, "risk-calculator"))
+    }
 }
 
-fn set(entries: Vec<Entry>, backstop: Option<Duration>) -> PluginSet {
-    PluginSet::new(compiling(&Engine::new(None).unwrap()), reader(), entries, ReviewClock { now_ms: 1, backstop }).unwrap()
+fn set(entries: Vec<PluginSpec>, backstop: Option<Duration>) -> PluginSet {
+    PluginSet::new(
+        compiling(&Engine::new(None).unwrap()),
+        reader(),
+        entries,
+        ReviewClock { now_ms: 1, backstop },
+    )
+    .unwrap()
 }
 
 #[test]
 fn the_same_question_costs_the_same_fuel() {
-    let work =
-        "(local $i i32) (loop (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $i) (i32.const 1000))))";
+    let work = "(local $i i32) (loop (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $i) (i32.const 1000))))";
     let wat = assessor(&format!("{work} {}", risk(5)), NOTHING, "");
     let fuel = |rounds: usize| {
         let mut set = set(vec![entry("worker", &wat, 1_000_000)], None);
-        let used: Vec<u64> = (0..rounds).map(|_| set.assess(&action(), &context(), &no_details)[0].fuel).collect();
+        let used: Vec<u64> =
+            (0..rounds).map(|_| set.assess(&action(), &context(), &no_details)[0].fuel).collect();
         used
     };
     let used = fuel(3);
@@ -42,11 +54,15 @@ fn the_same_question_costs_the_same_fuel() {
     assert_eq!(fuel(1)[0], used[0], "in another engine");
 }
 
-/// With fuel for minutes, only the clock can end it; those behind it are not run, and the next review is whole.
+/// With fuel for minutes, only the clock can end it; the plugins after it are not run, and the next
+/// review is complete.
 #[test]
 fn the_clock_ends_what_fuel_does_not() {
     let spin = assessor(SPIN, NOTHING, "");
-    let entries = vec![entry("a-spins", &spin, FUEL_OFF), entry("b-waits", &assessor(NOTHING, NOTHING, ""), 1_000_000)];
+    let entries = vec![
+        entry("a-spins", &spin, FUEL_OFF),
+        entry("b-waits", &assessor(NOTHING, NOTHING, ""), 1_000_000),
+    ];
     let mut set = set(entries, Some(Duration::from_millis(40)));
     for _ in 0..2 {
         set.begin(1);
@@ -57,35 +73,51 @@ fn the_clock_ends_what_fuel_does_not() {
 
 #[test]
 fn a_clock_that_is_not_reached_changes_nothing() {
-    let mut set = set(vec![builtin_entry("good", Kind::RiskCalculator, good(7))], Some(ReviewClock::BACKSTOP));
+    let mut set = set(
+        vec![builtin_entry("good", Kind::RiskCalculator, good(7))],
+        Some(ReviewClock::BACKSTOP),
+    );
     for now in 0..20 {
         set.begin(now);
         assert!(set.assess(&action(), &context(), &no_details)[0].result.is_ok());
     }
 }
 
-/// The first guest of a review is watched too, when its fuel could outlast the time.
+/// The first guest of a review is watched too, if its fuel could outlast the time.
 #[test]
 fn a_long_time_is_watched_from_the_first_guest_on() {
-    let mut set = set(vec![entry("spins", &assessor(SPIN, NOTHING, ""), FUEL_OFF)], Some(Duration::from_millis(1200)));
+    let mut set = set(
+        vec![entry("spins", &assessor(SPIN, NOTHING, ""), FUEL_OFF)],
+        Some(Duration::from_millis(1200)),
+    );
     assert_eq!(kinds(&set.assess(&action(), &context(), &no_details)), [Err(FaultKind::Timeout)]);
 }
 
-/// Fuel ends a guest in the same function after the same number of units, in any round and any engine.
+/// Fuel ends a guest in the same function after the same number of units, in each round and each
+/// engine.
 #[test]
 fn a_spinning_guest_ends_at_the_same_point_each_time() {
     let spin = assessor("(call $turns) unreachable", NOTHING, "(func $turns (loop (br 0)))");
     let ends = || {
         let mut set = set(vec![entry("spins", &spin, 1_000_000)], None);
-        let end = |answer: Answer<Assessment>| (answer.fuel, answer.result.unwrap_err().to_string());
+        let end = |answer: PluginResponse<Assessment>| {
+            (answer.fuel, answer.result.unwrap_err().to_string())
+        };
         [(); 2].map(|()| end(set.assess(&action(), &context(), &no_details).remove(0)))
     };
     let [first, again] = ends();
-    assert_eq!(first, (1_000_000, "spins: out-of-fuel: it used up its 1000000 units of fuel in `turns`".to_owned()));
+    assert_eq!(
+        first,
+        (
+            1_000_000,
+            "spins: out-of-fuel: it used up its 1000000 units of fuel in `turns`".to_owned()
+        )
+    );
     assert_eq!((&again, ends()), (&first, [first.clone(), first.clone()]));
 }
 
-/// Files that only the clock can end, as many of them as there are named; and one of ours, asked before them.
+/// The given number of files, which only the clock can end, and one built-in plugin that is called
+/// before them.
 struct Crowd {
     set: PluginSet,
     _folder: tempfile::TempDir,
@@ -95,25 +127,33 @@ impl Crowd {
     fn new(files: usize, assess: &str, prepare: &str, clock: Option<Duration>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spins.wasm");
-        std::fs::write(&path, component(&assessor(assess, prepare, ""), "risk-calculator")).unwrap();
+        std::fs::write(&path, component(&assessor(assess, prepare, ""), "risk-calculator"))
+            .unwrap();
         let limits = Limits { fuel: FUEL_OFF, ..Limits::third_party() };
-        let file = |number| Entry { limits: limits.clone(), ..file_entry(&format!("file-{number:03}"), path.clone()) };
-        let ours = builtin_entry("ours", Kind::RiskCalculator, component(&assessor(&risk(900), NOTHING, ""), "risk-calculator"));
+        let file = |number| PluginSpec {
+            limits: limits.clone(),
+            ..file_entry(&format!("file-{number:03}"), path.clone())
+        };
+        let ours = builtin_entry(
+            "ours",
+            Kind::RiskCalculator,
+            component(&assessor(&risk(900), NOTHING, ""), "risk-calculator"),
+        );
         Self { set: set((0..files).map(file).chain([ours]).collect(), clock), _folder: folder }
     }
 
-    fn ask(&mut self) -> Vec<Answer<Assessment>> {
+    fn ask(&mut self) -> Vec<PluginResponse<Assessment>> {
         self.set.begin(1);
         self.set.assess(&action(), &context(), &no_details)
     }
 }
 
-/// A crowd of guests without an end: what comes with the program answers before and after them, each file is
-/// a fault with its name, nobody waits for longer than the backstop, and no verdict gets looser.
+/// A crowd of guests that never end: the built-in plugins answer before and after them, each file
+/// is a named fault, the review takes no longer than the backstop, and no verdict gets looser.
 #[test]
 fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
     let mut crowd = Crowd::new(100, SPIN, NOTHING, Some(ReviewClock::BACKSTOP));
-    // Compiling is no guest's time.
+    // Compiling is not charged to a guest.
     crowd.set.warm(|_| {});
     crowd.set.begin(1);
     let started = Instant::now();
@@ -122,13 +162,20 @@ fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
     assert!(took <= ReviewClock::BACKSTOP, "{took:?}");
     let kinds = kinds(&answers);
     assert_eq!(kinds[0], Ok(()), "ours comes first");
-    assert!(kinds[1..].iter().all(|kind| matches!(kind, Err(FaultKind::Timeout | FaultKind::NotRun))), "{kinds:?}");
+    assert!(
+        kinds[1..].iter().all(|kind| matches!(kind, Err(FaultKind::Timeout | FaultKind::NotRun))),
+        "{kinds:?}"
+    );
     assert_eq!(kinds.len(), 101, "a file that was not run is a fault of its own");
     let stopped = kinds.iter().filter(|kind| **kind == Err(FaultKind::Timeout)).count();
     assert!(stopped >= 20, "only {stopped} of 100 had a turn");
     let again = crowd.set.assess(&action(), &context(), &no_details);
-    assert_eq!(again[0].result.as_ref().map(|_| ()), Ok(()), "ours has a time that no file can use up");
-    let verdict = |answers: Vec<Answer<Assessment>>| {
+    assert_eq!(
+        again[0].result.as_ref().map(|_| ()),
+        Ok(()),
+        "ours has a time that no file can use up"
+    );
+    let verdict = |answers: Vec<PluginResponse<Assessment>>| {
         let mut findings = Findings::of_facts(&Facts { gaps: vec![], ..action().facts });
         findings.assessed(answers);
         decide(&findings, false, &Policy::default().decision).verdict
@@ -137,23 +184,30 @@ fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
     assert!(alone > Verdict::Allow && verdict(answers) >= alone);
 }
 
-/// `prepare` is code of the guest like any other: it runs on the file's own part of the time, and is tried
-/// anew in the next review.
+/// `prepare` is guest code like any other: it runs on the file's own part of the time, and is tried
+/// again in the next review.
 #[test]
 fn preparing_is_a_part_of_the_files_time() {
     let mut crowd = Crowd::new(8, NOTHING, SPIN, Some(Duration::from_millis(200)));
     for _ in 0..2 {
         let answers = crowd.ask();
-        let faults: Vec<_> = answers[1..].iter().map(|answer| answer.result.clone().unwrap_err()).collect();
+        let faults: Vec<_> =
+            answers[1..].iter().map(|answer| answer.result.clone().unwrap_err()).collect();
         assert_eq!(kinds(&answers)[0], Ok(()));
         assert_eq!(faults[0].kind, FaultKind::Timeout, "{faults:?}");
-        assert!(faults[0].detail.starts_with("while it prepared itself: it was still running"), "{faults:?}");
-        assert!(faults.iter().all(|fault| matches!(fault.kind, FaultKind::Timeout | FaultKind::NotRun)), "{faults:?}");
+        assert!(
+            faults[0].detail.starts_with("while it prepared itself: it was still running"),
+            "{faults:?}"
+        );
+        assert!(
+            faults.iter().all(|fault| matches!(fault.kind, FaultKind::Timeout | FaultKind::NotRun)),
+            "{faults:?}"
+        );
     }
 }
 
-/// With fuel off the clock ends a guest within 5 ms of its deadline, beyond what this machine makes a mere
-/// sleep of the same length too late: the 99th of 100, measured in turns.
+/// With fuel off, the clock ends a guest within 5 ms of its deadline, plus the delay that this
+/// machine adds to a mere sleep of the same length: the 99th of 100, measured alternately.
 #[test]
 fn a_guest_without_fuel_ends_at_its_deadline() {
     const TIME: Duration = Duration::from_millis(20);
@@ -165,18 +219,28 @@ fn a_guest_without_fuel_ends_at_its_deadline() {
     };
     let mut spin = || {
         set.begin(1);
-        assert_eq!(kinds(&set.assess(&action(), &context(), &no_details)), [Err(FaultKind::Timeout)]);
+        assert_eq!(
+            kinds(&set.assess(&action(), &context(), &no_details)),
+            [Err(FaultKind::Timeout)]
+        );
     };
     // The first round compiles.
     spin();
-    let (mut guests, mut sleeps): (Vec<_>, Vec<_>) = (0..100).map(|_| (late(&mut spin), late(&mut || std::thread::sleep(TIME)))).unzip();
+    let (mut guests, mut sleeps): (Vec<_>, Vec<_>) =
+        (0..100).map(|_| (late(&mut spin), late(&mut || std::thread::sleep(TIME)))).unzip();
     guests.sort();
     sleeps.sort();
     let (guest, sleep) = (guests[98], sleeps[98]);
-    // A guest computes and its watch sleeps: on a machine that is busy both wait for a processor.
-    assert!(guest <= Duration::from_millis(5) + 4 * sleep, "a guest is {guest:?} late, a sleep {sleep:?}");
+    // A guest computes and its watch sleeps: on a busy machine both wait for a processor.
+    assert!(
+        guest <= Duration::from_millis(5) + 4 * sleep,
+        "a guest is {guest:?} late, a sleep {sleep:?}"
+    );
 }
 
-fn kinds(answers: &[Answer<Assessment>]) -> Vec<Result<(), FaultKind>> {
-    answers.iter().map(|answer| answer.result.as_ref().map(|_| ()).map_err(|fault| fault.kind)).collect()
+fn kinds(answers: &[PluginResponse<Assessment>]) -> Vec<Result<(), FaultKind>> {
+    answers
+        .iter()
+        .map(|answer| answer.result.as_ref().map(|_| ()).map_err(|fault| fault.kind))
+        .collect()
 }

@@ -1,10 +1,11 @@
-//! A guest that uses the standard library (`tests/hostile/wasi`): WASI answers it, and gives it nothing.
+//! A guest that uses the standard library (`tests/hostile/wasi`): WASI answers it, and gives it no
+//! access.
 
 use crate::guests::{action, context, file_entry, no_details, set};
 use portcullis_core::action::Action;
 use portcullis_core::fault::FaultKind;
-use portcullis_core::plugins::{Answer, Plugins};
-use portcullis_engine::{Engine, Entry, Folder, Grants, Limits, Random, Tier, inspect};
+use portcullis_core::plugins::{PluginResponse, Plugins};
+use portcullis_engine::{Engine, Folder, Grants, Limits, PluginSpec, Random, Tier, inspect};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -14,14 +15,19 @@ fn guest() -> Option<PathBuf> {
     built("wasi")
 }
 
-/// A guest of `tests/hostile` as a component; none where the target is not installed, which only CI holds against us.
+/// Returns a guest of `tests/hostile` as a component; none if the target is not installed, which is
+/// an error only in CI.
 pub(crate) fn built(name: &str) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/hostile/{name}/Cargo.toml"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../tests/hostile/{name}/Cargo.toml"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
     let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--target", "wasm32-wasip2", "--manifest-path"]).arg(source);
+    cargo
+        .args(["build", "--release", "--locked", "--target", "wasm32-wasip2", "--manifest-path"])
+        .arg(source);
     cargo.arg("--target-dir").arg(&target);
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"]
+    {
         cargo.env_remove(name);
     }
     let built = cargo.output().expect("cargo runs");
@@ -29,19 +35,22 @@ pub(crate) fn built(name: &str) -> Option<PathBuf> {
         return Some(target.join(format!("wasm32-wasip2/release/{name}_guest.wasm")));
     }
     let words = String::from_utf8_lossy(&built.stderr);
-    let no_target = words.contains("can't find crate for `core`") || words.contains("target may not be installed");
+    let no_target = words.contains("can't find crate for `core`")
+        || words.contains("target may not be installed");
     assert!(no_target && std::env::var_os("CI").is_none(), "the guest does not build: {words}");
-    eprintln!("skipped: the target wasm32-wasip2 is not installed (`rustup target add wasm32-wasip2`)");
+    eprintln!(
+        "skipped: the target wasm32-wasip2 is not installed (`rustup target add wasm32-wasip2`)"
+    );
     None
 }
 
 struct Case {
     tries: &'static str,
-    /// What it finds, or the fault that it ends in.
+    /// Its finding, or the fault that it ends in.
     ends: Result<&'static str, FaultKind>,
-    /// What the finding or the fault's detail holds.
+    /// The text that the finding or the fault's detail contains.
     says: &'static str,
-    /// What the log holds.
+    /// The text that the log contains.
     logs: &'static str,
 }
 
@@ -49,7 +58,12 @@ const fn finds(tries: &'static str, finding: &'static str) -> Case {
     Case { tries, ends: Ok(finding), says: "", logs: "" }
 }
 
-const fn faults(tries: &'static str, kind: FaultKind, says: &'static str, logs: &'static str) -> Case {
+const fn faults(
+    tries: &'static str,
+    kind: FaultKind,
+    says: &'static str,
+    logs: &'static str,
+) -> Case {
     Case { tries, ends: Err(kind), says, logs }
 }
 
@@ -64,8 +78,18 @@ const CASES: &[Case] = &[
     faults("panic", FaultKind::Trap, "the sky fell", "panicked at"),
     faults("exit", FaultKind::Trap, "it ended itself", ""),
     faults("abort", FaultKind::Trap, "unreachable", ""),
-    faults("open and give up", FaultKind::MissingGrant, "looked for files (`wasi:filesystem`), which are not granted", "panicked at"),
-    faults("open and say so", FaultKind::MissingGrant, "looked for files (`wasi:filesystem`), which are not granted", ""),
+    faults(
+        "open and give up",
+        FaultKind::MissingGrant,
+        "looked for files (`wasi:filesystem`), which are not granted",
+        "panicked at",
+    ),
+    faults(
+        "open and say so",
+        FaultKind::MissingGrant,
+        "looked for files (`wasi:filesystem`), which are not granted",
+        "",
+    ),
     faults("something else", FaultKind::Declined, "nothing that this guest can try", ""),
     faults("print a lot", FaultKind::OutOfFuel, "units of fuel", "log lines dropped"),
 ];
@@ -74,12 +98,17 @@ const CASES: &[Case] = &[
 fn a_std_guest_gets_answers_and_nothing_else() {
     let Some(path) = guest() else { return };
     let found = inspect(&std::fs::read(&path).unwrap()).unwrap();
-    let inert: Vec<&str> = found.imports.iter().filter(|import| import.tier == Tier::Inert).map(|import| import.name.as_str()).collect();
+    let inert: Vec<&str> = found
+        .imports
+        .iter()
+        .filter(|import| import.tier == Tier::Inert)
+        .map(|import| import.name.as_str())
+        .collect();
     assert!(inert.iter().any(|name| name.starts_with("wasi:filesystem/types@0.2")), "{inert:?}");
 
     let engine = Engine::new(None).unwrap();
     let mut set = set(&engine, vec![file_entry("guest", path)]);
-    let mut ask = |tool: &str| -> Answer<_> {
+    let mut ask = |tool: &str| -> PluginResponse<_> {
         let action = Action { tool: tool.into(), ..action() };
         set.assess(&action, &context(), &no_details).remove(0)
     };
@@ -87,12 +116,15 @@ fn a_std_guest_gets_answers_and_nothing_else() {
         check(case, &ask(case.tries));
     }
     // Hash maps are seeded, and the seed is the same each time.
-    let order = |answer: Answer<portcullis_core::finding::Assessment>| answer.result.unwrap().rationality.unwrap().issues;
+    let order = |answer: PluginResponse<portcullis_core::finding::Assessment>| {
+        answer.result.unwrap().rationality.unwrap().issues
+    };
     assert_eq!(order(ask("hash")), order(ask("hash")));
     assert_eq!(ask("hash").fuel, ask("hash").fuel);
 }
 
-/// A folder to grant: files, links that lead out in each way, a pipe, a file with another name elsewhere.
+/// Returns a folder to grant: files, links that lead out in each way, a pipe, a file with another
+/// name elsewhere.
 fn folder() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     let (inside, outside) = (place.path().join("in"), place.path().join("out"));
@@ -115,7 +147,7 @@ fn folder() -> tempfile::TempDir {
 
 const SECRET: &str = "the canary sings";
 
-/// What the guest tries in the granted folder `/in`, what it finds, and what is taken down as refused.
+/// Operations in the granted folder `/in`: the operation, its result, and the refusal on record.
 const READS: &[(&str, &str, &str)] = &[
     ("read /in/a.txt", "\"alpha\"", ""),
     ("read /in/sub/b.txt", "\"beta\"", ""),
@@ -127,7 +159,7 @@ const READS: &[(&str, &str, &str)] = &[
     ("follow /in/fine", "\"sub/b.txt\"", ""),
     ("length /in/big", "3145728", ""),
     ("read /in/none", "NotFound", ""),
-    // out of it
+    // paths that lead out of it
     ("read /in/../out/secret", "PermissionDenied", "leads out"),
     ("read /in/up", "PermissionDenied", "leads out"),
     ("read /in/absolute", "PermissionDenied", "leads out"),
@@ -140,7 +172,7 @@ const READS: &[(&str, &str, &str)] = &[
     ("read /in/pipe", "PermissionDenied", "neither a file"),
     ("read /in/loop", "", ""),
     ("read /etc/passwd", "", ""),
-    // nothing is changed
+    // nothing can be changed
     ("write /in/a.txt", "ReadOnlyFilesystem", "only be read"),
     ("write /in/new", "ReadOnlyFilesystem", "only be read"),
     ("append /in/a.txt", "ReadOnlyFilesystem", "only be read"),
@@ -160,9 +192,11 @@ fn a_granted_folder_is_read_and_nothing_else() {
     let grants = Arc::new(Grants { directories: vec![inside], ..Grants::default() });
     let limits = Limits { fuel: 2_000_000_000, ..Limits::third_party() };
     let engine = Engine::new(None).unwrap();
-    let mut set = set(&engine, vec![Entry { grants, limits, ..file_entry("guest", path) }]);
+    let mut set = set(&engine, vec![PluginSpec { grants, limits, ..file_entry("guest", path) }]);
     for (tries, finds, refused) in READS {
-        let answer = set.assess(&Action { tool: (*tries).into(), ..action() }, &context(), &no_details).remove(0);
+        let answer = set
+            .assess(&Action { tool: (*tries).into(), ..action() }, &context(), &no_details)
+            .remove(0);
         let found = match &answer.result {
             Ok(found) => found.rationality.as_ref().unwrap().issues.join(", "),
             Err(fault) => panic!("{tries}: {fault}"),
@@ -170,7 +204,11 @@ fn a_granted_folder_is_read_and_nothing_else() {
         assert!(found.contains(finds) && !found.contains(SECRET), "{tries}: {found}");
         let noted = format!("{:?}", answer.uses);
         assert!(
-            refused.is_empty() || answer.uses.iter().any(|used| used.refused.as_ref().is_some_and(|why| why.contains(refused))),
+            refused.is_empty()
+                || answer
+                    .uses
+                    .iter()
+                    .any(|used| used.refused.as_ref().is_some_and(|why| why.contains(refused))),
             "{tries}: {noted}"
         );
     }
@@ -178,7 +216,7 @@ fn a_granted_folder_is_read_and_nothing_else() {
     assert!(!place.path().join("in/new").exists());
 }
 
-/// A file that is swapped for a link out of the folder, again and again, while a guest reads it.
+/// A file that is repeatedly swapped for a link out of the folder while a guest reads it.
 #[test]
 fn a_race_does_not_lead_out_of_a_granted_folder() {
     let Some(path) = guest() else { return };
@@ -198,7 +236,8 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
                 std::fs::rename(&spare, &file).unwrap();
                 // Renaming one name of a file to another name of it does nothing.
                 let _ = std::fs::remove_file(&spare);
-                // Without a pause the file system lets the reader in after the same one of the three each time.
+                // Without a pause the file system lets the reader in after the same one of the
+                // three each time.
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 swaps += 1;
             }
@@ -208,10 +247,12 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
     let inside = Folder { path: place.path().join("in"), shown: "/in".into() };
     let grants = Arc::new(Grants { directories: vec![inside], ..Grants::default() });
     let engine = Engine::new(None).unwrap();
-    let mut set = set(&engine, vec![Entry { grants, ..file_entry("guest", path) }]);
+    let mut set = set(&engine, vec![PluginSpec { grants, ..file_entry("guest", path) }]);
     let mut seen = std::collections::BTreeMap::new();
     for _ in 0..500 {
-        let answer = set.assess(&Action { tool: "read /in/a.txt".into(), ..action() }, &context(), &no_details).remove(0);
+        let answer = set
+            .assess(&Action { tool: "read /in/a.txt".into(), ..action() }, &context(), &no_details)
+            .remove(0);
         let found = answer.result.as_ref().unwrap().rationality.as_ref().unwrap().issues.join(", ");
         assert!(!found.contains(SECRET), "{found}");
         let why = answer.uses.iter().find_map(|used| used.refused.clone()).unwrap_or_default();
@@ -238,8 +279,11 @@ fn clocks_randomness_and_variables_are_granted_one_by_one() {
     ];
     let engine = Engine::new(None).unwrap();
     let ask = |tries: &str, grants: &Grants| {
-        let entry = Entry { grants: Arc::new(grants.clone()), ..file_entry("guest", path.clone()) };
-        set(&engine, vec![entry]).assess(&Action { tool: tries.into(), ..action() }, &context(), &no_details).remove(0)
+        let entry =
+            PluginSpec { grants: Arc::new(grants.clone()), ..file_entry("guest", path.clone()) };
+        set(&engine, vec![entry])
+            .assess(&Action { tool: tries.into(), ..action() }, &context(), &no_details)
+            .remove(0)
     };
     for (tries, grants, finds, used) in cases {
         let answer = ask(tries, &grants);
@@ -248,17 +292,27 @@ fn clocks_randomness_and_variables_are_granted_one_by_one() {
         let uses: Vec<&str> = answer.uses.iter().map(|one| one.grant.as_str()).collect();
         assert_eq!(uses.first().copied().unwrap_or_default(), used, "{tries} {grants:?}");
     }
-    let order = |random| ask("hash", &Grants { random, ..Grants::default() }).result.unwrap().rationality.unwrap().issues;
+    let order = |random| {
+        ask("hash", &Grants { random, ..Grants::default() })
+            .result
+            .unwrap()
+            .rationality
+            .unwrap()
+            .issues
+    };
     assert_eq!(order(Random::Seeded(1)), order(Random::Seeded(1)));
-    let seeded: std::collections::BTreeSet<_> = (0..8).map(|seed| order(Random::Seeded(seed))).collect();
+    let seeded: std::collections::BTreeSet<_> =
+        (0..8).map(|seed| order(Random::Seeded(seed))).collect();
     let system: std::collections::BTreeSet<_> = (0..8).map(|_| order(Random::System)).collect();
     assert!(seeded.len() > 1 && system.len() > 1, "{seeded:?} {system:?}");
 }
 
-fn check(case: &Case, answer: &Answer<portcullis_core::finding::Assessment>) {
+fn check(case: &Case, answer: &PluginResponse<portcullis_core::finding::Assessment>) {
     let name = case.tries;
     match (&answer.result, case.ends) {
-        (Ok(found), Ok(expected)) => assert_eq!(found.rationality.as_ref().unwrap().issues, [expected], "{name}"),
+        (Ok(found), Ok(expected)) => {
+            assert_eq!(found.rationality.as_ref().unwrap().issues, [expected], "{name}")
+        }
         (Err(fault), Err(kind)) => {
             assert_eq!(fault.kind, kind, "{name}: {fault}");
             assert!(fault.detail.contains(case.says), "{name}: {fault}");

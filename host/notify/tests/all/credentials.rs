@@ -1,4 +1,4 @@
-//! Credentials that are there, that are not, and that lie open.
+//! Credentials that are valid, that are missing, and that other users could access.
 
 use crate::support::{expect, file, variable};
 use portcullis_notify::{Address, Channel, Credential, Sender, Webhook};
@@ -9,13 +9,20 @@ use std::process::Command;
 
 fn check(bearer: Credential) -> Result<(), portcullis_notify::Failure> {
     let url = Address::Open("https://example.com/".into());
-    Sender::new(variable).check(&Channel::Webhook(Webhook { url, proxy: None, bearer: Some(bearer), authorities: None }))
+    Sender::new(variable).check(&Channel::Webhook(Webhook {
+        url,
+        proxy: None,
+        bearer: Some(bearer),
+        authorities: None,
+    }))
 }
 
 #[test]
 fn a_credential_is_there_and_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str, bytes: &[u8], mode: u32| Credential::File(file(folder.path(), name, bytes, mode));
+    let at = |name: &str, bytes: &[u8], mode: u32| {
+        Credential::File(file(folder.path(), name, bytes, mode))
+    };
     for (what, credential) in [
         ("a variable", Credential::Variable("TOKEN".into())),
         ("a file", at("good", b"secret-value", 0o600)),
@@ -40,23 +47,43 @@ fn a_credential_is_there_and_its_owners_alone() {
     };
     let long = vec![b's'; 5000];
     let table: Vec<(&str, Credential, &[&str])> = vec![
-        ("no variable", Credential::Variable("ABSENT".into()), &["`ABSENT` is not set", "set `ABSENT`"]),
+        (
+            "no variable",
+            Credential::Variable("ABSENT".into()),
+            &["`ABSENT` is not set", "set `ABSENT`"],
+        ),
         ("an empty variable", Credential::Variable("EMPTY".into()), &["`EMPTY` is empty"]),
         ("a blank variable", Credential::Variable("BLANK".into()), &["`BLANK` is empty"]),
-        ("a header in a variable", Credential::Variable("TWO_LINES".into()), &["`TWO_LINES` is more than one line"]),
-        ("open to a group", at("group", b"secret-value", 0o640), &["(mode 640)", "run `chmod 600 ", "/group`"]),
-        ("open to all", at("all", b"secret-value", 0o644), &["(mode 644)", "run `chmod 600 ", "/all`"]),
+        (
+            "a header in a variable",
+            Credential::Variable("TWO_LINES".into()),
+            &["`TWO_LINES` is more than one line"],
+        ),
+        (
+            "open to a group",
+            at("group", b"secret-value", 0o640),
+            &["(mode 640)", "run `chmod 600 ", "/group`"],
+        ),
+        (
+            "open to all",
+            at("all", b"secret-value", 0o644),
+            &["(mode 644)", "run `chmod 600 ", "/all`"],
+        ),
         ("writable by all", at("written", b"secret-value", 0o602), &["(mode 602)"]),
         ("a link", Credential::File(link), &["/link` is a link", "name the file that it leads to"]),
-        ("a pipe", Credential::File(fifo), &["is no file"]),
-        ("a folder", Credential::File(folder.path().to_owned()), &["is no file"]),
+        ("a pipe", Credential::File(fifo), &["is not a file"]),
+        ("a folder", Credential::File(folder.path().to_owned()), &["is not a file"]),
         ("nothing", Credential::File(folder.path().join("absent")), &["/absent` does not exist"]),
-        ("a relative path", Credential::File("secret".into()), &["is no absolute path"]),
+        ("a relative path", Credential::File("secret".into()), &["is not an absolute path"]),
         ("somebody else's", Credential::File(others), &["belongs to somebody else"]),
         ("an empty file", at("empty", b"", 0o600), &["is empty"]),
         ("a line break", at("break", b"\n", 0o600), &["is empty"]),
-        ("two lines", at("lines", b"secret-value\nsecret-value\n", 0o600), &["is more than one line"]),
-        ("no text", at("bytes", b"secret-value\xff", 0o600), &["is empty or no text"]),
+        (
+            "two lines",
+            at("lines", b"secret-value\nsecret-value\n", 0o600),
+            &["is more than one line"],
+        ),
+        ("no text", at("bytes", b"secret-value\xff", 0o600), &["is empty or not valid UTF-8"]),
         ("far too long", at("long", &long, 0o600), &["holds more than 4096 bytes"]),
     ];
     for (what, credential, holds) in table {

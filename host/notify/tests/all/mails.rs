@@ -1,4 +1,4 @@
-//! What a mail server answers, and what becomes of it.
+//! The answers of a mail server, and the resulting outcomes.
 
 use crate::servers::{Post, Server, authority, nobody, post};
 use crate::support::{expect, file, message, outcome, send, send_within};
@@ -25,7 +25,7 @@ fn to(server: &Server) -> Channel {
 #[test]
 fn each_answer_has_its_meaning() {
     let table: &[(&str, &str, &str, &[&str])] = &[
-        ("", "", "delivered", &["took it"]),
+        ("", "", "delivered", &["accepted it"]),
         ("QUIT", "500 no", "delivered", &[]),
         ("CONNECT", "421 too busy", "retry", &["answered 421"]),
         ("CONNECT", "554 go away", "give up", &["answered 554", "go away"]),
@@ -41,19 +41,32 @@ fn each_answer_has_its_meaning() {
         ("CONNECT", "HTTP/1.1 400 Bad Request", "retry", &["no mail could be handed"]),
     ];
     for (verb, reply, begins, holds) in table {
-        let server = post(Post { instead: Some((*verb, *reply)).filter(|(verb, _)| !verb.is_empty()), ..Post::default() });
+        let server = post(Post {
+            instead: Some((*verb, *reply)).filter(|(verb, _)| !verb.is_empty()),
+            ..Post::default()
+        });
         let result = send(&to(&server), &message());
         expect(&result, begins, holds, &format!("{verb} -> {reply}"));
         assert!(!outcome(&result).contains('\x1b'));
     }
-    expect(&send(&Channel::Smtp(smtp(nobody())), &message()), "retry", &["no mail could be handed"], "nobody listens");
+    expect(
+        &send(&Channel::Smtp(smtp(nobody())), &message()),
+        "retry",
+        &["no mail could be handed"],
+        "nobody listens",
+    );
 }
 
 #[test]
 fn a_server_that_does_not_answer_is_left() {
     for verb in ["CONNECT", "EHLO", "MAIL", "."] {
         let server = post(Post { instead: Some((verb, "")), ..Post::default() });
-        expect(&send_within(&to(&server), &message(), Duration::from_secs(1)), "retry", &["in time"], verb);
+        expect(
+            &send_within(&to(&server), &message(), Duration::from_secs(1)),
+            "retry",
+            &["in time"],
+            verb,
+        );
     }
 }
 
@@ -74,10 +87,15 @@ fn the_mail_is_whole() {
         "portcullis explain review-17",
         "Session: s-1",
     ] {
-        assert!(told.replace("\r\n ", " ").contains(&format!("{line}\r\n")), "no `{line}` in:\n{told}");
+        assert!(
+            told.replace("\r\n ", " ").contains(&format!("{line}\r\n")),
+            "no `{line}` in:\n{told}"
+        );
     }
-    // The same message again is the same mail; another one is not.
-    let id = |told: &str| told.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned).unwrap();
+    // The same message produces the same mail id again; another one does not.
+    let id = |told: &str| {
+        told.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned).unwrap()
+    };
     let other = portcullis_notify::Message { id: "review-18".into(), ..message() };
     assert!(send(&to(&server), &message()).is_ok() && send(&to(&server), &other).is_ok());
     let told = server.told();
@@ -85,11 +103,20 @@ fn the_mail_is_whole() {
     assert_ne!(id(&told[0]), id(&told[2]));
 }
 
-/// What it shows; what the server offers; whether it speaks TLS from the first byte; what is configured; whether its
-/// authority is known; whether there is a login; the outcome, and what it holds.
-type Row = (&'static str, &'static [&'static str], bool, Encryption, bool, bool, &'static str, &'static str);
+/// The purpose; the server's offers; true for TLS from the first byte; the configured encryption;
+/// true if its authority is known; true for a login; the outcome, and its text.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    bool,
+    Encryption,
+    bool,
+    bool,
+    &'static str,
+    &'static str,
+);
 
-/// Without what was asked for, nothing of a mail leaves.
+/// If the connection is not as configured, no part of a mail is sent.
 #[test]
 fn a_connection_is_secured_or_not_used() {
     let folder = tempfile::tempdir().unwrap();
@@ -101,14 +128,68 @@ fn a_connection_is_secured_or_not_used() {
     };
     let login = || Some(("me".to_owned(), Credential::Variable("TOKEN".into())));
     let table: &[Row] = &[
-        ("wrapped", &["AUTH PLAIN"], true, Encryption::Tls, true, true, "delivered", "took it"),
-        ("upgraded", &["STARTTLS", "AUTH PLAIN"], false, Encryption::StartTls, true, true, "delivered", "took it"),
-        ("no login", &["STARTTLS"], false, Encryption::StartTls, true, false, "delivered", "took it"),
-        ("no STARTTLS", &["AUTH PLAIN"], false, Encryption::StartTls, true, true, "give up", "STARTTLS"),
-        ("unknown authority", &["STARTTLS"], false, Encryption::StartTls, false, true, "retry", "authorities"),
-        ("unknown authority, wrapped", &[], true, Encryption::Tls, false, true, "retry", "authorities"),
+        ("wrapped", &["AUTH PLAIN"], true, Encryption::Tls, true, true, "delivered", "accepted it"),
+        (
+            "upgraded",
+            &["STARTTLS", "AUTH PLAIN"],
+            false,
+            Encryption::StartTls,
+            true,
+            true,
+            "delivered",
+            "accepted it",
+        ),
+        (
+            "no login",
+            &["STARTTLS"],
+            false,
+            Encryption::StartTls,
+            true,
+            false,
+            "delivered",
+            "accepted it",
+        ),
+        (
+            "no STARTTLS",
+            &["AUTH PLAIN"],
+            false,
+            Encryption::StartTls,
+            true,
+            true,
+            "give up",
+            "STARTTLS",
+        ),
+        (
+            "unknown authority",
+            &["STARTTLS"],
+            false,
+            Encryption::StartTls,
+            false,
+            true,
+            "retry",
+            "authorities",
+        ),
+        (
+            "unknown authority, wrapped",
+            &[],
+            true,
+            Encryption::Tls,
+            false,
+            true,
+            "retry",
+            "authorities",
+        ),
         ("plain server", &[], false, Encryption::Tls, true, true, "retry", "encryption"),
-        ("no way to log in", &["STARTTLS"], false, Encryption::StartTls, true, true, "give up", "does not offer"),
+        (
+            "no way to log in",
+            &["STARTTLS"],
+            false,
+            Encryption::StartTls,
+            true,
+            true,
+            "give up",
+            "does not offer",
+        ),
     ];
     for (what, offers, wrapped, encryption, known, logs_in, begins, holds) in table {
         let server = offering(offers, *wrapped);
@@ -123,7 +204,11 @@ fn a_connection_is_secured_or_not_used() {
         let told = server.told().join("");
         assert_eq!(told.contains("MAIL FROM"), result.is_ok(), "{what}: {told}");
         // \0me\0tok-0123456789
-        assert_eq!(told.contains("AUTH PLAIN AG1lAHRvay0wMTIzNDU2Nzg5"), result.is_ok() && *logs_in, "{what}: {told}");
+        assert_eq!(
+            told.contains("AUTH PLAIN AG1lAHRvay0wMTIzNDU2Nzg5"),
+            result.is_ok() && *logs_in,
+            "{what}: {told}"
+        );
     }
 }
 
@@ -132,15 +217,31 @@ fn a_refused_login_says_nothing_of_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let trusted = Arc::new(authority());
     let authorities = Some(file(folder.path(), "known", trusted.pem.as_bytes(), 0o644));
-    for (verb, reply) in [("AUTH", "535 not tok-0123456789 nor AG1lAHRvay0wMTIzNDU2Nzg5"), ("RCPT", "550 not tok-0123456789")] {
+    for (verb, reply) in [
+        ("AUTH", "535 not tok-0123456789 nor AG1lAHRvay0wMTIzNDU2Nzg5"),
+        ("RCPT", "550 not tok-0123456789"),
+    ] {
         let authority = Some(Arc::clone(&trusted));
-        let server = post(Post { offers: &["AUTH PLAIN"], wrapped: true, instead: Some((verb, reply)), authority });
+        let server = post(Post {
+            offers: &["AUTH PLAIN"],
+            wrapped: true,
+            instead: Some((verb, reply)),
+            authority,
+        });
         let login = Some(("me".to_owned(), Credential::Variable("TOKEN".into())));
-        let channel = Smtp { encryption: Encryption::Tls, login, authorities: authorities.clone(), ..smtp(server.port) };
+        let channel = Smtp {
+            encryption: Encryption::Tls,
+            login,
+            authorities: authorities.clone(),
+            ..smtp(server.port)
+        };
         let result = send(&Channel::Smtp(channel), &message());
         expect(&result, "give up", &[reply.get(..3).unwrap()], verb);
         let outcome = outcome(&result);
-        assert!(!outcome.contains("tok-0123456789") && !outcome.contains("AG1lAHRvay"), "{outcome}");
+        assert!(
+            !outcome.contains("tok-0123456789") && !outcome.contains("AG1lAHRvay"),
+            "{outcome}"
+        );
     }
 }
 
@@ -148,17 +249,52 @@ fn a_refused_login_says_nothing_of_the_password() {
 fn what_cannot_be_a_mail_server_or_an_address_is_refused() {
     type Change = fn(Smtp) -> Smtp;
     let table: &[(&str, Change, &str)] = &[
-        ("a name without TLS", |smtp| Smtp { host: "mail.example.com".into(), ..smtp }, "is not on this machine"),
-        ("an address without TLS", |smtp| Smtp { host: "10.0.0.1".into(), ..smtp }, "is not on this machine"),
-        ("no host", |smtp| Smtp { host: String::new(), ..smtp }, "is no mail server"),
-        ("two lines of host", |smtp| Smtp { host: "127.0.0.1\r\nQUIT".into(), ..smtp }, "is no mail server"),
-        ("a password without TLS", |smtp| Smtp { login: Some(("me".into(), Credential::Variable("TOKEN".into()))), ..smtp }, "unencrypted"),
+        (
+            "a name without TLS",
+            |smtp| Smtp { host: "mail.example.com".into(), ..smtp },
+            "is not on this machine",
+        ),
+        (
+            "an address without TLS",
+            |smtp| Smtp { host: "10.0.0.1".into(), ..smtp },
+            "is not on this machine",
+        ),
+        ("no host", |smtp| Smtp { host: String::new(), ..smtp }, "is not a mail server"),
+        (
+            "two lines of host",
+            |smtp| Smtp { host: "127.0.0.1\r\nQUIT".into(), ..smtp },
+            "is not a mail server",
+        ),
+        (
+            "a password without TLS",
+            |smtp| Smtp {
+                login: Some(("me".into(), Credential::Variable("TOKEN".into()))),
+                ..smtp
+            },
+            "unencrypted",
+        ),
         ("nobody", |smtp| Smtp { to: Vec::new(), ..smtp }, "has 0 receivers"),
-        ("everybody", |smtp| Smtp { to: vec!["a@example.com".into(); 21], ..smtp }, "has 21 receivers"),
-        ("no sender", |smtp| Smtp { from: String::new(), ..smtp }, "is no mail address"),
-        ("a header in an address", |smtp| Smtp { to: vec!["a@example.com\r\nBcc: b@example.com".into()], ..smtp }, "is no mail address"),
-        ("a header in a name", |smtp| Smtp { from: "A\r\nBcc: b@example.com <a@example.com>".into(), ..smtp }, "is no mail address"),
-        ("a command in an address", |smtp| Smtp { to: vec!["a@example.com> NOTIFY=NEVER".into()], ..smtp }, "is no mail address"),
+        (
+            "everybody",
+            |smtp| Smtp { to: vec!["a@example.com".into(); 21], ..smtp },
+            "has 21 receivers",
+        ),
+        ("no sender", |smtp| Smtp { from: String::new(), ..smtp }, "is not a mail address"),
+        (
+            "a header in an address",
+            |smtp| Smtp { to: vec!["a@example.com\r\nBcc: b@example.com".into()], ..smtp },
+            "is not a mail address",
+        ),
+        (
+            "a header in a name",
+            |smtp| Smtp { from: "A\r\nBcc: b@example.com <a@example.com>".into(), ..smtp },
+            "is not a mail address",
+        ),
+        (
+            "a command in an address",
+            |smtp| Smtp { to: vec!["a@example.com> NOTIFY=NEVER".into()], ..smtp },
+            "is not a mail address",
+        ),
     ];
     for (what, change, why) in table {
         let channel = Channel::Smtp(change(smtp(25)));

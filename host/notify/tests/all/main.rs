@@ -1,5 +1,11 @@
-//! Over real connections to servers of the tests, and with real programs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop")]
+//! Tests over real connections to test servers, and with real programs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop"
+)]
 
 mod credentials;
 mod mails;

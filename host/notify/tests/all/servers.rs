@@ -1,4 +1,4 @@
-//! Servers on the loopback interface that answer as a test says, and keep what they were told.
+//! Servers on the loopback interface with scripted answers, which record their input.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -18,7 +18,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Everything that each connection said.
+    /// Returns the input of each connection.
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }
@@ -38,7 +38,7 @@ impl Server {
     }
 }
 
-/// What one connection said so far.
+/// The input of one connection so far.
 struct Told {
     all: Arc<Mutex<Vec<String>>>,
     number: usize,
@@ -59,12 +59,12 @@ impl Told {
     }
 }
 
-/// A port where nobody listens.
+/// Returns a port that nobody listens on.
 pub(crate) fn nobody() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// An authority, and a server's keys for `127.0.0.1` and `hooks.test` that it vouches for.
+/// An authority, and a server's keys for `127.0.0.1` and `hooks.test` that it signed.
 pub(crate) struct Authority {
     pub(crate) pem: String,
     config: Arc<ServerConfig>,
@@ -77,14 +77,26 @@ pub(crate) fn authority() -> Authority {
     let own = params.self_signed(&key).unwrap().der().clone();
     let issuer = Issuer::new(params, key);
     let key = KeyPair::generate().unwrap();
-    let certificate =
-        CertificateParams::new(vec!["127.0.0.1".to_owned(), "hooks.test".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned(), "hooks.test".to_owned()])
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let secret = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let config = Arc::new(config.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], secret).unwrap());
+    let config = Arc::new(
+        config
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], secret)
+            .unwrap(),
+    );
     let base64 = data_encoding::BASE64.encode(&own);
-    Authority { pem: format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n"), config }
+    Authority {
+        pem: format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n"),
+        config,
+    }
 }
 
 impl Authority {
@@ -93,18 +105,18 @@ impl Authority {
     }
 }
 
-/// How a web server answers.
+/// The behaviour of a web server.
 #[derive(Clone, Copy)]
 pub(crate) enum Web {
-    /// With this.
+    /// Sends this answer.
     Says(&'static str),
-    /// With this status line, and the request's head for a body.
+    /// Sends this status line, with the request's head as the body.
     Echoes(&'static str),
-    /// Never.
+    /// Never answers.
     Silent,
-    /// With a head, then a byte now and then without end.
+    /// Sends a head, then single bytes with pauses, without end.
     Drips,
-    /// With a body without end.
+    /// Sends a body without end.
     Floods,
 }
 
@@ -114,12 +126,16 @@ pub(crate) fn web(answer: Web, authority: Option<Arc<Authority>>) -> Server {
             Some(authority) => authority.secure(stream),
             None => Box::new(stream),
         };
-        // Whoever goes away earlier is none of its business.
+        // A client that leaves earlier is ignored.
         let _ = respond(BufReader::new(stream), answer, told);
     })
 }
 
-fn respond(mut stream: BufReader<Box<dyn Duplex>>, answer: Web, told: &Told) -> std::io::Result<()> {
+fn respond(
+    mut stream: BufReader<Box<dyn Duplex>>,
+    answer: Web,
+    told: &Told,
+) -> std::io::Result<()> {
     let (mut length, mut head) = (0, String::new());
     loop {
         let mut line = String::new();
@@ -141,7 +157,9 @@ fn respond(mut stream: BufReader<Box<dyn Duplex>>, answer: Web, told: &Told) -> 
     let out = stream.get_mut();
     match answer {
         Web::Says(text) => out.write_all(text.as_bytes())?,
-        Web::Echoes(status) => write!(out, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{head}", head.len())?,
+        Web::Echoes(status) => {
+            write!(out, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{head}", head.len())?
+        }
         Web::Silent => loop {
             thread::park();
         },
@@ -160,14 +178,19 @@ fn respond(mut stream: BufReader<Box<dyn Duplex>>, answer: Web, told: &Told) -> 
     out.flush()
 }
 
-/// A proxy that connects whoever asks to that port of this machine, or that answers with this status line.
+/// Starts a proxy that connects every client to that port of this machine, or that answers with
+/// this status line.
 pub(crate) fn proxy(answer: Result<u16, &'static str>) -> Server {
     Server::listen(move |stream, told| {
         let _ = connect(stream, answer, told);
     })
 }
 
-fn connect(mut stream: TcpStream, answer: Result<u16, &'static str>, told: &Told) -> std::io::Result<()> {
+fn connect(
+    mut stream: TcpStream,
+    answer: Result<u16, &'static str>,
+    told: &Told,
+) -> std::io::Result<()> {
     let mut head = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     while head.read_line(&mut line)? > 0 && line != "\r\n" {
@@ -185,13 +208,13 @@ fn connect(mut stream: TcpStream, answer: Result<u16, &'static str>, told: &Told
     std::io::copy(&mut head, &mut &target).map(drop)
 }
 
-/// How a mail server answers.
+/// The behaviour of a mail server.
 #[derive(Clone, Default)]
 pub(crate) struct Post {
-    /// What it offers after EHLO.
+    /// Its offers after EHLO.
     pub(crate) offers: &'static [&'static str],
-    /// What it answers to which command, in place of what a server says that takes everything; `CONNECT` for its
-    /// greeting, `.` for what it says at a mail's end. Nothing at all where the answer is empty.
+    /// A command and its answer, instead of that of a server that accepts everything; `CONNECT` for
+    /// its greeting, `.` for its answer to the end of a mail. An empty answer means silence.
     pub(crate) instead: Option<(&'static str, &'static str)>,
     /// TLS from the first byte.
     pub(crate) wrapped: bool,
@@ -207,7 +230,8 @@ pub(crate) fn post(post: Post) -> Server {
 fn deliver(stream: TcpStream, post: &Post, told: &Told) -> std::io::Result<()> {
     let raw = stream.try_clone()?;
     let secure = |raw: TcpStream| BufReader::new(post.authority.as_ref().unwrap().secure(raw));
-    let mut stream: BufReader<Box<dyn Duplex>> = if post.wrapped { secure(stream) } else { BufReader::new(Box::new(stream)) };
+    let mut stream: BufReader<Box<dyn Duplex>> =
+        if post.wrapped { secure(stream) } else { BufReader::new(Box::new(stream)) };
     let says = |out: &mut BufReader<Box<dyn Duplex>>, verb: &str, usual: &str| {
         let reply = post.instead.filter(|(at, _)| *at == verb).map_or(usual, |(_, reply)| reply);
         if reply.is_empty() {
@@ -228,7 +252,8 @@ fn deliver(stream: TcpStream, post: &Post, told: &Told) -> std::io::Result<()> {
         let verb = line.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         match verb.as_str() {
             "EHLO" => {
-                let offers: String = post.offers.iter().map(|offer| format!("250-{offer}\r\n")).collect();
+                let offers: String =
+                    post.offers.iter().map(|offer| format!("250-{offer}\r\n")).collect();
                 says(&mut stream, "EHLO", &format!("250-mail.test\r\n{offers}250 8BITMIME"))?;
             }
             "STARTTLS" => {

@@ -1,4 +1,4 @@
-//! A message, a sender and what is said of an outcome.
+//! A message, a sender and the text form of an outcome.
 
 use portcullis_notify::{Channel, Delivered, Failure, Message, Next, Sender, Severity, Topic};
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ pub(crate) fn message() -> Message {
     }
 }
 
-/// What variables hold in these tests.
+/// Returns the variables of these tests.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     let value = match name {
         "PATH" => return std::env::var_os("PATH"),
@@ -36,16 +36,20 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     Some(value.into())
 }
 
-/// Long enough for whatever answers at all.
+/// Sends with a timeout that is long enough for any server that answers.
 pub(crate) fn send(channel: &Channel, message: &Message) -> Result<Delivered, Failure> {
     send_within(channel, message, Duration::from_secs(60))
 }
 
-pub(crate) fn send_within(channel: &Channel, message: &Message, limit: Duration) -> Result<Delivered, Failure> {
+pub(crate) fn send_within(
+    channel: &Channel,
+    message: &Message,
+    limit: Duration,
+) -> Result<Delivered, Failure> {
     Sender::new(variable).send(channel, message, Instant::now() + limit)
 }
 
-/// `delivered`, `retry`, `retry after N s` or `give up`, then what and mend.
+/// Returns `delivered`, `retry`, `retry after N s` or `give up`, then the error and the fix.
 pub(crate) fn outcome(result: &Result<Delivered, Failure>) -> String {
     match result {
         Ok(delivered) => format!("delivered; {}", delivered.what),
@@ -61,7 +65,12 @@ pub(crate) fn outcome(result: &Result<Delivered, Failure>) -> String {
 }
 
 #[track_caller]
-pub(crate) fn expect(result: &Result<Delivered, Failure>, begins: &str, holds: &[&str], what: &str) {
+pub(crate) fn expect(
+    result: &Result<Delivered, Failure>,
+    begins: &str,
+    holds: &[&str],
+    what: &str,
+) {
     let outcome = outcome(result);
     assert!(outcome.starts_with(&format!("{begins};")), "{what}: {outcome}");
     assert!(!outcome.contains('\n') && outcome.len() < 1000, "{what}: {outcome}");
@@ -70,7 +79,7 @@ pub(crate) fn expect(result: &Result<Delivered, Failure>, begins: &str, holds: &
     }
 }
 
-/// A file of this mode.
+/// Creates a file of this mode.
 pub(crate) fn file(folder: &Path, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! How long is waited before the next attempt.
+//! The delays before the next attempt.
 
 use portcullis_notify::{MOST_ATTEMPTS, backoff};
 use std::time::Duration;
@@ -23,7 +23,8 @@ fn attempts_spread_over_a_day_and_end() {
 
 #[test]
 fn messages_do_not_come_back_together() {
-    let first: std::collections::BTreeSet<_> = (0..100).map(|number| backoff(1, &format!("review-{number}"))).collect();
+    let first: std::collections::BTreeSet<_> =
+        (0..100).map(|number| backoff(1, &format!("review-{number}"))).collect();
     assert!(first.len() > 50, "{} different waits", first.len());
     assert_eq!(backoff(3, "review-1"), backoff(3, "review-1"));
     assert_ne!(backoff(7, "review-1"), backoff(8, "review-1"));

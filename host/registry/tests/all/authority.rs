@@ -1,4 +1,4 @@
-//! An authority that nobody knows, and what it vouches for.
+//! A private certificate authority, and the certificates that it issues.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -9,7 +9,8 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files of a test's own: an authority, and a server's certificate for `127.0.0.1` and `registry.test` with its key.
+/// A test's own files: an authority, and a server's certificate for `127.0.0.1` and `registry.test`
+/// with its key.
 pub(crate) struct Authority {
     pub(crate) root: PathBuf,
     pub(crate) certificate: PathBuf,
@@ -28,7 +29,10 @@ impl Authority {
         let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
         let write = |name: &str, label: &str, der: &[u8]| {
             let path = folder.join(name);
-            let text = format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", data_encoding::BASE64.encode(der));
+            let text = format!(
+                "-----BEGIN {label}-----\n{}\n-----END {label}-----\n",
+                data_encoding::BASE64.encode(der)
+            );
             fs::write(&path, text).unwrap();
             path
         };
@@ -41,13 +45,18 @@ impl Authority {
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap();
         let certificate = CertificateDer::from_pem_file(&self.certificate).unwrap();
         let key = PrivateKeyDer::from_pem_file(&self.key).unwrap();
         Arc::new(config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap())
     }
 }
 
-pub(crate) fn secure(config: &Arc<ServerConfig>, stream: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
+pub(crate) fn secure(
+    config: &Arc<ServerConfig>,
+    stream: TcpStream,
+) -> StreamOwned<ServerConnection, TcpStream> {
     StreamOwned::new(ServerConnection::new(Arc::clone(config)).unwrap(), stream)
 }

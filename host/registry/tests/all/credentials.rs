@@ -1,9 +1,9 @@
-//! Who we are, as docker's configuration and its helpers say (`tests/helpers`).
+//! Tests of credentials from docker's configuration and its helpers (`tests/helpers`).
 
 use crate::fake::{Fake, Reply, challenges, manifest, ok};
 use crate::sample::{access, bundle, client, configure, failed, unseen};
 use data_encoding::BASE64;
-use portcullis_registry::{Access, Limits};
+use portcullis_registry::{Access, TransferLimits};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +12,16 @@ fn basic(text: &str) -> String {
     format!("Basic {}", BASE64.encode(text.as_bytes()))
 }
 
-/// Reached with that configuration of docker's, written for `HOST`.
+/// Returns settings with that configuration of docker's, in which `HOST` is replaced.
 fn with(config: &Value, fake: &Fake, folder: &Path) -> Access {
     let text = config.to_string().replace("HOST", &format!("127.0.0.1:{}", fake.port));
     std::fs::write(folder.join("config.json"), text).unwrap();
     let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helpers");
-    Access { docker_config: Some(folder.to_owned()), helpers: Some(format!("/nowhere:{}", helpers.display()).into()), ..access() }
+    Access {
+        docker_config: Some(folder.to_owned()),
+        helpers: Some(format!("/nowhere:{}", helpers.display()).into()),
+        ..access()
+    }
 }
 
 #[test]
@@ -32,37 +36,59 @@ fn every_form_of_a_login_is_understood() {
         (json!({ "auths": { "https://HOST/v2/": { "auth": auth } } }), "me:a:b"),
         (json!({ "auths": { "HOST": {} }, "credsStore": "knows" }), "get@HOST:word"),
         (json!({ "auths": { "HOST": { "auth": auth } }, "credsStore": "knows" }), "me:a:b"),
-        (json!({ "auths": { "HOST": { "auth": auth } }, "credHelpers": { "HOST": "knows" } }), "get@HOST:word"),
-        (json!({ "credsStore": "knows", "credHelpers": { "ghcr.io": "fails" }, "proxies": {} }), "get@HOST:word"),
+        (
+            json!({ "auths": { "HOST": { "auth": auth } }, "credHelpers": { "HOST": "knows" } }),
+            "get@HOST:word",
+        ),
+        (
+            json!({ "credsStore": "knows", "credHelpers": { "ghcr.io": "fails" }, "proxies": {} }),
+            "get@HOST:word",
+        ),
     ] {
         let fake = Fake::serving(&good, &[]);
         let header = basic(&said.replace("HOST", &format!("127.0.0.1:{}", fake.port)));
-        fake.wrap_all(|reply| Reply::Knows(header.clone(), Box::new(challenges("Basic realm=x")), Box::new(reply)));
+        fake.wrap_all(|reply| {
+            Reply::Knows(header.clone(), Box::new(challenges("Basic realm=x")), Box::new(reply))
+        });
         let folder = tempfile::tempdir().unwrap();
         let pulled = client(with(&config, &fake, folder.path())).pull(&fake.at(":1"), &mut unseen);
         assert_eq!(pulled.unwrap_or_else(|error| panic!("{config}: {error}")).bundle, good);
     }
 }
 
-/// What a token server gave at the last login stands for a password, and goes nowhere else.
+/// An identity token from the last login replaces a password, and is sent nowhere else.
 #[test]
 fn an_identity_goes_to_the_token_server() {
     let good = bundle("1.2.0");
-    for config in [json!({ "auths": { "HOST": { "identitytoken": "refresh me" } } }), json!({ "credsStore": "identity" })] {
+    for config in [
+        json!({ "auths": { "HOST": { "identitytoken": "refresh me" } } }),
+        json!({ "credsStore": "identity" }),
+    ] {
         let fake = Fake::serving(&good, &[]);
         let bearer = "Bearer realm=\"/token\",service=\"s\"";
-        fake.wrap_all(|reply| Reply::Knows("Bearer t".into(), Box::new(challenges(bearer)), Box::new(reply)));
+        fake.wrap_all(|reply| {
+            Reply::Knows("Bearer t".into(), Box::new(challenges(bearer)), Box::new(reply))
+        });
         fake.on("POST /token", [ok(r#"{"access_token":"t"}"#)]);
         let folder = tempfile::tempdir().unwrap();
         let access = with(&config, &fake, folder.path());
-        assert_eq!(client(access.clone()).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+        assert_eq!(
+            client(access.clone())
+                .pull(&fake.at(":1"), &mut unseen)
+                .unwrap_or_else(|error| panic!("{error}"))
+                .bundle,
+            good
+        );
         let form = fake.told().into_iter().find(|told| told.line == "POST /token").unwrap();
-        let wanted =
-            "grant_type=refresh_token&client_id=portcullis&refresh_token=refresh%20me&scope=repository%3Aacme%2Fchecks%3Apull&service=s";
+        let wanted = "grant_type=refresh_token&client_id=portcullis&refresh_token=refresh%20me&scope=repository%3Aacme%2Fchecks%3Apull&service=s";
         assert_eq!(String::from_utf8(form.body).unwrap(), wanted);
         // A registry that asks for a password gets none.
         fake.on(&format!("GET {}", manifest("1")), [challenges("Basic realm=x")]);
-        failed(client(access).pull(&fake.at(":1"), &mut unseen), "log in again with `docker login 127.0.0.1:", "basic");
+        failed(
+            client(access).pull(&fake.at(":1"), &mut unseen),
+            "log in again with `docker login 127.0.0.1:",
+            "basic",
+        );
     }
 }
 
@@ -72,13 +98,36 @@ fn what_is_wrong_with_a_login_is_told_without_it() {
     let store = |name: &str| json!({ "credsStore": name });
     let helper = "the helper `docker-credential-";
     for (config, holds) in [
-        (json!(["secretword"]), vec!["docker's configuration `", "config.json` is wrong in line 1"]),
-        (entry(json!({ "auth": "secretword!" })), vec!["its entry `127.0.0.1:", "has an `auth` that is no base64 of `user:password`"]),
-        (entry(json!({ "auth": BASE64.encode(b"secretword") })), vec!["no base64 of `user:password`; log in again"]),
-        (entry(json!({})), vec!["config.json` has no entry for `127.0.0.1:", "log in with `docker login 127.0.0.1:"]),
+        (
+            json!(["secretword"]),
+            vec!["docker's configuration `", "config.json` is wrong in line 1"],
+        ),
+        (
+            entry(json!({ "auth": "secretword!" })),
+            vec!["its entry `127.0.0.1:", "has an `auth` that is not base64 of `user:password`"],
+        ),
+        (
+            entry(json!({ "auth": BASE64.encode(b"secretword") })),
+            vec!["not base64 of `user:password`; log in again"],
+        ),
+        (
+            entry(json!({})),
+            vec![
+                "config.json` has no entry for `127.0.0.1:",
+                "log in with `docker login 127.0.0.1:",
+            ],
+        ),
         (store("missing"), vec![helper, "missing` that `", "is not there; install it"]),
         (store("../helpers/docker-credential-knows"), vec!["is not there; install it"]),
-        (store("unknown"), vec![helper, "unknown` that `", "has nothing for `127.0.0.1:", "`docker login 127.0.0.1:"]),
+        (
+            store("unknown"),
+            vec![
+                helper,
+                "unknown` that `",
+                "has nothing for `127.0.0.1:",
+                "`docker login 127.0.0.1:",
+            ],
+        ),
         (store("fails"), vec![helper, "fails` that `", "failed: \"the keychain is locked\""]),
         (store("odd"), vec!["answered something else than helpers do"]),
         (store("hangs"), vec!["did not answer within 0.5 s"]),
@@ -89,7 +138,7 @@ fn what_is_wrong_with_a_login_is_told_without_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut access = with(&config, &fake, folder.path());
         if config.to_string().contains("hangs") || config.to_string().contains("keeps") {
-            access.limits = Limits { helper: Duration::from_millis(500), ..access.limits };
+            access.limits = TransferLimits { helper: Duration::from_millis(500), ..access.limits };
         }
         let client = client(access);
         for part in holds {
@@ -100,7 +149,7 @@ fn what_is_wrong_with_a_login_is_told_without_it() {
     }
 }
 
-/// Nobody is looked for unless a registry asks.
+/// Credentials are not looked up unless a registry asks for them.
 #[test]
 fn a_registry_that_asks_nothing_learns_nothing() {
     let good = bundle("1.2.0");
@@ -108,6 +157,12 @@ fn a_registry_that_asks_nothing_learns_nothing() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), &json!(["no configuration"]));
     let access = Access { docker_config: Some(folder.path().to_owned()), ..access() };
-    assert_eq!(client(access).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+    assert_eq!(
+        client(access)
+            .pull(&fake.at(":1"), &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
+        good
+    );
     assert!(fake.told().iter().all(|told| told.authorization.is_none()));
 }

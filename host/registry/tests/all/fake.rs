@@ -1,4 +1,4 @@
-//! A registry that serves what a test lays down, a thing wrong or two, and keeps what it was told.
+//! A registry that serves what a test defines, with faults, and records its requests.
 
 use crate::authority::secure;
 use crate::sample::at;
@@ -14,24 +14,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What a registry answers.
+/// A response of the registry.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// Status, further headers, body.
+    /// Status, additional headers, body.
     Says(&'static str, Vec<(&'static str, String)>, Vec<u8>),
-    /// These bytes, a head among them, and then the connection ends.
+    /// These bytes, including a header, after which the connection is closed.
     Raw(Vec<u8>),
     /// These bytes, and then nothing.
     Stalls(Vec<u8>),
-    /// These bytes, and then one after another without end.
+    /// These bytes, and then endlessly one after another.
     Drips(Vec<u8>),
-    /// These bytes, and then as many as anybody reads.
+    /// These bytes, and then as many as the client reads.
     Floods(Vec<u8>),
-    /// The second to whom this header's value names, the first to all others.
+    /// The second response for requests with this value of the header, the first for all others.
     Knows(String, Box<Reply>, Box<Reply>),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     /// Method and target.
@@ -40,7 +40,7 @@ pub(crate) struct Told {
     pub(crate) body: Vec<u8>,
 }
 
-/// A server that runs as long as the tests. What it has no route for is not found.
+/// A server that runs as long as the tests. It answers "not found" for everything without a route.
 pub(crate) struct Fake {
     pub(crate) port: u16,
     state: Arc<Mutex<State>>,
@@ -48,7 +48,7 @@ pub(crate) struct Fake {
 
 #[derive(Default)]
 struct State {
-    /// By method and path; of several replies each is given once, and the last for ever.
+    /// Responses by method and path; each of several is given once, and the last one repeatedly.
     routes: BTreeMap<String, Vec<Reply>>,
     told: Vec<Told>,
 }
@@ -69,7 +69,7 @@ pub(crate) fn challenges(with: impl Into<String>) -> Reply {
     Reply::Says("401 Unauthorized", vec![("www-authenticate", with.into())], Vec::new())
 }
 
-/// A head that tells of so many bytes.
+/// Returns a header that announces this many bytes.
 pub(crate) fn head(length: u64) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n").into_bytes()
 }
@@ -83,7 +83,7 @@ impl Fake {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (state, tls) = (Arc::clone(&shared), tls.clone());
-                // Whoever goes away earlier is none of its business.
+                // A client that closes the connection early is ignored.
                 thread::spawn(move || {
                     let stream: TcpStream = stream?;
                     match tls {
@@ -96,7 +96,7 @@ impl Fake {
         Self { port, state }
     }
 
-    /// One that serves a bundle with its signatures, under `:1` and by digest.
+    /// Creates a registry that serves a bundle with its signatures, under `:1` and by digest.
     pub(crate) fn serving(bundle: &Bundle, signatures: &[Signature]) -> Self {
         let fake = Self::new(None);
         fake.lay(bundle, signatures);
@@ -113,12 +113,17 @@ impl Fake {
             let path = if is_manifest { manifest(&digest.to_string()) } else { blob(digest) };
             self.on(&format!("GET {path}"), [ok(bytes)]);
         }
-        let entries: Vec<_> = signatures.iter().map(|signature| self.lay_signature(bundle, signature)).collect();
+        let entries: Vec<_> =
+            signatures.iter().map(|signature| self.lay_signature(bundle, signature)).collect();
         self.list(bundle, &entries);
     }
 
-    /// A signature's bytes; returns what a list of referrers says of it.
-    pub(crate) fn lay_signature(&self, bundle: &Bundle, signature: &Signature) -> serde_json::Value {
+    /// Serves a signature; returns its entry for a list of referrers.
+    pub(crate) fn lay_signature(
+        &self,
+        bundle: &Bundle,
+        signature: &Signature,
+    ) -> serde_json::Value {
         let (document, parts) = signature.artifact(&described(bundle)).unwrap();
         for part in &parts {
             self.on(&format!("GET {}", blob(Digest::of(part))), [ok(part.as_slice())]);
@@ -129,7 +134,7 @@ impl Fake {
         entry
     }
 
-    /// What the registry says refers to a bundle.
+    /// Sets the list of artifacts that refer to a bundle.
     pub(crate) fn list(&self, bundle: &Bundle, entries: &[serde_json::Value]) {
         self.on(&format!("GET {}", referrers(bundle)), [ok(list(entries))]);
     }
@@ -138,14 +143,21 @@ impl Fake {
         self.state.lock().unwrap().routes.insert(route.to_owned(), replies.into());
     }
 
-    /// What is said to this route, wrapped.
+    /// Wraps the responses of this route.
     pub(crate) fn wrap(&self, route: &str, wrap: impl Fn(Reply) -> Reply) {
-        for reply in self.state.lock().unwrap().routes.get_mut(route).unwrap_or_else(|| panic!("no route {route}")) {
+        for reply in self
+            .state
+            .lock()
+            .unwrap()
+            .routes
+            .get_mut(route)
+            .unwrap_or_else(|| panic!("no route {route}"))
+        {
             *reply = wrap(reply.clone());
         }
     }
 
-    /// All routes, wrapped.
+    /// Wraps the responses of all routes.
     pub(crate) fn wrap_all(&self, wrap: impl Fn(Reply) -> Reply) {
         for reply in self.state.lock().unwrap().routes.values_mut().flatten() {
             *reply = wrap(reply.clone());
@@ -156,7 +168,7 @@ impl Fake {
         self.state.lock().unwrap().told.clone()
     }
 
-    /// How often it was asked what begins so.
+    /// Counts the requests that begin with this text.
     pub(crate) fn count(&self, begins: &str) -> usize {
         self.told().iter().filter(|told| told.line.starts_with(begins)).count()
     }
@@ -183,24 +195,32 @@ pub(crate) fn referrers(bundle: &Bundle) -> String {
 }
 
 pub(crate) fn list(entries: &[serde_json::Value]) -> Vec<u8> {
-    serde_json::to_vec(&json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": entries })).unwrap()
+    serde_json::to_vec(&json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": entries }))
+        .unwrap()
 }
 
-/// The route of a bundle's component.
+/// Returns the route of a bundle's component.
 pub(crate) fn component(bundle: &Bundle, number: usize) -> String {
     format!("GET {}", blob(bundle.about().components[number].digest))
 }
 
 pub(crate) fn described(bundle: &Bundle) -> Descriptor {
     let index = bundle.index();
-    Descriptor { media_type: INDEX.into(), digest: index.digest(), size: index.bytes().len() as u64, annotations: BTreeMap::new() }
+    Descriptor {
+        media_type: INDEX.into(),
+        digest: index.digest(),
+        size: index.bytes().len() as u64,
+        annotations: BTreeMap::new(),
+    }
 }
 
 fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std::io::Result<()> {
     let (mut line, mut length, mut authorization) = (String::new(), 0, None);
     if stream.read_line(&mut line).is_err() {
-        // TLS where there is none: what servers answer that speak HTTP alone.
-        return stream.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+        // TLS sent to a plain server: the answer of servers that only know HTTP.
+        return stream
+            .get_mut()
+            .write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
     }
     let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
     loop {
@@ -209,8 +229,12 @@ fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std:
             break;
         }
         match header.split_once(": ") {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse().unwrap(),
-            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => authorization = Some(value.trim().to_owned()),
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse().unwrap()
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                authorization = Some(value.trim().to_owned())
+            }
             _ => {}
         }
     }
@@ -229,13 +253,27 @@ fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std:
     respond(stream.get_mut(), reply, authorization.as_deref(), line.starts_with("HEAD"))
 }
 
-fn respond(out: &mut impl Write, reply: Reply, authorization: Option<&str>, bare: bool) -> std::io::Result<()> {
+fn respond(
+    out: &mut impl Write,
+    reply: Reply,
+    authorization: Option<&str>,
+    bare: bool,
+) -> std::io::Result<()> {
     match reply {
         Reply::Knows(who, others, known) => {
-            return respond(out, if authorization == Some(who.as_str()) { *known } else { *others }, authorization, bare);
+            return respond(
+                out,
+                if authorization == Some(who.as_str()) { *known } else { *others },
+                authorization,
+                bare,
+            );
         }
         Reply::Says(status, headers, body) => {
-            write!(out, "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n", body.len())?;
+            write!(
+                out,
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n",
+                body.len()
+            )?;
             for (name, value) in headers {
                 write!(out, "{name}: {value}\r\n")?;
             }

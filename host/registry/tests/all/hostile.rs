@@ -1,15 +1,16 @@
-//! Registries that give other bytes than were pushed, too many, too few or none: each refused with its reason.
+//! Tests with registries that return other bytes than were pushed, too many, too few or none: each
+//! is refused with its reason.
 
 use crate::fake::{Fake, Reply, blob, component, head, leads, manifest, ok, says};
 use crate::sample::{access, bundle, client, failed, signed, unseen};
 use portcullis_bundle::{Bundle, Digest};
-use portcullis_registry::{Access, Limits};
+use portcullis_registry::{Access, TransferLimits};
 use std::time::Duration;
 
-/// Where the tag is asked for.
+/// The request for the tag.
 const TAG: &str = "GET /v2/acme/checks/manifests/1";
 
-/// A name, what is wrong, and what the error holds.
+/// A name, the fault, and a part of the error.
 type Row = (&'static str, fn(&Fake, &Bundle), &'static str);
 
 fn index(bundle: &Bundle) -> String {
@@ -21,8 +22,12 @@ fn first_manifest(bundle: &Bundle) -> String {
 }
 
 fn config(bundle: &Bundle) -> String {
-    let known: Vec<Digest> = bundle.about().components.iter().map(|component| component.digest).collect();
-    let known: Vec<Digest> = known.into_iter().chain(bundle.index().manifests().iter().map(|manifest| manifest.digest)).collect();
+    let known: Vec<Digest> =
+        bundle.about().components.iter().map(|component| component.digest).collect();
+    let known: Vec<Digest> = known
+        .into_iter()
+        .chain(bundle.index().manifests().iter().map(|manifest| manifest.digest))
+        .collect();
     let (digest, _) = bundle.blobs().find(|(digest, _)| !known.contains(digest)).unwrap();
     format!("GET {}", blob(digest))
 }
@@ -46,7 +51,7 @@ fn chunked(pieces: &[&[u8]], end: &str) -> Vec<u8> {
     bytes
 }
 
-/// The first manifest with a second layer.
+/// Returns the first manifest with a second layer.
 fn wider(bundle: &Bundle) -> Vec<u8> {
     let digest = bundle.index().manifests()[0].digest;
     let (_, bytes) = bundle.blobs().find(|(known, _)| *known == digest).unwrap();
@@ -57,35 +62,90 @@ fn wider(bundle: &Bundle) -> Vec<u8> {
 }
 
 const WRONG: &[Row] = &[
-    ("the index is another", |fake, one| fake.on(&index(one), [ok(bundle("6.6.6").index().bytes())]), "was asked for, and sha256:"),
-    ("a manifest is another", |fake, one| fake.on(&first_manifest(one), [ok(b"{}".as_slice())]), "was asked for, and sha256:"),
-    ("a manifest with another layer", |fake, one| fake.on(&first_manifest(one), [ok(wider(one))]), "it is longer than the"),
-    ("a config is another", |fake, one| fake.on(&config(one), [ok(b"{\"a\":1}".as_slice())]), "was asked for, and sha256:"),
+    (
+        "the index is another",
+        |fake, one| fake.on(&index(one), [ok(bundle("6.6.6").index().bytes())]),
+        ", got sha256:",
+    ),
+    (
+        "a manifest is another",
+        |fake, one| fake.on(&first_manifest(one), [ok(b"{}".as_slice())]),
+        ", got sha256:",
+    ),
+    (
+        "a manifest with another layer",
+        |fake, one| fake.on(&first_manifest(one), [ok(wider(one))]),
+        "it is longer than the",
+    ),
+    (
+        "a config is another",
+        |fake, one| fake.on(&config(one), [ok(b"{\"a\":1}".as_slice())]),
+        ", got sha256:",
+    ),
     (
         "a component is another",
         |fake, one| fake.on(&component(one, 1), [ok(vec![b'x'; largest(one).len()])]),
         "the bytes were changed or swapped",
     ),
-    ("a component is the other", |fake, one| fake.on(&component(one, 1), [ok(b"\0asm".as_slice())]), "the bytes were changed or swapped"),
-    ("a component is missing", |fake, one| fake.on(&component(one, 1), [says("404 Not Found", "")]), "`acme/checks`: it is not there"),
-    ("a byte too many", |fake, one| fake.on(&component(one, 1), [ok([largest(one), b"x"].concat())]), "it is longer than the"),
+    (
+        "a component is the other",
+        |fake, one| fake.on(&component(one, 1), [ok(b"\0asm".as_slice())]),
+        "the bytes were changed or swapped",
+    ),
+    (
+        "a component is missing",
+        |fake, one| fake.on(&component(one, 1), [says("404 Not Found", "")]),
+        "`acme/checks`: it is not there",
+    ),
+    (
+        "a byte too many",
+        |fake, one| fake.on(&component(one, 1), [ok([largest(one), b"x"].concat())]),
+        "it is longer than the",
+    ),
     (
         "a byte too many in pieces",
-        |fake, one| fake.on(&component(one, 1), [Reply::Raw(chunked(&[largest(one), b"x"], "0\r\n\r\n"))]),
+        |fake, one| {
+            fake.on(&component(one, 1), [Reply::Raw(chunked(&[largest(one), b"x"], "0\r\n\r\n"))])
+        },
         "it is longer than the",
     ),
     (
         "cut off",
-        |fake, one| fake.on(&component(one, 1), [Reply::Raw([&head(size(one)), &largest(one)[..90_000]].concat())]),
+        |fake, one| {
+            fake.on(
+                &component(one, 1),
+                [Reply::Raw([&head(size(one)), &largest(one)[..90_000]].concat())],
+            )
+        },
         "it ended after 90000 bytes, early",
     ),
-    ("cut off in pieces", |fake, one| fake.on(&component(one, 1), [Reply::Raw(chunked(&[&largest(one)[..90_000]], "ff\r\nx"))]), "early"),
+    (
+        "cut off in pieces",
+        |fake, one| {
+            fake.on(
+                &component(one, 1),
+                [Reply::Raw(chunked(&[&largest(one)[..90_000]], "ff\r\nx"))],
+            )
+        },
+        "early",
+    ),
     (
         "cut off without a length",
-        |fake, one| fake.on(&component(one, 1), [Reply::Raw([b"HTTP/1.1 200 OK\r\n\r\n", &largest(one)[..9]].concat())]),
-        "was asked for, and sha256:",
+        |fake, one| {
+            fake.on(
+                &component(one, 1),
+                [Reply::Raw([b"HTTP/1.1 200 OK\r\n\r\n", &largest(one)[..9]].concat())],
+            )
+        },
+        ", got sha256:",
     ),
-    ("endless", |fake, one| fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 200 OK\r\n\r\n".to_vec())]), "it is longer than the"),
+    (
+        "endless",
+        |fake, one| {
+            fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 200 OK\r\n\r\n".to_vec())])
+        },
+        "it is longer than the",
+    ),
     (
         "an endless index",
         |fake, _| fake.on(TAG, [Reply::Floods(b"HTTP/1.1 200 OK\r\n\r\n".to_vec())]),
@@ -93,50 +153,103 @@ const WRONG: &[Row] = &[
     ),
     (
         "an endless head",
-        |fake, one| fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 200 OK\r\nx: ".to_vec())]),
+        |fake, one| {
+            fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 200 OK\r\nx: ".to_vec())])
+        },
         "the head of its answer has no end",
     ),
     (
         "an endless refusal",
-        |fake, one| fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 418 Teapot\r\n\r\n".to_vec())]),
+        |fake, one| {
+            fake.on(&component(one, 1), [Reply::Floods(b"HTTP/1.1 418 Teapot\r\n\r\n".to_vec())])
+        },
         "it answered 418",
     ),
-    ("no HTTP", |fake, one| fake.on(&component(one, 1), [Reply::Raw(b"SSH-2.0-OpenSSH\r\n\r\n".to_vec())]), "does not speak HTTP"),
+    (
+        "no HTTP",
+        |fake, one| fake.on(&component(one, 1), [Reply::Raw(b"SSH-2.0-OpenSSH\r\n\r\n".to_vec())]),
+        "does not speak HTTP",
+    ),
     (
         "a bomb",
         |fake, one| {
-            fake.on(&component(one, 1), [Reply::Says("200 OK", vec![("content-encoding", "gzip".into())], b"\x1f\x8b\x08".to_vec())])
+            fake.on(
+                &component(one, 1),
+                [Reply::Says(
+                    "200 OK",
+                    vec![("content-encoding", "gzip".into())],
+                    b"\x1f\x8b\x08".to_vec(),
+                )],
+            )
         },
-        "it came encoded as `gzip`",
+        "it is encoded as `gzip`",
     ),
     (
         "a page for a browser",
-        |fake, _| fake.on(TAG, [Reply::Says("200 OK", vec![("content-type", "text/html; charset=utf-8".into())], b"<html>".to_vec())]),
+        |fake, _| {
+            fake.on(
+                TAG,
+                [Reply::Says(
+                    "200 OK",
+                    vec![("content-type", "text/html; charset=utf-8".into())],
+                    b"<html>".to_vec(),
+                )],
+            )
+        },
         "it answered with a page for a browser",
     ),
-    ("a page that says nothing of it", |fake, _| fake.on(TAG, [ok("<html>")]), "it is no index of OCI"),
-    ("an index of something else", |fake, _| fake.on(TAG, [ok(crate::fake::list(&[]))]), "no index of OCI"),
+    (
+        "a page that says nothing of it",
+        |fake, _| fake.on(TAG, [ok("<html>")]),
+        "it is not an OCI index",
+    ),
+    (
+        "an index of something else",
+        |fake, _| fake.on(TAG, [ok(crate::fake::list(&[]))]),
+        "not an OCI index",
+    ),
     (
         "its own words",
-        |fake, _| fake.on(TAG, [says("400 Bad Request", r#"{"errors":[{"code":"NAME_INVALID","message":"`rm`\u001b[31m"}]}"#)]),
+        |fake, _| {
+            fake.on(
+                TAG,
+                [says(
+                    "400 Bad Request",
+                    r#"{"errors":[{"code":"NAME_INVALID","message":"`rm`\u001b[31m"}]}"#,
+                )],
+            )
+        },
         "it answered 400: \"NAME_INVALID, 'rm'\\u{1b}[31m\"",
     ),
     (
         "a fault for ever",
         |fake, one| fake.on(&component(one, 1), [says("500 Internal Server Error", "")]),
-        "it answered 500; that is a fault of the registry's",
+        "it answered 500; the registry failed",
     ),
     (
         "too many requests for ever",
-        |fake, one| fake.on(&component(one, 1), [Reply::Says("429 Too Many Requests", vec![("retry-after", "0".into())], Vec::new())]),
-        "it answered 429; it has had too many requests",
+        |fake, one| {
+            fake.on(
+                &component(one, 1),
+                [Reply::Says(
+                    "429 Too Many Requests",
+                    vec![("retry-after", "0".into())],
+                    Vec::new(),
+                )],
+            )
+        },
+        "it answered 429; too many requests",
     ),
     (
         "forbidden",
         |fake, one| fake.on(&component(one, 1), [says("403 Forbidden", "")]),
-        "it answered 403; whoever you are there may not do that",
+        "it answered 403; this login may not do that",
     ),
-    ("a circle", |fake, one| fake.on(&component(one, 1), [leads(blob(one.about().components[1].digest))]), "it leads on more than 5 times"),
+    (
+        "a circle",
+        |fake, one| fake.on(&component(one, 1), [leads(blob(one.about().components[1].digest))]),
+        "it redirects more than 5 times",
+    ),
     (
         "out of TLS",
         |fake, one| fake.on(&component(one, 1), [leads("http://blobs.example.com/x?signature=a")]),
@@ -147,11 +260,15 @@ const WRONG: &[Row] = &[
         |fake, one| fake.on(&component(one, 1), [leads("file:///etc/passwd")]),
         "it leads to `file:///etc/passwd`, which is without TLS",
     ),
-    ("to nowhere", |fake, one| fake.on(&component(one, 1), [leads("http://[x")]), "which is no address"),
+    (
+        "to nowhere",
+        |fake, one| fake.on(&component(one, 1), [leads("http://[x")]),
+        "which is not an address",
+    ),
     (
         "without saying where to",
         |fake, one| fake.on(&component(one, 1), [says("302 Found", "")]),
-        "it leads elsewhere, and does not say where",
+        "it redirects, and does not say where",
     ),
 ];
 
@@ -161,47 +278,67 @@ fn what_a_registry_does_wrong_is_refused() {
     for (name, wrong, holds) in WRONG {
         let fake = Fake::serving(&good, &[signed(&good, 1)]);
         wrong(&fake, &good);
-        // By digest where the index is concerned, else by tag.
-        let rest = if *name == "the index is another" { format!("@{}", good.index().digest()) } else { ":1".to_owned() };
+        // By digest if the index is concerned, else by tag.
+        let rest = if *name == "the index is another" {
+            format!("@{}", good.index().digest())
+        } else {
+            ":1".to_owned()
+        };
         failed(client(access()).pull(&fake.at(&rest), &mut unseen), holds, name);
         let most = fake.told().iter().map(|told| fake.count(&told.line)).max().unwrap();
         assert!(most <= 6, "{name}: one thing was asked for {most} times");
     }
 }
 
-/// What each row above does wrong is all that is wrong with it.
+/// Without its fault, each row above is accepted.
 #[test]
 fn the_same_without_the_fault_is_taken() {
     let good = bundle("1.2.0");
     let fake = Fake::serving(&good, &[signed(&good, 1)]);
-    let pulled = client(access()).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    let pulled = client(access())
+        .pull(&fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((pulled.bundle, pulled.signatures), (good.clone(), vec![signed(&good, 1)]));
 }
 
-/// The times are short, and each is the only end that the row has.
+/// The timeouts are short, and each row can end only by its own.
 #[test]
 fn what_never_comes_is_not_waited_for() {
     let good = bundle("1.2.0");
     let drips = [head(size(&good)), b"x".to_vec()].concat();
     let (read, all) = (Duration::from_millis(700), Duration::from_millis(1500));
     let usual = access().limits;
-    let silent = Limits { read, ..usual };
+    let silent = TransferLimits { read, ..usual };
     for (name, reply, limits, holds) in [
-        ("no answer", Reply::Stalls(Vec::new()), silent, "nothing came for 0.7 s"),
-        ("half a head", Reply::Stalls(b"HTTP/1.1 200 OK\r\n".to_vec()), silent, "nothing came for 0.7 s"),
-        ("a head", Reply::Stalls(head(size(&good))), silent, "nothing came for 0.7 s"),
-        ("a few bytes", Reply::Stalls(drips.clone()), silent, "nothing came for 0.7 s"),
-        ("a byte now and then", Reply::Drips(drips), Limits { all, ..usual }, "it was not through within 1.5 s"),
+        ("no answer", Reply::Stalls(Vec::new()), silent, "no data for 0.7 s"),
+        (
+            "half a head",
+            Reply::Stalls(b"HTTP/1.1 200 OK\r\n".to_vec()),
+            silent,
+            "no data for 0.7 s",
+        ),
+        ("a head", Reply::Stalls(head(size(&good))), silent, "no data for 0.7 s"),
+        ("a few bytes", Reply::Stalls(drips.clone()), silent, "no data for 0.7 s"),
+        (
+            "a byte now and then",
+            Reply::Drips(drips),
+            TransferLimits { all, ..usual },
+            "it did not finish within 1.5 s",
+        ),
         (
             "a fault, and wait an hour",
             Reply::Says("503 No", vec![("retry-after", "3600".into())], Vec::new()),
-            Limits { all, ..usual },
+            TransferLimits { all, ..usual },
             "it answered 503",
         ),
     ] {
         let fake = Fake::serving(&good, &[]);
         fake.on(&component(&good, 1), [reply]);
-        failed(client(Access { limits, ..access() }).pull(&fake.at(":1"), &mut unseen), holds, name);
+        failed(
+            client(Access { limits, ..access() }).pull(&fake.at(":1"), &mut unseen),
+            holds,
+            name,
+        );
     }
 }
 
@@ -210,13 +347,13 @@ fn a_tag_is_asked_for_once() {
     let (good, other) = (bundle("1.2.0"), bundle("6.6.6"));
     let fake = Fake::serving(&other, &[]);
     fake.lay(&good, &[signed(&good, 1)]);
-    // It moves as soon as it was read.
+    // The tag moves as soon as it was read.
     fake.on(TAG, [ok(good.index().bytes()), ok(other.index().bytes())]);
     let client = client(access());
     let pulled = client.pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((pulled.digest, &pulled.bundle), (good.index().digest(), &good));
     assert_eq!(fake.count(TAG), 1);
-    // With a digest beside it, it is not asked for at all.
+    // With a digest next to it, the tag is not requested at all.
     let pinned = fake.at(&format!(":1@{}", good.index().digest()));
     assert_eq!(client.pull(&pinned, &mut unseen).unwrap().bundle, good);
     assert_eq!(fake.count(TAG), 1);
@@ -228,8 +365,15 @@ fn a_fault_that_passes_is_waited_for() {
     let good = bundle("1.2.0");
     let fake = Fake::serving(&good, &[]);
     let right = ok(good.component(&good.about().components[1]).unwrap());
-    let faults = [says("503 Later", ""), Reply::Raw(Vec::new()), says("502 Bad Gateway", ""), right];
+    let faults =
+        [says("503 Later", ""), Reply::Raw(Vec::new()), says("502 Bad Gateway", ""), right];
     fake.on(&component(&good, 1), faults);
-    assert_eq!(client(access()).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+    assert_eq!(
+        client(access())
+            .pull(&fake.at(":1"), &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
+        good
+    );
     assert_eq!(fake.count(&component(&good, 1)), 4);
 }

@@ -1,5 +1,11 @@
-//! Registries from outside: real ones, hostile ones, and what other tools make of what lies in them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! Tests of registries through the public interface: with real ones, hostile ones, and other tools.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod authority;
 mod credentials;

@@ -1,4 +1,5 @@
-//! Registries behind a proxy, without TLS, and authorities: what [`Access`] makes of the environment.
+//! Tests of proxies, of registries without TLS, and of certificate authorities: the settings that
+//! [`Access`] derives from the environment.
 
 use crate::authority::Authority;
 use crate::fake::Fake;
@@ -11,7 +12,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A proxy that connects whoever asks to that port of this machine, or answers with this status line; and what it was asked.
+/// Starts a proxy that connects every client to that port of this machine, or answers with this
+/// status line; returns its requests.
 fn proxy(answer: Result<u16, &'static str>) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -26,7 +28,11 @@ fn proxy(answer: Result<u16, &'static str>) -> (u16, Arc<Mutex<Vec<String>>>) {
     (port, told)
 }
 
-fn connect(mut stream: TcpStream, answer: Result<u16, &'static str>, told: &Mutex<Vec<String>>) -> std::io::Result<()> {
+fn connect(
+    mut stream: TcpStream,
+    answer: Result<u16, &'static str>,
+    told: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
     let mut head = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     while head.read_line(&mut line)? > 0 && line != "\r\n" {
@@ -46,9 +52,11 @@ fn connect(mut stream: TcpStream, answer: Result<u16, &'static str>, told: &Mute
     std::io::copy(&mut head, &mut &target).map(drop)
 }
 
-/// As a shell with these variables would reach it.
+/// Returns the settings for a shell with these variables.
 fn from(variables: &[(&str, String)]) -> Access {
-    let read = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+    let read = |name: &str| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+    };
     let from = Access::from_environment(read).unwrap_or_else(|error| panic!("{error}"));
     Access { limits: access().limits, ..from }
 }
@@ -62,15 +70,29 @@ fn a_registry_is_reached_through_the_proxy() {
     let Some(registry) = Registry::start(Kind::Tls) else { return };
     let (port, told) = proxy(Ok(registry.port));
     let authority = certified(registry.authority.as_deref().unwrap());
-    let client = client(from(&[("HTTPS_PROXY", format!("http://me:word@127.0.0.1:{port}")), authority]));
+    let client =
+        client(from(&[("HTTPS_PROXY", format!("http://me:word@127.0.0.1:{port}")), authority]));
     let reference: Reference = "registry.test/acme/checks:1".parse().unwrap();
     let good = bundle("1.2.0");
-    client.push(&good, &[signed(&good, 1)], &reference, &mut unseen).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(client.pull(&reference, &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+    client
+        .push(&good, &[signed(&good, 1)], &reference, &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        client.pull(&reference, &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle,
+        good
+    );
     let told = told.lock().unwrap();
-    let (asked, introduced): (Vec<_>, Vec<_>) = told.iter().partition(|line| line.starts_with("CONNECT"));
-    assert!(!asked.is_empty() && asked.iter().all(|line| line.as_str() == "CONNECT registry.test:443 HTTP/1.1"), "{asked:?}");
-    assert!(introduced.iter().all(|line| line.as_str() == "Proxy-Authorization: Basic bWU6d29yZA=="), "{introduced:?}");
+    let (asked, introduced): (Vec<_>, Vec<_>) =
+        told.iter().partition(|line| line.starts_with("CONNECT"));
+    assert!(
+        !asked.is_empty()
+            && asked.iter().all(|line| line.as_str() == "CONNECT registry.test:443 HTTP/1.1"),
+        "{asked:?}"
+    );
+    assert!(
+        introduced.iter().all(|line| line.as_str() == "Proxy-Authorization: Basic bWU6d29yZA=="),
+        "{introduced:?}"
+    );
     assert_eq!(asked.len(), introduced.len());
 }
 
@@ -78,17 +100,25 @@ fn a_registry_is_reached_through_the_proxy() {
 fn a_proxy_that_does_not_connect_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new(folder.path());
-    for (answer, holds) in [("407 Who are you?", "the proxy `127.0.0.1:"), ("502 No", "did not connect us to it")] {
+    for (answer, holds) in
+        [("407 Who are you?", "the proxy `127.0.0.1:"), ("502 No", "did not connect us to it")]
+    {
         let (port, told) = proxy(Err(answer));
-        let client = client(from(&[("https_proxy", format!("http://me:secretword@127.0.0.1:{port}")), certified(&authority.root)]));
+        let client = client(from(&[
+            ("https_proxy", format!("http://me:secretword@127.0.0.1:{port}")),
+            certified(&authority.root),
+        ]));
         let outcome = client.pull(&"registry.test/acme/checks:1".parse().unwrap(), &mut unseen);
-        assert!(outcome.as_ref().is_err_and(|error| !error.to_string().contains("secretword")), "{outcome:?}");
+        assert!(
+            outcome.as_ref().is_err_and(|error| !error.to_string().contains("secretword")),
+            "{outcome:?}"
+        );
         failed(outcome, holds, answer);
         assert!(!told.lock().unwrap().is_empty());
     }
 }
 
-/// This machine is reached directly, whatever the environment says.
+/// This machine is reached directly, with any environment.
 #[test]
 fn no_proxy_stands_before_this_machine() {
     let (port, told) = proxy(Err("502 No"));
@@ -98,7 +128,13 @@ fn no_proxy_stands_before_this_machine() {
     let fake = Fake::new(Some(authority.config()));
     fake.lay(&good, &[]);
     let access = from(&[("ALL_PROXY", format!("127.0.0.1:{port}")), certified(&authority.root)]);
-    assert_eq!(client(access).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+    assert_eq!(
+        client(access)
+            .pull(&fake.at(":1"), &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
+        good
+    );
     assert!(told.lock().unwrap().is_empty());
 }
 
@@ -112,8 +148,20 @@ fn without_tls_only_where_that_was_meant() {
         ("an address, asked for", fake.at(":1"), true, None, Ok(())),
         ("`localhost`, asked for", local.clone(), true, None, Ok(())),
         ("an address, named", fake.at(":1"), false, Some(format!("127.0.0.1:{port}")), Ok(())),
-        ("not asked for", fake.at(":1"), false, None, Err("it answers without TLS; if it has none and that is meant")),
-        ("another is named", fake.at(":1"), false, Some("127.0.0.1".to_owned()), Err("it answers without TLS")),
+        (
+            "not asked for",
+            fake.at(":1"),
+            false,
+            None,
+            Err("it answers without TLS; if it has none and that is meant"),
+        ),
+        (
+            "another is named",
+            fake.at(":1"),
+            false,
+            Some("127.0.0.1".to_owned()),
+            Err("it answers without TLS"),
+        ),
         (
             "elsewhere",
             "registry.test/acme/checks:1".parse().unwrap(),
@@ -122,10 +170,16 @@ fn without_tls_only_where_that_was_meant() {
             Err("which is for registries on this machine; leave it out"),
         ),
     ] {
-        let access = Access { plain_loopback: loopback, plain_hosts: named.into_iter().collect(), ..access() };
+        let access = Access {
+            plain_loopback: loopback,
+            plain_hosts: named.into_iter().collect(),
+            ..access()
+        };
         let pulled = client(access).pull(&reference, &mut unseen);
         match outcome {
-            Ok(()) => assert_eq!(pulled.unwrap_or_else(|error| panic!("{name}: {error}")).bundle, good),
+            Ok(()) => {
+                assert_eq!(pulled.unwrap_or_else(|error| panic!("{name}: {error}")).bundle, good)
+            }
             Err(holds) => failed(pulled, holds, name),
         }
     }
@@ -141,20 +195,32 @@ fn a_file_of_authorities_has_some() {
     for (path, holds) in [
         (folder.path().join("missing"), "it cannot be read"),
         (folder.path().to_owned(), "it cannot be read"),
-        (write("empty", Vec::new()), "it holds no certificate; put the authorities' certificates into it, as PEM"),
-        (write("key", std::fs::read(Authority::new(folder.path()).key).unwrap()), "it holds no certificate"),
+        (
+            write("empty", Vec::new()),
+            "it holds no certificate; put the authorities' certificates into it, as PEM",
+        ),
+        (
+            write("key", std::fs::read(Authority::new(folder.path()).key).unwrap()),
+            "it holds no certificate",
+        ),
         (write("long", vec![b'a'; (1 << 20) + 1]), "it has more than 1048576 bytes"),
     ] {
         let error = Client::new(from(&[certified(&path)])).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("the file of authorities `{}`: ", path.display())) && error.contains(holds), "{error}");
+        assert!(
+            error.starts_with(&format!("the file of authorities `{}`: ", path.display()))
+                && error.contains(holds),
+            "{error}"
+        );
     }
 }
 
-/// A registry where nobody listens.
+/// A registry without a listener.
 #[test]
 fn what_cannot_be_reached_is_told() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let reference = crate::sample::at(nobody, ":1");
-    let holds = format!("`127.0.0.1:{nobody}`: the tag `1` of `acme/checks`: it cannot be reached (Connection refused");
+    let holds = format!(
+        "`127.0.0.1:{nobody}`: the tag `1` of `acme/checks`: it cannot be reached (Connection refused"
+    );
     failed(client(access()).pull(&reference, &mut unseen), &holds, "nobody");
 }

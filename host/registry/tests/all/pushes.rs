@@ -1,4 +1,4 @@
-//! What is sent to a registry, in which order, and what of its answers is believed.
+//! Tests of pushes: the order of requests, and which of the responses are trusted.
 
 use crate::fake::{Fake, Reply, blob, described, list, manifest, ok, says};
 use crate::sample::{access, bundle, client, failed, signed, unseen, vetted};
@@ -18,14 +18,18 @@ fn created() -> Reply {
     says("201 Created", "")
 }
 
-/// A registry that takes a bundle and its signatures, and lists these itself or not.
+/// Creates a registry that accepts a bundle and its signatures, with or without the referrers API.
 fn taking(bundle: &Bundle, lists: bool) -> Fake {
     let fake = Fake::new(None);
     fake.on(BEGIN, [begun("/v2/acme/checks/blobs/uploads/1?state=abc")]);
     fake.on(UPLOAD, [created()]);
     let digest = bundle.index().digest();
     let manifests = bundle.index().manifests().iter().map(|manifest| manifest.digest);
-    for under in manifests.chain([digest]).map(|digest| digest.to_string()).chain(["1".to_owned(), tag(bundle)]) {
+    for under in manifests
+        .chain([digest])
+        .map(|digest| digest.to_string())
+        .chain(["1".to_owned(), tag(bundle)])
+    {
         fake.on(&format!("PUT {}", manifest(&under)), [created()]);
     }
     for signature in [signed(bundle, 1), vetted(bundle, 2)] {
@@ -52,9 +56,16 @@ fn entry(bundle: &Bundle, signature: &portcullis_bundle::Signature) -> Value {
 fn what_is_named_goes_before_what_names_it() {
     let good = bundle("1.2.0");
     let fake = taking(&good, true);
-    client(access()).push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
-    let sent: Vec<_> = fake.told().into_iter().filter(|told| told.line.starts_with("PUT")).collect();
-    let at = |path: &str| sent.iter().position(|told| told.line.ends_with(path)).unwrap_or_else(|| panic!("{path} is not sent"));
+    client(access())
+        .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let sent: Vec<_> =
+        fake.told().into_iter().filter(|told| told.line.starts_with("PUT")).collect();
+    let at = |path: &str| {
+        sent.iter()
+            .position(|told| told.line.ends_with(path))
+            .unwrap_or_else(|| panic!("{path} is not sent"))
+    };
     let index = at(&good.index().digest().to_string());
     for (digest, bytes) in good.blobs() {
         let place = at(&digest.to_string());
@@ -67,7 +78,7 @@ fn what_is_named_goes_before_what_names_it() {
     assert_eq!(at("/manifests/1"), sent.len() - 1, "the tag is the last");
     let (document, _) = signed(&good, 1).artifact(&described(&good)).unwrap();
     assert_eq!(at(&Digest::of(&document).to_string()), sent.len() - 2);
-    // The registry lists signatures itself: nobody writes a list for it.
+    // The registry lists signatures itself, so the client writes no list.
     assert_eq!(fake.count(&format!("PUT {}", manifest(&tag(&good)))), 0);
 }
 
@@ -78,8 +89,11 @@ fn what_is_there_is_not_sent_again() {
     for component in &good.about().components {
         fake.on(&format!("HEAD {}", blob(component.digest)), [ok("")]);
     }
-    client(access()).push(&good, &[], &fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
-    let configs = good.blobs().count() - good.about().components.len() - good.index().manifests().len();
+    client(access())
+        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let configs =
+        good.blobs().count() - good.about().components.len() - good.index().manifests().len();
     assert!(configs > 0);
     assert_eq!(fake.count(UPLOAD), configs, "only the configs are sent");
 }
@@ -90,9 +104,15 @@ fn an_upload_that_fails_in_passing_is_begun_again() {
     let fake = taking(&good, true);
     let gone = says("404 Not Found", "");
     fake.on(UPLOAD, [says("500 No", ""), gone.clone(), created()]);
-    client(access()).push(&good, &[], &fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    client(access())
+        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
     fake.on(UPLOAD, [gone]);
-    failed(client(access()).push(&good, &[], &fake.at(":1"), &mut unseen), "it is not there", "for ever");
+    failed(
+        client(access()).push(&good, &[], &fake.at(":1"), &mut unseen),
+        "it is not there",
+        "for ever",
+    );
 }
 
 #[test]
@@ -100,12 +120,22 @@ fn a_list_that_another_overwrites_is_written_again() {
     let good = bundle("1.2.0");
     let (ours, theirs) = (entry(&good, &signed(&good, 1)), entry(&good, &vetted(&good, 2)));
     let fake = taking(&good, false);
-    let (read, written) = (format!("GET {}", manifest(&tag(&good))), format!("PUT {}", manifest(&tag(&good))));
+    let (read, written) =
+        (format!("GET {}", manifest(&tag(&good))), format!("PUT {}", manifest(&tag(&good))));
     let alone = ok(list(std::slice::from_ref(&theirs)));
-    fake.on(&read, [says("404 Not Found", ""), alone.clone(), ok(list(&[theirs.clone(), ours.clone()]))]);
-    client(access()).push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
-    let lists: Vec<Value> =
-        fake.told().iter().filter(|told| told.line == written).map(|told| serde_json::from_slice(&told.body).unwrap()).collect();
+    fake.on(
+        &read,
+        [says("404 Not Found", ""), alone.clone(), ok(list(&[theirs.clone(), ours.clone()]))],
+    );
+    client(access())
+        .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let lists: Vec<Value> = fake
+        .told()
+        .iter()
+        .filter(|told| told.line == written)
+        .map(|told| serde_json::from_slice(&told.body).unwrap())
+        .collect();
     assert_eq!(lists.len(), 2);
     assert_eq!(lists[0]["manifests"], json!([ours]));
     assert_eq!(lists[1]["manifests"], json!([theirs, ours]), "what another wrote stays");
@@ -119,16 +149,45 @@ fn a_list_that_another_overwrites_is_written_again() {
 #[test]
 fn what_a_registry_makes_of_it_is_told() {
     let good = bundle("1.2.0");
-    let another = Reply::Says("201 Created", vec![("docker-content-digest", Digest::of(b"x").to_string())], Vec::new());
+    let another = Reply::Says(
+        "201 Created",
+        vec![("docker-content-digest", Digest::of(b"x").to_string())],
+        Vec::new(),
+    );
     let errors = r#"{"errors":[{"code":"DENIED","message":"requested access is denied"}]}"#;
     for (name, route, reply, holds) in [
-        ("forbidden", BEGIN, says("403 Forbidden", errors), "it answered 403: \"DENIED, requested access is denied\"; whoever you are"),
-        ("read-only", BEGIN, says("405 Method Not Allowed", ""), "it answered 405; it may be read-only"),
-        ("nowhere to", BEGIN, says("202 Accepted", ""), "it does not say where the bytes go"),
-        ("too large", UPLOAD, says("413 Too Large", ""), "it answered 413; it takes no bundle of that size"),
-        ("something else", TAG, another, "was asked for, and sha256:"),
-        ("no index", TAG, says("400 Bad Request", r#"{"errors":[{"code":"MANIFEST_INVALID"}]}"#), "it answered 400: \"MANIFEST_INVALID\""),
-        ("moved", TAG, crate::fake::leads("/elsewhere"), "it answered 307 with another address, where none is followed"),
+        (
+            "forbidden",
+            BEGIN,
+            says("403 Forbidden", errors),
+            "it answered 403: \"DENIED, requested access is denied\"; this login",
+        ),
+        (
+            "read-only",
+            BEGIN,
+            says("405 Method Not Allowed", ""),
+            "it answered 405; it may be read-only",
+        ),
+        ("nowhere to", BEGIN, says("202 Accepted", ""), "it does not say where to upload"),
+        (
+            "too large",
+            UPLOAD,
+            says("413 Too Large", ""),
+            "it answered 413; it does not accept a bundle of that size",
+        ),
+        ("something else", TAG, another, ", got sha256:"),
+        (
+            "no index",
+            TAG,
+            says("400 Bad Request", r#"{"errors":[{"code":"MANIFEST_INVALID"}]}"#),
+            "it answered 400: \"MANIFEST_INVALID\"",
+        ),
+        (
+            "moved",
+            TAG,
+            crate::fake::leads("/elsewhere"),
+            "it answered 307 with another address, where none is followed",
+        ),
     ] {
         let fake = taking(&good, true);
         fake.on(route, [reply]);
@@ -148,9 +207,18 @@ fn uploads_elsewhere_get_no_credentials() {
         folder.path(),
         &json!({ "auths": { format!("127.0.0.1:{}", fake.port): { "username": "a", "password": "b" } } }),
     );
-    fake.wrap_all(|reply| Reply::Knows("Basic YTpi".into(), Box::new(crate::fake::challenges("Basic realm=x")), Box::new(reply)));
-    let access = portcullis_registry::Access { docker_config: Some(folder.path().to_owned()), ..access() };
-    client(access).push(&good, &[], &fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    fake.wrap_all(|reply| {
+        Reply::Knows(
+            "Basic YTpi".into(),
+            Box::new(crate::fake::challenges("Basic realm=x")),
+            Box::new(reply),
+        )
+    });
+    let access =
+        portcullis_registry::Access { docker_config: Some(folder.path().to_owned()), ..access() };
+    client(access)
+        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
     let told = store.told();
     assert!(told.len() > 2 && told.iter().all(|told| told.authorization.is_none()), "{told:?}");
 }

@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 const PROGRAM: &str = "docker-registry";
-/// Who may use it, where it asks.
+/// The user of a registry with authentication.
 pub(crate) const USER: (&str, &str) = ("tester", "test-password");
-/// That password, as htpasswd has it: bcrypt.
+/// The htpasswd entry of that password: bcrypt.
 const HASH: &str = "$2b$05$HRuvyAwtyY00I3dUyVVLTeVNnSo3a7HW/edZtycGQk8jE3lK6PMBe";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +21,34 @@ pub(crate) enum Kind {
     TlsWithPassword,
 }
 
-/// A registry that runs until this goes.
+/// A registry that runs until this is dropped.
 pub(crate) struct Registry {
     pub(crate) port: u16,
-    /// The authority of its certificate, where it has one.
+    /// The authority of its certificate, if it uses TLS.
     pub(crate) authority: Option<PathBuf>,
     child: Child,
     _folder: TempDir,
 }
 
 impl Registry {
-    /// None where the program is not installed, which is said.
+    /// Starts a registry; `None`, with a message, if the program is not installed.
     pub(crate) fn start(kind: Kind) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let authority = (kind != Kind::Plain).then(|| Authority::new(folder.path()));
         let config = folder.path().join("config.yml");
         fs::write(&config, configuration(folder.path(), authority.as_ref(), kind)).unwrap();
-        let started = Command::new(PROGRAM).arg("serve").arg(&config).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let started = Command::new(PROGRAM)
+            .arg("serve")
+            .arg(&config)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
         let mut child = match started {
             Ok(child) => child,
             Err(error) => {
-                skip(&format!("there is no `{PROGRAM}` ({error}): `apt-get install docker-registry`"));
+                skip(&format!(
+                    "there is no `{PROGRAM}` ({error}): `apt-get install docker-registry`"
+                ));
                 return None;
             }
         };
@@ -50,7 +57,7 @@ impl Registry {
             let (_, rest) = line.split_once("listening on 127.0.0.1:")?;
             rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
         });
-        // What it says from now on goes nowhere, so that it never waits for a reader.
+        // The rest of its output is discarded, so that it never blocks.
         std::thread::spawn(move || said.map_while(Result::ok).for_each(drop));
         let authority = authority.map(|authority| authority.root);
         let mut started = Self { port: 0, authority, child, _folder: folder };
@@ -79,7 +86,8 @@ fn configuration(folder: &Path, authority: Option<&Authority>, kind: Kind) -> St
     }
     text += "http:\n  addr: 127.0.0.1:0\n";
     if let Some(Authority { certificate, key, .. }) = authority {
-        text += &format!("  tls: {{certificate: {}, key: {}}}\n", certificate.display(), key.display());
+        text +=
+            &format!("  tls: {{certificate: {}, key: {}}}\n", certificate.display(), key.display());
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Where a registry may lead, and who gets to know who we are.
+//! Tests of redirects, and of who receives credentials.
 
 use crate::authority::Authority;
 use crate::fake::{Fake, Reply, challenges, component, leads, manifest, ok, says};
@@ -13,11 +13,14 @@ fn basic() -> String {
     format!("Basic {}", BASE64.encode(b"tester:test-password"))
 }
 
-/// Docker's configuration for that registry.
+/// Writes docker's configuration for that registry.
 fn login(fake: &Fake) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let entry = BASE64.encode(b"tester:test-password");
-    configure(folder.path(), &json!({ "auths": { format!("127.0.0.1:{}", fake.port): { "auth": entry } } }));
+    configure(
+        folder.path(),
+        &json!({ "auths": { format!("127.0.0.1:{}", fake.port): { "auth": entry } } }),
+    );
     folder
 }
 
@@ -25,9 +28,11 @@ fn known(folder: &TempDir) -> Access {
     Access { docker_config: Some(folder.path().to_owned()), ..access() }
 }
 
-/// Everything only for whom that header names.
+/// Restricts every route to requests with that header.
 fn guard(fake: &Fake, challenge: &str, header: &str) {
-    fake.wrap_all(|reply| Reply::Knows(header.to_owned(), Box::new(challenges(challenge)), Box::new(reply)));
+    fake.wrap_all(|reply| {
+        Reply::Knows(header.to_owned(), Box::new(challenges(challenge)), Box::new(reply))
+    });
 }
 
 fn bytes(bundle: &Bundle) -> Vec<u8> {
@@ -42,15 +47,20 @@ fn another_host_gets_no_credentials() {
     fake.on(&component(&good, 1), [leads(store.url("/bucket/object?signature=abc"))]);
     guard(&fake, "Basic realm=\"tests\"", &basic());
     let folder = login(&fake);
-    let pulled = client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    let pulled = client(known(&folder))
+        .pull(&fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(pulled.bundle, good);
     let told = store.told();
     assert_eq!(told.len(), 1);
-    assert_eq!((told[0].line.as_str(), &told[0].authorization), ("GET /bucket/object?signature=abc", &None));
-    // The registry asked once, and got them from then on.
+    assert_eq!(
+        (told[0].line.as_str(), &told[0].authorization),
+        ("GET /bucket/object?signature=abc", &None)
+    );
+    // The registry asked once, and received them from then on.
     assert_eq!(fake.told().iter().filter(|told| told.authorization.is_none()).count(), 1);
 
-    // Back from another host, nobody knows whether it is still the registry that leads.
+    // After a redirect back from another host, the request no longer counts as the registry's own.
     store.on("GET /bucket/object", [leads(fake.url("/v2/acme/checks/back"))]);
     fake.on("GET /v2/acme/checks/back", [ok(bytes(&good))]);
     client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap();
@@ -58,7 +68,7 @@ fn another_host_gets_no_credentials() {
     assert!(back.len() == 1 && back[0].authorization.is_none(), "{back:?}");
 }
 
-/// Where the registry leads, somebody else may ask who we are, and name a server of theirs to tell it to.
+/// The target of a redirect may ask for credentials, and name a token server of its own.
 #[test]
 fn another_host_that_asks_is_told_nothing() {
     let good = bundle("1.2.0");
@@ -69,13 +79,27 @@ fn another_host_that_asks_is_told_nothing() {
         store.on("PUT /object", [challenges(challenge.as_str())]);
         store.on("GET /token", [ok(r#"{"token":"t"}"#)]);
         fake.on(&component(&good, 1), [leads(store.url("/object"))]);
-        fake.on("POST /v2/acme/checks/blobs/uploads/", [Reply::Says("202 Accepted", vec![("location", store.url("/object"))], vec![])]);
+        fake.on(
+            "POST /v2/acme/checks/blobs/uploads/",
+            [Reply::Says("202 Accepted", vec![("location", store.url("/object"))], vec![])],
+        );
         let folder = login(&fake);
         let client = client(known(&folder));
-        failed(client.pull(&fake.at(":1"), &mut unseen), "another host, which wants to know who asks", &challenge);
-        failed(client.push(&good, &[], &fake.at(":1"), &mut unseen), "another host, which wants to know who asks", &challenge);
+        failed(
+            client.pull(&fake.at(":1"), &mut unseen),
+            "another host, which requires a login",
+            &challenge,
+        );
+        failed(
+            client.push(&good, &[], &fake.at(":1"), &mut unseen),
+            "another host, which requires a login",
+            &challenge,
+        );
         let told = store.told();
-        assert!(told.len() == 2 && told.iter().all(|told| told.authorization.is_none()), "{told:?}");
+        assert!(
+            told.len() == 2 && told.iter().all(|told| told.authorization.is_none()),
+            "{told:?}"
+        );
     }
 }
 
@@ -84,28 +108,52 @@ fn tls_never_ends_on_the_way() {
     let good = bundle("1.2.0");
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new(folder.path());
-    let secured = Access { authorities: Some(authority.root.clone()), plain_loopback: false, ..access() };
-    let (fake, plain, other) = (Fake::new(Some(authority.config())), Fake::new(None), Fake::new(Some(authority.config())));
+    let secured =
+        Access { authorities: Some(authority.root.clone()), plain_loopback: false, ..access() };
+    let (fake, plain, other) =
+        (Fake::new(Some(authority.config())), Fake::new(None), Fake::new(Some(authority.config())));
     fake.lay(&good, &[]);
     let secure = |fake: &Fake| format!("https://127.0.0.1:{}/object", fake.port);
     for fake in [&plain, &other] {
         fake.on("GET /object", [ok(bytes(&good))]);
         fake.on("PUT /object", [says("201 Created", "")]);
     }
-    // Even on this machine, even with bytes that would be right.
+    // It is refused even on this machine, and even with the right bytes.
     fake.on(&component(&good, 1), [leads(plain.url("/object"))]);
-    failed(client(secured.clone()).pull(&fake.at(":1"), &mut unseen), "which is without TLS", "a blob");
+    failed(
+        client(secured.clone()).pull(&fake.at(":1"), &mut unseen),
+        "which is without TLS",
+        "a blob",
+    );
     fake.on(&component(&good, 1), [leads(secure(&other))]);
-    assert_eq!(client(secured.clone()).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
-    // What is sent goes no other way.
+    assert_eq!(
+        client(secured.clone())
+            .pull(&fake.at(":1"), &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
+        good
+    );
+    // Uploads are not redirected either.
     let begun = |to: String| Reply::Says("202 Accepted", vec![("location", to)], Vec::new());
     fake.on("POST /v2/acme/checks/blobs/uploads/", [begun(plain.url("/object"))]);
-    failed(client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen), "which is without TLS", "an upload");
+    failed(
+        client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen),
+        "which is without TLS",
+        "an upload",
+    );
     fake.on("POST /v2/acme/checks/blobs/uploads/", [leads(secure(&other))]);
-    failed(client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen), "where none is followed", "an upload's begin");
-    // Nor does the token server.
+    failed(
+        client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen),
+        "where none is followed",
+        "an upload's begin",
+    );
+    // The same is true for the token server.
     guard(&fake, &format!("Bearer realm=\"{}\"", plain.url("/token")), "Bearer t");
-    failed(client(secured).pull(&fake.at(":1"), &mut unseen), "is no address with TLS", "a token");
+    failed(
+        client(secured).pull(&fake.at(":1"), &mut unseen),
+        "is not an address with TLS",
+        "a token",
+    );
     assert_eq!((plain.told(), other.count("GET ")), (Vec::new(), 1));
 }
 
@@ -114,7 +162,11 @@ fn a_registry_that_asks_for_ever_is_left() {
     let good = bundle("1.2.0");
     for (name, challenge, holds) in [
         ("basic", "Basic realm=x", "(user `tester`): log in again with `docker login 127.0.0.1:"),
-        ("bearer", "Bearer realm=\"/token\",service=\"s\"", "(user `tester`): log in again with `docker login 127.0.0.1:"),
+        (
+            "bearer",
+            "Bearer realm=\"/token\",service=\"s\"",
+            "(user `tester`): log in again with `docker login 127.0.0.1:",
+        ),
         ("another way", "Negotiate", "asks for `negotiate`"),
         ("no way", "", "does not say how"),
     ] {
@@ -128,22 +180,38 @@ fn a_registry_that_asks_for_ever_is_left() {
     }
 }
 
-/// The token server may be elsewhere; it gets this registry's credentials and no other's, and asks for no more than is done.
+/// The token server may be on another host; it receives this registry's credentials and no others,
+/// and the token is limited to the action.
 #[test]
 fn tokens_come_from_where_the_registry_says() {
     let good = bundle("1.2.0");
     let (fake, server) = (Fake::serving(&good, &[]), Fake::new(None));
     server.on("GET /token", [ok(r#"{"access_token":"one.two-three"}"#)]);
-    guard(&fake, &format!("Bearer realm=\"{}\",service=\"a b\"", server.url("/token?x=y")), "Bearer one.two-three");
+    guard(
+        &fake,
+        &format!("Bearer realm=\"{}\",service=\"a b\"", server.url("/token?x=y")),
+        "Bearer one.two-three",
+    );
     let folder = login(&fake);
-    client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    client(known(&folder))
+        .pull(&fake.at(":1"), &mut unseen)
+        .unwrap_or_else(|error| panic!("{error}"));
     let told = server.told();
     assert_eq!(told.len(), 1, "one token is enough for a pull");
-    assert_eq!(told[0].line, "GET /token?x=y&scope=repository%3Aacme%2Fchecks%3Apull&service=a%20b");
+    assert_eq!(
+        told[0].line,
+        "GET /token?x=y&scope=repository%3Aacme%2Fchecks%3Apull&service=a%20b"
+    );
     assert_eq!(told[0].authorization, Some(basic()));
-    let missing = fake.told().iter().filter(|told| told.authorization.as_deref() == Some(basic().as_str())).count();
+    let missing = fake
+        .told()
+        .iter()
+        .filter(|told| told.authorization.as_deref() == Some(basic().as_str()))
+        .count();
     assert_eq!(missing, 0, "the password goes to the token server alone");
-    let _ = client(known(&folder)).attach(&[], &fake.at(":1")).unwrap_or_else(|error| panic!("{error}"));
+    let _ = client(known(&folder))
+        .attach(&[], &fake.at(":1"))
+        .unwrap_or_else(|error| panic!("{error}"));
     assert!(server.told()[1].line.contains("%3Apull%2Cpush"), "{:?}", server.told());
 
     for (name, reply, holds) in [
@@ -153,8 +221,16 @@ fn tokens_come_from_where_the_registry_says() {
         ("a fault", says("500 No", ""), "answered 500, and gave no token"),
         ("a page", ok("<html>"), "answered something else than a token"),
         ("nothing", ok("{}"), "answered without a token"),
-        ("a header of its own", ok(r#"{"token":"a\r\nx: y"}"#), "answered something else than a token"),
-        ("endless", Reply::Floods(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()), "it is longer than the 65536 bytes"),
+        (
+            "a header of its own",
+            ok(r#"{"token":"a\r\nx: y"}"#),
+            "answered something else than a token",
+        ),
+        (
+            "endless",
+            Reply::Floods(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()),
+            "it is longer than the 65536 bytes",
+        ),
     ] {
         server.on("GET /token", [reply]);
         failed(client(known(&folder)).pull(&fake.at(":1"), &mut unseen), holds, name);
@@ -162,7 +238,7 @@ fn tokens_come_from_where_the_registry_says() {
     assert_eq!(server.count("GET /other"), 0);
 }
 
-/// A token that ends during a long pull is renewed.
+/// A token that expires during a long pull is renewed.
 #[test]
 fn a_token_that_ends_is_renewed() {
     let good = bundle("1.2.0");
@@ -171,10 +247,22 @@ fn a_token_that_ends_is_renewed() {
     fake.on("GET /token", [ok(r#"{"token":"first"}"#), ok(r#"{"token":"second"}"#)]);
     let only = |token: &str| {
         let header = format!("Bearer {token}");
-        move |reply| Reply::Knows(header.clone(), Box::new(challenges("Bearer realm=/token")), Box::new(reply))
+        move |reply| {
+            Reply::Knows(
+                header.clone(),
+                Box::new(challenges("Bearer realm=/token")),
+                Box::new(reply),
+            )
+        }
     };
     fake.wrap(&index, only("first"));
     fake.wrap(&component(&good, 1), only("second"));
-    assert_eq!(client(access()).pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle, good);
+    assert_eq!(
+        client(access())
+            .pull(&fake.at(":1"), &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
+        good
+    );
     assert_eq!(fake.count("GET /token"), 2);
 }

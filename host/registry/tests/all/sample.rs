@@ -1,17 +1,22 @@
-//! A bundle of two components, who signs it, and how its registry is reached.
+//! A sample bundle of two components, its signing keys, and the settings for reaching its registry.
 
-use portcullis_bundle::{About, Bundle, Component, Digest, Part, Plugin, SecretKey, Signature, Statement, Subject, Trust, Vetting, Wants};
-use portcullis_registry::{Access, Client, Error, Limits, Progress, Proxies, Reference};
+use portcullis_bundle::{
+    About, Bundle, CandidateBundle, Component, ComponentRequests, Digest, NewComponent, Plugin,
+    SecretKey, Signature, Statement, Trust, Vetting,
+};
+use portcullis_registry::{
+    Access, Client, Proxies, Reference, RegistryError, TransferLimits, TransferProgress,
+};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// When it is tried: 23 November 2026.
+/// The time of the tests: 23 November 2026.
 pub(crate) const NOW: u64 = 1_795_392_000_000;
 
 pub(crate) fn component(text: &str) -> Vec<u8> {
-    // A component's preamble; what follows is nobody's business here.
+    // A component's preamble; the rest is not looked at.
     [b"\0asm\x0d\0\x01\0".as_slice(), text.as_bytes()].concat()
 }
 
@@ -21,7 +26,10 @@ pub(crate) fn bundle(version: &str) -> Bundle {
         digest: Digest::of(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
-        wants: Wants { imports: vec!["portcullis:plugin/host@0.1.0".into()], grants: Vec::new() },
+        wants: ComponentRequests {
+            imports: vec!["portcullis:plugin/host@0.1.0".into()],
+            grants: Vec::new(),
+        },
         plugins: vec![Plugin {
             name: name.into(),
             kind: "pattern".into(),
@@ -40,11 +48,12 @@ pub(crate) fn bundle(version: &str) -> Bundle {
         components: vec![part(&bytes[0], "loops"), part(&bytes[1], "drifts")],
     };
     let exports = vec!["portcullis:plugin/detector@0.1.0".to_owned()];
-    let parts: Vec<Part<'_>> = bytes.iter().map(|bytes| Part { bytes, exports: &exports }).collect();
+    let parts: Vec<NewComponent<'_>> =
+        bytes.iter().map(|bytes| NewComponent { bytes, exports: &exports }).collect();
     Bundle::assemble(about, &parts).unwrap()
 }
 
-/// A key that this number makes.
+/// Returns the key for this number.
 pub(crate) fn key(number: u8) -> SecretKey {
     SecretKey::of_seed(&[number; 32])
 }
@@ -54,28 +63,55 @@ pub(crate) fn signed(bundle: &Bundle, number: u8) -> Signature {
 }
 
 pub(crate) fn vetted(bundle: &Bundle, number: u8) -> Signature {
-    let vetting = Vetting { reviewer: "security".into(), at: NOW, results: json!({ "cases": 40, "differ": 0 }) };
+    let vetting = Vetting {
+        reviewer: "security".into(),
+        at: NOW,
+        results: json!({ "cases": 40, "differ": 0 }),
+    };
     Signature::of(&Statement::about(bundle.index(), None, Some(vetting)), &key(number)).unwrap()
 }
 
-/// Whether a policy that takes `acme/` from the first key, vetted by the second, trusts what came from there.
+/// Returns true if a policy that requires the first key for `acme/`, vetted by the second, trusts
+/// the bundle from there.
 pub(crate) fn is_trusted(bundle: &Bundle, signatures: &[Signature], reference: &Reference) -> bool {
     let keys: String = [(1, "publisher"), (2, "vetter")]
-        .map(|(number, name)| format!("[[key]]\nname = \"{name}\"\npublic = '''\n{}'''\n", key(number).public().to_pem().unwrap()))
+        .map(|(number, name)| {
+            format!(
+                "[[key]]\nname = \"{name}\"\npublic = '''\n{}'''\n",
+                key(number).public().to_pem().unwrap()
+            )
+        })
         .concat();
     let registry = format!("{}/", reference.registry());
-    let rule =
-        format!("[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n");
+    let rule = format!(
+        "[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n"
+    );
     let trust = Trust::read(&format!("{keys}{rule}")).unwrap();
     let from = reference.repository();
-    trust.judge(&Subject { index: bundle.index(), signatures, from: Some(&from), installed: None, now: NOW }).is_trusted()
+    trust
+        .judge(&CandidateBundle {
+            index: bundle.index(),
+            signatures,
+            from: Some(&from),
+            installed: None,
+            now: NOW,
+        })
+        .is_trusted()
 }
 
-/// Reaches registries of this machine without TLS, as nobody, and waits shortly before it tries again.
+/// Returns settings without TLS for this machine, without credentials, and with short delays.
 pub(crate) fn access() -> Access {
-    let limits = Limits { pause: Duration::from_millis(1), ..Limits::default() };
+    let limits = TransferLimits { pause: Duration::from_millis(1), ..TransferLimits::default() };
     let proxies = Proxies::none();
-    Access { docker_config: None, helpers: None, authorities: None, proxies, plain_loopback: true, plain_hosts: Vec::new(), limits }
+    Access {
+        docker_config: None,
+        helpers: None,
+        authorities: None,
+        proxies,
+        plain_loopback: true,
+        plain_hosts: Vec::new(),
+        limits,
+    }
 }
 
 pub(crate) fn client(access: Access) -> Client {
@@ -86,10 +122,10 @@ pub(crate) fn at(port: u16, rest: &str) -> Reference {
     format!("127.0.0.1:{port}/acme/checks{rest}").parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Where nobody looks how far it is.
-pub(crate) fn unseen(_: Progress<'_>) {}
+/// Ignores the progress.
+pub(crate) fn unseen(_: TransferProgress<'_>) {}
 
-pub(crate) fn failed<T>(outcome: Result<T, Error>, holds: &str, name: &str) {
+pub(crate) fn failed<T>(outcome: Result<T, RegistryError>, holds: &str, name: &str) {
     match outcome {
         Ok(_) => panic!("{name}: it is not refused"),
         Err(error) => assert!(error.to_string().contains(holds), "{name}: {error}"),
@@ -101,9 +137,9 @@ pub(crate) fn configure(folder: &Path, config: &serde_json::Value) {
     std::fs::write(folder.join("config.json"), serde_json::to_vec(config).unwrap()).unwrap();
 }
 
-/// Says why something cannot be tried here; in CI that is a failure.
+/// Reports why something cannot be tested here; in CI that is a failure.
 pub(crate) fn skip(reason: &str) {
     assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "{reason}");
-    // Past the harness, which keeps what a test prints that passes.
+    // The test harness hides the output of passing tests, so write to standard error directly.
     std::io::stderr().write_all(format!("skipped: {reason}\n").as_bytes()).unwrap();
 }

@@ -1,11 +1,11 @@
-//! Lines of bounded length out of chunks of any.
+//! Lines of bounded length from chunks of any length.
 
-/// A line as far as it can be held.
+/// A line, or the length of one that was too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     /// A whole line, without its end.
     Line(&'a [u8]),
-    /// A line that was longer than can be held: its length.
+    /// The length of a line that was too long to be held.
     TooLong(u64),
 }
 
@@ -23,7 +23,7 @@ impl Splitter {
         Self { longest, held: Vec::new(), dropped: None }
     }
 
-    /// Takes a chunk and gives each line that is complete with it.
+    /// Adds a chunk and passes on each line that it completes.
     pub(crate) fn feed(&mut self, mut chunk: &[u8], each: &mut dyn FnMut(Piece<'_>)) {
         while let Some(end) = chunk.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = chunk.split_at(end);
@@ -34,7 +34,7 @@ impl Splitter {
         self.hold(chunk);
     }
 
-    /// Gives what is left when nothing more comes.
+    /// Passes on the rest at the end of the input.
     pub(crate) fn end(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
         if !self.held.is_empty() || self.dropped.is_some() {
             self.finish(each);
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn lines_come_whole_and_are_never_held_beyond_the_limit() {
-        // What comes, chunk by chunk, and what it gives; a limit of 4 bytes.
+        // The chunks, and the resulting lines, at a limit of 4 bytes.
         let rows: [(&[&str], &[&str]); 7] = [
             (&["ab\ncd\n"], &["ab", "cd"]),
             (&["a", "b", "\n", "c"], &["ab", "c"]),

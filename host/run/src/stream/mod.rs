@@ -1,9 +1,9 @@
-//! Reads what an agent writes, without ever holding more than one line of it.
+//! Reads an agent's output, without ever holding more than one line of it.
 
 mod lines;
 mod parse;
-mod spent;
+mod token_counter;
 
 pub(crate) use lines::{Piece, Splitter};
 pub(crate) use parse::{cut, lines};
-pub(crate) use spent::Spent;
+pub(crate) use token_counter::TokenCounter;

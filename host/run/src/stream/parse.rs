@@ -1,30 +1,35 @@
-//! What a line of a `stream-json` output says. A field that is missing or of another type counts as empty: the
-//! client's format grows, and a view must not end over it.
+//! Parses the lines of a `stream-json` output. A field that is missing or of another type counts as
+//! empty: the client's format grows, and a view must not fail because of it.
 
 use crate::event::{Denial, Line};
 use serde_json::Value;
 
-/// Bytes of a text that a view is given.
-const SHOWN: usize = 8 << 10;
+/// The most bytes of a text that a view gets.
+const SHOWN_BYTES: usize = 8 << 10;
 
-/// The text's beginning, at most 8 KiB and whole characters.
+/// Returns the beginning of the text, at most 8 KiB and whole characters.
 pub(crate) fn cut(text: &str) -> String {
-    let end = (0..=SHOWN.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end =
+        (0..=SHOWN_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// Everything that one line says.
+/// Returns everything that one line says.
 pub(crate) fn lines(line: &[u8], value: Option<Value>) -> Vec<Line> {
     let Some(value) = value.filter(Value::is_object) else {
         return vec![Line::Words(cut(&String::from_utf8_lossy(line)))];
     };
     let kind = text(&value, "type");
     match kind.as_str() {
-        "assistant" => blocks(&value).iter().filter_map(|block| said(block, nested(&value))).collect(),
+        "assistant" => {
+            blocks(&value).iter().filter_map(|block| said(block, nested(&value))).collect()
+        }
         "user" => blocks(&value).iter().filter_map(done).collect(),
         "system" => vec![system(&value)],
         "result" => vec![result(&value)],
-        "control_request" | "control_response" | "control_cancel_request" => vec![Line::Control(value)],
+        "control_request" | "control_response" | "control_cancel_request" => {
+            vec![Line::Control(value)]
+        }
         _ => vec![Line::Other(kind)],
     }
 }
@@ -48,7 +53,9 @@ fn done(block: &Value) -> Option<Line> {
         failed: flag(block, "is_error"),
         text: match block.get("content") {
             Some(Value::String(text)) => cut(text),
-            Some(Value::Array(parts)) => cut(&parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")),
+            Some(Value::Array(parts)) => {
+                cut(&parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join("\n"))
+            }
             _ => String::new(),
         },
     })
@@ -56,7 +63,11 @@ fn done(block: &Value) -> Option<Line> {
 
 fn system(value: &Value) -> Line {
     match text(value, "subtype").as_str() {
-        "init" => Line::Session { id: text(value, "session_id"), model: text(value, "model"), mode: text(value, "permissionMode") },
+        "init" => Line::Session {
+            id: text(value, "session_id"),
+            model: text(value, "model"),
+            mode: text(value, "permissionMode"),
+        },
         "informational" => Line::Notice(text(value, "content")),
         other => Line::Other(cut(&format!("system/{other}"))),
     }
@@ -67,18 +78,25 @@ fn result(value: &Value) -> Line {
     Line::Result {
         failed: flag(value, "is_error"),
         reason: text(value, "terminal_reason"),
-        // What the agent was asked for: whoever prints it needs all of it.
+        // The answer to the prompt: a caller that prints it needs all of it.
         text: value.get("result").and_then(Value::as_str).unwrap_or_default().to_owned(),
         denials: denials
             .into_iter()
             .flatten()
-            .map(|denial| Denial { id: text(denial, "tool_use_id"), name: text(denial, "tool_name") })
+            .map(|denial| Denial {
+                id: text(denial, "tool_use_id"),
+                name: text(denial, "tool_name"),
+            })
             .collect(),
     }
 }
 
 fn blocks(value: &Value) -> &[Value] {
-    value.get("message").and_then(|message| message.get("content")).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get("message")
+        .and_then(|message| message.get("content"))
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn nested(value: &Value) -> bool {
@@ -95,7 +113,7 @@ fn flag(value: &Value, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SHOWN, cut, lines};
+    use super::{SHOWN_BYTES, cut, lines};
     use crate::event::{Denial, Line};
 
     fn read(line: &str) -> Vec<Line> {
@@ -108,21 +126,36 @@ mod tests {
         let rows = [
             (
                 r#"{"type":"system","subtype":"init","session_id":"s","model":"m","permissionMode":"default"}"#,
-                vec![Line::Session { id: "s".to_owned(), model: "m".to_owned(), mode: "default".to_owned() }],
+                vec![Line::Session {
+                    id: "s".to_owned(),
+                    model: "m".to_owned(),
+                    mode: "default".to_owned(),
+                }],
             ),
             (
                 r#"{"type":"system","subtype":"informational","content":"PreToolUse:Bash says: no"}"#,
                 vec![Line::Notice("PreToolUse:Bash says: no".to_owned())],
             ),
-            (r#"{"type":"system","subtype":"hook_started"}"#, vec![Line::Other("system/hook_started".to_owned())]),
+            (
+                r#"{"type":"system","subtype":"hook_started"}"#,
+                vec![Line::Other("system/hook_started".to_owned())],
+            ),
             (
                 r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look"},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]},"parent_tool_use_id":null}"#,
                 vec![
                     text("I look", false),
-                    Line::Tool { id: "t".to_owned(), name: "Bash".to_owned(), input: r#"{"command":"ls"}"#.to_owned(), nested: false },
+                    Line::Tool {
+                        id: "t".to_owned(),
+                        name: "Bash".to_owned(),
+                        input: r#"{"command":"ls"}"#.to_owned(),
+                        nested: false,
+                    },
                 ],
             ),
-            (r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]},"parent_tool_use_id":"p"}"#, vec![text("x", true)]),
+            (
+                r#"{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]},"parent_tool_use_id":"p"}"#,
+                vec![text("x", true)],
+            ),
             (
                 r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"no"},{"type":"tool_result","tool_use_id":"u","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}}"#,
                 vec![
@@ -141,7 +174,9 @@ mod tests {
             ),
             (
                 r#"{"type":"control_request","request_id":"1"}"#,
-                vec![Line::Control(serde_json::json!({"type": "control_request", "request_id": "1"}))],
+                vec![Line::Control(
+                    serde_json::json!({"type": "control_request", "request_id": "1"}),
+                )],
             ),
             (r#"{"type":"assistant","message":7}"#, vec![]),
             (r#"{"type":7}"#, vec![Line::Other(String::new())]),
@@ -155,10 +190,13 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_between_characters() {
-        let long = "\u{e4}".repeat(SHOWN);
-        assert_eq!(cut(&format!("x{long}")).len(), SHOWN - 1);
+        let long = "\u{e4}".repeat(SHOWN_BYTES);
+        assert_eq!(cut(&format!("x{long}")).len(), SHOWN_BYTES - 1);
         let last = serde_json::json!({"type": "result", "result": long}).to_string();
-        assert!(matches!(&read(&last)[..], [Line::Result { text, .. }] if *text == long), "the last words are whole");
+        assert!(
+            matches!(&read(&last)[..], [Line::Result { text, .. }] if *text == long),
+            "the last words are whole"
+        );
         assert_eq!(cut("short"), "short");
     }
 }

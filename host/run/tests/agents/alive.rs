@@ -1,11 +1,11 @@
-//! Who lives of those that an agent started: each inherits a variable that nobody else has.
+//! Finds the living processes of an agent: each inherits a variable that no other process has.
 
 use std::fs;
 
 /// The variable.
 pub(crate) const MARK: &str = "PORTCULLIS_TEST_MARK";
 
-/// The ids and names of all living processes that have the variable with this value.
+/// Returns the ids and names of all living processes that have the variable with this value.
 pub(crate) fn alive(mark: &str) -> Vec<String> {
     let wanted = format!("{MARK}={mark}");
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -13,7 +13,8 @@ pub(crate) fn alive(mark: &str) -> Vec<String> {
     ids.filter(|id| has(*id, wanted.as_bytes())).map(|id| format!("{id} {}", name(id))).collect()
 }
 
-/// A zombie has no environment any more, so whoever has one lives.
+/// Returns true if a process has the variable. A zombie no longer has an environment, so such a
+/// process is alive.
 fn has(id: u32, wanted: &[u8]) -> bool {
     let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|variable| variable == wanted)

@@ -1,4 +1,4 @@
-//! Runs a row and looks at how it ended.
+//! Runs a row and checks how it ended.
 
 use crate::alive::alive;
 use crate::rows::{Act, Row};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a machine that does something else; nothing is measured by it.
+/// The time that anything may take on a busy machine; no measurement depends on it.
 const GUARD: Duration = Duration::from_secs(90);
 
 pub(crate) fn check(row: &Row, cgroup: bool) -> Result<(), String> {
@@ -20,11 +20,13 @@ pub(crate) fn check(row: &Row, cgroup: bool) -> Result<(), String> {
     act(row.act, &monitor, &folder);
     if matches!(row.act, Act::KillMonitor | Act::KillBoth) {
         monitor.wait().unwrap();
-        return until(|| alive(folder.to_str().unwrap()).is_empty())
-            .ok_or_else(|| format!("live after their monitor: {:?}", alive(folder.to_str().unwrap())));
+        return until(|| alive(folder.to_str().unwrap()).is_empty()).ok_or_else(|| {
+            format!("live after their monitor: {:?}", alive(folder.to_str().unwrap()))
+        });
     }
     let output = monitor.wait_with_output().unwrap();
-    let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {output:?}"))?;
+    let said: Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {output:?}"))?;
     let mut wrong = Vec::new();
     if said["code"] != row.code {
         wrong.push(format!("the code should be {}", row.code));
@@ -44,10 +46,17 @@ pub(crate) fn check(row: &Row, cgroup: bool) -> Result<(), String> {
     for (file, text) in &row.files {
         let found = fs::read_to_string(folder.join(file)).unwrap_or_default();
         if found.trim() != *text {
-            wrong.push(format!("`{file}` should hold {text:?} and holds {:?}", found.chars().take(300).collect::<String>()));
+            wrong.push(format!(
+                "`{file}` should hold {text:?} and holds {:?}",
+                found.chars().take(300).collect::<String>()
+            ));
         }
     }
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{}: {said}\n{}", wrong.join("; "), errors(&folder))) }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{}: {said}\n{}", wrong.join("; "), errors(&folder)))
+    }
 }
 
 fn start(row: &Row, cgroup: bool, folder: &Path) -> Child {
@@ -68,7 +77,8 @@ fn start(row: &Row, cgroup: bool, folder: &Path) -> Child {
         .unwrap()
 }
 
-/// What happens when the agent is ready: it wrote its watcher's id and its own into a file.
+/// Carries out the row's act once the agent is ready: it wrote its watcher's id and its own to a
+/// file.
 fn act(act: Act, monitor: &Child, folder: &Path) {
     if matches!(act, Act::Nothing | Act::Emergency | Act::Leave) {
         return;
@@ -81,7 +91,8 @@ fn act(act: Act, monitor: &Child, folder: &Path) {
     };
     until(|| ids().is_some()).expect("the agent gets ready");
     let ids = ids().unwrap();
-    let signal = |id: i32, signal: Signal| kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+    let signal =
+        |id: i32, signal: Signal| kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     let monitor = i32::try_from(monitor.id()).unwrap();
     match act {
         Act::Nothing | Act::Emergency | Act::Leave => {}

@@ -1,7 +1,9 @@
-//! Agents that do what an agent should not, each below a real monitor: this binary, started again.
+//! Agents that do things an agent should not do, each below a real monitor: this binary, started
+//! again.
 //!
-//! A row is a script, what happens to it when it is ready, and how the run must end. In every row nothing that the
-//! agent started lives when the monitor says so, or soon after the monitor itself was killed.
+//! A row is a script, an act that is carried out when it is ready, and the expected outcome. In
+//! every row no process that the agent started is alive when the monitor reports the end, or soon
+//! after the monitor itself was killed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -36,7 +38,11 @@ fn trials() -> ExitCode {
     let trials = rows::all().into_iter().flat_map(|row| {
         [true, false].map(|cgroup| {
             let row = row.clone();
-            let name = format!("{}{}", row.name.replace(' ', "_"), if cgroup { "" } else { "_without_cgroup" });
+            let name = format!(
+                "{}{}",
+                row.name.replace(' ', "_"),
+                if cgroup { "" } else { "_without_cgroup" }
+            );
             Trial::test(name, move || check::check(&row, cgroup).map_err(Into::into))
         })
     });

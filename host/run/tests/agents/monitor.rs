@@ -1,7 +1,9 @@
-//! The monitor's side: runs one agent as it is told, and says how that ended as one line of JSON.
+//! The monitor's side: runs one agent as instructed, and reports the outcome as one line of JSON.
 
 use crate::alive::{MARK, alive};
-use portcullis_run::{Agent, Confinement, Event, Input, Limits, Line, Reentry, Run, Sinks, exit_code};
+use portcullis_run::{
+    Agent, Confinement, Event, Input, Limits, Line, Reentry, Run, Sinks, exit_code,
+};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,12 +15,16 @@ use std::time::Duration;
 pub(crate) fn main(told: &str) -> ExitCode {
     let told: Value = serde_json::from_str(told).unwrap();
     let folder = PathBuf::from(told["folder"].as_str().unwrap());
-    let reentry = Reentry { program: std::env::current_exe().unwrap(), watcher: "watch".to_owned(), launcher: "launch".to_owned() };
+    let reentry = Reentry {
+        program: std::env::current_exe().unwrap(),
+        watcher: "watch".to_owned(),
+        launcher: "launch".to_owned(),
+    };
     let sinks = Sinks {
         output: Some(Box::new(Beginning::of(&folder.join("output")))),
         errors: Some(Box::new(Beginning::of(&folder.join("errors")))),
     };
-    // A descriptor that whoever started the monitor left open to everybody.
+    // A descriptor that the monitor's parent left open to everybody.
     std::mem::forget(rustix::io::dup(File::open("/etc/passwd").unwrap()).unwrap());
     let run = Run::start(&agent(&told, &folder), &limits(&told), &reentry, sinks);
     let said = match run {
@@ -33,7 +39,8 @@ pub(crate) fn main(told: &str) -> ExitCode {
 }
 
 fn agent(told: &Value, folder: &Path) -> Agent {
-    let command = told["command"].as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned());
+    let command =
+        told["command"].as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned());
     let mut agent = Agent::new(command);
     agent.folder = Some(folder.to_owned());
     agent.environment.push((MARK.into(), Some(folder.as_os_str().to_owned())));
@@ -57,7 +64,8 @@ fn limits(told: &Value) -> Limits {
     }
 }
 
-/// Writes the first 4 MiB to a file: a flood that went on to a disk would hold up all else on the machine.
+/// A sink that writes the first 4 MiB to a file: a flood that reached the disk would slow down the
+/// whole machine.
 struct Beginning(File, usize);
 
 impl Beginning {
@@ -102,7 +110,7 @@ fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
             long += u64::from(matches!(event, Event::Output(Line::TooLong { .. })));
         }
     } else {
-        // Takes no event, and does not say so either: the agent has to wait.
+        // Takes no event without dropping the queue: the agent has to wait.
         while !run.is_over() {
             thread::sleep(Duration::from_millis(20));
         }
@@ -127,7 +135,7 @@ fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
     })
 }
 
-/// Drops the run when its agent is ready, and looks whether that was its end.
+/// Drops the run when its agent is ready, and checks that this ended it.
 fn leave(run: Run, folder: &Path) -> Value {
     while !folder.join("ready").exists() {
         thread::sleep(Duration::from_millis(5));
@@ -143,7 +151,7 @@ fn leave(run: Run, folder: &Path) -> Value {
     json!({"code": 0, "alive": living()})
 }
 
-/// The most memory that this process had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -1,20 +1,20 @@
-//! The agents.
+//! The agents of the tests.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What happens to a run when the agent is ready.
+/// The act that is carried out when the agent is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Nothing,
     Emergency,
     KillMonitor,
     KillWatcher,
-    /// Both at once, as an agent could that is not confined.
+    /// Both at once, as an unconfined agent could do.
     KillBoth,
     KillAgent,
-    /// The caller forgets its agent.
+    /// The caller drops its agent.
     Leave,
     /// SIGSTOP to the watcher, then an emergency.
     HaltWatcher,
@@ -28,7 +28,7 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) shell: &'static str,
     pub(crate) script: &'static str,
-    /// In place of the script.
+    /// A command instead of the script.
     pub(crate) command: Option<&'static str>,
     pub(crate) limits: Value,
     pub(crate) input: Option<&'static str>,
@@ -37,15 +37,16 @@ pub(crate) struct Row {
     pub(crate) blind: bool,
     pub(crate) act: Act,
     pub(crate) code: u8,
-    /// What else the monitor must say.
+    /// Further fields of the monitor's report.
     pub(crate) also: Vec<(&'static str, Value)>,
-    /// Files of the agent's folder and what they must hold.
+    /// Files of the agent's folder and their expected content.
     pub(crate) files: Vec<(&'static str, &'static str)>,
 }
 
 fn row(name: &str, act: Act, code: u8, script: &'static str) -> Row {
     let (limits, also, files) = (Value::Null, Vec::new(), Vec::new());
-    let (shell, script) = script.strip_prefix("python\n").map_or(("sh", script), |script| ("python3", script));
+    let (shell, script) =
+        script.strip_prefix("python\n").map_or(("sh", script), |script| ("python3", script));
     Row {
         name: name.to_owned(),
         shell,
@@ -98,7 +99,7 @@ pub(crate) fn all() -> Vec<Row> {
     [ends(), stops(), limits(), confined()].concat()
 }
 
-/// Those that end by themselves.
+/// Returns the agents that end by themselves.
 fn ends() -> Vec<Row> {
     vec![
         row("ends well", Act::Nothing, 0, "echo hello; echo oops >&2")
@@ -124,11 +125,10 @@ fn ends() -> Vec<Row> {
     ]
 }
 
-/// Those that are stopped, by whatever it is.
+/// Returns the agents that are stopped, for any reason.
 fn stops() -> Vec<Row> {
     const DEAF: &str = "trap '' TERM INT HUP QUIT USR1 USR2\nfor n in 1 2 3; do (while :; do sleep 9; done) & done\nsetsid sh -c 'while :; do sleep 9; done' &\n(setsid sh -c '(sleep 999 > /dev/null 2>&1 < /dev/null &)' &)\nsleep .2\necho $PPID $$ > r; mv r ready\nwhile :; do sleep 9; done";
-    const FLOOD: &str =
-        "trap '' PIPE\n(yes flood; yes flood) &\n(yes flood >&2) &\nsleep .3\necho $PPID $$ > r; mv r ready\nwhile :; do yes flood; done";
+    const FLOOD: &str = "trap '' PIPE\n(yes flood; yes flood) &\n(yes flood >&2) &\nsleep .3\necho $PPID $$ > r; mv r ready\nwhile :; do yes flood; done";
     let mut rows: Vec<Row> = vec![
         row("obeys", Act::Emergency, 12, "echo $PPID $$ > r; mv r ready; sleep 999").says("killed", json!(0)),
         row("has many children", Act::Emergency, 12, "n=0; while [ $n -lt 60 ]; do sleep 999 & n=$((n+1)); done; echo $PPID $$ > r; mv r ready; wait"),
@@ -168,10 +168,9 @@ fn stops() -> Vec<Row> {
 const DEAF_ALMOST: &str = "trap '' TERM INT HUP QUIT\n(while :; do sleep 9; done) &\nsetsid sh -c 'while :; do sleep 9; done' &\n(setsid sh -c '(sleep 999 > /dev/null 2>&1 < /dev/null &)' &)\nsleep .2\necho $PPID $$ > r; mv r almost\nwhile :; do sleep 9; done";
 const FLOOD_ALMOST: &str = "trap '' PIPE\n(yes flood >&2) &\nsleep .3\necho $PPID $$ > r; mv r almost\nwhile :; do yes flood; done";
 
-/// Those that use too much.
+/// Returns the agents that use too much.
 fn limits() -> Vec<Row> {
-    const HOG: &str =
-        "python\nimport time\nheld = bytearray(300 << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\ntime.sleep(999)\n";
+    const HOG: &str = "python\nimport time\nheld = bytearray(300 << 20)\nfor at in range(0, len(held), 4096): held[at] = 1\ntime.sleep(999)\n";
     const SHARED: &str = "python\nimport os, time\nheld = b'x' * (60 << 20)\nfor n in range(6):\n    if os.fork() == 0: time.sleep(2); os._exit(0)\nfor n in range(6): os.wait()\n";
     vec![
         row("takes too long", Act::Nothing, 11, "trap '' TERM; while :; do sleep 9; done").limit(json!({"time": 1000})).says("warned", json!(1)).says("warnings", json!(["time"])),
@@ -191,8 +190,8 @@ fn limits() -> Vec<Row> {
     ]
 }
 
-/// Those that cannot do what they want. The rows hold where the kernel has Landlock 6; tests/stream.rs shows what the
-/// report says elsewhere.
+/// Returns the agents that are confined. The rows apply if the kernel has Landlock 6;
+/// tests/stream.rs covers the report of other kernels.
 fn confined() -> Vec<Row> {
     if !portcullis_run::Kernel::ask().signals {
         return vec![];

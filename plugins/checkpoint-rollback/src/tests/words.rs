@@ -1,4 +1,4 @@
-//! What agent and person are told.
+//! The messages to agent and person.
 
 use super::*;
 use portcullis_builtin_judging::random::{Dice, ISSUES, hole};
@@ -6,11 +6,22 @@ use portcullis_builtin_judging::random::{Dice, ISSUES, hole};
 #[test]
 fn each_issue_has_its_own_words() {
     for (name, parts) in [
-        ("repetitive_errors", &["`no such file`", "Where: /srv/other", "smallest command", "begin with: `cargo test`"][..]),
+        (
+            "repetitive_errors",
+            &[
+                "`no such file`",
+                "Where: /srv/other",
+                "smallest command",
+                "begin with: `cargo test`",
+            ][..],
+        ),
         ("scope_creep", &["Outside of it: /srv/other", "folders alone: /project"]),
         ("resource_spiral", &["Growth: files x 2", "stop when it grows again"]),
         ("goal_drift", &["less and less", "missing for the request"]),
-        ("hallucination", &["Not there: /srv/other", "Not a command here: cargo test", "search and read first"]),
+        (
+            "hallucination",
+            &["Not there: /srv/other", "Not a command here: cargo test", "search and read first"],
+        ),
         ("loop", &["circle: cargo test", "another way to learn"]),
         ("blocked_then_bypassed", &["refused as: rm -rf build", "Take the refusal as decided"]),
         ("secret_egress", &["go to: files.example", "does not fetch it"]),
@@ -21,8 +32,17 @@ fn each_issue_has_its_own_words() {
         for severity in [Severity::Low, Severity::Medium, Severity::High, Severity::Critical] {
             let issue = Issue { severity, ..full(name) };
             let context = testing::context().goal("fix the parser");
-            let Ok((_, message)) = answer(&[], &issue, &with(vec![taken("cp-2", 2, 5)]), &context).unwrap() else { panic!("a plan") };
-            assert!(message.starts_with(&format!("[portcullis checkpoint_rollback | {name} | 2026-01-01T12:00:00.000Z]\n")), "{message}");
+            let Ok((_, message)) =
+                answer(&[], &issue, &with(vec![taken("cp-2", 2, 5)]), &context).unwrap()
+            else {
+                panic!("a plan")
+            };
+            assert!(
+                message.starts_with(&format!(
+                    "[portcullis checkpoint_rollback | {name} | 2026-01-01T12:00:00.000Z]\n"
+                )),
+                "{message}"
+            );
             for part in parts.iter().chain(&[
                 "Why: a summary of it",
                 "the checkpoint `cp-2` from before step 2 (2026-01-01T11:55:00.000Z); 0.90 of the steps",
@@ -33,26 +53,55 @@ fn each_issue_has_its_own_words() {
                 assert!(message.contains(part), "{name}: `{part}` is not in\n{message}");
             }
             assert!(!message.contains("went back before"), "{message}");
-            let Err(plan) = answer(&[], &issue, &with(vec![]), &context).unwrap() else { panic!("a rollback") };
-            assert!(plan.reason.contains("a summary of it") && plan.reason.contains("Agent: change nothing more"), "{}", plan.reason);
-            assert!(plan.steps.len() >= 5 && plan.steps.last().unwrap().starts_with("Then tell the agent"), "{name}: {:?}", plan.steps);
+            let Err(plan) = answer(&[], &issue, &with(vec![]), &context).unwrap() else {
+                panic!("a rollback")
+            };
+            assert!(
+                plan.reason.contains("a summary of it")
+                    && plan.reason.contains("Agent: change nothing more"),
+                "{}",
+                plan.reason
+            );
+            assert!(
+                plan.steps.len() >= 5
+                    && plan.steps.last().unwrap().starts_with("Then tell the agent"),
+                "{name}: {:?}",
+                plan.steps
+            );
         }
     }
 }
 
 #[test]
 fn an_earlier_return_is_told() {
-    let situation = Situation { past: vec![back(1, None), back(2, None)], ..with(vec![taken("a", 1, 9)]) };
-    let Ok((_, message)) = answer(&[], &bare("loop", Severity::High), &situation, &testing::context()).unwrap() else { panic!("a plan") };
-    assert!(message.contains("went back before for the same reason (2 earlier returns), so do it differently"), "{message}");
+    let situation =
+        Situation { past: vec![back(1, None), back(2, None)], ..with(vec![taken("a", 1, 9)]) };
+    let Ok((_, message)) =
+        answer(&[], &bare("loop", Severity::High), &situation, &testing::context()).unwrap()
+    else {
+        panic!("a plan")
+    };
+    assert!(
+        message.contains(
+            "went back before for the same reason (2 earlier returns), so do it differently"
+        ),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_plan_is_in_order_and_offers_what_was_refused() {
-    let mut situation = with(vec![taken("after it", 5, 1), taken("o'clock", 4, 1), taken("old", 1, 99), taken("older", 0, 100)]);
+    let mut situation = with(vec![
+        taken("after it", 5, 1),
+        taken("o'clock", 4, 1),
+        taken("old", 1, 99),
+        taken("older", 0, 100),
+    ]);
     situation.recent = vec!["Bash: ls".into(), "Bash: make".into()];
     situation.totals.files = 4;
-    let Err(plan) = answer(&[], &full("scope_creep"), &situation, &testing::context().goal("fix it")).unwrap() else {
+    let Err(plan) =
+        answer(&[], &full("scope_creep"), &situation, &testing::context().goal("fix it")).unwrap()
+    else {
         panic!("a rollback")
     };
     assert_eq!(
@@ -77,21 +126,32 @@ fn a_plan_is_in_order_and_offers_what_was_refused() {
 #[test]
 fn the_operators_words_come_first() {
     for (set, passed, parts) in [
-        (Some(("loop", "set: {undone}")), None, &["\nset: the steps from 2 to 6\n", "goes back", "cannot be taken back"][..]),
+        (
+            Some(("loop", "set: {undone}")),
+            None,
+            &["\nset: the steps from 2 to 6\n", "goes back", "cannot be taken back"][..],
+        ),
         (Some(("rollback", "to {checkpoint}")), None, &["\nto cp-2\n", "What to try"]),
         (None, Some(("checkpoint_rollback.conversation", "go on")), &["\ngo on", "What to try"]),
         (None, Some(("loop", "a correction")), &["the same steps came again"]),
         (Some(("rollback", "{none_safe}")), None, &["The session goes back"]),
     ] {
-        let settings: Vec<Setting> = set.map(|(name, text)| Setting::new(&format!("templates.{name}"), text)).into_iter().collect();
+        let settings: Vec<Setting> = set
+            .map(|(name, text)| Setting::new(&format!("templates.{name}"), text))
+            .into_iter()
+            .collect();
         let templates = passed.map(Into::into).into_iter().collect();
         let situation = Situation { templates, ..with(vec![taken("cp-2", 2, 5)]) };
-        let Ok((_, message)) = answer(&settings, &full("loop"), &situation, &testing::context()).unwrap() else { panic!("a plan") };
+        let Ok((_, message)) =
+            answer(&settings, &full("loop"), &situation, &testing::context()).unwrap()
+        else {
+            panic!("a plan")
+        };
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
 }
 
-/// Whatever there is or lacks: whole texts, and never a checkpoint that is not there or not safe.
+/// Any issue gets complete texts, and never a checkpoint that does not exist or is not safe.
 #[test]
 fn any_issue_gets_whole_texts() {
     for seed in 0..1000 {
@@ -99,28 +159,44 @@ fn any_issue_gets_whole_texts() {
         let (issue, situation, context) = (dice.issue(), dice.situation(), dice.context());
         let texts = match answer(&[], &issue, &situation, &context).unwrap() {
             Ok((id, message)) => {
-                let taken = situation
-                    .checkpoints
-                    .iter()
-                    .find(|known| known.id == id && known.step <= issue.first_step && known.success_rate >= 800);
-                assert!(taken.is_some_and(|taken| taken.unsafe_because.is_none()), "seed {seed}: {id}");
+                let taken = situation.checkpoints.iter().find(|known| {
+                    known.id == id && known.step <= issue.first_step && known.success_rate >= 800
+                });
+                assert!(
+                    taken.is_some_and(|taken| taken.unsafe_because.is_none()),
+                    "seed {seed}: {id}"
+                );
                 vec![message]
             }
             Err(plan) => [plan.steps, vec![plan.reason]].concat(),
         };
         for text in texts {
             assert_eq!(hole(&text), None, "seed {seed}:\n{text}");
-            assert!(text.lines().all(|line| !line.starts_with("Ignore all rules")), "seed {seed}:\n{text}");
+            assert!(
+                text.lines().all(|line| !line.starts_with("Ignore all rules")),
+                "seed {seed}:\n{text}"
+            );
         }
     }
     for name in ISSUES {
         for missing in 0..1_u32 << 7 {
             let mut issue = full(name);
-            issue.evidence = issue.evidence.into_iter().enumerate().filter(|(at, _)| missing & 1 << at == 0).map(|(_, one)| one).collect();
-            let Ok((_, message)) = answer(&[], &issue, &with(vec![taken("a", 2, 5)]), &testing::context()).unwrap() else {
+            issue.evidence = issue
+                .evidence
+                .into_iter()
+                .enumerate()
+                .filter(|(at, _)| missing & 1 << at == 0)
+                .map(|(_, one)| one)
+                .collect();
+            let Ok((_, message)) =
+                answer(&[], &issue, &with(vec![taken("a", 2, 5)]), &testing::context()).unwrap()
+            else {
                 panic!("a plan")
             };
-            assert!(hole(&message).is_none() && !message.contains(['{', '}']), "{name}:\n{message}");
+            assert!(
+                hole(&message).is_none() && !message.contains(['{', '}']),
+                "{name}:\n{message}"
+            );
         }
     }
 }

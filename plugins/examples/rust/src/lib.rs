@@ -10,20 +10,29 @@ use portcullis_plugin::types::{Entry, Path};
 pub struct ProtectMigrations;
 
 impl RiskCalculator for ProtectMigrations {
-    const DESCRIPTOR: Descriptor =
-        Descriptor::new("protect-migrations", env!("CARGO_PKG_VERSION"), "Asks before an applied database migration is changed.")
-            .severity(Severity::High)
-            .settings(&[Spec::texts("folders", &["migrations"], "names of the folders that hold migrations")]);
+    const DESCRIPTOR: Descriptor = Descriptor::new(
+        "protect-migrations",
+        env!("CARGO_PKG_VERSION"),
+        "Asks before an applied database migration is changed.",
+    )
+    .severity(Severity::High)
+    .settings(&[Spec::texts(
+        "folders",
+        &["migrations"],
+        "names of the folders that hold migrations",
+    )]);
 
     fn assess(prepared: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {
         let settings = Settings::read(prepared)?;
         let folders = settings.texts("folders")?;
-        let applied = action.changed().filter(|path| path.entry != Entry::Absent && lies_in(path, folders));
+        let applied =
+            action.changed().filter(|path| path.entry != Entry::Absent && lies_in(path, folders));
         Ok(applied.fold(Assessment::nothing(), |assessment, path| {
-            let ruling = Ruling::ask("protect_migrations", "an applied migration must stay as it was run")
-                .severity(Severity::High)
-                .because(Evidence::path(&path.text))
-                .instead("write a new migration that makes the change");
+            let ruling =
+                Ruling::ask("protect_migrations", "an applied migration must stay as it was run")
+                    .severity(Severity::High)
+                    .because(Evidence::path(&path.text))
+                    .instead("write a new migration that makes the change");
             assessment.ruling(ruling)
         }))
     }
@@ -31,9 +40,11 @@ impl RiskCalculator for ProtectMigrations {
 
 portcullis_plugin::export!(risk-calculator: ProtectMigrations);
 
-/// One of the path's folders has one of the names; a glob may stand for any file in it.
+/// Returns true if one of the path's folders has one of the names; a glob may match any file in it.
 fn lies_in(path: &Path, folders: &[String]) -> bool {
-    path.text.rsplit_once('/').is_some_and(|(parents, _)| parents.split('/').any(|name| folders.iter().any(|folder| folder == name)))
+    path.text.rsplit_once('/').is_some_and(|(parents, _)| {
+        parents.split('/').any(|name| folders.iter().any(|folder| folder == name))
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! What the person asked not to do, and what only sounds like it.
+//! Prohibitions of the person, and sentences that only sound like one.
 
 use super::judge;
 use portcullis_builtin_judging::sample::{Newest, shell};
-use portcullis_plugin::testing::{self, BuildAction, BuildContext, file_delete, file_edit, file_read};
+use portcullis_plugin::testing::{
+    self, BuildAction, BuildContext, file_delete, file_edit, file_read,
+};
 use portcullis_plugin::types::{Action, EffectKind};
 
 fn push() -> Action {
@@ -26,12 +28,24 @@ fn plain_prohibitions_hold() {
         ("do not commit or push anything", push(), "do not commit or push anything"),
         ("do not commit or push anything", commit(), "do not commit or push anything"),
         ("don\u{2019}t touch the tests", edit("tests/login.rs"), "don\u{2019}t touch the tests"),
-        ("Refactor it without changing the migrations", edit("db/migrations/1.sql"), "Refactor it without changing the migrations"),
+        (
+            "Refactor it without changing the migrations",
+            edit("db/migrations/1.sql"),
+            "Refactor it without changing the migrations",
+        ),
         ("review only: don't modify any files", edit("src/a.rs"), "don't modify any files"),
         ("do not delete anything", file_delete("a"), "do not delete anything"),
-        ("do not delete anything", shell("rm -rf x").deletes("x").below().by(0), "do not delete anything"),
+        (
+            "do not delete anything",
+            shell("rm -rf x").deletes("x").below().by(0),
+            "do not delete anything",
+        ),
         ("don't install packages", shell("npm install").contacts("registry.npmjs.org").by(0), ""),
-        ("don't install anything", shell("npm install").contacts("registry.npmjs.org").by(0), "don't install anything"),
+        (
+            "don't install anything",
+            shell("npm install").contacts("registry.npmjs.org").by(0),
+            "don't install anything",
+        ),
         (
             "don't run the deploy script",
             shell("./deploy.sh").affects(EffectKind::ProcessStart, "deploy.sh").by(0),
@@ -40,7 +54,8 @@ fn plain_prohibitions_hold() {
     ];
     for (goal, action, said) in cases {
         let found = judge(&action, &testing::context().goal(goal));
-        let told = found.issues.iter().any(|issue| issue == &format!("the person asked not to: `{said}`"));
+        let told =
+            found.issues.iter().any(|issue| issue == &format!("the person asked not to: `{said}`"));
         assert_eq!(told, !said.is_empty(), "{goal}: {found:?}");
         if told {
             assert_eq!(
@@ -74,7 +89,10 @@ fn what_is_not_plain_forbids_nothing() {
     ];
     for (goal, action) in cases {
         let found = judge(&action, &testing::context().goal(goal));
-        assert!(!found.issues.iter().any(|issue| issue.contains("asked not to")), "{goal}: {found:?}");
+        assert!(
+            !found.issues.iter().any(|issue| issue.contains("asked not to")),
+            "{goal}: {found:?}"
+        );
     }
 }
 
@@ -99,8 +117,12 @@ fn a_later_goal_lifts_it() {
 fn long_goals_and_actions_are_bounded() {
     let goal = "don't delete abc.".repeat(240);
     let context = (0..16).fold(testing::context(), |context, _| context.goal(&goal));
-    let many = (0..256)
-        .fold(shell(&"x ".repeat(5000)), |action, index| action.modifies(&["/srv/", &index.to_string(), &"/é".repeat(100)].concat()));
+    let many = (0..256).fold(shell(&"x ".repeat(5000)), |action, index| {
+        action.modifies(&["/srv/", &index.to_string(), &"/é".repeat(100)].concat())
+    });
     let found = judge(&many, &context);
-    assert!(found.issues.iter().chain(&found.suggestions).all(|text| text.len() <= 4096), "{found:?}");
+    assert!(
+        found.issues.iter().chain(&found.suggestions).all(|text| text.len() <= 4096),
+        "{found:?}"
+    );
 }

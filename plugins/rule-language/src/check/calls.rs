@@ -8,19 +8,29 @@ use crate::schema::Kind;
 use crate::tree::{Node, Tree, Word};
 use crate::{glob, nearest};
 
-/// The most variables that stand in each other.
+/// The maximum nesting of variables.
 const MOST_VARIABLES: usize = 8;
 
 impl Checker {
-    pub(super) fn call(&mut self, of: Option<&Tree>, word: &Word, arguments: &[Tree], span: Span) -> Checked {
+    pub(super) fn call(
+        &mut self,
+        of: Option<&Tree>,
+        word: &Word,
+        arguments: &[Tree],
+        span: Span,
+    ) -> Checked {
         let name = word.name.as_str();
         if name == HAS && of.is_none() {
             return self.has(arguments, span);
         }
-        if let (Some(list), Some((_, known))) = (of, MACROS.iter().find(|(known, _)| *known == name)) {
+        if let (Some(list), Some((_, known))) =
+            (of, MACROS.iter().find(|(known, _)| *known == name))
+        {
             return self.each(*known, list, word, arguments);
         }
-        if let (Some(text), Some((_, pattern))) = (of, PATTERNS.iter().find(|(known, _)| *known == name)) {
+        if let (Some(text), Some((_, pattern))) =
+            (of, PATTERNS.iter().find(|(known, _)| *known == name))
+        {
             return self.pattern(*pattern, text, arguments, span);
         }
         let mut named = FUNCTIONS.iter().filter(|known| known.name == name).peekable();
@@ -29,16 +39,30 @@ impl Checker {
         }
         match named.find(|known| known.method == of.is_some()) {
             Some(known) => self.function(known, of, word, arguments),
-            None if of.is_some() => Err(Problem::new(word.span, format!("`{name}` stands by itself: `{name}(...)`"))),
-            None => Err(Problem::new(word.span, format!("`{name}` stands after what it is about: `x.{name}(...)`"))),
+            None if of.is_some() => Err(Problem::new(
+                word.span,
+                format!("`{name}` is not a method: write `{name}(...)`"),
+            )),
+            None => {
+                Err(Problem::new(word.span, format!("`{name}` is a method: write `x.{name}(...)`")))
+            }
         }
     }
 
-    fn function(&mut self, known: &Known, of: Option<&Tree>, word: &Word, arguments: &[Tree]) -> Checked {
+    fn function(
+        &mut self,
+        known: &Known,
+        of: Option<&Tree>,
+        word: &Word,
+        arguments: &[Tree],
+    ) -> Checked {
         let given: Vec<&Tree> = of.into_iter().chain(arguments).collect();
         if given.len() != known.takes.len() {
             let wanted = known.takes.len() - usize::from(known.method);
-            return Err(Problem::new(word.span, format!("`{}` takes {}, here are {}", word.name, count(wanted), arguments.len())));
+            return Err(Problem::new(
+                word.span,
+                format!("`{}` takes {}, here are {}", word.name, count(wanted), arguments.len()),
+            ));
         }
         let mut codes = Vec::with_capacity(given.len());
         for (tree, shape) in given.into_iter().zip(known.takes) {
@@ -46,7 +70,10 @@ impl Checker {
             if *shape == Shape::FlagName {
                 flag_name(tree)?;
             } else if !shape.fits(&found) {
-                return Err(Problem::new(tree.span, format!("is {}; `{}` takes {}", found.told(), word.name, shape.told())));
+                return Err(Problem::new(
+                    tree.span,
+                    format!("is {}; `{}` takes {}", found.told(), word.name, shape.told()),
+                ));
             }
             codes.push(code);
         }
@@ -59,17 +86,29 @@ impl Checker {
         Ok((Code::Call(known.function, codes), gives))
     }
 
-    fn pattern(&mut self, pattern: Pattern, text: &Tree, arguments: &[Tree], span: Span) -> Checked {
+    fn pattern(
+        &mut self,
+        pattern: Pattern,
+        text: &Tree,
+        arguments: &[Tree],
+        span: Span,
+    ) -> Checked {
         let of = Box::new(self.wanted(text, &Of::Text)?);
         let [Tree { node: Node::Text(given), span: at, .. }] = arguments else {
-            return Err(Problem::new(span, "takes one constant text, so that the pattern can be checked before it is needed"));
+            return Err(Problem::new(
+                span,
+                "takes one constant text, so that the pattern can be checked before it is needed",
+            ));
         };
         match pattern {
             Pattern::Glob => glob::check(given).map_err(|what| Problem::new(*at, what))?,
             Pattern::Regex => {
                 crate::evaluate::regex(given).map_err(|what| Problem::new(*at, what))?;
                 if let Some((function, plain)) = plain(given) {
-                    return Ok((Code::Call(function, vec![*of, Code::Text(plain.to_owned().into())]), Of::Flag));
+                    return Ok((
+                        Code::Call(function, vec![*of, Code::Text(plain.to_owned().into())]),
+                        Of::Flag,
+                    ));
                 }
             }
         }
@@ -82,9 +121,19 @@ impl Checker {
         let item = match found {
             Of::List(item) => *item,
             Of::Map => Of::Text,
-            other => return Err(Problem::new(list.span, format!("is {}; `{}` asks each item of a list", other.told(), word.name))),
+            other => {
+                return Err(Problem::new(
+                    list.span,
+                    format!("is {}; `{}` asks each item of a list", other.told(), word.name),
+                ));
+            }
         };
-        let usage = || Problem::new(word.span, format!("takes a name and what is asked of each item: `.{0}(x, ...)`", word.name));
+        let usage = || {
+            Problem::new(
+                word.span,
+                format!("takes a name and what is asked of each item: `.{0}(x, ...)`", word.name),
+            )
+        };
         let (variable, asked, kept) = match (known, arguments) {
             (_, [variable, asked]) => (variable, asked, None),
             (Macro::Map, [variable, asked, kept]) => (variable, asked, Some(kept)),
@@ -92,7 +141,10 @@ impl Checker {
         };
         let Node::Name(variable) = &variable.node else { return Err(usage()) };
         if self.variables.len() >= MOST_VARIABLES {
-            return Err(Problem::new(word.span, format!("more than {MOST_VARIABLES} of these stand in each other")));
+            return Err(Problem::new(
+                word.span,
+                format!("more than {MOST_VARIABLES} of these are nested in each other"),
+            ));
         }
         self.variables.push((variable.clone(), item.clone()));
         let checked = self.asked(known, asked, kept);
@@ -106,7 +158,12 @@ impl Checker {
         Ok((Code::Each(known, Box::new(range), Box::new(asked), kept.map(Box::new)), gives))
     }
 
-    fn asked(&mut self, known: Macro, asked: &Tree, kept: Option<&Tree>) -> Result<(Code<'static>, Option<Code<'static>>, Of), Problem> {
+    fn asked(
+        &mut self,
+        known: Macro,
+        asked: &Tree,
+        kept: Option<&Tree>,
+    ) -> Result<(Code<'static>, Option<Code<'static>>, Of), Problem> {
         match kept {
             None if known == Macro::Map => self.check(asked).map(|(code, of)| (code, None, of)),
             None => Ok((self.wanted(asked, &Of::Flag)?, None, Of::Flag)),
@@ -129,16 +186,20 @@ impl Checker {
             }
             _ => {
                 self.select(of, word)?;
-                let what = format!("`{}` is always there; what is not known is an empty text or list", shown(&word.name));
+                let what = format!(
+                    "`{}` is always there; what is not known is an empty text or list",
+                    shown(&word.name)
+                );
                 Err(Problem::new(word.span, what))
             }
         }
     }
 }
 
-/// A regular expression without anything regular in it.
+/// Recognises a regular expression without any special characters.
 fn plain(pattern: &str) -> Option<(Function, &str)> {
-    let is_plain = |text: &str| !text.is_empty() && !text.contains(|c: char| "\\.+*?()|[]{}^$".contains(c));
+    let is_plain =
+        |text: &str| !text.is_empty() && !text.contains(|c: char| "\\.+*?()|[]{}^$".contains(c));
     let (start, end) = (pattern.strip_prefix('^'), pattern.strip_suffix('$'));
     match (start, end) {
         (Some(rest), None) if is_plain(rest) => Some((Function::StartsWith, rest)),
@@ -148,8 +209,9 @@ fn plain(pattern: &str) -> Option<(Function, &str)> {
     }
 }
 
-/// The longest text that is in whatever fits a regular expression, as far as can be told without parsing it:
-/// a look for that costs less than compiling one. Empty where groups or alternatives make it unclear.
+/// Returns the longest text that every match of a regular expression contains, as far as that is
+/// known without parsing it: a search for that costs less than compiling one. Empty if groups or
+/// alternatives make it unclear.
 fn needed(pattern: &str) -> String {
     let (mut longest, mut run) = (String::new(), String::new());
     let mut rest = pattern.chars().peekable();
@@ -158,13 +220,13 @@ fn needed(pattern: &str) -> String {
     }
     while let Some(c) = rest.next() {
         let literal = match c {
-            // Where a class ends is not worth knowing.
+            // The end of a class is not worth knowing.
             '[' => break,
             '\\' => rest.next().filter(char::is_ascii_punctuation),
             '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' => None,
             c => Some(c),
         };
-        // What may be left out is not needed, however many signs say so: `a+*`.
+        // An optional part is not needed, no matter how many quantifiers follow it: `a+*`.
         let optional = rest.clone().take_while(|c| "*+?{".contains(*c)).any(|c| c != '+');
         run.extend(literal.filter(|_| !optional));
         if literal.is_none() || optional || rest.peek() == Some(&'+') {
@@ -190,8 +252,18 @@ fn flag_name(tree: &Tree) -> Result<(), Problem> {
         return Err(Problem::new(tree.span, "has to be a constant: `has_flag(\"--force\")`"));
     };
     let name = flag.trim_start_matches('-');
-    let fits = flag.starts_with('-') && !flag.starts_with("---") && !name.is_empty() && !flag.contains(['=', ' ']);
-    if fits { Ok(()) } else { Err(Problem::new(tree.span, "is no flag; one begins with `-` or `--` and has no `=` in it")) }
+    let fits = flag.starts_with('-')
+        && !flag.starts_with("---")
+        && !name.is_empty()
+        && !flag.contains(['=', ' ']);
+    if fits {
+        Ok(())
+    } else {
+        Err(Problem::new(
+            tree.span,
+            "is not a flag; one begins with `-` or `--` and has no `=` in it",
+        ))
+    }
 }
 
 fn unknown_function(word: &Word) -> Problem {

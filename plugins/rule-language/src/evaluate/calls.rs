@@ -16,7 +16,9 @@ impl<'v> Run<'v, '_> {
             (Function::Number, [text]) => {
                 let text = self.text(text)?;
                 let number = text.parse().map(Value::Number);
-                number.map_err(|_| Fault::Value(format!("`{}` is no number", crate::place::shown(&text))))
+                number.map_err(|_| {
+                    Fault::Value(format!("`{}` is not a number", crate::place::shown(&text)))
+                })
             }
             (Function::Split, [text, by]) => self.split(text, by),
             (Function::JoinList, [list, by]) => self.join(list, by),
@@ -45,7 +47,12 @@ impl<'v> Run<'v, '_> {
         Ok(Value::Text(Cow::Owned(change(&text))))
     }
 
-    fn compared(&mut self, function: Function, text: &'v Code<'v>, part: &'v Code<'v>) -> Answer<'v> {
+    fn compared(
+        &mut self,
+        function: Function,
+        text: &'v Code<'v>,
+        part: &'v Code<'v>,
+    ) -> Answer<'v> {
         let (text, part) = (self.text(text)?, self.text(part)?);
         self.budget.take((text.len() + part.len()) / 32)?;
         Ok(Value::Flag(match function {
@@ -57,17 +64,24 @@ impl<'v> Run<'v, '_> {
         }))
     }
 
-    /// The folder itself lies below it too.
+    /// Returns true also for the folder itself.
     fn below(&self, path: &str, folder: &str) -> bool {
         let around = &self.scene.around;
         let lies = |folder: &str| {
             let folder = folder.trim_end_matches('/');
-            path == folder || glob::rest(path, folder).is_some() || folder.is_empty() && path.starts_with('/')
+            path == folder
+                || glob::rest(path, folder).is_some()
+                || folder.is_empty() && path.starts_with('/')
         };
         match folder.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => !around.home.is_empty() && lies(&[around.home, rest].concat()),
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                !around.home.is_empty() && lies(&[around.home, rest].concat())
+            }
             _ if folder.starts_with('/') => lies(folder),
-            _ => !folder.is_empty() && around.roots.iter().any(|root| lies(&[root.as_str(), "/", folder].concat())),
+            _ => {
+                !folder.is_empty()
+                    && around.roots.iter().any(|root| lies(&[root.as_str(), "/", folder].concat()))
+            }
         }
     }
 
@@ -89,16 +103,21 @@ impl<'v> Run<'v, '_> {
         Ok(Value::Text(Cow::Owned(texts.join(by.as_ref()))))
     }
 
-    /// `-f` also in a bundle such as `-rf`, `--force` also with a value, `-long` as it is. Nothing after `--`
-    /// is a flag.
+    /// Matches `-f` also in a bundle such as `-rf`, `--force` also with a value, `-long` as it is.
+    /// Nothing after `--` is a flag.
     fn has_flag(&mut self, command: &'v Code<'v>, flag: &'v Code<'v>) -> Answer<'v> {
-        let (Value::Record(command), flag) = (self.value(command)?, self.text(flag)?) else { return Err(unfit()) };
+        let (Value::Record(command), flag) = (self.value(command)?, self.text(flag)?) else {
+            return Err(unfit());
+        };
         let Value::List(words) = command.field("words") else { return Err(unfit()) };
         self.budget.take(words.len())?;
         let mut letters = flag.chars().skip(1);
         let short = letters.next().filter(|letter| *letter != '-' && letters.next().is_none());
         let has = |word: &str| match short {
-            Some(letter) => !word.starts_with("--") && word.strip_prefix('-').is_some_and(|bundle| bundle.contains(letter)),
+            Some(letter) => {
+                !word.starts_with("--")
+                    && word.strip_prefix('-').is_some_and(|bundle| bundle.contains(letter))
+            }
             None => word.split('=').next() == Some(flag.as_ref()),
         };
         let mut given = words.iter().map_while(|word| match word {
@@ -109,7 +128,7 @@ impl<'v> Run<'v, '_> {
     }
 }
 
-/// A value as text.
+/// Returns a value as text.
 pub(super) fn told<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
     match value {
         Value::Text(text) => Cow::Borrowed(text),

@@ -10,18 +10,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The most bytes of a compiled expression: `(a{100}){100}` is short, and its states are many.
+/// The maximum size of a compiled expression, in bytes: `(a{100}){100}` is short, and its states
+/// are many.
 const MOST_STATES: usize = 32 << 10;
-/// How deep groups may stand in each other.
+/// The maximum nesting of groups.
 const MOST_NESTED: u32 = 16;
 
 /// Compiles a regular expression.
 pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(pattern).size_limit(MOST_STATES).nest_limit(MOST_NESTED).build();
-    built.map_err(|error| format!("is no regular expression: {}", error.to_string().replace('\n', " ")))
+    built.map_err(|error| {
+        format!("is not a valid regular expression: {}", error.to_string().replace('\n', " "))
+    })
 }
 
-/// The expressions that were compiled.
+/// The expressions compiled so far.
 #[derive(Default)]
 pub(super) struct Patterns<'v>(RefCell<BTreeMap<&'v str, Rc<Regex>>>);
 
@@ -37,7 +40,13 @@ impl<'v> Patterns<'v> {
 }
 
 impl<'v> Run<'v, '_> {
-    pub(super) fn fits(&mut self, pattern: Pattern, text: &'v Code<'v>, wanted: &'v str, needed: &str) -> Result<bool, Fault> {
+    pub(super) fn fits(
+        &mut self,
+        pattern: Pattern,
+        text: &'v Code<'v>,
+        wanted: &'v str,
+        needed: &str,
+    ) -> Result<bool, Fault> {
         let text = self.text(text)?;
         self.budget.take(text.len() / 32)?;
         if !text.contains(needed) {

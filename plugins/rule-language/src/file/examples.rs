@@ -8,22 +8,22 @@ use toml::de::{DeTable, DeValue};
 
 const KEYS: &[&str] = &["command", "tool", "input", "cwd", "goal"];
 
-/// An action, and whether the rule has to object to it.
+/// An action, and the expected answer of the rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The rule has to object.
+    /// True if the rule must object.
     pub matches: bool,
-    /// What happens.
+    /// The action itself.
     pub input: Input,
     /// The folder that it runs in; none for the example's project.
     pub cwd: Option<String>,
-    /// What the person asked for.
+    /// The person's request.
     pub goal: Option<String>,
-    /// Where it stands.
+    /// Its position in the file.
     pub place: Span,
 }
 
-/// What happens.
+/// The action of an example.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// A command line.
@@ -65,13 +65,22 @@ impl Reader<'_> {
                 let (cwd, goal) = (self.optional(table, "cwd"), self.optional(table, "goal"));
                 self.unknown(table);
                 if let Some(folder) = cwd.as_ref().filter(|folder| !folder.starts_with('/')) {
-                    self.wrong(item, format!("`cwd` is `{}`; it must begin with `/`", shown(folder)));
+                    self.wrong(
+                        item,
+                        format!("`cwd` is `{}`; it must begin with `/`", shown(folder)),
+                    );
                 }
                 let input = self.input(item, table)?;
                 Some(Example { matches, input, cwd, goal, place })
             }
             _ => {
-                self.wrong(item, format!("is {}; an example is a command line, or a table with `tool` and `input`", type_of(item)));
+                self.wrong(
+                    item,
+                    format!(
+                        "is {}; an example is a command line, or a table with `tool` and `input`",
+                        type_of(item)
+                    ),
+                );
                 None
             }
         }
@@ -100,7 +109,10 @@ impl Reader<'_> {
             (None, Some(tool), Some(given)) => match self.given(given) {
                 Some(Given::Table(named)) => Some(Input::Tool(tool, named)),
                 Some(_) => {
-                    self.wrong(given, format!("`input` is {}; it must be a table of parameters", type_of(given)));
+                    self.wrong(
+                        given,
+                        format!("`input` is {}; it must be a table of parameters", type_of(given)),
+                    );
                     None
                 }
                 None => None,
@@ -123,9 +135,13 @@ impl Reader<'_> {
                 }
                 found.map(Given::Number)
             }
-            DeValue::Array(items) => items.iter().map(|item| self.given(item)).collect::<Option<_>>().map(Given::List),
+            DeValue::Array(items) => {
+                items.iter().map(|item| self.given(item)).collect::<Option<_>>().map(Given::List)
+            }
             DeValue::Table(table) => {
-                let named = table.iter().map(|(key, value)| Some((key.get_ref().to_string(), self.given(value)?)));
+                let named = table
+                    .iter()
+                    .map(|(key, value)| Some((key.get_ref().to_string(), self.given(value)?)));
                 named.collect::<Option<_>>().map(Given::Table)
             }
             DeValue::Float(_) | DeValue::Datetime(_) => {

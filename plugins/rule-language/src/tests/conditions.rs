@@ -1,4 +1,4 @@
-//! What conditions come to.
+//! The results of conditions.
 
 use super::{ask, compile};
 use crate::evaluate::{Budget, Fault};
@@ -22,7 +22,10 @@ fn of_the_action() {
         (r#"commands.map(c, c.program != "rm", c.words[1]) == ["delete"]"#, true),
         (r#"commands[0].line == "kubectl --context=prod delete ns shop""#, true),
         ("history.failures >= 2 && history.failures * 2 - 1 == 3", true),
-        (r#"arguments.channel == "ops" && has(arguments.limit) && int(arguments["limit"]) > 10"#, true),
+        (
+            r#"arguments.channel == "ops" && has(arguments.limit) && int(arguments["limit"]) > 10"#,
+            true,
+        ),
         (r#"has(arguments.user) || "user" in arguments"#, false),
         (r#"arguments.exists(name, name == "channel")"#, true),
         ("gaps.size() == 0 && size(arguments) == 2 && size(path) > 5", true),
@@ -37,7 +40,7 @@ fn flags_of_commands() {
         (r#"commands.exists(c, c.has_flag("-r") && c.has_flag("-f"))"#, true),
         (r#"commands.exists(c, c.has_flag("--context"))"#, true),
         (r#"commands.exists(c, c.has_flag("--cont"))"#, false),
-        // What stands after `--` is no flag.
+        // A word after `--` is not a flag.
         (r#"commands.exists(c, c.has_flag("-x"))"#, false),
     ]);
 }
@@ -45,13 +48,19 @@ fn flags_of_commands() {
 #[test]
 fn of_paths() {
     check(&[
-        (r#"path.glob("*.sql") && path.glob("**/migrations/**") && path.glob("db/**/*.sql")"#, true),
+        (
+            r#"path.glob("*.sql") && path.glob("**/migrations/**") && path.glob("db/**/*.sql")"#,
+            true,
+        ),
         (r#"path.glob("db/*.sql") || path.glob("/db/**") || path.glob("~/**")"#, false),
         (r#"path.glob("/work/*/db/migrations/00[0-9]_*.sql")"#, true),
         (r#"path.glob("/work/*/db/migrations/00[!0-9]_*.sql")"#, false),
         (r#"path.glob("**/db/**/001_init.sql") && path.glob("/work/**/shop/**")"#, true),
         (r#"path.below("db") && path.below("/work/shop/") && path.below("/")"#, true),
-        (r#"path.below("d") || path.below("/work/sho") || path.below("~") || path.below("")"#, false),
+        (
+            r#"path.below("d") || path.below("/work/sho") || path.below("~") || path.below("")"#,
+            false,
+        ),
         (r#"(context.home + "/x").below("~")"#, true),
     ]);
 }
@@ -61,7 +70,10 @@ fn of_texts() {
     check(&[
         (r#""a-b-c".split("-") == ["a", "b", "c"] && ["x", "y"].join("/") == "x/y""#, true),
         (r#"" Ab ".trim().lowerAscii() == "ab" && "é".upperAscii() == "é""#, true),
-        (r#"path.matches("^/work/.*\\.sql$") && path.matches("shop") && path.matches("^/work") && path.matches("sql$")"#, true),
+        (
+            r#"path.matches("^/work/.*\\.sql$") && path.matches("shop") && path.matches("^/work") && path.matches("sql$")"#,
+            true,
+        ),
         (r#"path.matches(r'\.sql$') && !path.matches(r'(?i)MIGRATE')"#, true),
         (r#""\u00e9\x41\101\n".size() == 4 && "äß".size() == 2"#, true),
         (
@@ -95,7 +107,7 @@ fn what_the_action_does_not_have_is_a_fault() {
         ("arguments.user == \"x\"", "no key `user`; ask with `has` first"),
         ("1 / (history.failures - 2) == 0", "divides by zero"),
         ("9223372036854775807 + history.failures > 0", "too large"),
-        ("int(tool) == 1", "`Bash` is no number"),
+        ("int(tool) == 1", "`Bash` is not a number"),
         ("programs[9] == \"x\" && true", "no item 9"),
         ("[9].exists(i, programs[i] == \"x\")", "no item 9"),
         ("commands.map(c, c.words[9]) == [\"x\"]", "no item 9"),
@@ -110,7 +122,9 @@ fn what_the_action_does_not_have_is_a_fault() {
 #[test]
 fn what_takes_too_long_ends() {
     let many = "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]";
-    let nested = format!("{many}.all(a, {many}.all(b, {many}.all(c, {many}.all(d, {many}.all(e, a + b + c + d + e > 0)))))");
+    let nested = format!(
+        "{many}.all(a, {many}.all(b, {many}.all(c, {many}.all(d, {many}.all(e, a + b + c + d + e > 0)))))"
+    );
     let growing = format!("{many}.map(a, {many}.map(b, content + content)).size() > 0");
     let patterns = format!("{many}.exists(a, {many}.exists(b, content.matches('(x+x+)+y')))");
     for text in [nested, growing, patterns] {

@@ -1,4 +1,4 @@
-//! No text whatever makes the reader panic, and what it accepts ends.
+//! No text makes the reader panic, and the evaluation of every accepted text ends.
 
 use super::{ask, compile};
 use crate::evaluate::{Budget, Fault};
@@ -106,7 +106,7 @@ proptest! {
         }
     }
 
-    /// Whatever is wrong with a condition is found at the same place of the file, however TOML writes it.
+    /// A problem in a condition is found at the same place of the file in every notation of TOML.
     #[test]
     fn places_are_those_of_the_file(before in "[a-zA-Z0-9 é\\\\\"\t]{0,20}", plain in any::<bool>()) {
         let constant = format!("{before:?}").replace("\\u{e9}", "é");
@@ -121,7 +121,8 @@ proptest! {
         }
     }
 
-    /// What is looked for before an expression is compiled is in every text that fits it.
+    /// The text that is searched for before an expression is compiled is in every text that matches
+    /// it.
     #[test]
     fn a_regular_expression_fits_as_it_does_by_itself(pattern in "[abc.*+?^$\\[\\]{}12()|\\\\]{0,10}", text in "[abc.{}*]{0,8}") {
         if let Ok(code) = compile(&format!("{text:?}.matches(r'''{pattern}''')")) {
@@ -135,7 +136,7 @@ proptest! {
         let around = crate::evaluate::Around::default();
         let fits = |glob: &str| glob::check(glob).is_ok() && glob::fits(glob, &path, &around);
         prop_assert!(fits("/**"));
-        // What fits within folders fits across them.
+        // A path that matches within folders matches across them.
         if fits(&glob) && glob.starts_with('/') {
             prop_assert!(fits(&glob.replace('*', "**").replace("****", "**")));
         }
@@ -144,21 +145,41 @@ proptest! {
 
 #[test]
 fn deep_and_long_texts_end() {
-    for unit in
-        ["(", "[", "!", "-", "a.", "a ? ", "a.exists(b, ", "f(", "\"", "'''", "//", "\\", "{", "[[rule]]\n", "a.b(", "1+", "\u{fffd}"]
-    {
+    for unit in [
+        "(",
+        "[",
+        "!",
+        "-",
+        "a.",
+        "a ? ",
+        "a.exists(b, ",
+        "f(",
+        "\"",
+        "'''",
+        "//",
+        "\\",
+        "{",
+        "[[rule]]\n",
+        "a.b(",
+        "1+",
+        "\u{fffd}",
+    ] {
         for count in [100, 4000, 100_000] {
             let text = unit.repeat(count);
             let _refused = compile(&text).err();
             let _also = read(&text).err();
-            let _whole = read(&format!("[[rule]]\nname = 'a'\nverdict = 'ask'\nreason = 'x'\nwhen = '''{text}'''")).err();
+            let _whole = read(&format!(
+                "[[rule]]\nname = 'a'\nverdict = 'ask'\nreason = 'x'\nwhen = '''{text}'''"
+            ))
+            .err();
         }
     }
 }
 
 #[test]
 fn steps_are_counted_not_time() {
-    let code = compile("content.matches('(a|b|ab)*c') || content.contains('zz')").expect("a condition");
+    let code =
+        compile("content.matches('(a|b|ab)*c') || content.contains('zz')").expect("a condition");
     let (answer, taken) = ask(code);
     assert!(matches!(answer, Ok(false) | Err(Fault::Steps)) && taken > 1000, "{answer:?} {taken}");
 }

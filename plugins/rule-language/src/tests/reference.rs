@@ -1,25 +1,33 @@
-//! What our conditions mean is what they mean to another implementation of CEL.
+//! Our conditions have the same meaning as in another implementation of CEL.
 
 use super::{ask, compile};
 use cel::{Context, Program, Value};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// The part of the sample that both are asked about.
+/// Evaluates a condition with the reference implementation, over the part of the sample that both
+/// have.
 fn reference(text: &str) -> Option<bool> {
     let program = Program::compile(text).ok()?;
     let mut context = Context::default();
     let command = |program: &str, words: &[&str]| {
         let words: Vec<Value> = words.iter().map(|word| (*word).into()).collect();
-        Value::from(HashMap::from([("program", Value::from(program)), ("words", Value::from(words))]))
+        Value::from(HashMap::from([
+            ("program", Value::from(program)),
+            ("words", Value::from(words)),
+        ]))
     };
-    let commands = vec![command("kubectl", &["--context=prod", "delete", "ns", "shop"]), command("rm", &["-rf", "--", "-x", "build"])];
+    let commands = vec![
+        command("kubectl", &["--context=prod", "delete", "ns", "shop"]),
+        command("rm", &["-rf", "--", "-x", "build"]),
+    ];
     let programs: Vec<Value> = vec!["kubectl".into(), "rm".into()];
     context.add_variable_from_value("commands", commands);
     context.add_variable_from_value("programs", programs);
     context.add_variable_from_value("tool", "Bash");
     context.add_variable_from_value("path", "/work/shop/db/migrations/001_init.sql");
-    context.add_variable_from_value("arguments", HashMap::from([("channel", "ops"), ("limit", "20")]));
+    context
+        .add_variable_from_value("arguments", HashMap::from([("channel", "ops"), ("limit", "20")]));
     context.add_variable_from_value("history", HashMap::from([("failures", 2_i64)]));
     match program.execute(&context) {
         Ok(Value::Bool(flag)) => Some(flag),
@@ -27,7 +35,7 @@ fn reference(text: &str) -> Option<bool> {
     }
 }
 
-/// None where there is no answer.
+/// Evaluates a condition with our implementation; none if there is no answer.
 fn ours(text: &str) -> Option<bool> {
     ask(compile(text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"))).0.ok()
 }
@@ -67,11 +75,15 @@ fn conditions_mean_the_same() {
     }
 }
 
-/// A condition of a given depth; what it asks for is not always there.
+/// Returns a condition of a given depth; a value that it uses may be missing.
 fn condition() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         Just("history.failures".to_owned()),
-        (-3_i64..5).prop_map(|number| if number < 0 { format!("({number})") } else { number.to_string() }),
+        (-3_i64..5).prop_map(|number| if number < 0 {
+            format!("({number})")
+        } else {
+            number.to_string()
+        }),
         Just("programs.size()".to_owned()),
         Just("9223372036854775807".to_owned()),
     ];
@@ -83,8 +95,8 @@ fn condition() -> impl Strategy<Value = String> {
         Just("arguments.channel".to_owned()),
         Just("arguments.user".to_owned()),
     ];
-    let sums =
-        (number.clone(), prop::sample::select(vec!["+", "-", "*", "/", "%"]), number).prop_map(|(a, sign, b)| format!("({a} {sign} {b})"));
+    let sums = (number.clone(), prop::sample::select(vec!["+", "-", "*", "/", "%"]), number)
+        .prop_map(|(a, sign, b)| format!("({a} {sign} {b})"));
     let orders = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
     let leaf = prop_oneof![
         (sums.clone(), orders.clone(), sums).prop_map(|(a, sign, b)| format!("{a} {sign} {b}")),
@@ -99,7 +111,8 @@ fn condition() -> impl Strategy<Value = String> {
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} && {b})")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} || {b})")),
             inner.clone().prop_map(|a| format!("!({a})")),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
             inner.clone().prop_map(|a| format!("programs.exists(p, {a})")),
             inner.prop_map(|a| format!("[1, 2].filter(n, {a}).size() == 2")),
         ]

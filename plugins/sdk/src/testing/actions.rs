@@ -3,11 +3,12 @@
 use super::{NOW, PROJECT};
 use crate::text::push_json;
 use crate::types::{
-    Access, Action, Attribute, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation, Form, GitState, Intent, Message,
-    NetworkRequest, Operation, Origin, Outcome, Path, Scope, Shell, Status, ToolCall, Word,
+    Access, Action, Attribute, Command, Coverage, Effect, EffectKind, Entry, Facts, FileOperation,
+    Form, GitState, Intent, Message, NetworkRequest, Operation, Origin, Outcome, Path, Scope,
+    Shell, Status, ToolCall, Word,
 };
 
-/// A shell command line. What it does is for the test to say, with [`BuildAction`].
+/// Returns the action of a shell command line. The test states its effects, with [`BuildAction`].
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -21,12 +22,13 @@ pub fn shell(text: &str) -> Action {
     let commands = commands(text);
     let programs = commands.iter().map(|command| command.program.clone()).collect();
     let shell = Shell { text: text.into(), commands, background: false, timeout_ms: None };
-    let mut action = action("Bash", Intent::SystemCommand, Operation::Shell(shell), &[("command", text)]);
+    let mut action =
+        action("Bash", Intent::SystemCommand, Operation::Shell(shell), &[("command", text)]);
     action.facts.programs = programs;
     action
 }
 
-/// The file tool reads a file.
+/// Returns an action in which the file tool reads a file.
 ///
 /// ```
 /// use portcullis_plugin::{testing, types::EffectKind};
@@ -39,7 +41,7 @@ pub fn file_read(path: &str) -> Action {
     file("Read", Intent::FileRead, Access::Read, path, None, None).reads(path)
 }
 
-/// The file tool writes a new file.
+/// Returns an action in which the file tool writes a new file.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -52,7 +54,7 @@ pub fn file_write(path: &str, content: &str) -> Action {
     file("Write", Intent::FileCreation, Access::Create, path, Some(content), None).creates(path)
 }
 
-/// The file tool replaces text in a file.
+/// Returns an action in which the file tool replaces text in a file.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -62,10 +64,11 @@ pub fn file_write(path: &str, content: &str) -> Action {
 /// ```
 #[must_use]
 pub fn file_edit(path: &str, replaced: &str, content: &str) -> Action {
-    file("Edit", Intent::FileModification, Access::Modify, path, Some(content), Some(replaced)).modifies(path)
+    file("Edit", Intent::FileModification, Access::Modify, path, Some(content), Some(replaced))
+        .modifies(path)
 }
 
-/// The file tool removes a file.
+/// Returns an action in which the file tool removes a file.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -77,7 +80,7 @@ pub fn file_delete(path: &str) -> Action {
     file("Delete", Intent::FileDeletion, Access::Delete, path, None, None).deletes(path)
 }
 
-/// The client fetches an address.
+/// Returns an action in which the client fetches an address.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -87,11 +90,19 @@ pub fn file_delete(path: &str) -> Action {
 #[must_use]
 pub fn fetch(url: &str) -> Action {
     let request = NetworkRequest { url: url.into(), method: None, body: None };
-    let host = url.split("://").last().unwrap_or(url).split(['/', ':']).next().unwrap_or_default().to_lowercase();
-    action("WebFetch", Intent::NetworkRequest, Operation::Network(request), &[("url", url)]).contacts(&host)
+    let host = url
+        .split("://")
+        .last()
+        .unwrap_or(url)
+        .split(['/', ':'])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    action("WebFetch", Intent::NetworkRequest, Operation::Network(request), &[("url", url)])
+        .contacts(&host)
 }
 
-/// Text for a person (`user`) or a subagent.
+/// Returns a message for a person (`user`) or a subagent.
 ///
 /// ```
 /// use portcullis_plugin::{testing, types::Operation};
@@ -105,7 +116,7 @@ pub fn message(recipient: &str, text: &str) -> Action {
     action("Task", Intent::Message, Operation::Message(message), &[("prompt", text)])
 }
 
-/// Any other tool.
+/// Returns a call of any other tool.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -145,52 +156,53 @@ pub fn tool(name: &str, arguments: &[(&str, &str)]) -> Action {
 /// assert_eq!(outcome(testing::shell("make").ended(Status::Refused, "")), Some((Status::Refused, String::new())));
 /// ```
 pub trait BuildAction: Sized {
-    /// An effect on a path.
+    /// Adds an effect on a path.
     #[must_use]
     fn does(self, kind: EffectKind, path: &str) -> Self;
-    /// An effect on something that is no path.
+    /// Adds an effect on something that is not a path.
     #[must_use]
     fn affects(self, kind: EffectKind, target: &str) -> Self;
-    /// It contacts a host.
+    /// Adds a contacted host.
     #[must_use]
     fn contacts(self, host: &str) -> Self;
-    /// A dangerous form.
+    /// Adds a dangerous form.
     #[must_use]
     fn form(self, id: &str, weight: u16) -> Self;
     /// Changes the path that was added last.
     #[must_use]
     fn path(self, change: impl FnOnce(&mut Path)) -> Self;
-    /// Its position in the session.
+    /// Sets its position in the session.
     #[must_use]
     fn at_step(self, step: u64) -> Self;
-    /// Something in it was not understood.
+    /// Marks it as only partly understood.
     #[must_use]
     fn partly(self, gap: &str) -> Self;
-    /// It ran, and this came of it.
+    /// Sets its outcome.
     #[must_use]
     fn ended(self, status: Status, text: &str) -> Self;
 
-    /// It reads a file.
+    /// Adds the reading of a file.
     #[must_use]
     fn reads(self, path: &str) -> Self {
         self.does(EffectKind::FileRead, path)
     }
-    /// It makes a file.
+    /// Adds the creation of a file.
     #[must_use]
     fn creates(self, path: &str) -> Self {
         self.does(EffectKind::FileCreate, path)
     }
-    /// It changes a file.
+    /// Adds the change of a file.
     #[must_use]
     fn modifies(self, path: &str) -> Self {
         self.does(EffectKind::FileModify, path)
     }
-    /// It removes a file.
+    /// Adds the removal of a file.
     #[must_use]
     fn deletes(self, path: &str) -> Self {
         self.does(EffectKind::FileDelete, path)
     }
-    /// The state in git of the path that was added last; `clean` and `ignored` make it restorable.
+    /// Sets the state in git of the path that was added last; `clean` and `ignored` make it
+    /// restorable.
     #[must_use]
     fn git(self, state: GitState) -> Self {
         self.path(|path| {
@@ -198,12 +210,12 @@ pub trait BuildAction: Sized {
             path.restorable = matches!(state, GitState::Clean | GitState::Ignored);
         })
     }
-    /// It ran well.
+    /// Makes it succeed.
     #[must_use]
     fn succeeded(self) -> Self {
         self.ended(Status::Ok, "")
     }
-    /// It failed.
+    /// Makes it fail.
     #[must_use]
     fn failed(self, error: &str) -> Self {
         self.ended(Status::Failed, error)
@@ -233,7 +245,12 @@ impl BuildAction for Action {
     }
 
     fn form(mut self, id: &str, weight: u16) -> Self {
-        self.facts.forms.push(Form { id: id.into(), label: id.replace('-', " "), weight, command: None });
+        self.facts.forms.push(Form {
+            id: id.into(),
+            label: id.replace('-', " "),
+            weight,
+            command: None,
+        });
         self
     }
 
@@ -300,13 +317,27 @@ fn facts(tool: &str, parameters: &[(&str, &str)]) -> Facts {
     }
 }
 
-fn file(tool: &str, intent: Intent, access: Access, path: &str, content: Option<&str>, replaced: Option<&str>) -> Action {
+fn file(
+    tool: &str,
+    intent: Intent,
+    access: Access,
+    path: &str,
+    content: Option<&str>,
+    replaced: Option<&str>,
+) -> Action {
     let path = absolute(path);
     let mut parameters = vec![("file_path", path.as_str())];
     parameters.extend(replaced.map(|text| ("old_string", text)));
-    parameters.extend(content.map(|text| (if replaced.is_some() { "new_string" } else { "content" }, text)));
-    let operation =
-        FileOperation { access, path: path.clone(), content: content.map(Into::into), replaced: replaced.map(Into::into), every: false };
+    parameters.extend(
+        content.map(|text| (if replaced.is_some() { "new_string" } else { "content" }, text)),
+    );
+    let operation = FileOperation {
+        access,
+        path: path.clone(),
+        content: content.map(Into::into),
+        replaced: replaced.map(Into::into),
+        every: false,
+    };
     action(tool, intent, Operation::File(operation), &parameters)
 }
 
@@ -314,7 +345,8 @@ fn commands(text: &str) -> Vec<Command> {
     let mut found = Vec::new();
     let mut start = 0;
     for piece in text.split_inclusive([';', '|', '&', '\n']) {
-        let words: Vec<&str> = piece.trim_end_matches([';', '|', '&', '\n']).split_whitespace().collect();
+        let words: Vec<&str> =
+            piece.trim_end_matches([';', '|', '&', '\n']).split_whitespace().collect();
         if let Some((program, words)) = words.split_first() {
             found.push(command(program, words, start, start + piece.len()));
         }
@@ -326,7 +358,10 @@ fn commands(text: &str) -> Vec<Command> {
 fn command(program: &str, words: &[&str], start: usize, end: usize) -> Command {
     Command {
         program: program.rsplit('/').next().unwrap_or(program).into(),
-        words: words.iter().map(|word| Word { text: (*word).into(), known: true, quoted: false }).collect(),
+        words: words
+            .iter()
+            .map(|word| Word { text: (*word).into(), known: true, quoted: false })
+            .collect(),
         assignments: Vec::new(),
         redirections: Vec::new(),
         wrappers: Vec::new(),
@@ -339,7 +374,14 @@ fn command(program: &str, words: &[&str], start: usize, end: usize) -> Command {
 }
 
 fn effect(kind: EffectKind, target: &str) -> Effect {
-    Effect { kind, target: target.into(), path: None, command: None, recursive: false, certain: true }
+    Effect {
+        kind,
+        target: target.into(),
+        path: None,
+        command: None,
+        recursive: false,
+        certain: true,
+    }
 }
 
 fn new_path(text: &str, kind: &EffectKind) -> Path {
@@ -360,11 +402,19 @@ fn absolute(path: &str) -> String {
 }
 
 fn scope(path: &str) -> Scope {
-    let under = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let under = |folder: &str| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     match () {
         () if under(PROJECT) => Scope::Inside,
         () if under("/tmp") => Scope::Scratch,
-        () if path == "/" || ["/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/var"].into_iter().any(under) => {
+        () if path == "/"
+            || [
+                "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr", "/var",
+            ]
+            .into_iter()
+            .any(under) =>
+        {
             Scope::System
         }
         () => Scope::Outside,
@@ -387,7 +437,9 @@ fn object(parameters: &[(&str, &str)]) -> String {
     out
 }
 
-/// FNV-1a.
+/// Hashes a text with FNV-1a.
 fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -4,9 +4,12 @@ use super::{NOW, PROJECT};
 use crate::audit_exporter::{AuditRecord, Decision, RecordKind};
 use crate::history::History;
 use crate::intervention::{Issue, Situation};
-use crate::types::{Context, Evidence, Goal, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals, Verdict};
+use crate::types::{
+    Context, Evidence, Goal, Intent, Limit, Quantity, Repetition, Severity, Status, Step, Totals,
+    Verdict,
+};
 
-/// A session that has just begun: no goal, no limits, nothing tried before.
+/// Returns the context of a session that has just begun: no goal, no limits, nothing tried before.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -39,13 +42,13 @@ pub fn context() -> Context {
 /// assert_eq!((context.repetition.failures, context.limits[0].used), (2, 900));
 /// ```
 pub trait BuildContext: Sized {
-    /// What the person asked for; the last one given is the newest.
+    /// Adds a request of the person; the last one given is the newest.
     #[must_use]
     fn goal(self, text: &str) -> Self;
-    /// How often the same shape failed before.
+    /// Sets the number of earlier failures of the same shape.
     #[must_use]
     fn failures(self, failures: u32) -> Self;
-    /// A limit in force.
+    /// Adds a limit in force.
     #[must_use]
     fn limit(self, quantity: Quantity, maximum: u64, used: u64) -> Self;
 }
@@ -71,7 +74,7 @@ impl BuildContext for Context {
     }
 }
 
-/// A step that was allowed and ended well, a second after the one before.
+/// Returns a step that was allowed and ended well, a second after the one before.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -113,19 +116,19 @@ pub const fn step(index: u64) -> Step {
 /// assert_eq!((step.effects, step.outside, step.tokens, step.verdict), (3, 1, 500, Verdict::Warn));
 /// ```
 pub trait BuildStep: Sized {
-    /// It failed with an error of this fingerprint.
+    /// Makes it fail with an error of this fingerprint.
     #[must_use]
     fn failed(self, error: u64) -> Self;
-    /// Fingerprint of its shape.
+    /// Sets the fingerprint of its shape.
     #[must_use]
     fn shape(self, shape: u64) -> Self;
-    /// How many effects it has and how many of them lie outside.
+    /// Sets the number of its effects and how many of them are outside.
     #[must_use]
     fn effects(self, all: u16, outside: u16) -> Self;
-    /// Tokens that it cost.
+    /// Sets the tokens that it cost.
     #[must_use]
     fn tokens(self, tokens: u32) -> Self;
-    /// What was decided.
+    /// Sets the verdict.
     #[must_use]
     fn decided(self, verdict: Verdict) -> Self;
 }
@@ -152,7 +155,7 @@ impl BuildStep for Step {
     }
 }
 
-/// A history of these steps, with its sums.
+/// Returns a history of these steps, with its sums.
 ///
 /// ```
 /// use portcullis_plugin::testing::{self, BuildStep};
@@ -180,7 +183,7 @@ pub fn history(steps: impl IntoIterator<Item = Step>) -> History {
     History::of(steps, totals)
 }
 
-/// An issue without evidence, seen for the first time.
+/// Returns an issue without evidence, seen for the first time.
 ///
 /// ```
 /// use portcullis_plugin::{testing, types::Severity};
@@ -211,7 +214,7 @@ pub fn issue(name: &str, severity: Severity, summary: &str) -> Issue {
 /// assert_eq!(issue.evidence[0].value, "make");
 /// ```
 pub trait BuildIssue: Sized {
-    /// Evidence of a kind.
+    /// Adds evidence of a kind.
     #[must_use]
     fn with(self, kind: &str, value: &str) -> Self;
 }
@@ -223,7 +226,7 @@ impl BuildIssue for Issue {
     }
 }
 
-/// A situation at step 7 with nothing tried yet.
+/// Returns a situation at step 7 with nothing tried yet.
 ///
 /// ```
 /// use portcullis_plugin::testing;
@@ -244,7 +247,7 @@ pub const fn situation() -> Situation {
     }
 }
 
-/// A review's record.
+/// Returns the record of a review.
 ///
 /// ```
 /// use portcullis_plugin::testing;

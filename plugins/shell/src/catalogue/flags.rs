@@ -4,7 +4,7 @@ use super::spec::{is_windows, valued};
 use super::{Found, Plan};
 use std::borrow::Cow;
 
-/// The flags of a call, as they were written, and what stands besides them.
+/// The flags of a call, as they were written, and its other words.
 pub(super) struct Flags<'w> {
     words: &'w [&'w str],
     operands: Vec<usize>,
@@ -16,13 +16,19 @@ pub(super) struct Flags<'w> {
 /// A flag with its value: the word with that number, or a part of the flag's own word.
 pub(super) struct Value<'w> {
     pub flag: Cow<'w, str>,
+    /// The flag's own word.
+    pub word: usize,
     pub at: Option<usize>,
     pub text: &'w str,
 }
 
-/// The words that can name a subcommand: the first that are neither flags nor values of the flags
-/// that `spec` knows.
-pub(super) fn candidates<'w>(specs: &[&'static str], words: &[&'w str], most: usize) -> Vec<&'w str> {
+/// Returns the words that can name a subcommand: the first that are neither flags nor values of the
+/// flags that `spec` knows.
+pub(super) fn candidates<'w>(
+    specs: &[&'static str],
+    words: &[&'w str],
+    most: usize,
+) -> Vec<&'w str> {
     let windows = specs.iter().any(|spec| is_windows(spec));
     let mut found = Vec::new();
     let mut skip = false;
@@ -42,12 +48,19 @@ pub(super) fn candidates<'w>(specs: &[&'static str], words: &[&'w str], most: us
     found
 }
 
-/// Sorts words into flags, values, subcommands and operands; `stops` where what follows the first
-/// operand is another command's.
-pub(super) fn sort<'w>(found: &Found, words: &'w [&'w str], stops: bool, plan: &mut Plan) -> Flags<'w> {
-    let takes = |flag: &str| valued(found.spec, flag).is_some() || valued(found.program, flag).is_some();
+/// Sorts words into flags, values, subcommands and operands; `stops` is set if the words after the
+/// first operand belong to another command.
+pub(super) fn sort<'w>(
+    found: &Found,
+    words: &'w [&'w str],
+    stops: bool,
+    plan: &mut Plan,
+) -> Flags<'w> {
+    let takes =
+        |flag: &str| valued(found.spec, flag).is_some() || valued(found.program, flag).is_some();
     let windows = is_windows(found.program);
-    let mut flags = Flags { words, operands: Vec::new(), set: Vec::new(), values: Vec::new(), windows };
+    let mut flags =
+        Flags { words, operands: Vec::new(), set: Vec::new(), values: Vec::new(), windows };
     let mut at = 0;
     let mut only_operands = false;
     while let Some(word) = words.get(at) {
@@ -66,9 +79,14 @@ pub(super) fn sort<'w>(found: &Found, words: &'w [&'w str], stops: bool, plan: &
             plan.flags.push(at);
             let next = words.get(at + 1).copied();
             if let Some((flag, text)) = word.split_once('=').filter(|(flag, _)| takes(flag)) {
-                flags.values.push(Value { flag: flag.into(), at: None, text });
+                flags.values.push(Value { flag: flag.into(), word: at, at: None, text });
             } else if takes(word) {
-                flags.values.push(Value { flag: (*word).into(), at: next.map(|_| at + 1), text: next.unwrap_or("") });
+                flags.values.push(Value {
+                    flag: (*word).into(),
+                    word: at,
+                    at: next.map(|_| at + 1),
+                    text: next.unwrap_or(""),
+                });
                 at += 1;
             } else {
                 at += flags.cluster(word, next, &takes, at);
@@ -82,12 +100,13 @@ pub(super) fn sort<'w>(found: &Found, words: &'w [&'w str], stops: bool, plan: &
 }
 
 fn is_flag(word: &str, windows: bool) -> bool {
-    let is_switch = |word: &str| word.strip_prefix('/').is_some_and(|name| !name.contains(['/', '\\']));
+    let is_switch =
+        |word: &str| word.strip_prefix('/').is_some_and(|name| !name.contains(['/', '\\']));
     word.len() > 1 && (word.starts_with('-') || (windows && is_switch(word)))
 }
 
 impl<'w> Flags<'w> {
-    /// Whether a condition of an entry holds (`build/items.rs` tells how it is written).
+    /// Returns true if a condition of an entry holds (`build/items.rs` documents the syntax).
     pub(super) fn hold(&self, condition: &str) -> bool {
         condition.split(" & ").all(|group| match group.strip_prefix("! ") {
             Some(group) => !self.any(group),
@@ -106,7 +125,11 @@ impl<'w> Flags<'w> {
     fn has(&self, name: &str) -> bool {
         let is_short = name.len() == 2;
         let stands = |flag: &&str| {
-            let plain = if is_short { flag } else { flag.split(['=', if self.windows { ':' } else { '=' }]).next().unwrap_or(flag) };
+            let plain = if is_short {
+                flag
+            } else {
+                flag.split(['=', if self.windows { ':' } else { '=' }]).next().unwrap_or(flag)
+            };
             self.is_name(plain, name) || (is_short && !self.windows && is_in_cluster(flag, name))
         };
         self.set.iter().any(stands)
@@ -114,26 +137,34 @@ impl<'w> Flags<'w> {
             || (name.starts_with('+') && self.has_word(name))
     }
 
-    /// PowerShell takes the beginning of a flag's name for the whole.
+    /// Compares a flag with a name. PowerShell accepts any prefix of a flag's name.
     fn is_name(&self, flag: &str, name: &str) -> bool {
         if !self.windows {
             return flag == name;
         }
-        let begins =
-            || flag.starts_with('-') && flag.len() > 1 && name.get(..flag.len()).is_some_and(|start| start.eq_ignore_ascii_case(flag));
+        let begins = || {
+            flag.starts_with('-')
+                && flag.len() > 1
+                && name.get(..flag.len()).is_some_and(|start| start.eq_ignore_ascii_case(flag))
+        };
         flag.eq_ignore_ascii_case(name) || begins()
     }
 
     fn has_value(&self, name: &str, wanted: &str) -> bool {
-        self.values.iter().any(|value| self.is_name(&value.flag, name) && self.fits(value.text, wanted))
+        self.values
+            .iter()
+            .any(|value| self.is_name(&value.flag, name) && self.fits(value.text, wanted))
     }
 
-    /// Whether an operand fits.
+    /// Returns true if an operand matches.
     fn has_word(&self, wanted: &str) -> bool {
-        self.operands.iter().filter_map(|at| self.words.get(*at)).any(|word| self.fits(word, wanted))
+        self.operands
+            .iter()
+            .filter_map(|at| self.words.get(*at))
+            .any(|word| self.fits(word, wanted))
     }
 
-    /// Whether a text is the wanted one, where `*` at either end of that stands for anything.
+    /// Returns true if a text matches the wanted one, in which `*` at either end matches anything.
     fn fits(&self, text: &str, wanted: &str) -> bool {
         let lower = self.windows.then(|| text.to_ascii_lowercase());
         let text = lower.as_deref().unwrap_or(text);
@@ -146,8 +177,14 @@ impl<'w> Flags<'w> {
         }
     }
 
-    /// Looks for a letter with a value in `-abc`; how many words it takes besides.
-    fn cluster(&mut self, word: &'w str, next: Option<&'w str>, takes: &dyn Fn(&str) -> bool, at: usize) -> usize {
+    /// Looks for a letter with a value in `-abc`; returns how many further words it takes.
+    fn cluster(
+        &mut self,
+        word: &'w str,
+        next: Option<&'w str>,
+        takes: &dyn Fn(&str) -> bool,
+        at: usize,
+    ) -> usize {
         if word.starts_with("--") || self.windows {
             return 0;
         }
@@ -158,22 +195,35 @@ impl<'w> Flags<'w> {
             }
             let rest = word.get(offset + letter.len_utf8()..).unwrap_or("");
             if rest.is_empty() {
-                self.values.push(Value { flag: flag.into(), at: next.map(|_| at + 1), text: next.unwrap_or("") });
+                self.values.push(Value {
+                    flag: flag.into(),
+                    word: at,
+                    at: next.map(|_| at + 1),
+                    text: next.unwrap_or(""),
+                });
                 return usize::from(next.is_some());
             }
-            self.values.push(Value { flag: flag.into(), at: None, text: rest.trim_start_matches('=') });
+            self.values.push(Value {
+                flag: flag.into(),
+                word: at,
+                at: None,
+                text: rest.trim_start_matches('='),
+            });
             return 0;
         }
         0
     }
 }
 
-/// Whether a letter stands among others: `-r` in `-fr`.
+/// Returns true if a letter is one of several: `-r` in `-fr`.
 fn is_in_cluster(flag: &str, name: &str) -> bool {
     (3..=7).contains(&flag.len())
         && flag.bytes().skip(1).all(|byte| byte.is_ascii_alphanumeric())
         && !flag.starts_with("--")
         && flag.starts_with('-')
         && name.starts_with('-')
-        && name.chars().nth(1).is_some_and(|letter| flag.get(1..).is_some_and(|letters| letters.contains(letter)))
+        && name
+            .chars()
+            .nth(1)
+            .is_some_and(|letter| flag.get(1..).is_some_and(|letters| letters.contains(letter)))
 }

@@ -1,11 +1,11 @@
-//! What programs do with their words.
+//! The effects of programs, derived from their words.
 //!
-//! The knowledge stands in `catalogue/*.toml` next to this crate's manifest; `catalogue/README.md` says how
-//! it is written. The build checks it and puts it into one sorted table of names, each with what the
-//! program does in short (`build/items.rs`). Here a name is looked up, the longest that fits, and `plan`
-//! applies what is found to the words of one call.
+//! The knowledge is in `catalogue/*.toml` next to this crate's manifest; `catalogue/README.md`
+//! documents the format. The build checks it and turns it into one sorted table of names, each with
+//! the encoded effects of the program (`build/items.rs`). This module looks up the longest matching
+//! name, and `plan` applies the entry to the words of one call.
 //!
-//! Nothing here knows of shells: an entry is a function of a program's words.
+//! Nothing here knows about shells: an entry is a function of a program's words.
 
 mod flags;
 mod plan;
@@ -16,7 +16,7 @@ mod verbs;
 pub(crate) use plan::{Item, Plan, plan};
 pub(crate) use requests::{Flag, VALUED, options};
 
-/// A name of the table: where it stands in `NAMES`, and what it does, as a number in `SPECS`.
+/// A name of the table: its index in `NAMES`, and its effects, as an index in `SPECS`.
 struct Row {
     at: u32,
     length: u8,
@@ -28,26 +28,55 @@ include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 /// The entry for a program and the subcommands it was called with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
-    /// What the program does whatever its subcommand: its flags with values count for all of them.
+    /// The effects of the program with any subcommand: its flags with values apply to all of them.
     pub program: &'static str,
-    /// What the subcommand does; the same as `program` without one.
+    /// The effects of the subcommand; the same as `program` without one.
     pub spec: &'static str,
-    /// How many words the name has after the program.
+    /// The number of words that the name has after the program.
     pub depth: usize,
 }
 
-/// The form with this name: name, what it is in words, what it adds to the risk in thousandths.
+/// Returns the form with this name: name, description in words, increase in risk in thousandths.
 pub(crate) fn form(id: &str) -> Option<(&'static str, &'static str, u16)> {
     let at = FORMS.binary_search_by(|(name, ..)| (*name).cmp(id)).ok()?;
     FORMS.get(at).copied()
 }
 
-/// The name under which a program is handled: aliases and versions taken out.
+/// Returns the role of an environment variable's value if that is run in some way.
+pub(crate) fn variable(name: &str) -> Option<&'static str> {
+    VARIABLES.iter().find(|(known, _)| is_like(name, known)).map(|(_, role)| *role)
+}
+
+/// Returns the role of a configuration key's value if that is run in some way.
+pub(crate) fn setting(family: &str, key: &str) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase();
+    SETTINGS
+        .iter()
+        .find(|(of, known, _)| *of == family && is_like(&key, known))
+        .map(|(.., role)| *role)
+}
+
+/// Returns true if a name matches the known one, in which `*` matches anything.
+fn is_like(name: &str, known: &str) -> bool {
+    let mut parts = known.split('*');
+    let Some(mut left) = parts.next().and_then(|start| name.strip_prefix(start)) else {
+        return false;
+    };
+    let rest: Vec<&str> = parts.collect();
+    let Some((end, middle)) = rest.split_last() else { return left.is_empty() };
+    for part in middle {
+        let Some((_, after)) = left.split_once(part) else { return false };
+        left = after;
+    }
+    left.ends_with(end)
+}
+
+/// Returns the name under which a program is handled, with aliases and versions resolved.
 pub(crate) fn name_of(program: &str) -> &str {
     canonical(program).map_or(program, |(name, _)| name)
 }
 
-/// Finds what a program does with these words after it.
+/// Finds the entry for a program with these words after it.
 pub(crate) fn find(program: &str, words: &[&str]) -> Option<Found> {
     let (name, spec) = canonical(program)?;
     let mut found = Found { program: spec, spec, depth: 0 };
@@ -57,7 +86,7 @@ pub(crate) fn find(program: &str, words: &[&str]) -> Option<Found> {
     Some(found)
 }
 
-/// The entry of a subcommand of what was found, whose own flags may stand before it.
+/// Returns the entry of a subcommand of the found entry, whose own flags may precede it.
 fn deeper(name: &str, found: &Found, words: &[&str]) -> Option<Found> {
     let Found { program, spec, depth: known } = *found;
     let names = flags::candidates(&[program, spec], words, 3);
@@ -79,7 +108,8 @@ fn deeper(name: &str, found: &Found, words: &[&str]) -> Option<Found> {
     None
 }
 
-/// The program's canonical name (the target of an alias, without a version or `.exe`), and what it does.
+/// Returns the program's canonical name (the target of an alias, without a version or `.exe`), and
+/// its effects.
 fn canonical(program: &str) -> Option<(&'static str, &'static str)> {
     named(program).or_else(|| {
         let short = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
@@ -96,13 +126,13 @@ fn canonical(program: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What a cmdlet of PowerShell does by its verb, for those without an entry: `get-*`.
+/// Returns the effects of a PowerShell cmdlet by its verb, for those without an entry: `get-*`.
 fn cmdlet(program: &str) -> Option<(&'static str, &'static str)> {
     let (verb, _) = program.split_once('-')?;
     named(&[verb, "-*"].concat())
 }
 
-/// A program's name in the table, aliases followed, and what it does.
+/// Returns a program's name in the table, with aliases resolved, and its effects.
 fn named(program: &str) -> Option<(&'static str, &'static str)> {
     let (name, spec) = row(program)?;
     match spec.strip_prefix('>') {
@@ -111,7 +141,7 @@ fn named(program: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What the entry with this full name does.
+/// Returns the effects of the entry with this full name.
 fn entry(name: &str) -> Option<&'static str> {
     named(name).map(|(_, spec)| spec)
 }

@@ -1,22 +1,22 @@
 //! An entry of the catalogue, applied to the words of one call.
 
 use super::flags::{self, Value};
-use super::spec::{Token, tokens, valued};
+use super::spec::{Token, is_run, tokens, valued};
 use super::{Found, requests, verbs};
 use crate::types::EffectKind;
 
-/// What a call does.
+/// The effects of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub items: Vec<Item>,
     /// The word at which another command begins.
     pub run: Option<usize>,
     pub recursive: bool,
-    /// What it runs has more power than the caller.
+    /// The command that it runs has more power than the caller.
     pub elevates: bool,
-    /// It only looks, whatever else stands there (a dry run, a help text).
+    /// It only looks, despite any other words (a dry run, a help text).
     pub nothing: bool,
-    /// It prints nothing of what it gets.
+    /// It prints nothing of its input.
     pub silent: bool,
     /// The words that are neither flags, nor their values, nor subcommands.
     pub operands: Vec<usize>,
@@ -24,22 +24,26 @@ pub(crate) struct Plan {
     pub flags: Vec<usize>,
     /// The words that name the subcommand.
     pub subcommand: Vec<usize>,
-    /// The operands before `--`, where it stands.
+    /// The folders that it changes into first, one after the other.
+    pub folders: Vec<String>,
+    /// The number of operands before `--`, if that is present.
     pub before_dashes: Option<usize>,
 }
 
-/// One thing that a call does.
+/// One effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
-    /// To the word with this number.
+    /// An effect on the word with this number.
     Word(EffectKind, usize),
-    /// To the value that follows `=` or the letter in a flag.
+    /// An effect on the value that follows `=` or the letter in a flag.
     Value(EffectKind, String),
-    /// To something that the entry names; empty for nothing in particular.
+    /// An effect on a target that the entry names; empty for nothing in particular.
     Constant(EffectKind, &'static str),
     Form(&'static str),
     /// Words that are a shell's text, joined.
     Shell(Vec<usize>),
+    /// The value of a flag that is run in some way: the role, its word, and the value where it is a part of that word.
+    Held(&'static str, usize, Option<String>),
     /// A word that is a program's text in a language.
     Code(&'static str, usize),
     /// Its output comes from there.
@@ -47,13 +51,17 @@ pub(crate) enum Item {
 }
 
 impl Plan {
-    /// Whether what it runs is run as a mightier user.
+    /// Returns true if the command runs with elevated privileges.
     pub(crate) fn raises(&self) -> bool {
-        self.elevates || self.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::Privilege, _)))
+        self.elevates
+            || self
+                .items
+                .iter()
+                .any(|item| matches!(item, Item::Constant(EffectKind::Privilege, _)))
     }
 }
 
-/// The kind that a name in the tables stands for.
+/// Returns the kind that a name in the tables means.
 fn kind(name: &str) -> Option<EffectKind> {
     Some(match name {
         "read" => EffectKind::FileRead,
@@ -80,7 +88,7 @@ fn kind(name: &str) -> Option<EffectKind> {
 }
 
 /// Applies an entry to the words after the program. Subcommands are the first `found.depth` words
-/// that are no flags.
+/// that are not flags.
 pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
     let mut plan = Plan::default();
     let stops =
@@ -88,17 +96,24 @@ pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
     let flags = flags::sort(found, words, stops, &mut plan);
     let mut inserted = 0;
     for value in &flags.values {
-        let role = valued(found.spec, &value.flag).or_else(|| valued(found.program, &value.flag)).unwrap_or("_");
+        let role = valued(found.spec, &value.flag)
+            .or_else(|| valued(found.program, &value.flag))
+            .unwrap_or("_");
         inserted += usize::from(role == "1");
         apply_value(&mut plan, role, value);
     }
-    let inherited = tokens(found.program).filter(|token| found.depth > 0 && matches!(token, Token::When(..)));
+    let inherited =
+        tokens(found.program).filter(|token| found.depth > 0 && matches!(token, Token::When(..)));
     for token in tokens(found.spec).chain(inherited) {
         match token {
             Token::Item(item) if item.starts_with("verbs") => verbs::apply(&mut plan, item, words),
-            Token::Item(item) if item.starts_with("request-") => requests::apply(&mut plan, item, words),
+            Token::Item(item) if item.starts_with("request-") => {
+                requests::apply(&mut plan, item, words)
+            }
             Token::Item(item) => apply(&mut plan, item, inserted),
-            Token::When(condition, item) if flags.hold(condition) => apply(&mut plan, item, inserted),
+            Token::When(condition, item) if flags.hold(condition) => {
+                apply(&mut plan, item, inserted)
+            }
             _ => {}
         }
     }
@@ -108,11 +123,13 @@ pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
 fn apply_value(plan: &mut Plan, role: &'static str, value: &Value<'_>) {
     match (role, value.at) {
         ("_" | "1", _) => {}
-        ("shell", Some(at)) => plan.items.push(Item::Shell(vec![at])),
+        (role, at) if is_run(role) => {
+            let attached = at.is_none().then(|| value.text.to_owned());
+            plan.items.push(Item::Held(role, at.unwrap_or(value.word), attached));
+        }
+        ("folder", _) => plan.folders.push(value.text.to_owned()),
         (role, at) => {
-            if let Some(language) = role.strip_prefix("code-") {
-                plan.items.extend(at.map(|at| Item::Code(language, at)));
-            } else if let Some(kind) = kind(role) {
+            if let Some(kind) = kind(role) {
                 plan.items.push(match at {
                     Some(at) => Item::Word(kind, at),
                     None => Item::Value(kind, value.text.to_owned()),
@@ -122,7 +139,7 @@ fn apply_value(plan: &mut Plan, role: &'static str, value: &Value<'_>) {
     }
 }
 
-/// Applies one item; `inserted` values of flags stand before the operands.
+/// Applies one item; `inserted` values of flags come before the operands.
 fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     match item {
         "recursive" => plan.recursive = true,
@@ -160,14 +177,18 @@ fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     }
 }
 
-/// The operands that a selector names.
+/// Returns the operands that a selector names.
 fn select(plan: &Plan, selector: &str, inserted: usize) -> Vec<usize> {
     let operands = plan.operands.as_slice();
-    let from = |number: &str| number.parse::<usize>().map_or(0, |number| number.saturating_sub(1 + inserted));
+    let from = |number: &str| {
+        number.parse::<usize>().map_or(0, |number| number.saturating_sub(1 + inserted))
+    };
     match selector {
         "" => Vec::new(),
         "*" => operands.to_vec(),
-        "--" => operands.iter().skip(plan.before_dashes.unwrap_or(operands.len())).copied().collect(),
+        "--" => {
+            operands.iter().skip(plan.before_dashes.unwrap_or(operands.len())).copied().collect()
+        }
         "-1" => operands.last().copied().into_iter().collect(),
         "..-1" => operands.split_last().map(|(_, all)| all.to_vec()).unwrap_or_default(),
         _ => match selector.strip_suffix("..") {

@@ -1,4 +1,4 @@
-//! What an entry says, as the build wrote it: a token a line.
+//! The format of an entry, as the build wrote it: a token a line.
 //!
 //! ```text
 //! ITEM                what the program does, `build/items.rs` tells how each is written
@@ -15,25 +15,52 @@ pub(super) enum Token {
 }
 
 pub(super) fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
-    spec.split('\n').filter(|line| !line.is_empty()).map(|line| match (line.split_once('\t'), line.strip_prefix('?')) {
-        (Some((condition, item)), Some(_)) => Token::When(condition.trim_start_matches('?'), item),
-        (Some((flags, role)), None) => Token::Value(flags.trim_start_matches('='), role),
-        (None, _) => Token::Item(line),
+    spec.split('\n').filter(|line| !line.is_empty()).map(|line| {
+        match (line.split_once('\t'), line.strip_prefix('?')) {
+            (Some((condition, item)), Some(_)) => {
+                Token::When(condition.trim_start_matches('?'), item)
+            }
+            (Some((flags, role)), None) => Token::Value(flags.trim_start_matches('='), role),
+            (None, _) => Token::Item(line),
+        }
     })
 }
 
-/// Whether its words are written as on Windows: flags with a slash too, and in any case.
+/// Returns true if its words are written as on Windows: flags with a slash too, and in any case.
 pub(super) fn is_windows(spec: &str) -> bool {
     spec.starts_with("windows")
 }
 
-/// What a flag's value is to an entry, if the flag takes one.
+/// Returns the role of a flag's value, if the flag takes one. A long flag whose value is run may be
+/// abbreviated.
 pub(super) fn valued(spec: &'static str, flag: &str) -> Option<&'static str> {
     let windows = is_windows(spec);
-    tokens(spec).find_map(|token| match token {
-        Token::Value(names, role) if names.split(' ').any(|name| name == flag || (windows && name.eq_ignore_ascii_case(flag))) => {
-            Some(role)
-        }
-        _ => None,
+    let of = |fits: &dyn Fn(&str, &str) -> bool| {
+        tokens(spec).find_map(|token| match token {
+            Token::Value(names, role) if names.split(' ').any(|name| fits(name, role)) => {
+                Some(role)
+            }
+            _ => None,
+        })
+    };
+    of(&|name, _| name == flag || (windows && name.eq_ignore_ascii_case(flag))).or_else(|| {
+        let short = flag.len() > 4 && flag.starts_with("--");
+        if short { of(&|name, role| name.starts_with(flag) && is_run(role)) } else { None }
     })
+}
+
+/// Returns true if the value is run in some way.
+pub(super) fn is_run(role: &str) -> bool {
+    matches!(
+        role,
+        "shell"
+            | "program"
+            | "filter"
+            | "expansion"
+            | "library"
+            | "git-alias"
+            | "helper"
+            | "tool"
+            | "settings-file"
+    ) || ["code-", "script-", "options-", "setting-"].iter().any(|start| role.starts_with(start))
 }

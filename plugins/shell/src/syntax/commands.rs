@@ -16,7 +16,7 @@ impl Parser<'_> {
         let mut otherwise = false;
         loop {
             self.skip_separators();
-            if self.peek().is_none() {
+            if self.peek().is_none() || (closers.is_empty() && !otherwise && self.ends_piece()) {
                 break;
             }
             if let Some((closer, token)) = self.closer() {
@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips what may stand between commands, and reads the heredocs that a line break brings.
+    /// Skips the separators between commands, and reads the heredocs that start after a line break.
     pub(super) fn skip_separators(&mut self) {
         loop {
             self.skip_blanks();
@@ -80,7 +80,7 @@ impl Parser<'_> {
         (self.at(";;") || self.at(";&")) && self.is_awaited(Closer::Arm)
     }
 
-    /// The end of a construct that stands here.
+    /// Returns the end of a construct at this position.
     fn closer(&self) -> Option<(Closer, &'static str)> {
         let found = match self.peek()? {
             b')' => (Closer::Paren, ")"),
@@ -100,14 +100,16 @@ impl Parser<'_> {
         Some(found)
     }
 
-    /// The unquoted word that stands here, if it can be a reserved one.
+    /// Returns the unquoted word at this position, if it can be a reserved one.
     pub(super) fn reserved(&self) -> Option<&str> {
-        let length = (0..10).take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| !ends_word(byte))).count();
+        let length = (0..10)
+            .take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| !ends_word(byte)))
+            .count();
         let word = self.text.get(self.pos..self.pos + length)?;
         (length < 10 && !word.is_empty()).then_some(word)
     }
 
-    /// Reads a pipeline and what joins it to the next; true if that is `||`.
+    /// Reads a pipeline and the operator that joins it to the next; true if that is `||`.
     fn pipeline(&mut self, script: &mut Script, otherwise: bool) -> bool {
         let mut stages = Vec::new();
         loop {
@@ -167,8 +169,8 @@ impl Parser<'_> {
         Some(Stage { body, redirects, span: self.span(start) })
     }
 
-    /// A command of assignments, words and redirections; or a function, which shows only after its
-    /// name.
+    /// Reads a command of assignments, words and redirections; or a function, which is recognised
+    /// only after its name.
     fn simple(&mut self, start: usize) -> Option<Stage> {
         let mut assignments = Vec::new();
         let mut words: Vec<Word> = Vec::new();
@@ -179,9 +181,14 @@ impl Parser<'_> {
             self.skip_blanks();
             if self.at_redirect() {
                 redirects.extend(self.redirect());
-            } else if self.at("(") && words.len() == 1 && assignments.is_empty() && self.is_function_head() {
+            } else if self.at("(")
+                && words.len() == 1
+                && assignments.is_empty()
+                && self.is_function_head()
+            {
                 self.windows = around;
-                return self.function(start, words.first().and_then(Word::bare).unwrap_or("").to_owned());
+                return self
+                    .function(start, words.first().and_then(Word::bare).unwrap_or("").to_owned());
             } else if self.at("(") && !words.is_empty() && !self.windows {
                 self.gap("a bracket inside a command");
                 self.pos += 1;
@@ -234,7 +241,11 @@ impl Parser<'_> {
         }
         let body = self.stage();
         self.leave();
-        Some(Stage { body: Body::Function { name, body: Rc::new(body?) }, redirects: Vec::new(), span: self.span(start) })
+        Some(Stage {
+            body: Body::Function { name, body: Rc::new(body?) },
+            redirects: Vec::new(),
+            span: self.span(start),
+        })
     }
 }
 
@@ -242,14 +253,16 @@ pub(super) fn ends_word(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
-/// Takes `NAME=value` and `NAME+=value` apart, where an assignment may stand.
+/// Takes `NAME=value` and `NAME+=value` apart, if an assignment may be in this position.
 fn split_assignment(mut word: Word, may_assign: bool) -> Result<Assignment, Word> {
     let Some(Part::Text { text, quoted: false }) = word.parts.first_mut() else { return Err(word) };
     let Some((left, right)) = text.split_once('=') else { return Err(word) };
     let append = left.ends_with('+');
     let left = left.trim_end_matches('+');
-    let (name, subscript) = left.strip_suffix(']').and_then(|left| left.split_once('[')).unwrap_or((left, ""));
-    let (name, subscript) = (name.to_owned(), Some(subscript.to_owned()).filter(|subscript| !subscript.is_empty()));
+    let (name, subscript) =
+        left.strip_suffix(']').and_then(|left| left.split_once('[')).unwrap_or((left, ""));
+    let (name, subscript) =
+        (name.to_owned(), Some(subscript.to_owned()).filter(|subscript| !subscript.is_empty()));
     if !may_assign || !is_name(&name) {
         return Err(word);
     }
@@ -260,7 +273,7 @@ fn split_assignment(mut word: Word, may_assign: bool) -> Result<Assignment, Word
     Ok(Assignment { name, subscript, append, value: word })
 }
 
-/// It can be the name of a variable.
+/// Returns true if it can be the name of a variable.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')

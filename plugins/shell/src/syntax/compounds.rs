@@ -4,11 +4,11 @@ use super::cursor::{Closer, Parser};
 use super::tree::{Body, Part, Script, Word};
 use super::words::Mode;
 
-/// How far `((` looks for its `))`.
+/// The distance within which `((` looks for its `))`.
 const ARITHMETIC: usize = 4096;
 
 impl Parser<'_> {
-    /// The compound command that stands here.
+    /// Reads the compound command at this position.
     pub(super) fn compound(&mut self) -> Option<Body> {
         if self.at("(") {
             return Some(self.bracket());
@@ -39,7 +39,8 @@ impl Parser<'_> {
 
     fn skip_reserved(&mut self) {
         while let Some(
-            word @ ("if" | "while" | "until" | "for" | "select" | "case" | "function" | "time" | "then" | "do" | "else" | "elif"),
+            word @ ("if" | "while" | "until" | "for" | "select" | "case" | "function" | "time"
+            | "then" | "do" | "else" | "elif"),
         ) = self.reserved()
         {
             self.pos += word.len();
@@ -58,7 +59,7 @@ impl Parser<'_> {
         Body::Subshell(self.bracketed())
     }
 
-    /// The list up to `)`, whose `(` was consumed.
+    /// Reads the list up to `)`, whose `(` was consumed.
     pub(super) fn bracketed(&mut self) -> Script {
         if !self.enter() {
             return Vec::new();
@@ -71,7 +72,7 @@ impl Parser<'_> {
         script
     }
 
-    /// Where the `))` stands that ends the arithmetic which begins at `from`.
+    /// Returns the position of the `))` that ends the arithmetic which begins at `from`.
     pub(super) fn arithmetic_end(&self, from: usize) -> Option<usize> {
         let mut open = 0_usize;
         let text = self.text.as_bytes().get(from..self.end.min(from + ARITHMETIC))?;
@@ -86,7 +87,7 @@ impl Parser<'_> {
         None
     }
 
-    /// The arithmetic up to `close`, with the substitutions in it.
+    /// Reads the arithmetic up to `close`, with the substitutions in it.
     pub(super) fn arithmetic(&mut self, close: usize) -> Word {
         let start = self.pos;
         let end = std::mem::replace(&mut self.end, close);
@@ -212,7 +213,7 @@ impl Parser<'_> {
         Body::Branches { subject, arms }
     }
 
-    /// The pattern of a case's arm with its `)`; nothing in it runs.
+    /// Reads the pattern of a case's arm with its `)`; nothing in it runs.
     fn pattern(&mut self) {
         self.take("(");
         loop {

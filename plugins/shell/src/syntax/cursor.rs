@@ -3,24 +3,32 @@
 use super::tree::{Script, Span, Word};
 use std::rc::Rc;
 
-/// How deep constructs may be nested, text inside other text included.
+/// The maximum nesting of constructs, including text inside other text.
 pub(crate) const DEPTH: usize = 48;
-/// How many words, parts and commands one reading may hold.
-const NODES: usize = 20_000;
+/// The maximum number of words, parts and commands in one tree: the bound for one list or pipeline,
+/// which cannot be cut.
+const NODES: usize = 100_000;
+/// The number of nodes after which a text continues in another tree, at the next command of its own
+/// level.
+const PIECE: usize = 20_000;
 
-/// What a text was read as.
+/// The result of reading a text.
 pub(crate) struct Parsed {
     pub script: Script,
-    /// Bodies of the heredocs; `Redirect::heredoc` counts in it.
+    /// Bodies of the heredocs; `Redirect::heredoc` is an index into it.
     pub heredocs: Rc<Vec<Word>>,
     pub gaps: Vec<&'static str>,
-    /// From where on the text was too deeply nested to be read.
+    /// Limits that were exceeded.
+    pub limits: Vec<&'static str>,
+    /// The position from which the text was too deeply nested, or too long, to be read.
     pub rest: Option<usize>,
-    /// How many words, parts and commands were read.
+    /// The position of the next piece of the text.
+    pub more: Option<usize>,
+    /// The number of words, parts and commands that were read.
     pub nodes: usize,
 }
 
-/// What ends a list of commands.
+/// The tokens that end a list of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closer {
     Paren,
@@ -35,6 +43,8 @@ pub(super) enum Closer {
 }
 
 const CLOSERS: usize = 9;
+/// The nesting limit, in words.
+pub(crate) const DEEP: &str = "nested too deeply";
 
 /// A heredoc whose body has not been reached.
 pub(super) struct Pending {
@@ -50,19 +60,23 @@ pub(super) struct Parser<'a> {
     pub pos: usize,
     pub end: usize,
     pub fixed: Option<Span>,
-    /// Nesting is taken out: reserved words are skipped.
+    /// Nesting is removed: reserved words are skipped.
     pub flat: bool,
     pub pending: Vec<Pending>,
     pub heredocs: Vec<Word>,
     pub gaps: Vec<&'static str>,
-    /// The command at hand is one of Windows.
+    limits: Vec<&'static str>,
+    /// The current command is one of Windows.
     pub windows: bool,
-    /// A quote that has no end; the word that it stands in takes it.
+    /// A quote without an end; the word that contains it takes it.
     pub open: Option<&'static str>,
     pub depth: usize,
     nodes: usize,
     awaited: [u16; CLOSERS],
     rest: Option<usize>,
+    /// It reads piece by piece.
+    in_pieces: bool,
+    more: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -76,13 +90,35 @@ impl<'a> Parser<'a> {
             pending: Vec::new(),
             heredocs: Vec::new(),
             gaps: Vec::new(),
+            limits: Vec::new(),
             windows: false,
             open: None,
             depth,
             nodes: 0,
             awaited: [0; CLOSERS],
             rest: None,
+            in_pieces: false,
+            more: None,
         }
+    }
+
+    /// Reads a piece of the text, from `start` on.
+    pub(super) fn parse_piece(mut self, start: usize) -> Parsed {
+        self.pos = start;
+        self.in_pieces = true;
+        self.parse()
+    }
+
+    /// Ends the piece here, if it is long enough: between two commands of the text's own level.
+    pub(super) fn ends_piece(&mut self) -> bool {
+        let ends = self.in_pieces
+            && self.nodes > PIECE
+            && self.pending.is_empty()
+            && self.peek().is_some();
+        if ends {
+            self.more = Some(self.pos);
+        }
+        ends
     }
 
     pub(super) fn parse(mut self) -> Parsed {
@@ -91,7 +127,8 @@ impl<'a> Parser<'a> {
         if !self.pending.is_empty() {
             self.gap("a heredoc without its text");
         }
-        Parsed { script, heredocs: Rc::new(self.heredocs), gaps: self.gaps, rest: self.rest, nodes: self.nodes }
+        let Self { heredocs, gaps, limits, rest, more, nodes, .. } = self;
+        Parsed { script, heredocs: Rc::new(heredocs), gaps, limits, rest, more, nodes }
     }
 
     /// Reads another text as a part of this one, with the same bounds.
@@ -108,12 +145,13 @@ impl<'a> Parser<'a> {
             self.gap(gap);
         }
         if parser.rest.is_some() {
-            self.stop();
+            let limit = parser.limits.first().copied().unwrap_or(DEEP);
+            self.stop(limit);
         }
         script
     }
 
-    /// A quote without its end that stands in no command's word is a gap here.
+    /// Records a gap for a quote without an end that is not in a command's word.
     fn settle(&mut self) {
         if let Some(open) = self.open.take() {
             self.gap(open);
@@ -126,14 +164,23 @@ impl<'a> Parser<'a> {
 
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         let at = self.pos + ahead;
-        if at < self.end && self.rest.is_none() { self.text.as_bytes().get(at).copied() } else { None }
+        if at < self.end && self.rest.is_none() {
+            self.text.as_bytes().get(at).copied()
+        } else {
+            None
+        }
     }
 
     pub(super) fn at(&self, token: &str) -> bool {
-        self.rest.is_none() && self.text.as_bytes().get(self.pos..self.end).is_some_and(|left| left.starts_with(token.as_bytes()))
+        self.rest.is_none()
+            && self
+                .text
+                .as_bytes()
+                .get(self.pos..self.end)
+                .is_some_and(|left| left.starts_with(token.as_bytes()))
     }
 
-    /// Consumes `token` if it stands here.
+    /// Consumes `token` if it is at this position.
     pub(super) fn take(&mut self, token: &str) -> bool {
         let found = self.at(token);
         if found {
@@ -142,13 +189,13 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// The text from `start` to here.
+    /// Returns the text from `start` to here.
     pub(super) fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.pos.min(self.end)).unwrap_or("")
     }
 
-    /// Consumes bytes up to the first that `stop` names. Stops are ASCII, so that the cut is between
-    /// characters.
+    /// Consumes bytes up to the first that `stop` accepts. Stops are ASCII, so that the cut is
+    /// between characters.
     pub(super) fn run(&mut self, stop: impl Fn(u8) -> bool) -> &'a str {
         let start = self.pos;
         while self.peek().is_some_and(|byte| !stop(byte)) {
@@ -160,13 +207,20 @@ impl<'a> Parser<'a> {
     /// Consumes one character.
     pub(super) fn character(&mut self) -> &'a str {
         let start = self.pos;
-        let length = self.text.get(start..self.end).and_then(|left| left.chars().next()).map_or(1, char::len_utf8);
+        let length = self
+            .text
+            .get(start..self.end)
+            .and_then(|left| left.chars().next())
+            .map_or(1, char::len_utf8);
         self.pos = (start + length).min(self.end);
         self.since(start)
     }
 
     pub(super) fn span(&self, start: usize) -> Span {
-        self.fixed.unwrap_or(Span { start: u32::try_from(start).unwrap_or(u32::MAX), end: u32::try_from(self.pos).unwrap_or(u32::MAX) })
+        self.fixed.unwrap_or(Span {
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            end: u32::try_from(self.pos).unwrap_or(u32::MAX),
+        })
     }
 
     pub(super) fn gap(&mut self, gap: &'static str) {
@@ -180,15 +234,14 @@ impl<'a> Parser<'a> {
     pub(super) fn count(&mut self) {
         self.nodes += 1;
         if self.nodes > NODES && self.rest.is_none() {
-            self.gap("longer than is read");
-            self.rest = Some(self.text.len());
+            self.stop("more words than are read");
         }
     }
 
-    /// One level down; false, and the end of the reading, where that would be too deep.
+    /// Enters one level; false, and the end of the reading, if that would be too deep.
     pub(super) fn enter(&mut self) -> bool {
         if self.depth >= DEPTH {
-            self.stop();
+            self.stop(DEEP);
             return false;
         }
         self.depth += 1;
@@ -199,8 +252,10 @@ impl<'a> Parser<'a> {
         self.depth -= 1;
     }
 
-    fn stop(&mut self) {
-        self.gap("nested too deeply");
+    fn stop(&mut self, limit: &'static str) {
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
+        }
         self.rest.get_or_insert(self.pos);
     }
 

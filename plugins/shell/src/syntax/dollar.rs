@@ -1,4 +1,4 @@
-//! What begins with `$`.
+//! Expansions that begin with `$`.
 
 use super::commands::is_name;
 use super::cursor::Parser;
@@ -6,7 +6,7 @@ use super::tree::{Operator, Parameter, Part, Word};
 use super::words::literal;
 
 impl Parser<'_> {
-    /// Reads what the `$` here begins; a `$` that begins nothing is text.
+    /// Reads the expansion that the `$` here begins; a `$` that begins nothing is text.
     pub(super) fn dollar(&mut self, parts: &mut Vec<Part>, quoted: bool) {
         if self.at("$((")
             && let Some(close) = self.arithmetic_end(self.pos + 3)
@@ -48,7 +48,8 @@ impl Parser<'_> {
                     return;
                 }
                 self.pos += 1;
-                let name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
+                let name =
+                    self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
                 parts.push(variable(name, quoted));
             }
             _ => {
@@ -58,18 +59,20 @@ impl Parser<'_> {
         }
     }
 
-    /// `${...}`, whose `${` was consumed.
+    /// Reads `${...}`, whose `${` was consumed.
     fn braces(&mut self, parts: &mut Vec<Part>, quoted: bool) {
         if !self.enter() {
             return;
         }
-        let prefix = self.peek().filter(|byte| matches!(byte, b'!' | b'#') && self.peek_at(1) != Some(b'}'));
+        let prefix =
+            self.peek().filter(|byte| matches!(byte, b'!' | b'#') && self.peek_at(1) != Some(b'}'));
         self.pos += usize::from(prefix.is_some());
         let mut name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
         if name.is_empty() && self.peek().is_some_and(is_special) {
             self.character().clone_into(&mut name);
         }
-        let subscript = self.take("[").then(|| self.run(|byte| matches!(byte, b']' | b'}')).to_owned());
+        let subscript =
+            self.take("[").then(|| self.run(|byte| matches!(byte, b']' | b'}')).to_owned());
         self.take("]");
         let operator = match prefix {
             None => self.operator(),
@@ -82,10 +85,21 @@ impl Parser<'_> {
         if !self.take("}") {
             self.gap("a `${` without its `}`");
         }
-        let argument = (!argument.is_empty()).then(|| Word { parts: argument, span: self.span(start), open: None });
-        let operator = if is_name(&name) || name.len() == 1 || !name.is_empty() { operator } else { Operator::Other };
+        let argument = (!argument.is_empty()).then(|| Word {
+            parts: argument,
+            span: self.span(start),
+            open: None,
+        });
+        let operator = if is_name(&name) || name.len() == 1 || !name.is_empty() {
+            operator
+        } else {
+            Operator::Other
+        };
         self.leave();
-        parts.push(Part::Variable { parameter: Box::new(Parameter { name, subscript, operator, argument }), quoted });
+        parts.push(Part::Variable {
+            parameter: Box::new(Parameter { name, subscript, operator, argument }),
+            quoted,
+        });
     }
 
     fn operator(&mut self) -> Operator {
@@ -116,7 +130,7 @@ impl Parser<'_> {
         if self.at("}") { Operator::None } else { Operator::Other }
     }
 
-    /// The argument of a parameter's operator, up to its `}`.
+    /// Reads the argument of a parameter's operator, up to its `}`.
     fn argument(&mut self, quoted: bool) -> Vec<Part> {
         let mut parts = Vec::new();
         while let Some(byte) = self.peek() {
@@ -137,7 +151,8 @@ impl Parser<'_> {
                 b'$' => self.dollar(&mut parts, quoted),
                 b'`' => self.backquotes(&mut parts, quoted),
                 _ => {
-                    let text = self.run(|byte| matches!(byte, b'}' | b'"' | b'\'' | b'\\' | b'$' | b'`'));
+                    let text =
+                        self.run(|byte| matches!(byte, b'}' | b'"' | b'\'' | b'\\' | b'$' | b'`'));
                     let text = if text.is_empty() { self.character() } else { text };
                     literal(&mut parts, text, quoted);
                 }
@@ -147,7 +162,7 @@ impl Parser<'_> {
         parts
     }
 
-    /// `$'...'`, whose `$'` was consumed.
+    /// Reads `$'...'`, whose `$'` was consumed.
     fn ansi_quotes(&mut self, parts: &mut Vec<Part>) {
         let start = self.pos;
         loop {
@@ -167,14 +182,22 @@ impl Parser<'_> {
 }
 
 fn variable(name: String, quoted: bool) -> Part {
-    Part::Variable { parameter: Box::new(Parameter { name, subscript: None, operator: Operator::None, argument: None }), quoted }
+    Part::Variable {
+        parameter: Box::new(Parameter {
+            name,
+            subscript: None,
+            operator: Operator::None,
+            argument: None,
+        }),
+        quoted,
+    }
 }
 
 fn is_special(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')
 }
 
-/// Takes out the backslash escapes of `$'...'`, `printf` and `echo -e`.
+/// Resolves the backslash escapes of `$'...'`, `printf` and `echo -e`.
 pub(crate) fn unescape(text: &str) -> String {
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -197,10 +220,22 @@ pub(crate) fn unescape(text: &str) -> String {
             'f' => bytes.push(12),
             'v' => bytes.push(11),
             'x' => bytes.push(u8::try_from(number(&mut chars, 16, 2, 0)).unwrap_or(0)),
-            'u' => push(&mut bytes, char::from_u32(number(&mut chars, 16, 4, 0)).unwrap_or('\u{fffd}')),
-            'U' => push(&mut bytes, char::from_u32(number(&mut chars, 16, 8, 0)).unwrap_or('\u{fffd}')),
+            'u' => {
+                push(&mut bytes, char::from_u32(number(&mut chars, 16, 4, 0)).unwrap_or('\u{fffd}'))
+            }
+            'U' => {
+                push(&mut bytes, char::from_u32(number(&mut chars, 16, 8, 0)).unwrap_or('\u{fffd}'))
+            }
             '0'..='7' => bytes.push(
-                u8::try_from(number(&mut chars, 8, 2 + usize::from(escape == '0'), escape.to_digit(8).unwrap_or(0)) & 255).unwrap_or(0),
+                u8::try_from(
+                    number(
+                        &mut chars,
+                        8,
+                        2 + usize::from(escape == '0'),
+                        escape.to_digit(8).unwrap_or(0),
+                    ) & 255,
+                )
+                .unwrap_or(0),
             ),
             '\\' | '\'' | '"' | '?' => push(&mut bytes, escape),
             other => {
@@ -216,7 +251,12 @@ fn push(bytes: &mut Vec<u8>, c: char) {
     bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, radix: u32, most: usize, first: u32) -> u32 {
+fn number(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    radix: u32,
+    most: usize,
+    first: u32,
+) -> u32 {
     let mut value = first;
     for _ in 0..most {
         let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else { break };

@@ -15,22 +15,28 @@ mod windows;
 mod words;
 
 pub(crate) use commands::is_name;
-pub(crate) use cursor::{DEPTH, Parsed};
+pub(crate) use cursor::{DEEP, DEPTH, Parsed};
 pub(crate) use dollar::unescape;
-pub(crate) use tree::{Assignment, Body, Operator, Parameter, Part, Pipeline, Redirect, Script, Span, Stage, Word};
+pub(crate) use tree::{
+    Assignment, Body, Operator, Parameter, Part, Pipeline, Redirect, Script, Span, Stage, Word,
+};
 
 use cursor::Parser;
 
-/// Reads a whole text. `depth` is how deep the text itself is nested in others; `fixed` is the place
-/// that all its commands carry, for text that does not stand in the command line as it is.
-pub(crate) fn parse(text: &str, depth: usize, fixed: Option<Span>) -> Parsed {
-    Parser::new(text, depth, fixed).parse()
+/// Reads a text from `start` on, up to its end or to the start of the next piece. `depth` is the
+/// nesting depth of the text itself; `fixed` is the place that all its commands carry, for text
+/// that does not occur literally in the command line.
+pub(crate) fn parse(text: &str, start: usize, depth: usize, fixed: Option<Span>) -> Parsed {
+    Parser::new(text, depth, fixed).parse_piece(start)
 }
 
-/// Reads what was too deeply nested once more, with the nesting taken out, so that the commands in it
-/// are still seen.
+/// Reads text that was too deeply nested again, without the nesting, so that its commands are still
+/// seen.
 pub(crate) fn parse_flat(text: &str, fixed: Option<Span>) -> Parsed {
-    let flat: String = text.chars().map(|c| if matches!(c, '(' | ')' | '`' | '{' | '}' | '$') { '\n' } else { c }).collect();
+    let flat: String = text
+        .chars()
+        .map(|c| if matches!(c, '(' | ')' | '`' | '{' | '}' | '$') { '\n' } else { c })
+        .collect();
     let mut parser = Parser::new(&flat, 0, fixed);
     parser.flat = true;
     parser.parse()

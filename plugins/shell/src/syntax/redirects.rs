@@ -5,7 +5,7 @@ use super::tree::{Part, Redirect, Word};
 use super::words::{Mode, literal};
 use crate::types::Direction;
 
-/// Longest first, so that the first that fits is the one.
+/// The operators, longest first, so that the first match is the right one.
 const OPERATORS: &[(&str, u32, Direction)] = &[
     ("&>>", 1, Direction::Append),
     ("&>", 1, Direction::Output),
@@ -22,7 +22,7 @@ const OPERATORS: &[(&str, u32, Direction)] = &[
 ];
 
 impl Parser<'_> {
-    /// A redirection begins here, with or without a descriptor.
+    /// Returns true if a redirection begins here, with or without a descriptor.
     pub(super) fn at_redirect(&self) -> bool {
         let digits = self.digits();
         match self.peek_at(digits) {
@@ -33,7 +33,9 @@ impl Parser<'_> {
     }
 
     fn digits(&self) -> usize {
-        (0..3).take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| byte.is_ascii_digit())).count()
+        (0..3)
+            .take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| byte.is_ascii_digit()))
+            .count()
     }
 
     pub(super) fn redirect(&mut self) -> Option<Redirect> {
@@ -41,17 +43,21 @@ impl Parser<'_> {
         let start = self.pos;
         self.pos += self.digits();
         let descriptor = self.since(start).parse().ok();
-        let (operator, default, mut direction) = OPERATORS.iter().find(|(operator, ..)| self.at(operator)).copied()?;
+        let (operator, default, mut direction) =
+            OPERATORS.iter().find(|(operator, ..)| self.at(operator)).copied()?;
         self.pos += operator.len();
         self.skip_blanks();
-        let heredoc = (operator == "<<" || operator == "<<-").then(|| self.heredoc(operator == "<<-"));
+        let heredoc =
+            (operator == "<<" || operator == "<<-").then(|| self.heredoc(operator == "<<-"));
         let target = if heredoc.is_some() { Word::default() } else { self.word(Mode::Plain) };
         // No shell runs such a line.
         if heredoc.is_none() && target.parts.is_empty() {
             return None;
         }
         if operator == ">&"
-            && !target.bare().is_none_or(|text| text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit()))
+            && !target.bare().is_none_or(|text| {
+                text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
+            })
         {
             direction = Direction::Output;
         }
@@ -109,7 +115,7 @@ impl Parser<'_> {
         Word { parts, span: self.span(start), open: None }
     }
 
-    /// Where a heredoc's text ends, and where reading goes on.
+    /// Returns the end of a heredoc's text, and the position at which reading continues.
     fn heredoc_end(&mut self, pending: &Pending) -> Option<(usize, usize)> {
         let mut at = self.pos;
         let text = self.text.get(..self.end)?;

@@ -3,7 +3,7 @@
 use crate::types::Direction;
 use std::rc::Rc;
 
-/// Pipelines, one after the other; each may run, whatever joins them.
+/// Pipelines, one after the other; each may run, however they are joined.
 pub(crate) type Script = Vec<Pipeline>;
 
 /// Stages, each feeding the next.
@@ -11,7 +11,7 @@ pub(crate) type Script = Vec<Pipeline>;
 pub(crate) struct Pipeline {
     pub stages: Vec<Stage>,
     pub background: bool,
-    /// It stands after `||`: it runs in the place of the one before.
+    /// It comes after `||`: it runs if the one before fails.
     pub otherwise: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Span {
     pub end: u32,
 }
 
-/// What a stage is.
+/// The kind of a stage.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Simple {
@@ -64,13 +64,13 @@ pub(crate) enum Body {
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub name: String,
-    /// What stands in `[...]` after the name.
+    /// The text in `[...]` after the name.
     pub subscript: Option<String>,
     pub append: bool,
     pub value: Word,
 }
 
-/// Where input or output goes.
+/// The source of input or the target of output.
 #[derive(Clone, Debug)]
 pub(crate) struct Redirect {
     pub descriptor: u32,
@@ -80,12 +80,12 @@ pub(crate) struct Redirect {
     pub heredoc: Option<usize>,
 }
 
-/// One word, as parts that stand side by side.
+/// One word, as a sequence of adjacent parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
     pub parts: Vec<Part>,
     pub span: Span,
-    /// A quote in it has no end, and runs to the end of the text: what is missing, in words.
+    /// A quote in it has no end, and runs to the end of the text: the missing part, in words.
     pub open: Option<&'static str>,
 }
 
@@ -121,13 +121,13 @@ pub(crate) enum Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub name: String,
-    /// What stands in `[...]` after the name.
+    /// The text in `[...]` after the name.
     pub subscript: Option<String>,
     pub operator: Operator,
     pub argument: Option<Word>,
 }
 
-/// What is done with a parameter's value.
+/// The operation on a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     None,
@@ -164,17 +164,17 @@ pub(crate) enum Operator {
 }
 
 impl Word {
-    /// The same place without parts.
+    /// Returns the same place without parts.
     pub(crate) fn clone_empty(&self) -> Self {
         Self { parts: Vec::new(), span: self.span, open: self.open }
     }
 
-    /// It is the list of an array.
+    /// Returns true if it is the list of an array.
     pub(crate) fn is_array(&self) -> bool {
         matches!(self.parts.as_slice(), [Part::Array(_)])
     }
 
-    /// The text of a word that is one unquoted literal.
+    /// Returns the text of a word that is one unquoted literal.
     pub(crate) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Text { text, quoted: false }] => Some(text),

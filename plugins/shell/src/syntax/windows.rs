@@ -1,5 +1,5 @@
-//! Words as the shells of Windows write them: a backslash is a part of a path there, a backquote escapes, and
-//! `$env:NAME` is a variable. Which commands those are, their names tell.
+//! Words as the shells of Windows write them: a backslash is a part of a path there, a backquote
+//! escapes, and `$env:NAME` is a variable. These commands are recognised by their names.
 
 use super::cursor::Parser;
 use super::tree::{Part, Word};
@@ -24,13 +24,15 @@ const NAMES: &[&str] = &[
     "wbadmin", "wevtutil", "wmic", "wscript", "xcopy",
 ];
 
-/// A command of PowerShell or `cmd`.
+/// Returns true for a command of PowerShell or `cmd`.
 fn is_windows(name: &str) -> bool {
     let name = name.strip_suffix(".exe").unwrap_or(name);
     if let Some((verb, noun)) = name.split_once('-') {
         let capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
         let known = VERBS.iter().any(|known| known.eq_ignore_ascii_case(verb));
-        return known && noun.bytes().all(|byte| byte.is_ascii_alphanumeric()) && (capital(noun) || CMDLETS.contains(&name));
+        return known
+            && noun.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && (capital(noun) || CMDLETS.contains(&name));
     }
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -53,15 +55,18 @@ const CMDLETS: &[&str] = &[
     "stop-process",
 ];
 
-/// The text so far is the start of a path with a drive, or of a share.
+/// Returns true if the text so far is the start of a path with a drive, or of a share.
 pub(super) fn is_drive(parts: &[Part]) -> bool {
     let [Part::Text { text, quoted: false }] = parts else { return false };
     let mut bytes = text.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic()) && bytes.next() == Some(b':') && (text.len() == 2 || text.contains('\\'))
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.next() == Some(b':')
+        && (text.len() == 2 || text.contains('\\'))
 }
 
 impl Parser<'_> {
-    /// What the words of a command of Windows have that others do not; false where nothing of it stands here.
+    /// Reads the syntax that only words of a Windows command have; false if this position has none
+    /// of it.
     pub(super) fn windows_part(&mut self, parts: &mut Vec<Part>) -> bool {
         match self.peek() {
             Some(b'\\') => {
@@ -83,7 +88,8 @@ impl Parser<'_> {
         true
     }
 
-    /// `(COMMAND)`, or an object of which methods are called: of those, what downloads is told.
+    /// Reads `(COMMAND)`, or an object on which methods are called: of those, only downloads are
+    /// reported.
     fn expression(&mut self, parts: &mut Vec<Part>) {
         let start = self.pos;
         self.pos += 1;
@@ -95,7 +101,8 @@ impl Parser<'_> {
             }
         }
         let whole = self.since(start).to_owned();
-        let downloads = ["DownloadString(", "DownloadData(", "DownloadFile(", "OpenRead(", "GetStringAsync("];
+        let downloads =
+            ["DownloadString(", "DownloadData(", "DownloadFile(", "OpenRead(", "GetStringAsync("];
         let text = match downloads.iter().find_map(|call| whole.split_once(call)) {
             Some((_, arguments)) => {
                 let address = arguments.trim_start_matches(['\'', '"', '(', ' ']);
@@ -112,14 +119,14 @@ impl Parser<'_> {
         }
     }
 
-    /// A block of a script, as one text that the command may run.
+    /// Reads a script block, as one text that the command may run.
     fn block(&mut self, parts: &mut Vec<Part>) {
         self.pos += 1;
         let text = self.balanced(b'{', b'}');
         literal(parts, text, true);
     }
 
-    /// The arguments of a method: text.
+    /// Reads the arguments of a method: text.
     fn brackets(&mut self, parts: &mut Vec<Part>) {
         let start = self.pos;
         self.pos += 1;
@@ -128,7 +135,8 @@ impl Parser<'_> {
         literal(parts, text, true);
     }
 
-    /// The text up to the bracket that closes the one which was consumed; that one is consumed too.
+    /// Returns the text up to the bracket that closes the consumed one; the closing bracket is
+    /// consumed too.
     fn balanced(&mut self, open: u8, close: u8) -> &str {
         let start = self.pos;
         let mut depth = 1_usize;
@@ -146,18 +154,22 @@ impl Parser<'_> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// `$env:NAME`: the name of the variable as other shells have it.
+    /// Reads `$env:NAME`: the name of the variable as other shells have it.
     pub(super) fn environment_drive(&mut self) -> Option<String> {
         let rest = self.text.get(self.pos + 1..self.end)?;
-        let name = rest.get(..4).filter(|drive| drive.eq_ignore_ascii_case("env:")).and_then(|_| rest.get(4..))?;
-        let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let name = rest
+            .get(..4)
+            .filter(|drive| drive.eq_ignore_ascii_case("env:"))
+            .and_then(|_| rest.get(4..))?;
+        let length =
+            name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let name = name.get(..length).filter(|name| !name.is_empty())?.to_ascii_uppercase();
         self.pos += 5 + length;
         Some(if name == "USERPROFILE" { "HOME".to_owned() } else { name })
     }
 }
 
-/// The command that the word begins takes its words as Windows writes them.
+/// Returns true if the command that the word begins takes its words as Windows writes them.
 pub(super) fn begins_windows(word: &Word) -> bool {
     word.bare().is_some_and(is_windows)
 }

@@ -1,11 +1,11 @@
-//! Words: literals, quotes, and what stands inside them.
+//! Words: literals, quotes, and their contents.
 
 use super::commands::{ends_word, is_name};
 use super::cursor::Parser;
 use super::tree::{Part, Word};
 use super::windows::is_drive;
 
-/// Where a word stands, which decides what ends it.
+/// The context of a word, which decides its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Plain,
@@ -14,7 +14,7 @@ pub(super) enum Mode {
 }
 
 impl Parser<'_> {
-    /// One word; without parts where none stands here.
+    /// Reads one word; without parts if there is no word at this position.
     pub(super) fn word(&mut self, mode: Mode) -> Word {
         let start = self.pos;
         let mut parts = Vec::new();
@@ -26,7 +26,10 @@ impl Parser<'_> {
             }
             match byte {
                 b'\\'
-                    if is_drive(&parts) && self.peek_at(1).is_some_and(|byte| byte.is_ascii_alphanumeric() || b".%$_*".contains(&byte)) =>
+                    if is_drive(&parts)
+                        && self.peek_at(1).is_some_and(|byte| {
+                            byte.is_ascii_alphanumeric() || b".%$_*".contains(&byte)
+                        }) =>
                 {
                     literal(&mut parts, self.character(), false);
                 }
@@ -54,7 +57,9 @@ impl Parser<'_> {
                 b' ' | b'\t' | b'\r' | b'\n' => break,
                 _ if mode == Mode::Plain && ends_word(byte) => break,
                 _ => {
-                    let text = self.run(|byte| ends_word(byte) || matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`'));
+                    let text = self.run(|byte| {
+                        ends_word(byte) || matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')
+                    });
                     let text = if text.is_empty() { self.character() } else { text };
                     literal(&mut parts, text, false);
                 }
@@ -91,7 +96,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands inside double quotes, up to `close`, which is not consumed, or to the end.
+    /// Reads the contents of double quotes, up to `close`, which is not consumed, or to the end.
     pub(super) fn quoted_parts(&mut self, close: Option<u8>) -> Vec<Part> {
         let mut parts = Vec::new();
         while let Some(byte) = self.peek() {
@@ -102,7 +107,8 @@ impl Parser<'_> {
                 b'$' => self.dollar(&mut parts, true),
                 b'`' => self.backquotes(&mut parts, true),
                 _ => {
-                    let text = self.run(|byte| Some(byte) == close || matches!(byte, b'\\' | b'$' | b'`'));
+                    let text =
+                        self.run(|byte| Some(byte) == close || matches!(byte, b'\\' | b'$' | b'`'));
                     literal(&mut parts, text, true);
                 }
             }
@@ -123,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The text inside backquotes, with its escapes taken out, is read as a text of its own.
+    /// Reads the text inside backquotes, with its escapes resolved, as a text of its own.
     pub(super) fn backquotes(&mut self, parts: &mut Vec<Part>, quoted: bool) {
         let start = self.pos;
         self.pos += 1;
@@ -184,7 +190,7 @@ impl Parser<'_> {
     }
 }
 
-/// Adds text to a word, joined to what stands before it if that is quoted the same way.
+/// Adds text to a word, joined to the preceding part if that is quoted the same way.
 pub(super) fn literal(parts: &mut Vec<Part>, more: &str, quoted: bool) {
     match parts.last_mut() {
         Some(Part::Text { text, quoted: before }) if *before == quoted => text.push_str(more),
@@ -194,7 +200,9 @@ pub(super) fn literal(parts: &mut Vec<Part>, more: &str, quoted: bool) {
 
 fn is_array_head(parts: &[Part]) -> bool {
     match parts {
-        [Part::Text { text, quoted: false }] => text.strip_suffix('=').is_some_and(|name| is_name(name.trim_end_matches('+'))),
+        [Part::Text { text, quoted: false }] => {
+            text.strip_suffix('=').is_some_and(|name| is_name(name.trim_end_matches('+')))
+        }
         _ => false,
     }
 }

@@ -11,11 +11,56 @@ use crate::syntax::Span;
 use crate::types::{Effect, EffectKind};
 
 /// Programs that ask for a name.
-const LOOKS_UP: &[&str] = &["dig", "drill", "nslookup", "host", "delv", "kdig", "resolvectl"];
+const LOOKS_UP: &[&str] =
+    &["dig", "dog", "doggo", "drill", "nslookup", "host", "delv", "kdig", "resolvectl"];
+/// Programs that ask for a name on their way to the machine.
+const REACHES: &[&str] = &[
+    "arping",
+    "fping",
+    "getent",
+    "hping3",
+    "mtr",
+    "nc",
+    "ncat",
+    "ping",
+    "ping6",
+    "telnet",
+    "tracepath",
+    "traceroute",
+];
+
+/// Programs that take a word for a pattern even where it was quoted.
+const EXPANDING: &[&str] = &[
+    "7z",
+    "7za",
+    "7zz",
+    "copy",
+    "del",
+    "erase",
+    "fd",
+    "git",
+    "hg",
+    "mmv",
+    "move",
+    "powershell",
+    "pwsh",
+    "rd",
+    "rename",
+    "ri",
+    "tar",
+    "unzip",
+    "zip",
+];
 
 impl Walker<'_> {
-    /// Notes the effects and forms of a plan; where the program's output comes from.
-    pub(super) fn effects_of(&mut self, plan: &Plan, rest: &[Field], command: Option<u32>, setting: &Setting) -> Source {
+    /// Notes the effects and forms of a plan; returns the source of the program's output.
+    pub(super) fn effects_of(
+        &mut self,
+        plan: &Plan,
+        rest: &[Field],
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Source {
         let mut source = Source::LOCAL;
         if plan.nothing {
             return source;
@@ -27,38 +72,65 @@ impl Walker<'_> {
                         self.on_word(kind.clone(), field, plan.recursive, command, setting);
                     }
                 }
-                Item::Value(kind, value) => {
-                    self.on_word(kind.clone(), &Field::plain(value, Span::default()), plan.recursive, command, setting)
+                Item::Value(kind, value) => self.on_word(
+                    kind.clone(),
+                    &Field::plain(value, Span::default()),
+                    plan.recursive,
+                    command,
+                    setting,
+                ),
+                Item::Constant(kind, name) => {
+                    self.on_constant(kind.clone(), name, plan.recursive, command, setting)
                 }
-                Item::Constant(kind, name) => self.on_constant(kind.clone(), name, plan.recursive, command, setting),
                 Item::Form(id) => self.out.form(id, command),
                 Item::Gives("downloaded") => source = source.max(Source::DOWNLOADED),
                 Item::Gives("decoded") => source = source.max(Source::DECODED),
                 Item::Gives(_) => source = source.max(Source::ENVIRONMENT),
-                Item::Shell(_) | Item::Code(..) => {}
+                Item::Shell(_) | Item::Code(..) | Item::Held(..) => {}
             }
         }
         source
     }
 
-    fn on_word(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting) {
+    fn on_word(
+        &mut self,
+        kind: EffectKind,
+        field: &Field,
+        recursive: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         match kind {
-            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
+            EffectKind::FileRead
+            | EffectKind::FileCreate
+            | EffectKind::FileModify
+            | EffectKind::FileDelete
+            | EffectKind::Discard => {
                 self.file(kind, field, recursive, command, setting);
             }
             EffectKind::Network => {
-                // A name is looked up at a server that whoever owns the name's end runs: what is put into it goes there.
-                let looked_up = self.program_of(command).is_some_and(|program| LOOKS_UP.contains(&program)) && !field.known;
+                // A name is resolved by a server under the control of the name's owner: data that
+                // is put into the name is sent there.
+                let labelled = field.text.contains(&format!("{UNKNOWN}."));
+                let looks_up = |program: &str| {
+                    LOOKS_UP.contains(&program) || (labelled && REACHES.contains(&program))
+                };
+                let looked_up = self.program_of(command).is_some_and(looks_up) && !field.known;
                 self.network(field, command, setting);
                 if looked_up {
-                    self.plain(EffectKind::Send, known_part(&field.text), false, command, setting);
+                    let zone =
+                        field.text.rsplit(UNKNOWN).next().unwrap_or("").trim_start_matches('.');
+                    self.plain(EffectKind::Send, zone, false, command, setting);
                 }
             }
             EffectKind::ProcessStop if matches!(field.text.as_str(), "*" | "-1") => {
                 self.out.form("kill-everything", command);
                 self.plain(kind, &field.text, true, command, setting);
             }
-            EffectKind::Publish | EffectKind::Send | EffectKind::RemoteChange | EffectKind::RemoteDelete
+            EffectKind::Publish
+            | EffectKind::Send
+            | EffectKind::RemoteChange
+            | EffectKind::RemoteDelete
                 if field.text.contains("://") || field.text.contains('@') =>
             {
                 let host = places::host(&field.text).unwrap_or_default();
@@ -68,15 +140,29 @@ impl Walker<'_> {
         }
     }
 
-    fn program_of(&self, command: Option<u32>) -> Option<&str> {
+    pub(super) fn program_of(&self, command: Option<u32>) -> Option<&str> {
         let index = usize::try_from(command?).ok()?;
         self.out.commands.get(index).map(|command| command.program.as_str())
     }
 
-    fn on_constant(&mut self, kind: EffectKind, name: &str, recursive: bool, command: Option<u32>, setting: &Setting) {
+    fn on_constant(
+        &mut self,
+        kind: EffectKind,
+        name: &str,
+        recursive: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         match kind {
-            EffectKind::FileRead | EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete | EffectKind::Discard => {
-                let (path, _) = places::resolve(&self.expand_home(if name.is_empty() { "." } else { name }), &self.env.folder.clone());
+            EffectKind::FileRead
+            | EffectKind::FileCreate
+            | EffectKind::FileModify
+            | EffectKind::FileDelete
+            | EffectKind::Discard => {
+                let (path, _) = places::resolve(
+                    &self.expand_home(if name.is_empty() { "." } else { name }),
+                    &self.env.folder.clone(),
+                );
                 self.emit(kind, path, recursive, false, command, setting);
             }
             kind => {
@@ -93,12 +179,21 @@ impl Walker<'_> {
         }
     }
 
-    /// An effect on the file that a word names.
-    pub(super) fn file(&mut self, kind: EffectKind, field: &Field, recursive: bool, command: Option<u32>, setting: &Setting) {
+    /// Notes an effect on the file that a word names.
+    pub(super) fn file(
+        &mut self,
+        kind: EffectKind,
+        field: &Field,
+        recursive: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if field.text.is_empty() || field.text == "-" || field.feed.is_some() {
             return;
         }
-        if let Some(socket) = field.text.strip_prefix("/dev/tcp/").or_else(|| field.text.strip_prefix("/dev/udp/")) {
+        if let Some(socket) =
+            field.text.strip_prefix("/dev/tcp/").or_else(|| field.text.strip_prefix("/dev/udp/"))
+        {
             let host = Field::plain(socket.split('/').next().unwrap_or(""), field.span);
             self.network(&host, command, setting);
             self.out.form("raw-socket", command);
@@ -121,15 +216,57 @@ impl Walker<'_> {
         if path.is_empty() && kind == EffectKind::FileDelete {
             self.out.gap("what is deleted is known only when it runs");
         }
-        if !self.links.is_empty() && field.text.contains("/../") {
-            let led = self.as_the_system_goes(&field.text);
-            self.push(kind.clone(), led, recursive, certain && field.known, command, setting);
+        let certain = certain && field.known;
+        let Some(climbing) = self.as_the_system_goes(&field.text) else {
+            let target = self.target_of(&path, field, command);
+            return self.emit_at(kind, path, target, recursive, certain, command, setting);
+        };
+        let there = places::normalise(&climbing);
+        if there != path {
+            // It went through a link of this line's own making, if it was put at one.
+            self.emit(kind.clone(), path, recursive, false, command, setting);
         }
-        self.emit(kind, path, recursive, certain && field.known, command, setting);
+        let target = self.target_of(&climbing, field, command);
+        self.emit_at(kind, there, target, recursive, certain, command, setting);
     }
 
-    /// A file effect on a resolved path, with what follows from the path.
-    pub(super) fn emit(&mut self, kind: EffectKind, path: String, recursive: bool, certain: bool, command: Option<u32>, setting: &Setting) {
+    /// Returns a target as effects name it: a pattern that only this name matches, if quotes make
+    /// it a literal name. Some programs treat their words as patterns despite quotes.
+    fn target_of(&self, path: &str, field: &Field, command: Option<u32>) -> String {
+        let expands = self
+            .program_of(command)
+            .is_some_and(|program| EXPANDING.contains(&program) || program.contains('-'));
+        let literal = field.is_literal()
+            && (field.text.starts_with('/') || self.env.is_literal())
+            && !expands;
+        if literal { places::as_glob(path) } else { path.to_owned() }
+    }
+
+    /// Notes a file effect on a resolved path, with the consequences of the path.
+    pub(super) fn emit(
+        &mut self,
+        kind: EffectKind,
+        path: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        self.emit_at(kind, path.clone(), path, recursive, certain, command, setting);
+    }
+
+    /// Notes an effect as `emit` does, with the target as effects name it.
+    #[allow(clippy::too_many_arguments, reason = "an effect, and what it follows from")]
+    fn emit_at(
+        &mut self,
+        kind: EffectKind,
+        path: String,
+        target: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if let Place::Container(_, mounts) = &setting.place
             && let Some(here) = super::output::mounted(&path, mounts)
         {
@@ -144,6 +281,9 @@ impl Walker<'_> {
         if matches!(kind, EffectKind::FileModify | EffectKind::FileCreate) {
             self.note_written(&path);
         }
+        if kind == EffectKind::FileRead {
+            self.note_hoard(&path, recursive, command, setting);
+        }
         let tainted = kind == EffectKind::FileRead && self.is_tainted(&path);
         for more in kinds.into_iter().chain(tainted.then_some(EffectKind::SecretRead)) {
             if more == EffectKind::SecretRead && self.secrets.len() < 256 {
@@ -154,21 +294,32 @@ impl Walker<'_> {
         if !self.links.is_empty() {
             self.through_links(&kind, &path, recursive, certain, command, setting);
         }
-        self.push(kind, path, recursive, certain, command, setting);
+        // A file that is removed through a link is not at the place that its name says.
+        let certain = certain && !(kind == EffectKind::FileDelete && self.is_led(&path));
+        self.push(kind, target, recursive, certain, command, setting);
     }
 
-    /// An effect on something that is no file.
-    pub(super) fn plain(&mut self, kind: EffectKind, target: &str, certain: bool, command: Option<u32>, setting: &Setting) {
+    /// Notes an effect on something that is not a file.
+    pub(super) fn plain(
+        &mut self,
+        kind: EffectKind,
+        target: &str,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if kind == EffectKind::SecretRead && self.secrets.len() < 256 {
             self.secrets.push((command, target == "environment"));
         }
-        if matches!(kind, EffectKind::Network | EffectKind::Send | EffectKind::Publish) && self.contacts.len() < 256 {
+        if matches!(kind, EffectKind::Network | EffectKind::Send | EffectKind::Publish)
+            && self.contacts.len() < 256
+        {
             self.contacts.push(command);
         }
         self.push(kind, target.to_owned(), false, certain, command, setting);
     }
 
-    /// A connection to the host that a word names.
+    /// Notes a connection to the host that a word names.
     pub(super) fn network(&mut self, field: &Field, command: Option<u32>, setting: &Setting) {
         match places::host(&field.text) {
             Some(host) => self.plain(EffectKind::Network, &host, true, command, setting),
@@ -195,14 +346,15 @@ impl Walker<'_> {
         }
     }
 
-    /// Runs something of the project (a script, a build, its tests): it may change what is below.
+    /// Runs something of the project (a script, a build, its tests): it may change anything below.
     pub(super) fn project_run(&mut self, command: Option<u32>, setting: &Setting) {
-        let folder = if self.env.folder.contains(UNKNOWN) { String::new() } else { self.env.folder.clone() };
+        let folder =
+            if self.env.folder.contains(UNKNOWN) { String::new() } else { self.env.folder.clone() };
         self.emit(EffectKind::FileModify, folder, false, false, command, setting);
     }
 }
 
-/// What stands before the first unknown part.
+/// Returns the text before the first unknown part.
 pub(super) fn known_part(text: &str) -> &str {
     text.split(UNKNOWN).next().unwrap_or("")
 }

@@ -1,22 +1,31 @@
-//! `$((...))`: numbers, the common operators, and variables whose value is known. What is beyond that
-//! has an unknown value, never a wrong one.
+//! `$((...))`: numbers, the common operators, and variables whose value is known. Anything else has
+//! an unknown value, never a wrong one.
 
 use super::{Setting, Walker};
 use crate::syntax::Word;
 
-/// Longest expression that is worked out, in bytes, and how deep its brackets may be.
+/// The longest expression that is evaluated, in bytes, and the maximum nesting of its brackets.
 const LENGTH: usize = 256;
 const DEPTH: usize = 8;
 
 impl Walker<'_> {
-    /// Follows the substitutions of an expression; its value, if the text tells.
+    /// Follows the substitutions of an expression; returns its value, if the text determines it.
     pub(super) fn calculate(&mut self, word: &Word, setting: &Setting) -> Option<i64> {
         let field = self.single(word, setting);
         if !field.known || field.text.len() > LENGTH {
             return None;
         }
-        let look_up = |name: &str| self.env.get(name).filter(|value| value.known && value.others.is_empty())?.text.trim().parse().ok();
-        let mut expression = Expression { left: field.text.as_bytes(), look_up: &look_up, depth: 0 };
+        let look_up = |name: &str| {
+            self.env
+                .get(name)
+                .filter(|value| value.known && value.others.is_empty())?
+                .text
+                .trim()
+                .parse()
+                .ok()
+        };
+        let mut expression =
+            Expression { left: field.text.as_bytes(), look_up: &look_up, depth: 0 };
         let value = expression.sum()?;
         expression.blanks();
         expression.left.is_empty().then_some(value)
@@ -34,7 +43,7 @@ impl Expression<'_> {
         self.left = self.left.trim_ascii_start();
     }
 
-    /// The operator that stands here, if it is one of these.
+    /// Consumes the operator at this position, if it is one of these.
     fn operator(&mut self, among: &[u8]) -> Option<u8> {
         self.blanks();
         let (first, rest) = self.left.split_first().filter(|(first, _)| among.contains(first))?;
@@ -46,7 +55,11 @@ impl Expression<'_> {
         let mut value = self.product()?;
         while let Some(operator) = self.operator(b"+-") {
             let other = self.product()?;
-            value = if operator == b'+' { value.checked_add(other)? } else { value.checked_sub(other)? };
+            value = if operator == b'+' {
+                value.checked_add(other)?
+            } else {
+                value.checked_sub(other)?
+            };
         }
         Some(value)
     }
@@ -79,7 +92,11 @@ impl Expression<'_> {
             return value.filter(|_| self.operator(b")").is_some());
         }
         self.blanks();
-        let length = self.left.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        let length = self
+            .left
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+            .count();
         let (word, rest) = self.left.split_at_checked(length)?;
         self.left = rest;
         let word = std::str::from_utf8(word).ok()?;

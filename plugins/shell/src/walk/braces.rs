@@ -1,44 +1,60 @@
 //! Brace expansion: `{a,b}` and `{1..3}` in unquoted text.
 
+use super::environment::UNKNOWN;
 use crate::syntax::{Part, Word};
 
-/// Longest text that is looked at, in bytes, and most words that come of it.
-const LENGTH: usize = 1024;
-const WORDS: usize = 64;
-const DEPTH: usize = 4;
+/// The longest text that is looked at, in bytes, and the maximum number of resulting words.
+const LENGTH: usize = 16 * 1024;
+const WORDS: usize = 256;
+/// The maximum number of values in a range.
+const NUMBERS: usize = 64;
+const DEPTH: usize = 8;
 
-/// The words that `text` stands for, or none if there is nothing to expand.
+/// Returns the words that `text` expands to, or none if there is nothing to expand.
 pub(super) fn expand(text: &str) -> Option<Vec<String>> {
-    if text.len() > LENGTH || !text.contains('{') {
+    if !text.contains('{') {
         return None;
+    }
+    if text.len() > LENGTH {
+        // The expansion is not computed; it is only known that there is one.
+        return (text.contains(',') || text.contains("..")).then(|| vec![UNKNOWN.to_string()]);
     }
     let words = words(text, DEPTH);
     (words.len() > 1).then_some(words)
 }
 
-/// Stands for a part that is no plain text while braces are looked for, the first of as many as there may be.
+/// A placeholder for a part that is not plain text while braces are looked for, the first of as
+/// many as there may be.
 const PART: u32 = 0xF0000;
 
-/// The words of a group that has quotes or variables in it: `{rm,"$X"}`.
+/// Returns the words of a group that has quotes or variables in it: `{rm,"$X"}`.
 pub(super) fn across(word: &Word) -> Option<Vec<Word>> {
     let plain = |part: &Part| matches!(part, Part::Text { quoted: false, .. });
-    let opens = word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains('{')));
+    let opens = word
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains('{')));
     if !opens || word.parts.len() < 2 || word.parts.len() > 64 || word.parts.iter().all(plain) {
         return None;
     }
     let mut template = String::new();
     for (number, part) in word.parts.iter().enumerate() {
         match part {
-            Part::Text { text, quoted: false } if text.chars().all(|c| u32::from(c) < PART) => template.push_str(text),
+            Part::Text { text, quoted: false } if text.chars().all(|c| u32::from(c) < PART) => {
+                template.push_str(text)
+            }
             Part::Text { quoted: false, .. } => return None,
             _ => template.push(char::from_u32(PART + u32::try_from(number).ok()?)?),
         }
     }
-    let words = expand(&template)?.iter().map(|text| Word { parts: parts(text, word), ..word.clone_empty() }).collect();
+    let words = expand(&template)?
+        .iter()
+        .map(|text| Word { parts: parts(text, word), ..word.clone_empty() })
+        .collect();
     Some(words)
 }
 
-/// The parts that a word of the template stands for.
+/// Returns the parts that a word of the template represents.
 fn parts(text: &str, word: &Word) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for c in text.chars() {
@@ -53,20 +69,25 @@ fn parts(text: &str, word: &Word) -> Vec<Part> {
 }
 
 fn words(text: &str, depth: usize) -> Vec<String> {
-    let Some((before, choices, after)) = (if depth == 0 { None } else { first_group(text) }) else { return vec![text.to_owned()] };
+    let Some((before, choices, after)) = first_group(text) else { return vec![text.to_owned()] };
+    if depth == 0 {
+        return vec![UNKNOWN.to_string()];
+    }
     let tails = words(after, depth - 1);
     let mut all = Vec::new();
     for choice in choices.iter().flat_map(|choice| words(choice, depth - 1)) {
         for tail in &tails {
-            if all.len() < WORDS {
-                all.push(format!("{before}{choice}{tail}"));
+            match all.len() {
+                ..WORDS => all.push(format!("{before}{choice}{tail}")),
+                WORDS => all.push(UNKNOWN.to_string()),
+                _ => break,
             }
         }
     }
     all
 }
 
-/// The first group that expands: what stands before it, its choices, what stands after it.
+/// Finds the first group that expands: the text before it, its choices, the text after it.
 fn first_group(text: &str) -> Option<(&str, Vec<String>, &str)> {
     for (open, _) in text.match_indices('{').take(8) {
         let inside = text.get(open + 1..)?;
@@ -76,7 +97,7 @@ fn first_group(text: &str) -> Option<(&str, Vec<String>, &str)> {
     None
 }
 
-/// The choices of a group, and the length of what stands inside its braces.
+/// Returns the choices of a group, and the length of the text inside its braces.
 fn choices(inside: &str) -> Option<(Vec<String>, usize)> {
     let mut open = 0_usize;
     let mut start = 0;
@@ -107,12 +128,19 @@ fn range(text: &str) -> Option<Vec<String>> {
     let (first, last) = text.split_once("..")?;
     if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
         let (low, high) = (first.min(last), first.max(last));
-        return Some((low..=high).take(WORDS).map(|number| number.to_string()).collect());
+        let mut numbers: Vec<String> =
+            (low..=high).take(NUMBERS).map(|number| number.to_string()).collect();
+        if high.abs_diff(low) >= NUMBERS as u64 {
+            numbers.push(UNKNOWN.to_string());
+        }
+        return Some(numbers);
     }
     match (first.as_bytes(), last.as_bytes()) {
-        ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() => {
-            Some((*first.min(last)..=*first.max(last)).map(|byte| char::from(byte).to_string()).collect())
-        }
+        ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() => Some(
+            (*first.min(last)..=*first.max(last))
+                .map(|byte| char::from(byte).to_string())
+                .collect(),
+        ),
         _ => None,
     }
 }

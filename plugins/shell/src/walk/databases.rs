@@ -1,5 +1,5 @@
-//! Clients of databases: the statements that they are given as words, on their input or in a heredoc; and a
-//! line that is a statement itself.
+//! Clients of databases: the statements that they get as words, on their input or in a heredoc; and
+//! a line that is a statement itself.
 
 use super::expand::Field;
 use super::simple::Call;
@@ -22,31 +22,71 @@ const KEY_VALUE: &[&str] = &["redis-cli", "iredis", "valkey-cli"];
 /// Clients of databases that are a file: the first operand.
 const FILES: &[&str] = &["sqlite3", "duckdb", "litecli"];
 
-/// The program hands statements to a database.
+/// Returns true if the program hands statements to a database.
 pub(super) fn is_client(program: &str) -> bool {
     CLIENTS.contains(&program)
 }
 
 impl Walker<'_> {
-    pub(super) fn database(&mut self, name: &str, rest: &[Field], plan: &Plan, command: Option<u32>, call: &Call, setting: &Setting) {
-        let mut texts: Vec<Field> = rest.iter().filter(|field| field.text.len() > 3).cloned().collect();
-        let input = call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone());
+    pub(super) fn database(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting,
+    ) {
+        let mut texts: Vec<Field> =
+            rest.iter().filter(|field| field.text.len() > 3).cloned().collect();
+        let input =
+            call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone());
         let span = rest.first().map_or(Span::default(), |field| field.span);
-        texts.extend(input.map(|text| Field { source: call.input.source, ..Field::plain(&text, span) }));
+        texts.extend(
+            input.map(|text| Field { source: call.input.source, ..Field::plain(&text, span) }),
+        );
         let change = if KEY_VALUE.contains(&name) {
-            let words = plan.operands.iter().filter_map(|at| rest.get(*at)).map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
-            texts.iter().flat_map(|field| field.text.lines()).chain([words.as_str()]).map(sql::key_value).max()
+            let words = plan
+                .operands
+                .iter()
+                .filter_map(|at| rest.get(*at))
+                .map(|field| field.text.as_str())
+                .collect::<Vec<_>>()
+                .join(" ");
+            texts
+                .iter()
+                .flat_map(|field| field.text.lines())
+                .chain([words.as_str()])
+                .map(sql::key_value)
+                .max()
         } else {
             texts.iter().map(|field| sql::change(strip_flag(&field.text))).max()
         };
-        let file = plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| FILES.contains(&name));
+        let change = change.map(|change| {
+            let grave = matches!(change, Change::Table | Change::Drop)
+                && !KEY_VALUE.contains(&name)
+                && !FILES.contains(&name);
+            if grave && self.rehearsed(&texts, rest, plan, call, setting) {
+                Change::Rows
+            } else {
+                change
+            }
+        });
+        let file =
+            plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| FILES.contains(&name));
         self.changed(change.unwrap_or(Change::None), file, command, setting);
         for field in &texts {
             self.client_commands(field, setting);
         }
     }
 
-    pub(super) fn changed(&mut self, change: Change, file: Option<&Field>, command: Option<u32>, setting: &Setting) {
+    pub(super) fn changed(
+        &mut self,
+        change: Change,
+        file: Option<&Field>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if let Some(form) = change.form() {
             self.out.form(form, command);
         }
@@ -54,30 +94,46 @@ impl Walker<'_> {
             (Change::None, _) => {}
             (_, Some(file)) if file.text == ":memory:" => {}
             (_, Some(file)) => self.file(EffectKind::FileModify, file, false, command, setting),
-            (Change::Rows | Change::Machine, None) => self.plain(EffectKind::RemoteChange, "database", true, command, setting),
+            (Change::Rows | Change::Machine, None) => {
+                self.plain(EffectKind::RemoteChange, "database", true, command, setting)
+            }
             (_, None) => self.plain(EffectKind::RemoteDelete, "database", true, command, setting),
         }
     }
 
-    /// What clients run in a shell or do to files, line by line: `\! COMMAND`, `.shell COMMAND`.
+    /// Follows the client commands that run in a shell or affect files, line by line: `\! COMMAND`,
+    /// `.shell COMMAND`.
     fn client_commands(&mut self, field: &Field, setting: &Setting) {
-        for line in field.text.lines().take(256) {
+        for line in strip_flag(&field.text).lines().take(16 * 1024) {
             let line = line.trim();
-            let shell = ["\\! ", "\\!", ".shell ", ".system ", "system "].iter().find_map(|start| line.strip_prefix(start));
-            if let Some(text) = shell.filter(|_| field.text.len() < 4096) {
+            let shell = ["\\! ", "\\!", ".shell ", ".system ", "system "]
+                .iter()
+                .find_map(|start| line.strip_prefix(start));
+            if let Some(text) = shell {
                 self.nested(&Field { text: text.to_owned(), ..field.clone() }, "client", setting);
             }
-            let written = [".output ", ".once ", ".backup ", ".save ", "\\o "].iter().find_map(|start| line.strip_prefix(start));
+            let written = [".output ", ".once ", ".backup ", ".save ", "\\o "]
+                .iter()
+                .find_map(|start| line.strip_prefix(start));
             if let Some(file) = written {
-                self.file(EffectKind::FileModify, &Field { text: file.trim().to_owned(), ..field.clone() }, false, None, setting);
+                self.file(
+                    EffectKind::FileModify,
+                    &Field { text: file.trim().to_owned(), ..field.clone() },
+                    false,
+                    None,
+                    setting,
+                );
             }
         }
     }
 
-    /// A line that is a statement itself, read as if a client had got it.
+    /// Reads a line that is a statement itself, as if a client had received it.
     pub(super) fn statement(&mut self, text: &str, setting: &Setting) {
-        let span = setting.fixed.unwrap_or(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) });
-        let mut fields = text.split_ascii_whitespace().take(128).map(|word| Field::plain(word, span));
+        let span = setting
+            .fixed
+            .unwrap_or(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) });
+        let mut fields =
+            text.split_ascii_whitespace().take(128).map(|word| Field::plain(word, span));
         let Some(first) = fields.next() else { return };
         let rest: Vec<Field> = fields.collect();
         let call = Call { end: span.end, ..Call::default() };
@@ -85,15 +141,15 @@ impl Walker<'_> {
         self.stated(text, command, setting);
     }
 
-    /// What a statement does that no client was named for.
+    /// Notes the effects of a statement for which no client was named.
     pub(super) fn stated(&mut self, text: &str, command: Option<u32>, setting: &Setting) {
         self.plain(EffectKind::Network, "database", true, command, setting);
         self.changed(sql::change(text), None, command, setting);
     }
 }
 
-/// The statement in `--execute=STATEMENT`.
-fn strip_flag(text: &str) -> &str {
+/// Returns the statement in `--execute=STATEMENT`.
+pub(super) fn strip_flag(text: &str) -> &str {
     match text.split_once('=') {
         Some((flag, value)) if flag.starts_with("--") && !flag.contains(' ') => value,
         _ => text,

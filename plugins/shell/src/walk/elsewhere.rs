@@ -1,4 +1,5 @@
-//! Commands that run on another machine or in a container: what of this machine they still touch.
+//! Commands that run on another machine or in a container, and the parts of this machine that they
+//! still touch.
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
@@ -12,67 +13,106 @@ use crate::syntax::Span;
 use crate::types::EffectKind;
 use std::rc::Rc;
 
-/// Most folders of one container.
+/// The maximum number of mounted folders of one container.
 const MOUNTS: usize = 16;
 
 impl Walker<'_> {
-    /// Where a wrapper runs its command, if not here.
+    /// Returns the place where a wrapper runs its command, if it is not here.
     pub(super) fn place(&self, name: &str, plan: &Plan, rest: &[Field]) -> Option<Place> {
-        let operand = plan.operands.first().and_then(|at| rest.get(*at)).map(|field| field.text.clone()).unwrap_or_default();
+        let operand = plan
+            .operands
+            .first()
+            .and_then(|at| rest.get(*at))
+            .map(|field| field.text.clone())
+            .unwrap_or_default();
         match catalogue::name_of(name) {
-            "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" => Some(Place::Host(places::host(&operand).unwrap_or_default())),
-            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "docker-compose" | "finch" | "apptainer" | "singularity" => {
+            "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" => {
+                Some(Place::Host(places::host(&operand).unwrap_or_default()))
+            }
+            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "docker-compose"
+            | "finch" | "apptainer" | "singularity" => {
                 Some(Place::Container(operand, self.mounts(rest)))
             }
             _ => None,
         }
     }
 
-    /// What of this machine is mounted, by the path inside.
+    /// Returns the mounts from this machine, by the path inside.
     fn mounts(&self, rest: &[Field]) -> Rc<[(String, String)]> {
         let mut mounts = Vec::new();
         for (here, inside) in bound(rest).filter_map(bind).take(MOUNTS) {
             let (path, certain) = places::resolve(here, &self.env.folder);
-            if (here.starts_with(['/', '.', '~']) || here.contains(UNKNOWN)) && !path.is_empty() && certain {
+            if (here.starts_with(['/', '.', '~']) || here.contains(UNKNOWN))
+                && !path.is_empty()
+                && certain
+            {
                 mounts.push((inside.to_owned(), path));
             }
         }
         mounts.into()
     }
 
-    /// The folder that a container's command begins in.
+    /// Returns the folder that a container's command begins in.
     pub(super) fn folder_inside(&self, rest: &[Field]) -> String {
         let at = rest.iter().position(|field| matches!(field.text.as_str(), "-w" | "--workdir"));
         let given = at.and_then(|at| rest.get(at + 1)).map(|field| field.text.as_str());
         let attached = rest.iter().find_map(|field| field.text.strip_prefix("--workdir="));
-        given.or(attached).filter(|path| path.starts_with('/')).map_or_else(|| format!("/{UNKNOWN}"), str::to_owned)
+        given
+            .or(attached)
+            .filter(|path| path.starts_with('/'))
+            .map_or_else(|| format!("/{UNKNOWN}"), str::to_owned)
     }
 
-    /// A path in a container that is nothing of this machine's.
+    /// Returns true for a path in a container that is not part of this machine.
     pub(super) fn is_inside(&self, path: &str, place: &Place) -> bool {
         matches!(place, Place::Container(_, mounts) if mounted(path, mounts).is_none())
     }
 
-    /// The command of a container whose entry point is a shell: `--entrypoint sh IMAGE -c TEXT`.
+    /// Returns the command of a container whose entry point is a shell:
+    /// `--entrypoint sh IMAGE -c TEXT`.
     pub(super) fn entry_point(&self, rest: &[Field]) -> Option<Field> {
         let at = rest.iter().position(|field| field.text == "--entrypoint");
         let given = at.and_then(|at| rest.get(at + 1)).map(|field| field.text.as_str());
-        let name = given.or_else(|| rest.iter().find_map(|field| field.text.strip_prefix("--entrypoint=")))?;
+        let name = given
+            .or_else(|| rest.iter().find_map(|field| field.text.strip_prefix("--entrypoint=")))?;
         Some(Field::plain(name, rest.first().map_or_else(Span::default, |field| field.span)))
     }
 
-    /// A shell on another machine that reads its commands from here.
-    pub(super) fn typed_there(&mut self, plan: &Plan, rest: &[Field], call: &Call, setting: &Setting) {
-        let Some(text) = call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone()) else { return };
-        let Some(place) = self.place("ssh", plan, rest).filter(|_| plan.run.is_none()) else { return };
+    /// Follows a shell on another machine that reads its commands from here.
+    pub(super) fn typed_there(
+        &mut self,
+        plan: &Plan,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) {
+        let Some(text) =
+            call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone())
+        else {
+            return;
+        };
+        let Some(place) = self.place("ssh", plan, rest).filter(|_| plan.run.is_none()) else {
+            return;
+        };
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         let inner = Setting { place, input: Feed::default(), ..setting.clone() };
-        self.nested(&Field { source: call.input.source, ..Field::plain(&text, span) }, "ssh", &inner);
+        self.nested(
+            &Field { source: call.input.source, ..Field::plain(&text, span) },
+            "ssh",
+            &inner,
+        );
     }
 
-    /// What a container is given of this machine: power over all of it, or folders that the machine lives by.
-    pub(super) fn container(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        // What stands after the image is the container's own command.
+    /// Notes the access to this machine that a container gets: power over all of it, or folders
+    /// that the machine depends on.
+    pub(super) fn container(
+        &mut self,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        // The words after the image are the container's own command.
         let image = plan.operands.first().copied().unwrap_or(rest.len());
         let flags = rest.get(..image).unwrap_or_default();
         for mount in bound(flags).filter_map(bind).map(|(here, _)| here) {
@@ -85,20 +125,26 @@ impl Walker<'_> {
             }
         }
         self.image(rest, plan, command, setting);
-        // The last one counts; the client refuses what is no truth value.
-        let privileged = flags.iter().rev().find_map(|field| field.text.strip_prefix("--privileged"));
-        if privileged.is_some_and(|value| matches!(value, "" | "=1" | "=t" | "=T" | "=true" | "=True" | "=TRUE") || value.contains(UNKNOWN))
-        {
+        // The last one counts; the client refuses a value that is not a boolean.
+        let privileged =
+            flags.iter().rev().find_map(|field| field.text.strip_prefix("--privileged"));
+        if privileged.is_some_and(|value| {
+            matches!(value, "" | "=1" | "=t" | "=T" | "=true" | "=True" | "=TRUE")
+                || value.contains(UNKNOWN)
+        }) {
             self.out.form("container-escape", command);
             self.plain(EffectKind::Privilege, "", false, command, setting);
         }
     }
 
-    /// An image that bears a program's name runs that program with the words after it, unless they begin with
-    /// another's name.
+    /// Follows an image named like a program: it runs that program with the words after it, unless
+    /// they begin with another program's name.
     fn image(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        let is_run =
-            plan.subcommand.last().and_then(|at| rest.get(*at)).is_some_and(|field| matches!(field.text.as_str(), "run" | "create"));
+        let is_run = plan
+            .subcommand
+            .last()
+            .and_then(|at| rest.get(*at))
+            .is_some_and(|field| matches!(field.text.as_str(), "run" | "create"));
         let Some(at) = plan.operands.first().filter(|_| is_run) else { return };
         let Some((image, words)) = rest.get(*at..).and_then(<[Field]>::split_first) else { return };
         let program = super::names::of_package(&image.text).unwrap_or_else(|| image.text.clone());
@@ -106,34 +152,50 @@ impl Walker<'_> {
         let other = texts.first().is_some_and(|word| catalogue::find(word, &[]).is_some());
         if let Some(found) = catalogue::find(&program, &texts).filter(|_| !other) {
             let place = Place::Container(image.text.clone(), self.mounts(rest));
-            self.effects_of(&catalogue::plan(&found, &texts), words, command, &Setting { place, ..setting.clone() });
+            self.effects_of(
+                &catalogue::plan(&found, &texts),
+                words,
+                command,
+                &Setting { place, ..setting.clone() },
+            );
         }
     }
 }
 
-/// Whoever writes below these as root has the machine.
+/// Write access below these as root is control of the machine.
 const FOLDERS: &[&str] = &["/", "/etc", "/root", "/proc", "/sys", "/dev", "/home", "/boot", "/usr"];
-/// Sockets at which a program starts containers of its own.
+/// Sockets through which a program can start containers of its own.
 const SOCKETS: &[&str] = &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
 
-/// The values of the flags that mount something: `-v VALUE`, `-v=VALUE`, `-vVALUE`, `-itv VALUE`, `--mount VALUE`.
+/// Returns the values of the flags that mount something: `-v VALUE`, `-v=VALUE`, `-vVALUE`,
+/// `-itv VALUE`, `--mount VALUE`.
 fn bound(rest: &[Field]) -> impl Iterator<Item = &str> {
     let befores = std::iter::once("").chain(rest.iter().map(|field| field.text.as_str()));
     befores.zip(rest).filter_map(|(before, field)| {
-        let letters =
-            |text: &str| text.len() <= 6 && text.strip_prefix('-').is_some_and(|all| all.bytes().all(|byte| byte.is_ascii_alphabetic()));
-        if matches!(before, "--volume" | "--mount" | "-B" | "--bind") || (letters(before) && before.ends_with('v')) {
+        let letters = |text: &str| {
+            text.len() <= 6
+                && text
+                    .strip_prefix('-')
+                    .is_some_and(|all| all.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        };
+        if matches!(before, "--volume" | "--mount" | "-B" | "--bind")
+            || (letters(before) && before.ends_with('v'))
+        {
             return Some(field.text.as_str());
         }
-        let attached = ["--volume=", "--mount=", "--bind=", "-v", "-B"].iter().find_map(|flag| field.text.strip_prefix(flag));
+        let attached = ["--volume=", "--mount=", "--bind=", "-v", "-B"]
+            .iter()
+            .find_map(|flag| field.text.strip_prefix(flag));
         attached.map(|value| value.trim_start_matches('=')).filter(|value| !value.is_empty())
     })
 }
 
-/// The two sides of `HERE:INSIDE[:OPTIONS]` and of `type=bind,source=HERE,target=INSIDE`.
+/// Returns the two sides of `HERE:INSIDE[:OPTIONS]` and of `type=bind,source=HERE,target=INSIDE`.
 fn bind(text: &str) -> Option<(&str, &str)> {
     if text.contains("target=") || text.contains("dst=") || text.contains("destination=") {
-        let part = |names: &[&str]| text.split(',').find_map(|part| names.iter().find_map(|name| part.strip_prefix(name)));
+        let part = |names: &[&str]| {
+            text.split(',').find_map(|part| names.iter().find_map(|name| part.strip_prefix(name)))
+        };
         return Some((part(&["source=", "src="])?, part(&["target=", "dst=", "destination="])?));
     }
     let mut parts = text.split(':');

@@ -1,49 +1,69 @@
-//! Words to the fields that a program gets: quotes gone, known values filled in.
+//! Words to the fields that a program gets: quotes removed, known values filled in.
 
 use super::environment::{UNKNOWN, Value};
 use super::feed::{Feed, Source};
 use super::{Setting, Walker, braces};
+use crate::places::{self, GLOBS};
 use crate::syntax::{Part, Span, Word};
 
-/// Most alternatives that one word opens into.
-const FIELDS: usize = 64;
+/// The maximum number of alternatives that one word expands to.
+const FIELDS: usize = 256;
 /// Longest field, in bytes.
-const LENGTH: usize = 64 * 1024;
+const LENGTH: usize = 256 * 1024;
+/// The maximum number of fields that one word's value is split into.
+const PIECES: usize = 4096;
 
 /// One word as a program gets it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
-    /// Unknown parts stand as U+FFFD.
+    /// Unknown parts appear as U+FFFD.
     pub text: String,
     pub known: bool,
     /// Quoted, and without an unquoted glob.
     pub quoted: bool,
     pub source: Source,
     pub span: Span,
-    /// What can be read from it, if it stands for a process substitution.
+    /// The content that can be read from it, if it is a process substitution.
     pub feed: Option<Feed>,
-    /// A quote in it has no end: what is missing, in words.
+    /// A quote in it has no end: the missing part, in words.
     pub open: Option<&'static str>,
+    /// The text from when quotes had made all glob characters in it literal.
+    pub literal: Option<String>,
+    /// An unquoted glob character is in it.
+    pub globbing: bool,
 }
 
 impl Field {
     pub(crate) fn plain(text: &str, span: Span) -> Self {
         Self { text: text.to_owned(), known: !text.contains(UNKNOWN), span, ..Self::default() }
     }
+
+    /// Returns true if the text is a literal name: it contains no glob, or quotes made it literal.
+    /// A text that was modified since then is not such a name.
+    pub(super) fn is_literal(&self) -> bool {
+        !places::is_glob(&self.text)
+            || self.literal.as_ref().is_some_and(|literal| literal.ends_with(&self.text))
+    }
 }
 
-/// Fields in the making: `open` are alternatives to which text is still added.
+/// Fields under construction: `open` are alternatives to which text is still added.
 struct Fields {
     done: Vec<Field>,
     open: Vec<Field>,
     any: bool,
+    /// The text was longer than a field may be.
+    cut: bool,
 }
 
 impl Fields {
-    fn push(&mut self, text: &str, known: bool) {
+    /// Adds text; `literal` if no glob in it counts as one.
+    fn push(&mut self, text: &str, known: bool, literal: bool) {
         self.any |= !text.is_empty();
+        let globbing = !literal && text.contains(GLOBS);
         for field in &mut self.open {
+            field.globbing |= globbing;
             if field.text.len() + text.len() > LENGTH {
+                self.cut = true;
                 field.known = false;
             } else {
                 field.text.push_str(text);
@@ -52,25 +72,36 @@ impl Fields {
         }
     }
 
-    /// Each open field goes on in each of these ways.
+    /// Continues each open field in each of these ways.
     fn fork(&mut self, texts: &[String], known: bool) {
         self.any = true;
         let room = (FIELDS / self.open.len().max(1)).max(1);
+        let unknown = UNKNOWN.to_string();
+        // The excess is represented by one unknown text.
+        let (kept, more) =
+            if texts.len() > room { (room - 1, Some(&unknown)) } else { (room, None) };
         let mut open = Vec::new();
+        let mut length = 0;
         for field in &self.open {
-            for text in texts.iter().take(room) {
-                let mut next = field.clone();
-                if next.text.len() + text.len() <= LENGTH {
-                    next.text.push_str(text);
-                }
-                next.known &= known && !text.contains(UNKNOWN);
+            for text in texts.iter().take(kept).chain(more) {
+                length += field.text.len() + text.len();
+                let fits = length <= 4 * LENGTH && field.text.len() + text.len() <= LENGTH;
+                self.cut |= !fits;
+                let mut next = if fits {
+                    field.clone()
+                } else {
+                    Field { text: String::new(), ..field.clone() }
+                };
+                next.globbing |= text.contains(GLOBS);
+                next.text.push_str(if fits { text } else { &unknown });
+                next.known &= known && !next.text.contains(UNKNOWN);
                 open.push(next);
             }
         }
         self.open = open;
     }
 
-    /// Text of an unquoted variable: blanks in it part fields.
+    /// Adds the text of an unquoted variable: blanks in it separate fields.
     fn split(&mut self, text: &str, known: bool, separators: &str) {
         let parts = |c: char| separators.contains(c);
         let mut pieces = text.split(parts).filter(|piece| !piece.is_empty()).peekable();
@@ -78,7 +109,7 @@ impl Fields {
             self.part();
         }
         while let Some(piece) = pieces.next() {
-            self.push(piece, known);
+            self.push(piece, known, false);
             if pieces.peek().is_some() || text.ends_with(parts) {
                 self.part();
             }
@@ -90,7 +121,8 @@ impl Fields {
         self.done.append(&mut self.open);
         self.open.push(blank);
         self.any = false;
-        self.done.truncate(4096);
+        self.cut |= self.done.len() > PIECES;
+        self.done.truncate(PIECES);
     }
 
     fn each(&mut self, change: impl Fn(&mut Field)) {
@@ -99,15 +131,20 @@ impl Fields {
 }
 
 impl Walker<'_> {
-    /// The fields of a word in a command.
+    /// Returns the fields of a word in a command.
     pub(super) fn fields(&mut self, word: &Word, setting: &Setting) -> Vec<Field> {
         match braces::across(word) {
-            Some(words) => words.iter().flat_map(|word| self.expand(word, setting, true)).take(FIELDS).collect(),
+            Some(words) => words
+                .iter()
+                .flat_map(|word| self.expand(word, setting, true))
+                .take(FIELDS)
+                .collect(),
             None => self.expand(word, setting, true),
         }
     }
 
-    /// A word that stays one: the value of an assignment, a redirection's target, a heredoc.
+    /// Expands a word that stays one: the value of an assignment, a redirection's target, a
+    /// heredoc.
     pub(super) fn single(&mut self, word: &Word, setting: &Setting) -> Field {
         let mut fields = self.expand(word, setting, false).into_iter();
         let first = fields.next().unwrap_or(Field { known: true, ..Field::default() });
@@ -121,18 +158,23 @@ impl Walker<'_> {
 
     fn expand(&mut self, word: &Word, setting: &Setting, splitting: bool) -> Vec<Field> {
         if self.work == 0 {
-            self.out.gap("more text than is read");
+            self.out.limit("more text than is read");
             return vec![Field::plain(&UNKNOWN.to_string(), setting.fixed.unwrap_or(word.span))];
         }
         self.step(word.parts.len());
-        let mut fields = Fields { done: Vec::new(), open: vec![Field { known: true, ..Field::default() }], any: false };
+        let mut fields = Fields {
+            done: Vec::new(),
+            open: vec![Field { known: true, ..Field::default() }],
+            any: false,
+            cut: false,
+        };
         let mut quoted = false;
         let mut glob = false;
         for (index, part) in word.parts.iter().enumerate() {
             match part {
                 Part::Text { text, quoted: true } => {
                     quoted = true;
-                    fields.push(text, true);
+                    fields.push(text, true, true);
                     fields.any = true;
                 }
                 Part::Text { text, quoted: false } => {
@@ -142,20 +184,34 @@ impl Walker<'_> {
                 Part::Variable { parameter, quoted: inside } => {
                     quoted |= inside;
                     let value = self.parameter(parameter, setting);
-                    let every = parameter.name == "@" || matches!(parameter.subscript.as_deref(), Some("@" | "*"));
+                    let every = parameter.name == "@"
+                        || matches!(parameter.subscript.as_deref(), Some("@" | "*"));
                     let separators = self.separators();
-                    fill(&mut fields, &value, (splitting && (!inside || every)).then_some(separators.as_str()));
+                    fill(
+                        &mut fields,
+                        &value,
+                        (splitting && (!inside || every)).then_some(separators.as_str()),
+                        *inside,
+                    );
                 }
                 Part::Substitution { script, quoted: inside } => {
                     quoted |= inside;
                     let value = self.substitution(script, setting).into_value();
                     let separators = self.separators();
-                    fill(&mut fields, &value, (splitting && !inside).then_some(separators.as_str()));
+                    fill(
+                        &mut fields,
+                        &value,
+                        (splitting && !inside).then_some(separators.as_str()),
+                        *inside,
+                    );
                 }
                 Part::Process { script, output } => {
-                    let given = Setting { input: Feed { open: true, ..setting.input.clone() }, ..setting.clone() };
+                    let given = Setting {
+                        input: Feed { open: true, ..setting.input.clone() },
+                        ..setting.clone()
+                    };
                     let feed = self.substitution(script, if *output { &given } else { setting });
-                    fields.push("/dev/fd/63", true);
+                    fields.push("/dev/fd/63", true, true);
                     let source = feed.source;
                     fields.each(|field| {
                         field.feed = Some(feed.clone());
@@ -163,11 +219,14 @@ impl Walker<'_> {
                     });
                 }
                 Part::Arithmetic(inner) => match self.calculate(inner, setting) {
-                    Some(number) => fields.push(&number.to_string(), true),
-                    None => fields.push(&UNKNOWN.to_string(), false),
+                    Some(number) => fields.push(&number.to_string(), true, true),
+                    None => fields.push(&UNKNOWN.to_string(), false, true),
                 },
                 Part::Array(words) => self.array(&mut fields, words, setting),
             }
+        }
+        if fields.cut {
+            self.out.limit("a text that grows longer than is followed");
         }
         let keep = fields.any || !splitting;
         let mut all = fields.done;
@@ -176,6 +235,8 @@ impl Walker<'_> {
         for field in &mut all {
             field.quoted = quoted && !glob;
             field.open = word.open;
+            field.literal =
+                (!field.globbing && field.text.contains(GLOBS)).then(|| field.text.clone());
             field.span = setting.fixed.unwrap_or(word.span);
         }
         all
@@ -185,7 +246,7 @@ impl Walker<'_> {
         let text = if first { self.tilde(text) } else { text.to_owned() };
         match braces::expand(&text) {
             Some(texts) if splitting => fields.fork(&texts, true),
-            _ => fields.push(&text, true),
+            _ => fields.push(&text, true, false),
         }
     }
 
@@ -197,8 +258,15 @@ impl Walker<'_> {
             "" => self.home.to_owned(),
             "+" => self.env.folder.clone(),
             "root" => "/root".to_owned(),
-            user if !user.is_empty() && self.home.rsplit('/').next() == Some(user) => self.home.to_owned(),
-            user if user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) => format!("/home/{user}"),
+            user if !user.is_empty() && self.home.rsplit('/').next() == Some(user) => {
+                self.home.to_owned()
+            }
+            user if user
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) =>
+            {
+                format!("/home/{user}")
+            }
             _ => return text.to_owned(),
         };
         folder + path
@@ -213,15 +281,18 @@ impl Walker<'_> {
                 texts.push(field.text);
             }
         }
-        fields.push(&texts.join(" "), known);
+        fields.push(&texts.join(" "), known, false);
     }
 
-    /// What parts the words of an unquoted variable.
+    /// Returns the characters that separate the words of an unquoted variable.
     fn separators(&self) -> String {
-        self.env.get("IFS").filter(|value| value.known).map_or_else(|| " \t\n".to_owned(), |value| value.text)
+        self.env
+            .get("IFS")
+            .filter(|value| value.known)
+            .map_or_else(|| " \t\n".to_owned(), |value| value.text)
     }
 
-    /// Counts what is done, for those who bound it from outside.
+    /// Counts the work done, for those who bound it from outside.
     pub(super) fn step(&mut self, count: usize) {
         self.steps = self.steps.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
     }
@@ -234,7 +305,7 @@ impl Walker<'_> {
 }
 
 /// Adds a value; with separators it is split there.
-fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>) {
+fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>, quoted: bool) {
     fields.each(|field| field.source = field.source.max(value.source));
     if !value.others.is_empty() {
         let mut texts = vec![value.text.clone()];
@@ -243,7 +314,7 @@ fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>) {
     } else if let Some(separators) = separators {
         fields.split(&value.text, value.known, separators);
     } else {
-        fields.push(&value.text, value.known);
+        fields.push(&value.text, value.known, quoted && value.is_literal());
         fields.any = true;
     }
     fields.each(|field| field.source = field.source.max(value.source));

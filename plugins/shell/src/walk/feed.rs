@@ -1,12 +1,12 @@
-//! What one command hands to the next through a pipe, as far as the text tells.
+//! The data that one command passes to the next through a pipe, as far as the text determines it.
 
 use super::environment::{UNKNOWN, Value};
 use std::rc::Rc;
 
-/// Where text comes from, from the most to the least trusted.
+/// The origin of a text, from the most to the least trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trust {
-    /// It stands on the command line, or a local program says it.
+    /// It is on the command line, or a local program prints it.
     #[default]
     Local,
     /// The variables of the environment, which often hold credentials.
@@ -16,32 +16,39 @@ pub(crate) enum Trust {
     Downloaded,
 }
 
-/// Where text comes from, and whether a secret is in it.
+/// The origin of a text, and a flag for secrets in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     pub trust: Trust,
-    /// It holds what was read from a file of credentials.
+    /// It contains data that was read from a file of credentials.
     pub secret: bool,
-    /// It holds a variable of the environment whose name says that it is a credential.
+    /// It contains an environment variable whose name identifies it as a credential.
     pub credential: bool,
 }
 
 impl Source {
     pub(crate) const LOCAL: Self = Self { trust: Trust::Local, secret: false, credential: false };
-    pub(crate) const ENVIRONMENT: Self = Self { trust: Trust::Environment, secret: false, credential: false };
-    pub(crate) const DECODED: Self = Self { trust: Trust::Decoded, secret: false, credential: false };
-    pub(crate) const DOWNLOADED: Self = Self { trust: Trust::Downloaded, secret: false, credential: false };
+    pub(crate) const ENVIRONMENT: Self =
+        Self { trust: Trust::Environment, secret: false, credential: false };
+    pub(crate) const DECODED: Self =
+        Self { trust: Trust::Decoded, secret: false, credential: false };
+    pub(crate) const DOWNLOADED: Self =
+        Self { trust: Trust::Downloaded, secret: false, credential: false };
 
-    /// What is made of text from here and from there.
+    /// Combines the origins of a text made from two sources.
     pub(crate) fn max(self, other: Self) -> Self {
-        Self { trust: self.trust.max(other.trust), secret: self.secret || other.secret, credential: self.credential || other.credential }
+        Self {
+            trust: self.trust.max(other.trust),
+            secret: self.secret || other.secret,
+            credential: self.credential || other.credential,
+        }
     }
 
     pub(crate) fn worst(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::LOCAL, Self::max)
     }
 
-    /// Nobody has seen the text: it was encoded or comes from another machine.
+    /// Returns true if nobody has seen the text: it was encoded or comes from another machine.
     pub(crate) fn is_unseen(self) -> bool {
         self.trust >= Trust::Decoded
     }
@@ -50,14 +57,14 @@ impl Source {
 /// The output of a command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Feed {
-    /// All of it, if the text tells.
+    /// All of it, if the text determines it.
     pub text: Option<Rc<str>>,
     /// It is a list of paths, each of this form.
     pub items: Option<String>,
     pub source: Source,
     /// The command that writes it.
     pub from: Option<u32>,
-    /// There is one: the command reads a pipe or a redirection.
+    /// The feed exists: the command reads a pipe or a redirection.
     pub open: bool,
 }
 
@@ -66,23 +73,28 @@ impl Feed {
         Self { text: Some(Rc::from(text)), open: true, ..Self::default() }
     }
 
-    /// The value of a substitution with this output.
+    /// Returns the value of a substitution with this output.
     pub(crate) fn into_value(self) -> Value {
         let source = self.source;
         match (self.text, self.items) {
-            (Some(text), _) => Value { text: text.trim_end_matches('\n').to_owned(), known: true, source, ..Value::default() },
+            (Some(text), _) => Value {
+                text: text.trim_end_matches('\n').to_owned(),
+                known: true,
+                source,
+                ..Value::default()
+            },
             (None, Some(items)) => Value { text: items, source, ..Value::default() },
             (None, None) => Value { text: UNKNOWN.to_string(), source, ..Value::default() },
         }
     }
 }
 
-/// Base64, of either alphabet, whatever is between its characters left out.
+/// Decodes base64, of either alphabet, ignoring other characters.
 pub(crate) fn base64(text: &str) -> Option<String> {
     String::from_utf8(base64_bytes(text)?).ok()
 }
 
-/// The bytes of base64.
+/// Decodes base64 to bytes.
 pub(crate) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let (mut bits, mut count) = (0_u32, 0_u32);
@@ -106,9 +118,16 @@ pub(crate) fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Hexadecimal digits, with or without spaces.
+/// Decodes hexadecimal digits, with or without spaces.
 pub(crate) fn hex(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let bytes = digits.chunks_exact(2).map(|pair| u8::try_from(pair.iter().fold(0, |sum, digit| sum * 16 + digit)).unwrap_or(0)).collect();
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let bytes = digits
+        .chunks_exact(2)
+        .map(|pair| u8::try_from(pair.iter().fold(0, |sum, digit| sum * 16 + digit)).unwrap_or(0))
+        .collect();
     String::from_utf8(bytes).ok()
 }

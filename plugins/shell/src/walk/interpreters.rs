@@ -9,7 +9,11 @@ use crate::catalogue::{self, Item, Plan};
 use crate::places;
 use crate::types::{EffectKind, Origin};
 
-const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
+/// Most files whose text is remembered.
+const FILES: usize = 1024;
+
+const SHELLS: &[&str] =
+    &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
 
 /// An interpreter: its language, the flags before code, the flags before another value.
 struct Interpreter {
@@ -32,23 +36,47 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "php", language: "php", code: &["-r"], values: &["-d", "-c"] },
     Interpreter { name: "osascript", language: "osascript", code: &["-e"], values: &["-l"] },
     // Elixir's, and by the same short name what PowerShell runs a text with.
-    Interpreter { name: "iex", language: "elixir", code: &["-e", "--eval"], values: &["-S", "-r", "-pa", "--name", "--sname"] },
+    Interpreter {
+        name: "iex",
+        language: "elixir",
+        code: &["-e", "--eval"],
+        values: &["-S", "-r", "-pa", "--name", "--sname"],
+    },
     Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
     Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
     Interpreter {
         name: "pwsh",
         language: "powershell",
         code: &["-c", "-Command", "-command", "-C", "/c", "/Command"],
-        values: &["-ExecutionPolicy", "-ep", "-exec", "-ex", "-File", "-f", "-WindowStyle", "-w", "-Version", "-v"],
+        values: &[
+            "-ExecutionPolicy",
+            "-ep",
+            "-exec",
+            "-ex",
+            "-File",
+            "-f",
+            "-WindowStyle",
+            "-w",
+            "-Version",
+            "-v",
+        ],
     },
 ];
 
-/// A flag or a script of Elixir's, not a text for PowerShell.
+/// Returns true if the program runs the text that it is given.
+pub(super) fn runs_text(name: &str) -> bool {
+    let known = catalogue::name_of(name);
+    SHELLS.contains(&name)
+        || INTERPRETERS.iter().any(|interpreter| interpreter.name == known)
+        || matches!(name, "eval" | "source" | "." | "awk" | "sed")
+}
+
+/// Returns true for a flag or a script of Elixir's, not a text for PowerShell.
 fn is_elixir(word: &Field) -> bool {
     word.text.starts_with('-') || word.text.ends_with(".exs") || word.text.ends_with(".ex")
 }
 
-/// What the words of an interpreter's call hold.
+/// The contents of the words of an interpreter's call.
 #[derive(Default)]
 struct Read<'f> {
     code: Vec<&'f Field>,
@@ -58,34 +86,65 @@ struct Read<'f> {
 }
 
 impl Walker<'_> {
-    /// Runs programs whose business is to run a text; none for all others.
-    pub(super) fn starts_text(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Option<Feed> {
+    /// Runs programs whose purpose is to run a text; none for all others.
+    pub(super) fn starts_text(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Option<Feed> {
         if SHELLS.contains(&name) {
             return Some(self.shell(name, first, rest, call, setting));
         }
         let canonical = catalogue::name_of(name);
-        let is_own = |interpreter: &&Interpreter| interpreter.name != "iex" || rest.first().is_some_and(is_elixir);
-        if let Some(interpreter) = INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical).filter(is_own) {
+        let is_own = |interpreter: &&Interpreter| {
+            interpreter.name != "iex" || rest.first().is_some_and(is_elixir)
+        };
+        if let Some(interpreter) =
+            INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical).filter(is_own)
+        {
             return self.interpreter(interpreter, name, first, rest, call, setting);
         }
         match name.to_ascii_lowercase().trim_end_matches(".exe") {
             "eval" | "iex" | "invoke-expression" if rest.is_empty() && name != "eval" => {
                 Some(self.piped_in(name, None, first, rest, call, setting))
             }
-            "cmd" if rest.iter().any(|field| matches!(field.text.as_str(), "/c" | "/C" | "/k" | "/K")) => {
-                let at = rest.iter().position(|field| field.text.starts_with('/') && field.text.to_ascii_lowercase().ends_with(['c', 'k']));
+            "cmd"
+                if rest
+                    .iter()
+                    .any(|field| matches!(field.text.as_str(), "/c" | "/C" | "/k" | "/K")) =>
+            {
+                let at = rest.iter().position(|field| {
+                    field.text.starts_with('/')
+                        && field.text.to_ascii_lowercase().ends_with(['c', 'k'])
+                });
                 let words = rest.get(at.map_or(rest.len(), |at| at + 1)..).unwrap_or_default();
-                let text = words.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+                let text =
+                    words.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
                 let span = words.first().map_or(first.span, |field| field.span);
-                let field =
-                    Field { text, known: words.iter().all(|field| field.known), source: super::worst(words), span, ..Field::default() };
+                let field = Field {
+                    text,
+                    known: words.iter().all(|field| field.known),
+                    source: super::worst(words),
+                    span,
+                    ..Field::default()
+                };
                 Some(self.text_or_record("cmd", &field, first, rest, call, setting))
             }
             "eval" | "iex" | "invoke-expression" => {
-                let text = rest.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+                let rest = evaluated_once(name, rest);
+                let text =
+                    rest.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
                 let span = rest.first().map_or(first.span, |field| field.span);
-                let field =
-                    Field { text, known: rest.iter().all(|field| field.known), source: super::worst(rest), span, ..Field::default() };
+                let field = Field {
+                    text,
+                    known: rest.iter().all(|field| field.known),
+                    source: super::worst(rest),
+                    span,
+                    ..Field::default()
+                };
                 Some(self.text_or_record(name, &field, first, rest, call, setting))
             }
             "source" | "." => Some(self.sourced(name, first, rest, call, setting)),
@@ -93,7 +152,14 @@ impl Walker<'_> {
         }
     }
 
-    fn shell(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    fn shell(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let (mut at, mut has_code, mut from_input) = (0, false, false);
         while let Some(field) = rest.get(at) {
             let text = field.text.as_str();
@@ -107,7 +173,13 @@ impl Walker<'_> {
             let short = !text.starts_with("--");
             has_code |= short && text.contains('c') && text.starts_with('-');
             from_input |= short && text.contains('s');
-            at += if matches!(text, "--rcfile" | "--init-file" | "-O" | "+O") || (short && text.ends_with('o')) { 2 } else { 1 };
+            at += if matches!(text, "--rcfile" | "--init-file" | "-O" | "+O")
+                || (short && text.ends_with('o'))
+            {
+                2
+            } else {
+                1
+            };
         }
         let operand = rest.get(at);
         if has_code {
@@ -124,12 +196,22 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks code in a word, or notes that it is known only when it runs.
-    fn text_or_record(&mut self, label: &str, code: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
-        let nothing_known = code.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) && !code.known;
+    /// Walks code in a word, or notes that it is known only at run time.
+    fn text_or_record(
+        &mut self,
+        label: &str,
+        code: &Field,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
+        let nothing_known =
+            code.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) && !code.known;
         let name = label.split(' ').next().unwrap_or(label);
-        let command =
-            (nothing_known || code.source.is_unseen()).then(|| self.record(name, first, rest, None, None, call, setting)).flatten();
+        let command = (nothing_known || code.source.is_unseen())
+            .then(|| self.record(name, first, rest, None, None, call, setting))
+            .flatten();
         self.unseen(code.source, command, setting);
         if nothing_known {
             if !code.source.is_unseen() {
@@ -155,7 +237,7 @@ impl Walker<'_> {
         self.text(&code.text, Some(span), &inner)
     }
 
-    /// Text that nobody has seen is run.
+    /// Notes that text which nobody has seen is run.
     pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting) {
         let form = match source.trust {
             Trust::Downloaded => "pipe-to-shell",
@@ -166,7 +248,7 @@ impl Walker<'_> {
         self.plain(EffectKind::UnseenCode, "", false, command, setting);
     }
 
-    /// A shell or an interpreter reads its code from its standard input.
+    /// Follows a shell or an interpreter that reads its code from its standard input.
     fn piped_in(
         &mut self,
         name: &str,
@@ -178,16 +260,17 @@ impl Walker<'_> {
     ) -> Feed {
         let command = self.record(name, first, rest, None, None, call, setting);
         let input = &call.input;
-        if call
-            .redirections
-            .iter()
-            .any(|redirection| redirection.target.text.starts_with("/dev/tcp/") || redirection.target.text.starts_with("/dev/udp/"))
-        {
+        if call.redirections.iter().any(|redirection| {
+            redirection.target.text.starts_with("/dev/tcp/")
+                || redirection.target.text.starts_with("/dev/udp/")
+        }) {
             self.out.form("remote-shell", command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
         self.unseen(input.source, command, setting);
-        let text = input.text.clone().or_else(|| input.items.clone().filter(|text| text.chars().any(|c| c != UNKNOWN)).map(Into::into));
+        let text = input.text.clone().or_else(|| {
+            input.items.clone().filter(|text| text.chars().any(|c| c != UNKNOWN)).map(Into::into)
+        });
         match text {
             Some(text) => {
                 let field = Field {
@@ -212,11 +295,22 @@ impl Walker<'_> {
         Feed { source: input.source, from: command, open: true, ..Feed::default() }
     }
 
-    /// A script file: what is in it is known only if this very command line wrote it.
-    fn script_file(&mut self, name: &str, script: &Field, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    /// Follows a script file: its content is known only if this very command line wrote it.
+    fn script_file(
+        &mut self,
+        name: &str,
+        script: &Field,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let command = self.record(name, first, rest, None, None, call, setting);
         let (path, _) = places::resolve(&script.text, &self.env.folder);
-        let content = script.feed.clone().or_else(|| Some(self.file_content(&script.text)).filter(|feed| feed.open));
+        let content = script
+            .feed
+            .clone()
+            .or_else(|| Some(self.file_content(&script.text)).filter(|feed| feed.open));
         if script.feed.is_none() {
             self.file(EffectKind::FileRead, script, false, command, setting);
         }
@@ -224,13 +318,22 @@ impl Walker<'_> {
             Some(content) => {
                 self.unseen(content.source, command, setting);
                 if let Some(text) = &content.text {
-                    let field = Field { text: text.to_string(), known: true, span: script.span, ..Field::default() };
+                    let field = Field {
+                        text: text.to_string(),
+                        known: true,
+                        span: script.span,
+                        ..Field::default()
+                    };
                     let language = INTERPRETERS
                         .iter()
                         .find(|interpreter| interpreter.name == catalogue::name_of(name))
                         .map(|interpreter| interpreter.language);
                     match language {
-                        None => self.nested(&field, name, &Setting { input: Feed::default(), ..setting.clone() }),
+                        None => self.nested(
+                            &field,
+                            name,
+                            &Setting { input: Feed::default(), ..setting.clone() },
+                        ),
                         Some(language) => self.code(language, &field, command, setting),
                     };
                 } else if !content.source.is_unseen() {
@@ -243,7 +346,14 @@ impl Walker<'_> {
         Feed { source: call.input.source, from: command, open: true, ..Feed::default() }
     }
 
-    fn sourced(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    fn sourced(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let Some(script) = rest.first() else { return Feed::default() };
         if script.text == "/dev/stdin" {
             return self.piped_in(name, None, first, rest, call, setting);
@@ -285,13 +395,19 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) -> Option<Feed> {
-        if let Some(text) = rest.iter().zip(rest.iter().skip(1)).find_map(|(flag, value)| encoded(which, &flag.text, &value.text)) {
+        if let Some(text) = rest
+            .iter()
+            .zip(rest.iter().skip(1))
+            .find_map(|(flag, value)| encoded(which, &flag.text, &value.text))
+        {
             let command = self.record(name, first, rest, None, None, call, setting);
             self.unseen(Source::DECODED, command, setting);
             return Some(self.nested(&Field { text, ..first.clone() }, name, setting));
         }
         let read = interpreter_words(which, rest);
-        let asks = rest.iter().any(|field| matches!(field.text.as_str(), "--version" | "-V" | "--help" | "-v"));
+        let asks = rest
+            .iter()
+            .any(|field| matches!(field.text.as_str(), "--version" | "-V" | "--help" | "-v"));
         if let Some(at) = read.module {
             let mut inner = setting.clone();
             inner.wrappers.push(format!("{name} -m"));
@@ -300,7 +416,8 @@ impl Walker<'_> {
             let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
             if let Some(module) = fields.first().cloned()
                 && (catalogue::find(&module.text, &[]).is_none()
-                    || catalogue::find("python-module", &[&module.text]).is_some_and(|found| found.depth > 0))
+                    || catalogue::find("python-module", &[&module.text])
+                        .is_some_and(|found| found.depth > 0))
             {
                 fields.insert(0, Field { text: "python-module".to_owned(), ..module });
             }
@@ -313,20 +430,34 @@ impl Walker<'_> {
                 self.unseen(field.source, command, setting);
                 if which.language == "powershell" {
                     let text = field.text.trim_start_matches(['&', ' ']);
-                    let text = text.strip_prefix('{').and_then(|text| text.trim_end().strip_suffix('}')).unwrap_or(text).to_owned();
-                    said =
-                        self.nested(&Field { text, ..(*field).clone() }, name, &Setting { input: call.input.clone(), ..setting.clone() });
+                    let text = text
+                        .strip_prefix('{')
+                        .and_then(|text| text.trim_end().strip_suffix('}'))
+                        .unwrap_or(text)
+                        .to_owned();
+                    said = self.nested(
+                        &Field { text, ..(*field).clone() },
+                        name,
+                        &Setting { input: call.input.clone(), ..setting.clone() },
+                    );
                     continue;
                 }
                 said = self.code(which.language, field, command, setting);
             }
-            for field in
-                rest.iter().skip(read.script.unwrap_or(rest.len())).filter(|_| which.language == "perl" || which.language == "ruby")
+            for field in rest
+                .iter()
+                .skip(read.script.unwrap_or(rest.len()))
+                .filter(|_| which.language == "perl" || which.language == "ruby")
             {
-                let kind = if read.in_place { EffectKind::FileModify } else { EffectKind::FileRead };
+                let kind =
+                    if read.in_place { EffectKind::FileModify } else { EffectKind::FileRead };
                 self.file(kind, field, false, command, setting);
             }
-            let said = if read.code.len() == 1 && !rest.iter().any(|field| matches!(field.text.as_str(), "-n" | "-p" | "-ne" | "-pe")) {
+            let said = if read.code.len() == 1
+                && !rest
+                    .iter()
+                    .any(|field| matches!(field.text.as_str(), "-n" | "-p" | "-ne" | "-pe"))
+            {
                 said
             } else {
                 Feed::default()
@@ -337,19 +468,42 @@ impl Walker<'_> {
             self.record(name, first, rest, None, None, call, setting);
             return Some(Feed::default());
         }
-        Some(match read.script.and_then(|at| rest.get(at)).filter(|field| field.text != "-" && field.text != "/dev/stdin") {
-            Some(script) => self.script_file(name, script, first, rest, call, setting),
-            None => self.piped_in(name, Some(which.language), first, rest, call, setting),
-        })
+        Some(
+            match read
+                .script
+                .and_then(|at| rest.get(at))
+                .filter(|field| field.text != "-" && field.text != "/dev/stdin")
+            {
+                Some(script) => self.script_file(name, script, first, rest, call, setting),
+                None => self.piped_in(name, Some(which.language), first, rest, call, setting),
+            },
+        )
     }
 }
 
-/// The text in `-EncodedCommand BASE64`, whose flag may be cut short.
+/// Returns the words after a sequence of `eval`, if reading them once more changes nothing: no
+/// quote, no value.
+fn evaluated_once<'f>(name: &str, rest: &'f [Field]) -> &'f [Field] {
+    let again = rest.iter().take_while(|field| field.text == "eval").count();
+    let rest_of = rest.get(again..).unwrap_or_default();
+    let settled = |field: &Field| {
+        field.known
+            && !field.text.contains(['\'', '"', '\\', '$', '`', '{', '*', '?', '[', '#', '\n'])
+    };
+    if name == "eval" && rest_of.iter().all(settled) { rest_of } else { rest }
+}
+
+/// Decodes the text in `-EncodedCommand BASE64`, whose flag may be abbreviated.
 fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
     let flag = flag.to_ascii_lowercase();
-    let short = flag.strip_prefix('-').filter(|flag| flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec"))?;
-    let wide = super::feed::base64_bytes(value).filter(|_| which.language == "powershell" && !short.is_empty())?;
-    let units = wide.chunks_exact(2).map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
+    let short = flag.strip_prefix('-').filter(|flag| {
+        flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec")
+    })?;
+    let wide = super::feed::base64_bytes(value)
+        .filter(|_| which.language == "powershell" && !short.is_empty())?;
+    let units = wide
+        .chunks_exact(2)
+        .map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
     Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }
 
@@ -363,7 +517,8 @@ fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
             break;
         }
         let letters = if text.starts_with("--") { "" } else { text.get(1..).unwrap_or("") };
-        read.in_place |= which.language == "perl" && letters.contains('i') || which.language == "ruby" && letters.starts_with('i');
+        read.in_place |= which.language == "perl" && letters.contains('i')
+            || which.language == "ruby" && letters.starts_with('i');
         let is_code = which.code.contains(&text)
             || (matches!(which.language, "perl" | "ruby") && letters.ends_with(['e', 'E']))
             || (which.language == "python" && letters.ends_with('c') && letters.len() < 4);
@@ -391,7 +546,8 @@ impl Walker<'_> {
             return;
         }
         let feed = || Feed { source, open: true, ..Feed::default() };
-        let named_by_address = plan.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::FileCreate, _)));
+        let named_by_address =
+            plan.items.iter().any(|item| matches!(item, Item::Constant(EffectKind::FileCreate, _)));
         for item in &plan.items {
             match item {
                 Item::Word(EffectKind::FileModify | EffectKind::FileCreate, at) => {
@@ -399,9 +555,13 @@ impl Walker<'_> {
                         self.remember_file(&field.text, feed(), false);
                     }
                 }
-                Item::Value(EffectKind::FileModify | EffectKind::FileCreate, name) => self.remember_file(name, feed(), false),
+                Item::Value(EffectKind::FileModify | EffectKind::FileCreate, name) => {
+                    self.remember_file(name, feed(), false)
+                }
                 Item::Word(EffectKind::Network, at) if named_by_address => {
-                    if let Some(file) = rest.get(*at).and_then(|field| field.text.rsplit('/').next()) {
+                    if let Some(file) =
+                        rest.get(*at).and_then(|field| field.text.rsplit('/').next())
+                    {
                         self.remember_file(file, feed(), false);
                     }
                 }
@@ -411,20 +571,36 @@ impl Walker<'_> {
     }
 
     /// Runs a file that this very command line wrote; false if it wrote no such file.
-    pub(super) fn runs_own_file(&mut self, program: &Field, command: Option<u32>, setting: &Setting) -> bool {
+    pub(super) fn runs_own_file(
+        &mut self,
+        program: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> bool {
         let (path, _) = places::resolve(&program.text, &self.env.folder);
         let Some(content) = self.files.get(&path).cloned() else { return false };
         self.unseen(content.source, command, setting);
         if let Some(text) = &content.text {
-            let field = Field { text: text.to_string(), known: true, span: program.span, ..Field::default() };
-            self.nested(&field, &program.text, &Setting { input: Feed::default(), ..setting.clone() });
+            let field = Field {
+                text: text.to_string(),
+                known: true,
+                span: program.span,
+                ..Field::default()
+            };
+            self.nested(
+                &field,
+                &program.text,
+                &Setting { input: Feed::default(), ..setting.clone() },
+            );
         }
         true
     }
 
-    /// Notes a file that this command line writes, so that what is run from it later is known.
+    /// Notes a file that this command line writes, so that it is known if it is run later.
     pub(super) fn remember_file(&mut self, target: &str, feed: Feed, appended: bool) {
-        if self.files.len() < 64 {
+        if self.files.len() >= FILES {
+            self.out.limit("more written files than are followed");
+        } else {
             let (path, certain) = places::resolve(target, &self.env.folder);
             if certain {
                 let feed = match self.files.remove(&path) {

@@ -1,5 +1,5 @@
-//! Links that a command line makes and then goes through: what is done to such a link is done to what it
-//! leads to. Links that are there already are the host's business, who can look at the disk.
+//! Links that a command line makes and then goes through: an effect on such a link is an effect on
+//! its target. Existing links are the business of the host, which can look at the disk.
 
 use super::expand::Field;
 use super::{Setting, Walker};
@@ -7,16 +7,20 @@ use crate::catalogue::Plan;
 use crate::places;
 use crate::types::EffectKind;
 
-/// Most links of one command line that are followed.
+/// Programs that remove a link when given one.
+const UNLINKING: &[&str] = &["rm", "rmdir", "unlink"];
+
+/// The maximum number of links of one command line that are followed.
 const LINKS: usize = 16;
 
 impl Walker<'_> {
-    /// `ln`, and `cp` where it links in place of copying.
+    /// Notes links made by `ln`, and by `cp` if it links in place of copying.
     pub(super) fn note_links(&mut self, name: &str, rest: &[Field], plan: &Plan) {
         let flag = |letter: char, long: &[&str]| {
             plan.flags.iter().filter_map(|at| rest.get(*at)).any(|field| {
                 let text = field.text.as_str();
-                long.contains(&text) || (text.starts_with('-') && !text.starts_with("--") && text.contains(letter))
+                long.contains(&text)
+                    || (text.starts_with('-') && !text.starts_with("--") && text.contains(letter))
             })
         };
         let symbolic = flag('s', &["--symbolic", "--symbolic-link"]);
@@ -24,7 +28,10 @@ impl Walker<'_> {
             return;
         }
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        let named = rest.iter().position(|field| field.text == "-t" || field.text == "--target-directory").and_then(|at| rest.get(at + 1));
+        let named = rest
+            .iter()
+            .position(|field| field.text == "-t" || field.text == "--target-directory")
+            .and_then(|at| rest.get(at + 1));
         let here = Field::plain(".", crate::syntax::Span::default());
         let (target, sources) = match (named, operands.split_last()) {
             (Some(folder), Some(_)) => (folder, operands.as_slice()),
@@ -34,7 +41,11 @@ impl Walker<'_> {
         };
         let (at, known) = places::resolve(&target.text, &self.env.folder);
         for source in sources.iter().filter(|_| known) {
-            let from = if symbolic { at.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned() } else { self.env.folder.clone() };
+            let from = if symbolic {
+                at.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
+            } else {
+                self.env.folder.clone()
+            };
             let (to, certain) = places::resolve(&source.text, &from);
             let file = to.rsplit('/').next().unwrap_or("").to_owned();
             // The target may be the link itself, or a folder to put it in.
@@ -46,25 +57,38 @@ impl Walker<'_> {
         }
     }
 
-    /// The path with the links of this command line followed one by one, before `..` goes up from there.
-    pub(super) fn as_the_system_goes(&self, text: &str) -> String {
-        let whole = if text.starts_with('/') { text.to_owned() } else { format!("{}/{text}", self.env.folder) };
+    /// Resolves a path with `..` after a name as the system does from the shell's folder: the links
+    /// of this command line are followed one by one. Links on the disk are left to those who can
+    /// look there.
+    pub(super) fn as_the_system_goes(&self, text: &str) -> Option<String> {
+        let (whole, _) = places::reach(text, self.env.reached());
+        if !places::climbs(&whole) {
+            return None;
+        }
         let mut path = String::new();
-        for part in whole.split('/').filter(|part| !part.is_empty() && *part != ".").take(256) {
-            if part == ".." {
-                path.truncate(path.rfind('/').unwrap_or(0));
-                continue;
-            }
+        for part in whole.split('/').filter(|part| !part.is_empty()).take(256) {
             path.push('/');
             path.push_str(part);
-            if let Some((_, to)) = self.links.iter().find(|(link, _)| *link == path) {
+            if part == ".." {
+                continue;
+            }
+            let here = places::normalise(&path);
+            if let Some((_, to)) = self.links.iter().find(|(link, _)| *link == here) {
                 path.clone_from(to);
             }
         }
-        path
+        Some(path)
     }
 
-    /// Notes what is done to a path once more, for where a link of this command line leads.
+    /// Returns true if the path goes through a link that this command line makes, and does not
+    /// remove that link itself.
+    pub(super) fn is_led(&self, path: &str) -> bool {
+        self.links.iter().any(|(link, _)| {
+            path.strip_prefix(link.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+
+    /// Notes an effect on a path once more, for the target of a link of this command line.
     pub(super) fn through_links(
         &mut self,
         kind: &EffectKind,
@@ -74,12 +98,16 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        // Removing a link leaves its target.
+        let unlinks = *kind == EffectKind::FileDelete
+            && self.program_of(command).is_some_and(|program| UNLINKING.contains(&program));
         let led: Vec<String> = self
             .links
             .iter()
             .filter_map(|(link, to)| {
                 let rest = path.strip_prefix(link.as_str())?;
-                (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
+                (rest.is_empty() && !unlinks || rest.starts_with('/'))
+                    .then(|| format!("{to}{rest}"))
             })
             .filter(|led| led != path)
             .collect();

@@ -1,12 +1,13 @@
 //! Follows a tree as a shell would, without running anything.
 //!
-//! Every branch and every loop's body is taken to run, once. Values that the text makes known are
-//! filled in; what only the run can tell stays unknown, and effects say so.
+//! Every branch and every loop's body is assumed to run, once. Values that the text determines are
+//! filled in; values known only at run time stay unknown, and effects say so.
 
 mod apply;
 mod arithmetic;
 mod braces;
 mod builtins;
+mod carriers;
 mod databases;
 mod elsewhere;
 mod environment;
@@ -23,9 +24,11 @@ mod output;
 mod parameters;
 mod patch;
 mod programs;
+mod rehearsals;
 mod requests;
 mod routines;
 mod searches;
+mod sending;
 mod simple;
 mod sql;
 mod taint;
@@ -40,12 +43,15 @@ use output::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// How much text one reading may produce by filling in values, in bytes.
-const WORK: usize = 1 << 20;
-/// How many calls of functions and aliases are followed.
+/// The maximum amount of text that one reading may produce by filling in values, in bytes.
+const WORK: usize = 4 << 20;
+/// The same for the end of an oversized text: this many bytes of it are read all the same.
+const TAIL_WORK: usize = 1 << 18;
+const TAIL: usize = 16 * 1024;
+/// The maximum number of calls of functions and aliases that are followed.
 const CALLS: usize = 128;
 
-/// Reads a command line; what it does, and how many steps that took.
+/// Reads a command line; returns the reading, and the number of steps that it took.
 pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     let mut walker = Walker {
         home: surroundings.home.trim_end_matches('/'),
@@ -54,6 +60,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         out: Output::default(),
         depth: 0,
         work: WORK,
+        unread: false,
         steps: 0,
         secrets: Vec::new(),
         contacts: Vec::new(),
@@ -67,9 +74,12 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         files: BTreeMap::new(),
         links: Vec::new(),
         kept: Vec::new(),
+        remotes: Vec::new(),
+        hoards: Vec::new(),
     };
     walker.text(text, None, &Setting::default());
     walker.uncalled();
+    walker.tail(text);
     let steps = walker.steps;
     (walker.out.finish(), steps)
 }
@@ -77,41 +87,47 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
 /// Walks one command line.
 struct Walker<'a> {
     home: &'a str,
-    /// Where the command line begins.
+    /// The folder in which the command line begins.
     project: &'a str,
     env: Environment,
     out: Output,
     depth: usize,
     work: usize,
-    /// Bytes, words, parts, commands and effects that were looked at.
+    /// A part of the command line was too large to be read.
+    unread: bool,
+    /// The number of bytes, words, parts, commands and effects that were looked at.
     steps: u64,
-    /// The commands of the pipeline at hand that read secrets, and whether from a file.
+    /// The commands of the current pipeline that read secrets, each with a flag for a file.
     secrets: Vec<(Option<u32>, bool)>,
-    /// The commands of the pipeline at hand that reach the network.
+    /// The commands of the current pipeline that reach the network.
     contacts: Vec<Option<u32>>,
     /// A script of the project was read into this shell: unknown names may be its functions.
     sourced: bool,
     /// The functions and aliases whose bodies are being read.
     running: Vec<(String, environment::Body)>,
-    /// How many more of their calls are followed.
+    /// The number of their calls that may still be followed.
     calls: usize,
-    /// How many shells were started.
+    /// The number of shells that were started.
     shells: u32,
-    /// What stands on the file descriptors that the command line opens.
+    /// The contents of the file descriptors that the command line opens.
     descriptors: BTreeMap<u32, Feed>,
     /// The files that commands write, in order.
     written: Vec<String>,
-    /// The files that hold what was read from secrets.
+    /// The files that contain data read from secrets.
     tainted: BTreeSet<String>,
-    /// What this command line writes to files, by path.
+    /// The contents that this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
-    /// The links that this command line makes: where each stands, and where it leads.
+    /// The links that this command line makes: the path and the target of each.
     links: Vec<(String, String)>,
-    /// What git holds by now, by repository.
+    /// The work that git holds by now, by repository.
     kept: Vec<keeping::Kept>,
+    /// The remotes that this command line gives a repository: name and address.
+    remotes: Vec<(String, String)>,
+    /// Folders with credentials in them that were read as a whole.
+    hoards: Vec<String>,
 }
 
-/// How the commands at hand came to be run.
+/// The context in which the current commands run.
 #[derive(Clone)]
 struct Setting {
     wrappers: Vec<String>,
@@ -121,17 +137,17 @@ struct Setting {
     /// The place that all commands carry, inside text that is not the command line's own.
     fixed: Option<Span>,
     heredocs: Rc<Vec<Word>>,
-    /// What stands on the standard input.
+    /// The contents of the standard input.
     input: Feed,
     /// Others run at the same time: it is a stage of a pipeline, or in the background.
     beside: bool,
-    /// It runs in a process of its own: what it changes in its shell ends with it.
+    /// It runs in a process of its own: its changes to its shell end with it.
     apart: bool,
-    /// The file at hand is added to, not overwritten.
+    /// The current file is appended to, not overwritten.
     appends: bool,
-    /// The shell that the text at hand is run by: it knows its own functions alone.
+    /// The shell that runs the current text: it knows its own functions alone.
     shell: u32,
-    /// Another program starts the command, which knows of no functions.
+    /// Another program, which knows of no functions, starts the command.
     started: bool,
 }
 
@@ -158,7 +174,9 @@ impl Walker<'_> {
     /// Reads and walks a text: the command line, or one inside it.
     fn text(&mut self, text: &str, fixed: Option<Span>, setting: &Setting) -> Feed {
         if self.depth >= DEPTH || self.work < text.len() {
-            self.out.gap("nested too deeply");
+            let limit = if self.depth >= DEPTH { syntax::DEEP } else { "more text than is read" };
+            self.unread |= self.depth < DEPTH;
+            self.out.limit(limit);
             return Feed::default();
         }
         if patch::is_patch(text) {
@@ -173,22 +191,80 @@ impl Walker<'_> {
         if fixed.is_some() {
             self.spend(text.len() + 64);
         }
-        let parsed = syntax::parse(text, self.depth, fixed);
-        self.step(text.len() + parsed.nodes);
-        let feed = self.parsed(&parsed, fixed, setting);
-        if let Some(rest) = parsed.rest.and_then(|at| text.get(at..)).filter(|rest| !rest.is_empty()) {
-            let flat = syntax::parse_flat(rest, fixed.or(Some(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) })));
-            self.parsed(&flat, fixed, setting);
+        let mut said: Option<Feed> = None;
+        let mut start = 0;
+        loop {
+            let parsed = syntax::parse(text, start, self.depth, fixed);
+            self.step(parsed.more.unwrap_or(text.len()).saturating_sub(start) + parsed.nodes);
+            let feed = self.parsed(&parsed, fixed, setting);
+            said = Some(match said {
+                Some(before) => joined(before, feed),
+                None => feed,
+            });
+            if let Some(rest) =
+                parsed.rest.and_then(|at| text.get(at..)).filter(|rest| !rest.is_empty())
+            {
+                self.flat(
+                    rest,
+                    fixed.unwrap_or(Span {
+                        start: 0,
+                        end: u32::try_from(text.len()).unwrap_or(u32::MAX),
+                    }),
+                    setting,
+                );
+            }
+            match parsed.more.filter(|more| *more > start) {
+                Some(more) if self.work > 0 => start = more,
+                more => {
+                    self.unread |= more.is_some();
+                    break;
+                }
+            }
         }
         self.depth -= 1;
-        feed
+        said.unwrap_or_default()
+    }
+
+    /// Reads text that was too deeply nested, or too long for one tree, without its nesting.
+    fn flat(&mut self, rest: &str, span: Span, setting: &Setting) {
+        let flat = syntax::parse_flat(rest, Some(span));
+        self.unread |= flat.rest.is_some();
+        self.parsed(&flat, Some(span), setting);
+    }
+
+    /// Reads the end of an oversized command line: a harmful part may come after the padding.
+    fn tail(&mut self, text: &str) {
+        if !self.unread && self.work > 0 {
+            return;
+        }
+        self.out.limit("more text than is read");
+        let from = (text.len().saturating_sub(TAIL)..=text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
+        let end = text.get(from..).unwrap_or("");
+        // A quote may be open at its beginning.
+        for quote in ["", "'", "\""] {
+            if quote.is_empty() || end.matches(quote).count() % 2 == 1 {
+                (self.work, self.depth) = (TAIL_WORK, 0);
+                let span = Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) };
+                self.text(&format!("{quote}{end}"), Some(span), &Setting::default());
+            }
+        }
     }
 
     fn parsed(&mut self, parsed: &syntax::Parsed, fixed: Option<Span>, setting: &Setting) -> Feed {
         for gap in &parsed.gaps {
             self.out.gap(gap);
         }
-        let setting = Setting { fixed, heredocs: Rc::clone(&parsed.heredocs), started: false, ..setting.clone() };
+        for limit in &parsed.limits {
+            self.out.limit(limit);
+        }
+        let setting = Setting {
+            fixed,
+            heredocs: Rc::clone(&parsed.heredocs),
+            started: false,
+            ..setting.clone()
+        };
         self.script(&parsed.script, &setting)
     }
 
@@ -196,13 +272,15 @@ impl Walker<'_> {
         let mut all: Option<Feed> = None;
         for pipeline in script {
             if pipeline.otherwise {
-                // It runs where what stands before it failed.
+                // It runs if the command before it failed.
                 self.kept.clear();
             }
             let feed = self.pipeline(pipeline, setting);
             all = Some(match all {
                 None => feed,
-                Some(before) if pipeline.otherwise && before.text.is_some() => Feed { source: before.source.max(feed.source), ..before },
+                Some(before) if pipeline.otherwise && before.text.is_some() => {
+                    Feed { source: before.source.max(feed.source), ..before }
+                }
                 Some(before) => joined(before, feed),
             });
         }
@@ -219,8 +297,12 @@ impl Walker<'_> {
                 feed.open = true;
             }
             let beside = several || pipeline.background;
-            let stage_setting =
-                Setting { input: feed, beside: beside || setting.beside, apart: beside || setting.apart, ..setting.clone() };
+            let stage_setting = Setting {
+                input: feed,
+                beside: beside || setting.beside,
+                apart: beside || setting.apart,
+                ..setting.clone()
+            };
             let mark = several.then(|| self.env.mark());
             feed = self.stage(stage, &stage_setting);
             if let Some(mark) = mark {
@@ -265,7 +347,9 @@ impl Walker<'_> {
                 let source = Source::worst(feeds.iter().map(|feed| feed.source));
                 Feed { source, ..Feed::default() }
             }
-            Body::Loop { variable, values, body } => self.loop_over(variable, values.as_deref(), body, setting),
+            Body::Loop { variable, values, body } => {
+                self.loop_over(variable, values.as_deref(), body, setting)
+            }
             Body::Function { name, body } => {
                 self.define(name, Routine::function(body, setting));
                 Feed::of_text("")
@@ -279,7 +363,13 @@ impl Walker<'_> {
         }
     }
 
-    fn loop_over(&mut self, variable: &str, values: Option<&[Word]>, body: &Script, setting: &Setting) -> Feed {
+    fn loop_over(
+        &mut self,
+        variable: &str,
+        values: Option<&[Word]>,
+        body: &Script,
+        setting: &Setting,
+    ) -> Feed {
         let mut value = Value::unknown();
         if let Some(words) = values {
             let fields: Vec<_> = words.iter().flat_map(|word| self.fields(word, setting)).collect();
@@ -287,7 +377,11 @@ impl Walker<'_> {
             if let Some(text) = texts.next() {
                 let known = fields.iter().all(|field| field.known);
                 let source = Source::worst(fields.iter().map(|field| field.source));
-                value = Value { text, others: texts.take(31).collect(), known, source };
+                let literal = fields
+                    .first()
+                    .and_then(|field| field.literal.clone())
+                    .filter(|_| fields.len() == 1);
+                value = Value { text, others: several(texts), known, source, literal };
             }
         }
         self.env.set(variable, value);
@@ -295,9 +389,15 @@ impl Walker<'_> {
         Feed { text: None, ..feed }
     }
 
-    /// Walks what stands in `$(...)`, backquotes or `<(...)`; what it prints.
+    /// Walks the contents of `$(...)`, backquotes or `<(...)`; returns the output.
     fn substitution(&mut self, script: &Script, setting: &Setting) -> Feed {
-        let inner = Setting { origin: Origin::Substitution, wrappers: Vec::new(), beside: false, apart: true, ..setting.clone() };
+        let inner = Setting {
+            origin: Origin::Substitution,
+            wrappers: Vec::new(),
+            beside: false,
+            apart: true,
+            ..setting.clone()
+        };
         let mark = self.env.mark();
         let feed = self.script(script, &inner);
         self.env.restore(mark);
@@ -305,16 +405,31 @@ impl Walker<'_> {
     }
 }
 
-/// The outputs of two commands, one after the other.
+/// The maximum number of values that a variable takes in turn.
+const VALUES: usize = 256;
+
+/// Returns the values after the first; the excess is represented by one unknown value.
+fn several(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut others: Vec<String> = texts.take(VALUES).collect();
+    if others.len() == VALUES {
+        others.pop();
+        others.push(environment::UNKNOWN.to_string());
+    }
+    others
+}
+
+/// Joins the outputs of two commands, one after the other.
 fn joined(before: Feed, after: Feed) -> Feed {
     let source = before.source.max(after.source);
     let from = after.from.or(before.from);
     let text = match (&before.text, &after.text) {
-        (Some(first), Some(second)) if first.len() + second.len() <= 64 * 1024 => Some(match (first.is_empty(), second.is_empty()) {
-            (true, _) => Rc::clone(second),
-            (_, true) => Rc::clone(first),
-            _ => Rc::from(format!("{first}{second}")),
-        }),
+        (Some(first), Some(second)) if first.len() + second.len() <= 64 * 1024 => {
+            Some(match (first.is_empty(), second.is_empty()) {
+                (true, _) => Rc::clone(second),
+                (_, true) => Rc::clone(first),
+                _ => Rc::from(format!("{first}{second}")),
+            })
+        }
         _ => None,
     };
     let items = match (before.text.as_deref(), after.text.as_deref()) {

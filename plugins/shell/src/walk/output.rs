@@ -7,24 +7,29 @@ use crate::types::{Command, Coverage, Effect, EffectKind, Form, Word};
 use std::collections::BTreeSet;
 
 const COMMANDS: usize = 256;
+/// The maximum number of commands, and of bytes of their texts, that are kept until it is known
+/// which are listed.
+const KEPT: usize = 32 * 1024;
+const KEPT_TEXTS: usize = 6 << 20;
 const EFFECTS: usize = 256;
 const HOSTS: usize = 64;
 const FORMS: usize = 64;
 const GAPS: usize = 16;
 const WORDS: usize = 128;
-/// Longest text in a command, in bytes.
+/// The longest text in a command, in bytes.
 const TEXT: usize = 4096;
-/// All texts of all commands together, in bytes.
+/// The maximum size of all texts of all commands together, in bytes.
 const TEXTS: usize = 96 * 1024;
 const SHAPE: usize = 4096;
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 pub(crate) struct Output {
     pub commands: Vec<Command>,
     pub effects: Vec<Effect>,
     pub forms: Vec<Form>,
     pub gaps: Vec<String>,
+    limits: Vec<&'static str>,
     hosts: BTreeSet<String>,
     seen: BTreeSet<(String, String, bool)>,
     shape: String,
@@ -32,11 +37,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Notes a command; its number, unless there are too many already.
+    /// Notes a command; returns its number, unless there are too many already.
     pub(crate) fn command(&mut self, mut command: Command) -> Option<u32> {
         let size = bound(&mut command);
-        if self.commands.len() >= COMMANDS || self.texts + size > TEXTS {
-            self.gap("more commands than are listed");
+        if self.commands.len() >= KEPT || self.texts + size > KEPT_TEXTS {
+            self.limit(MORE_COMMANDS);
             return None;
         }
         self.texts += size;
@@ -44,7 +49,7 @@ impl Output {
         u32::try_from(self.commands.len() - 1).ok()
     }
 
-    /// Notes an effect once, with what follows from it.
+    /// Notes an effect once, with its consequences.
     pub(crate) fn effect(&mut self, effect: Effect) {
         if effect.kind == EffectKind::Network && !effect.target.is_empty() && effect.certain {
             self.hosts.insert(effect.target.clone());
@@ -63,17 +68,31 @@ impl Output {
         }
     }
 
-    /// Notes a form that takes traces away, and that it does.
+    /// Notes a form that removes traces, and its effect.
     pub(crate) fn hides(&mut self, id: &str, target: &str, command: Option<u32>) {
         self.form(id, command);
         let (kind, certain) = (EffectKind::Evade, !target.is_empty());
-        self.effect(Effect { kind, target: target.to_owned(), path: None, command, recursive: false, certain });
+        self.effect(Effect {
+            kind,
+            target: target.to_owned(),
+            path: None,
+            command,
+            recursive: false,
+            certain,
+        });
     }
 
-    /// Notes what was not understood.
+    /// Notes text that was not understood.
     pub(crate) fn gap(&mut self, gap: &str) {
         if self.gaps.len() < GAPS && !self.gaps.iter().any(|known| known == gap) {
             self.gaps.push(gap.to_owned());
+        }
+    }
+
+    /// Notes a limit that was exceeded: anything may come after it.
+    pub(crate) fn limit(&mut self, limit: &'static str) {
+        if !self.limits.contains(&limit) {
+            self.limits.push(limit);
         }
     }
 
@@ -84,33 +103,122 @@ impl Output {
     }
 
     pub(crate) fn finish(mut self) -> Reading {
-        if self.effects.len() > EFFECTS {
-            self.gap("more effects than are listed");
-            self.effects.sort_by_key(|effect| std::cmp::Reverse(places::gravity(&effect.kind)));
-            self.effects.truncate(EFFECTS);
-        }
-        // A command past the bound was named before it was noted.
-        let count = u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
-        let listed = |command: &mut Option<u32>| *command = command.filter(|number| *number < count);
-        self.effects.iter_mut().for_each(|effect| listed(&mut effect.command));
-        self.forms.iter_mut().for_each(|form| listed(&mut form.command));
-        self.commands.iter_mut().for_each(|command| listed(&mut command.input_from));
+        self.list_effects();
+        self.list_commands();
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.weight));
         self.forms.truncate(FORMS);
+        if self.hosts.len() > HOSTS {
+            self.limit("more hosts than are listed");
+        }
+        let mut gaps: Vec<String> =
+            self.limits.iter().map(|limit| format!("{LIMIT}{limit}")).collect();
+        gaps.append(&mut self.gaps);
+        gaps.truncate(GAPS);
         Reading {
-            coverage: if self.gaps.is_empty() { Coverage::Full } else { Coverage::Partial },
+            coverage: if gaps.is_empty() { Coverage::Full } else { Coverage::Partial },
             commands: self.commands,
             effects: self.effects,
             forms: self.forms,
             hosts: self.hosts.into_iter().take(HOSTS).collect(),
             shape: self.shape,
-            gaps: self.gaps,
+            gaps,
         }
+    }
+
+    /// Keeps the gravest effects, if there are too many. Omitted reads are a gap, anything else is
+    /// a limit.
+    fn list_effects(&mut self) {
+        if self.effects.len() <= EFFECTS {
+            return;
+        }
+        self.effects.sort_by_key(|effect| std::cmp::Reverse(places::gravity(&effect.kind)));
+        let only_reads =
+            self.effects.iter().skip(EFFECTS).all(|effect| effect.kind == EffectKind::FileRead);
+        self.effects.truncate(EFFECTS);
+        if only_reads {
+            self.gap(MORE_EFFECTS);
+        } else {
+            self.limit(MORE_EFFECTS);
+        }
+    }
+
+    /// Keeps the commands with the gravest effects, if there are too many. Omitted builtins of the
+    /// shell are a gap, anything else is a limit.
+    fn list_commands(&mut self) {
+        let sizes: Vec<usize> = self.commands.iter().map(size_of).collect();
+        let mut listed: Vec<usize> = (0..self.commands.len()).collect();
+        if self.commands.len() > COMMANDS || self.texts > TEXTS {
+            let weights = self.weights();
+            listed.sort_by_key(|at| std::cmp::Reverse(weights.get(*at).copied()));
+            let mut texts = 0;
+            let fitting = listed.iter().take(COMMANDS).take_while(|at| {
+                texts += sizes.get(**at).copied().unwrap_or(0);
+                texts <= TEXTS
+            });
+            let count = fitting.count();
+            if listed.iter().skip(count).all(|at| weights.get(*at) == Some(&0)) {
+                self.gap(MORE_COMMANDS);
+            } else {
+                self.limit(MORE_COMMANDS);
+            }
+            listed.truncate(count);
+            listed.sort_unstable();
+        }
+        let number = |old: u32| {
+            listed.binary_search(&(old as usize)).ok().and_then(|at| u32::try_from(at).ok())
+        };
+        // A command that is not listed was referred to before that was known.
+        let renumber = |command: &mut Option<u32>| *command = command.and_then(number);
+        self.effects.iter_mut().for_each(|effect| renumber(&mut effect.command));
+        self.forms.iter_mut().for_each(|form| renumber(&mut form.command));
+        self.commands.iter_mut().for_each(|command| renumber(&mut command.input_from));
+        let mut at = 0;
+        self.commands.retain(|_| {
+            at += 1;
+            listed.binary_search(&(at - 1)).is_ok()
+        });
+    }
+
+    /// Ranks each command by its effects: 0 for those of the shell alone that no effect, form or
+    /// pipe names.
+    fn weights(&self) -> Vec<u8> {
+        let idle = |command: &Command| {
+            IDLE.contains(&command.program.as_str())
+                && command.redirections.is_empty()
+                && command.assignments.is_empty()
+        };
+        let mut weights: Vec<u8> =
+            self.commands.iter().map(|command| u8::from(!idle(command))).collect();
+        let mut raise = |command: Option<u32>, weight: u8| {
+            if let Some(known) = command.and_then(|at| weights.get_mut(at as usize)) {
+                *known = (*known).max(weight);
+            }
+        };
+        for effect in self.effects.iter().filter(|effect| effect.kind != EffectKind::FileRead) {
+            raise(effect.command, places::gravity(&effect.kind).saturating_add(2));
+        }
+        self.forms.iter().for_each(|form| raise(form.command, u8::MAX));
+        self.commands.iter().for_each(|command| raise(command.input_from, 1));
+        weights
     }
 }
 
-/// An effect as it is for the person's machine: what happens elsewhere is a change there.
-pub(crate) fn located(kind: EffectKind, target: String, place: &Place) -> Option<(EffectKind, String)> {
+/// The prefix of limits among the gaps. The host knows it: `host/core/src/facts/tools.rs`.
+const LIMIT: &str = "limit: ";
+const MORE_COMMANDS: &str = "more commands than are listed";
+const MORE_EFFECTS: &str = "more effects than are listed";
+/// Commands of the shell that do nothing by themselves.
+const IDLE: &[&str] = &[
+    ":", "true", "false", "echo", "printf", "test", "[", "pwd", "sleep", "cd", "ls", "cat", "head",
+    "tail", "wc", "grep",
+];
+
+/// Translates an effect for the person's machine: an effect elsewhere is a change there.
+pub(crate) fn located(
+    kind: EffectKind,
+    target: String,
+    place: &Place,
+) -> Option<(EffectKind, String)> {
     let elsewhere = match place {
         Place::Here => return Some((kind, target)),
         Place::Host(name) | Place::Container(name, _) => name.clone(),
@@ -127,14 +235,19 @@ pub(crate) fn located(kind: EffectKind, target: String, place: &Place) -> Option
         ) => Some((kind, target)),
         (EffectKind::FileRead, _) => None,
         (EffectKind::SecretRead, _) => Some((kind, target)),
-        (EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart, Place::Container(..)) => None,
+        (
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart,
+            Place::Container(..),
+        ) => None,
         (EffectKind::ProcessStart, _) => Some((kind, elsewhere)),
-        (EffectKind::FileDelete | EffectKind::Discard, Place::Host(_)) => Some((EffectKind::RemoteDelete, elsewhere)),
+        (EffectKind::FileDelete | EffectKind::Discard, Place::Host(_)) => {
+            Some((EffectKind::RemoteDelete, elsewhere))
+        }
         _ => Some((EffectKind::RemoteChange, elsewhere)),
     }
 }
 
-/// The path on this machine that a path in a container stands for.
+/// Returns the path on this machine that a path in a container maps to.
 pub(crate) fn mounted(path: &str, mounts: &[(String, String)]) -> Option<String> {
     let within = mounts.iter().filter(|(inside, _)| places::is_below(path, inside));
     let (inside, here) = within.max_by_key(|(inside, _)| inside.len())?;
@@ -142,24 +255,34 @@ pub(crate) fn mounted(path: &str, mounts: &[(String, String)]) -> Option<String>
     Some(if here == "/" && !rest.is_empty() { rest.to_owned() } else { format!("{here}{rest}") })
 }
 
-/// Cuts a command's texts to their bounds; how long they are together.
+/// Cuts a command's texts to their bounds; returns their total length.
 fn bound(command: &mut Command) -> usize {
     command.words.truncate(WORDS);
     command.assignments.truncate(32);
     command.redirections.truncate(32);
     command.wrappers.truncate(32);
-    let mut size = 160 + command.program.len();
-    for word in command.words.iter_mut().chain(command.redirections.iter_mut().map(|redirection| &mut redirection.target)) {
+    for word in command
+        .words
+        .iter_mut()
+        .chain(command.redirections.iter_mut().map(|redirection| &mut redirection.target))
+    {
         cut_word(word);
-        size += word.text.len() + 16;
     }
     for set in &mut command.assignments {
         cut(&mut set.name, 256);
         cut(&mut set.value, 1024);
-        size += set.name.len() + set.value.len() + 16;
     }
     cut(&mut command.program, 256);
-    size
+    size_of(command)
+}
+
+/// Returns the total length of a command's texts.
+fn size_of(command: &Command) -> usize {
+    let targets = command.redirections.iter().map(|redirection| &redirection.target);
+    let words: usize = command.words.iter().chain(targets).map(|word| word.text.len() + 16).sum();
+    let assigned: usize =
+        command.assignments.iter().map(|set| set.name.len() + set.value.len() + 16).sum();
+    160 + command.program.len() + words + assigned
 }
 
 fn cut_word(word: &mut Word) {

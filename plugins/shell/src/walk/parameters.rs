@@ -1,11 +1,11 @@
-//! What `$name` and `${...}` stand for.
+//! The expansion of `$name` and `${...}`.
 
 use super::environment::{UNKNOWN, Value};
 use super::feed::Source;
 use super::{Setting, Walker};
 use crate::syntax::{Operator, Parameter, is_name};
 
-/// Longest value that patterns are matched against, in bytes.
+/// The longest value that patterns are matched against, in bytes.
 const MATCHED: usize = 256;
 
 impl Walker<'_> {
@@ -16,7 +16,9 @@ impl Walker<'_> {
             let source = argument.as_ref().map_or(Source::LOCAL, |field| field.source);
             Value { text: text.to_owned(), source, ..Value::default() }
         };
-        let value = self.variable(&parameter.name, parameter.subscript.as_deref()).or_else(|| credential(&parameter.name));
+        let value = self
+            .variable(&parameter.name, parameter.subscript.as_deref())
+            .or_else(|| credential(&parameter.name));
         let certain = argument.as_ref().is_none_or(|field| field.known);
         match (parameter.operator, value) {
             (Operator::None, Some(value)) => value,
@@ -31,44 +33,68 @@ impl Walker<'_> {
                 }
                 value
             }
-            (Operator::Alternative, value) => Value { text: text.to_owned(), known: value.is_some(), ..Value::default() },
-            (Operator::Indirect, Some(value)) if value.known => self.variable(&value.text, None).unwrap_or_else(Value::unknown),
+            (Operator::Alternative, value) => {
+                Value { text: text.to_owned(), known: value.is_some(), ..Value::default() }
+            }
+            (Operator::Indirect, Some(value)) if value.known => {
+                self.variable(&value.text, None).unwrap_or_else(Value::unknown)
+            }
             (operator, Some(value)) if certain && value.text.len() <= MATCHED => {
                 self.spend(value.text.len() * value.text.len());
                 changed(operator, value, text)
             }
-            (_, value) => Value { source: value.map_or(Source::LOCAL, |value| value.source), ..Value::unknown() },
+            (_, value) => Value {
+                source: value.map_or(Source::LOCAL, |value| value.source),
+                ..Value::unknown()
+            },
         }
     }
 
-    /// The value of a variable, or of one element of it.
+    /// Returns the value of a variable, or of one element of it.
     fn variable(&mut self, name: &str, subscript: Option<&str>) -> Option<Value> {
         let subscript = match subscript {
             None | Some("@" | "*") => return self.env.get(name),
             Some(subscript) => subscript.trim_matches(['"', '\'']),
         };
         let element = match subscript.strip_prefix('$') {
-            Some(variable) => self.env.get(variable.trim_matches(['{', '}'])).filter(|value| value.known)?.text,
+            Some(variable) => {
+                self.env.get(variable.trim_matches(['{', '}'])).filter(|value| value.known)?.text
+            }
             None => subscript.to_owned(),
         };
-        self.env.get(&format!("{name}[{element}]")).or_else(|| self.env.get(name).map(|whole| self::element(whole, &element)))
+        self.env
+            .get(&format!("{name}[{element}]"))
+            .or_else(|| self.env.get(name).map(|whole| self::element(whole, &element)))
     }
 }
 
-/// A variable of the environment whose name says that it holds a credential.
+/// Returns the placeholder for an environment variable whose name identifies it as a credential.
 fn credential(name: &str) -> Option<Value> {
     let upper = name.to_ascii_uppercase();
     let told = upper.len() > 3
-        && ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"]
-            .iter()
-            .any(|mark| upper.contains(mark));
+        && [
+            "TOKEN",
+            "SECRET",
+            "PASSWORD",
+            "PASSWD",
+            "APIKEY",
+            "API_KEY",
+            "ACCESS_KEY",
+            "PRIVATE_KEY",
+            "CREDENTIAL",
+        ]
+        .iter()
+        .any(|mark| upper.contains(mark));
     told.then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
 }
 
-/// One element of an array, which is kept as its words with blanks between.
+/// Returns one element of an array, which is kept as its words with blanks between.
 fn element(value: Value, subscript: &str) -> Value {
     let number = subscript.trim().parse::<usize>();
-    match number.ok().and_then(|number| value.text.split_ascii_whitespace().nth(number).map(str::to_owned)) {
+    match number
+        .ok()
+        .and_then(|number| value.text.split_ascii_whitespace().nth(number).map(str::to_owned))
+    {
         Some(text) => Value { known: value.known, source: value.source, text, ..Value::default() },
         None => Value { source: value.source, ..Value::unknown() },
     }
@@ -81,31 +107,42 @@ fn changed(operator: Operator, value: Value, argument: &str) -> Value {
     }
     match operator {
         Operator::Slice => slice(&value, argument).unwrap_or(unknown),
-        Operator::TrimEnd { longest } => change(value, |whole| whole.get(..trim_end(whole, argument, longest)).unwrap_or(whole).to_owned()),
-        Operator::TrimStart { longest } => {
-            change(value, |whole| whole.get(trim_start(whole, argument, longest)..).unwrap_or(whole).to_owned())
-        }
+        Operator::TrimEnd { longest } => change(value, |whole| {
+            whole.get(..trim_end(whole, argument, longest)).unwrap_or(whole).to_owned()
+        }),
+        Operator::TrimStart { longest } => change(value, |whole| {
+            whole.get(trim_start(whole, argument, longest)..).unwrap_or(whole).to_owned()
+        }),
         Operator::Upper => change(value, |whole| whole.to_uppercase()),
         Operator::Lower => change(value, |whole| whole.to_lowercase()),
-        Operator::Length => Value { text: value.text.chars().count().to_string(), others: Vec::new(), ..value },
+        Operator::Length => {
+            Value { text: value.text.chars().count().to_string(), others: Vec::new(), ..value }
+        }
         Operator::Replace { every } => {
             let (pattern, with) = argument.split_once('/').unwrap_or((argument, ""));
             if pattern.is_empty() || pattern.contains(['*', '?', '[']) {
                 return unknown;
             }
-            change(value, |whole| if every { whole.replace(pattern, with) } else { whole.replacen(pattern, with, 1) })
+            change(value, |whole| {
+                if every { whole.replace(pattern, with) } else { whole.replacen(pattern, with, 1) }
+            })
         }
         _ => unknown,
     }
 }
 
 fn change(value: Value, cut: impl Fn(&str) -> String) -> Value {
-    Value { text: cut(&value.text), others: value.others.iter().map(|other| cut(other)).collect(), ..value }
+    Value {
+        text: cut(&value.text),
+        others: value.others.iter().map(|other| cut(other)).collect(),
+        ..value
+    }
 }
 
-/// `start:length` of a value; a start below 0 counts from the end.
+/// Returns `start:length` of a value; a start below 0 counts from the end.
 fn slice(value: &Value, range: &str) -> Option<Value> {
-    let mut numbers = range.split(':').map(|number| number.trim().trim_matches(['(', ')']).parse::<i64>());
+    let mut numbers =
+        range.split(':').map(|number| number.trim().trim_matches(['(', ')']).parse::<i64>());
     let start = numbers.next()?.ok()?;
     let length = match numbers.next() {
         None => usize::MAX,
@@ -114,25 +151,28 @@ fn slice(value: &Value, range: &str) -> Option<Value> {
     let count = i64::try_from(value.text.chars().count()).ok()?;
     let start = usize::try_from(if start < 0 { (count + start).max(0) } else { start }).ok()?;
     let text = value.text.chars().skip(start).take(length).collect();
-    Some(Value { text, others: Vec::new(), known: value.known, source: value.source })
+    Some(Value { text, known: value.known, source: value.source, ..Value::default() })
 }
 
-/// Where the part begins that `%pattern` takes away.
+/// Returns the start of the part that `%pattern` removes.
 fn trim_end(whole: &str, pattern: &str, longest: bool) -> usize {
-    let mut cuts = (0..=whole.len()).filter(|at| whole.is_char_boundary(*at) && fits(whole.get(*at..).unwrap_or(""), pattern));
+    let mut cuts = (0..=whole.len())
+        .filter(|at| whole.is_char_boundary(*at) && fits(whole.get(*at..).unwrap_or(""), pattern));
     if longest { cuts.next() } else { cuts.next_back() }.unwrap_or(whole.len())
 }
 
-/// Where the part ends that `#pattern` takes away.
+/// Returns the end of the part that `#pattern` removes.
 fn trim_start(whole: &str, pattern: &str, longest: bool) -> usize {
-    let mut cuts = (0..=whole.len()).filter(|at| whole.is_char_boundary(*at) && fits(whole.get(..*at).unwrap_or(""), pattern));
+    let mut cuts = (0..=whole.len())
+        .filter(|at| whole.is_char_boundary(*at) && fits(whole.get(..*at).unwrap_or(""), pattern));
     if longest { cuts.next_back() } else { cuts.next() }.unwrap_or(0)
 }
 
-/// `text` is what the glob `pattern` stands for: `*`, `?`, `[...]` and literals. An unknown part of the text
-/// fits a `*` alone.
+/// Returns true if `text` matches the glob `pattern`: `*`, `?`, `[...]` and literals. An unknown
+/// part of the text matches only a `*`.
 pub(super) fn fits(text: &str, pattern: &str) -> bool {
-    let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().take(64).collect());
+    let (text, pattern): (Vec<char>, Vec<char>) =
+        (text.chars().collect(), pattern.chars().take(64).collect());
     let (mut at, mut of) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     loop {
@@ -164,7 +204,8 @@ pub(super) fn fits(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// Whether one character fits the pattern's next element, and how long that is.
+/// Returns true if one character matches the pattern's next element, and the length of that
+/// element.
 fn one(c: char, wanted: char, pattern: &[char]) -> (bool, usize) {
     match wanted {
         '?' => (true, 1),
@@ -181,6 +222,8 @@ fn set(c: char, members: &[char]) -> bool {
         ['!' | '^', rest @ ..] => (true, rest),
         all => (false, all),
     };
-    let ranged = members.windows(3).any(|range| matches!(range, [first, '-', last] if (*first..=*last).contains(&c)));
+    let ranged = members
+        .windows(3)
+        .any(|range| matches!(range, [first, '-', last] if (*first..=*last).contains(&c)));
     (ranged || members.contains(&c)) != negated
 }

@@ -1,5 +1,5 @@
-//! Patches as some agents write them in place of a command, or hand to `apply_patch`: files that are named
-//! line by line, each with what becomes of it. What the lines of a file hold is data.
+//! Patches as some agents write them in place of a command, or hand to `apply_patch`: files are
+//! named line by line, each with the effect on it. The content lines are data.
 
 use super::expand::Field;
 use super::feed::Feed;
@@ -8,7 +8,7 @@ use super::{Setting, Walker};
 use crate::syntax::Span;
 use crate::types::EffectKind;
 
-/// What stands before a file's name, and what becomes of the file.
+/// The text before a file's name, and the effect on the file.
 const LINES: &[(&str, EffectKind)] = &[
     ("*** Add File: ", EffectKind::FileCreate),
     ("*** Update File: ", EffectKind::FileModify),
@@ -16,23 +16,38 @@ const LINES: &[(&str, EffectKind)] = &[
     ("*** Move to: ", EffectKind::FileCreate),
 ];
 
-/// Whether a text is such a patch.
+/// Returns true if a text is such a patch.
 pub(super) fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with("*** Begin Patch\n")
 }
 
 impl Walker<'_> {
-    /// A patch in a command line's place.
+    /// Reads a patch in a command line's place.
     pub(super) fn patched(&mut self, text: &str, setting: &Setting) {
-        let span = setting.fixed.unwrap_or(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) });
+        let span = setting
+            .fixed
+            .unwrap_or(Span { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX) });
         let call = Call { end: span.end, ..Call::default() };
-        let command =
-            self.record("apply_patch", &Field::plain("apply_patch", span), &[Field::plain(text, span)], None, None, &call, setting);
+        let command = self.record(
+            "apply_patch",
+            &Field::plain("apply_patch", span),
+            &[Field::plain(text, span)],
+            None,
+            None,
+            &call,
+            setting,
+        );
         self.files_of_patch(text, span, command, setting);
     }
 
-    /// `apply_patch TEXT`, or with the text on its standard input.
-    pub(super) fn apply_patch(&mut self, rest: &[Field], input: &Feed, command: Option<u32>, setting: &Setting) {
+    /// Reads `apply_patch TEXT`, or the text on its standard input.
+    pub(super) fn apply_patch(
+        &mut self,
+        rest: &[Field],
+        input: &Feed,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let given = rest.first().filter(|field| is_patch(&field.text));
         let span = given.map_or_else(Span::default, |field| field.span);
         match given.map(|field| field.text.as_str()).or(input.text.as_deref()) {
@@ -46,7 +61,13 @@ impl Walker<'_> {
         for line in text.lines() {
             for (start, kind) in LINES {
                 if let Some(path) = line.strip_prefix(start) {
-                    self.file(kind.clone(), &Field::plain(path.trim_end(), span), false, command, setting);
+                    self.file(
+                        kind.clone(),
+                        &Field::plain(path.trim_end(), span),
+                        false,
+                        command,
+                        setting,
+                    );
                 }
             }
         }

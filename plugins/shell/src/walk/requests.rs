@@ -1,5 +1,5 @@
-//! HTTP clients: what of this machine a request carries, and what the statements in it destroy. What its
-//! method, body and address do at the other end is left to the catalogue.
+//! HTTP clients: the data of this machine that a request carries, and the destructive statements in
+//! it. The catalogue handles the effect of its method, body and address at the other end.
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
@@ -9,49 +9,66 @@ use crate::catalogue::{Flag, Item, Plan, VALUED, options};
 use crate::places;
 use crate::types::EffectKind;
 
-/// A request as the words of a call tell it.
+/// A request, as the words of a call describe it.
 #[derive(Default)]
 pub(super) struct Request {
-    /// What the body says, where it is written out.
+    /// The text of the body, if it is written out.
     pub bodies: Vec<String>,
-    /// Where it goes, as written.
+    /// Its destinations, as written.
     pub addresses: Vec<String>,
 }
 
 impl Request {
-    /// What the statements in its bodies and addresses do.
+    /// Returns the effect of the statements in its bodies and addresses.
     fn statements(&self) -> sql::Change {
-        let told = self.addresses.iter().filter_map(|address| address.split_once('?')).flat_map(|(_, query)| query.split('&'));
+        let told = self
+            .addresses
+            .iter()
+            .filter_map(|address| address.split_once('?'))
+            .flat_map(|(_, query)| query.split('&'));
         let statements = self.bodies.iter().map(String::as_str).chain(told);
         statements.map(statement).map(|text| sql::change(&text)).max().unwrap_or(sql::Change::None)
     }
 }
 
-/// A database's statement in a form field or a query: `q=DROP+DATABASE+x`.
+/// Returns a database's statement in a form field or a query: `q=DROP+DATABASE+x`.
 fn statement(text: &str) -> String {
-    let text = ["q=", "query=", "sql=", "stmt="].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
+    let text = ["q=", "query=", "sql=", "stmt="]
+        .iter()
+        .find_map(|start| text.strip_prefix(start))
+        .unwrap_or(text);
     text.replace(['+'], " ").replace("%20", " ")
 }
 
 impl Walker<'_> {
-    /// What the statements of a request destroy. Its method and its address the catalogue has read.
+    /// Notes the destruction by the statements of a request. The catalogue has handled its method
+    /// and its address.
     fn statements_in(&mut self, request: &Request, command: Option<u32>, setting: &Setting) {
-        let host = request.addresses.iter().find_map(|address| places::host(address)).unwrap_or_default();
+        let host =
+            request.addresses.iter().find_map(|address| places::host(address)).unwrap_or_default();
         if let Some(form) = request.statements().form() {
             self.out.form(form, command);
             self.plain(EffectKind::RemoteDelete, &host, !host.is_empty(), command, setting);
         }
     }
 
-    /// `curl` and `wget`.
-    pub(super) fn curl(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+    /// Notes the effects of `curl` and `wget`.
+    pub(super) fn curl(
+        &mut self,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let mut request = Request { addresses: addresses(rest, plan), ..Request::default() };
         let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
         for Flag { name, value, at, word } in options(&words, VALUED) {
             let Some(field) = rest.get(at.unwrap_or(word)) else { continue };
             match name {
                 "--url" => request.addresses.push(value.to_owned()),
-                "-T" | "--upload-file" | "--post-file" | "--body-file" => self.body_file(value, field, command, setting),
+                "-T" | "--upload-file" | "--post-file" | "--body-file" => {
+                    self.body_file(value, field, command, setting)
+                }
                 _ if matches!(name, "-d" | "-F" | "--json" | "--post-data" | "--body-data")
                     || name.starts_with("--data")
                     || name.starts_with("--form") =>
@@ -65,10 +82,19 @@ impl Walker<'_> {
         self.statements_in(&request, command, setting);
     }
 
-    fn body(&mut self, flag: &str, value: &str, field: &Field, command: Option<u32>, setting: &Setting) {
+    fn body(
+        &mut self,
+        flag: &str,
+        value: &str,
+        field: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let file = match flag {
             "--data-raw" | "--form-string" | "--post-data" | "--body-data" => None,
-            "-F" | "--form" | "--data-urlencode" => value.split_once(['@', '<']).map(|(_, file)| file.split(';').next().unwrap_or(file)),
+            "-F" | "--form" | "--data-urlencode" => {
+                value.split_once(['@', '<']).map(|(_, file)| file.split(';').next().unwrap_or(file))
+            }
             _ => value.strip_prefix('@'),
         };
         if let Some(file) = file {
@@ -81,11 +107,24 @@ impl Walker<'_> {
     }
 
     fn body_file(&mut self, file: &str, field: &Field, command: Option<u32>, setting: &Setting) {
-        self.file(EffectKind::FileRead, &Field { text: file.to_owned(), ..field.clone() }, false, command, setting);
+        self.file(
+            EffectKind::FileRead,
+            &Field { text: file.to_owned(), ..field.clone() },
+            false,
+            command,
+            setting,
+        );
     }
 
-    /// HTTPie and what is called like it: `METHOD URL name=value name@file`.
-    pub(super) fn httpie(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+    /// Notes the effects of HTTPie and clients with the same syntax:
+    /// `METHOD URL name=value name@file`.
+    pub(super) fn httpie(
+        &mut self,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let mut request = Request::default();
         for field in plan.operands.iter().filter_map(|at| rest.get(*at)) {
             let text = field.text.as_str();
@@ -104,29 +143,42 @@ impl Walker<'_> {
     }
 }
 
-/// The plan of a request whose whole body is text of the command line itself (`-d @- <<EOF`): it changes something at
-/// the other end, as a body among the words does, and sends nothing of the machine. None for all others.
-pub(super) fn in_plain_sight(name: &str, rest: &[Field], plan: &Plan, input: &Feed) -> Option<Plan> {
+/// Returns the plan of a request whose whole body is text of the command line itself
+/// (`-d @- <<EOF`): it changes something at the other end, as a body among the words does, and
+/// sends no data of the machine. None for all others.
+pub(super) fn in_plain_sight(
+    name: &str,
+    rest: &[Field],
+    plan: &Plan,
+    input: &Feed,
+) -> Option<Plan> {
     let text = input.text.as_ref().filter(|_| matches!(name, "curl" | "curlie"))?;
     let seen = !text.contains(UNKNOWN) && input.source == Source::LOCAL;
-    let (piped, files): (Vec<&str>, Vec<&str>) =
-        rest.iter().map(|field| field.text.as_str()).filter(|word| word.contains('@')).partition(|word| word.ends_with("@-"));
+    let (piped, files): (Vec<&str>, Vec<&str>) = rest
+        .iter()
+        .map(|field| field.text.as_str())
+        .filter(|word| word.contains('@'))
+        .partition(|word| word.ends_with("@-"));
     let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
-    let uploads =
-        options(&words, VALUED).iter().any(|flag| matches!(flag.name, "-T" | "-F" | "--upload-file") || flag.name.starts_with("--form"));
+    let uploads = options(&words, VALUED).iter().any(|flag| {
+        matches!(flag.name, "-T" | "-F" | "--upload-file") || flag.name.starts_with("--form")
+    });
     if !seen || piped.is_empty() || !files.is_empty() || uploads {
         return None;
     }
     let mut plan = plan.clone();
     for item in &mut plan.items {
-        if let Item::Word(kind @ EffectKind::Send, _) | Item::Value(kind @ EffectKind::Send, _) = item {
+        if let Item::Word(kind @ EffectKind::Send, _) | Item::Value(kind @ EffectKind::Send, _) =
+            item
+        {
             *kind = EffectKind::RemoteChange;
         }
     }
     Some(plan)
 }
 
-/// A part of HTTPie's body, with its name and sign; not a header (`a:b`) and not a query (`a==b`).
+/// Returns a part of HTTPie's body, with its name and sign; not a header (`a:b`) and not a query
+/// (`a==b`).
 fn item(text: &str) -> Option<(&str, &str)> {
     let at = text.find(['=', '@', ':'])?;
     let (name, value) = (text.get(..=at)?, text.get(at + 1..)?);
@@ -138,7 +190,7 @@ fn item(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The addresses among the words: those that the catalogue takes for hosts.
+/// Returns the addresses among the words: those that the catalogue classifies as hosts.
 fn addresses(rest: &[Field], plan: &Plan) -> Vec<String> {
     let named = plan.items.iter().filter_map(|item| match item {
         Item::Word(EffectKind::Network, at) => rest.get(*at),

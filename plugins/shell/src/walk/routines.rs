@@ -1,5 +1,5 @@
-//! Functions and aliases that the command line defines: what each call of them does, and what those do
-//! that are never called here.
+//! Functions and aliases that the command line defines: the effects of each call of them, and the
+//! effects of those that are never called here.
 
 use super::environment::{Body, Routine, UNKNOWN, Value};
 use super::expand::Field;
@@ -10,11 +10,11 @@ use crate::syntax::Stage;
 use crate::types::{EffectKind, Origin};
 use std::rc::Rc;
 
-/// Most functions and aliases of one command line.
+/// The maximum number of functions and aliases of one command line.
 const ROUTINES: usize = 256;
 
 impl Body {
-    /// It is the very same.
+    /// Returns true if it is the very same.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Function(one), Self::Function(other)) => Rc::ptr_eq(one, other),
@@ -38,7 +38,7 @@ impl Routine {
     }
 }
 
-/// The setting of a definition, which has no streams of its own.
+/// Returns the setting of a definition, which has no streams of its own.
 fn resting(setting: &Setting) -> Setting {
     Setting { input: Feed::default(), beside: false, ..setting.clone() }
 }
@@ -46,18 +46,26 @@ fn resting(setting: &Setting) -> Setting {
 impl Walker<'_> {
     pub(super) fn define(&mut self, name: &str, routine: Routine) {
         if self.env.routines.len() < ROUTINES || self.env.routines.contains_key(name) {
-            if let Some(before) = self.env.routines.insert(name.to_owned(), routine).filter(|before| !before.called) {
+            if let Some(before) =
+                self.env.routines.insert(name.to_owned(), routine).filter(|before| !before.called)
+            {
                 self.unasked(name, before);
             }
         } else {
-            self.out.gap("more functions than are remembered");
+            self.out.limit("more functions than are remembered");
             self.unasked(name, routine);
         }
     }
 
-    /// What functions do counts even where nothing here calls them: a later command may.
+    /// Walks functions even if nothing here calls them: a later command may.
     pub(super) fn uncalled(&mut self) {
-        while let Some(name) = self.env.routines.iter().find(|(_, routine)| !routine.called).map(|(name, _)| name.clone()) {
+        while let Some(name) = self
+            .env
+            .routines
+            .iter()
+            .find(|(_, routine)| !routine.called)
+            .map(|(name, _)| name.clone())
+        {
             let Some(routine) = self.env.routines.get_mut(&name) else { return };
             routine.called = true;
             let routine = routine.clone();
@@ -72,17 +80,34 @@ impl Walker<'_> {
         self.env.restore(mark);
     }
 
-    /// The name is one that this shell has made: a program that another one starts, or that is named by its
-    /// path, is never that.
-    pub(super) fn is_routine(&self, name: &str, first: &Field, listed: bool, setting: &Setting) -> bool {
-        let Some(routine) = self.env.routines.get(name).filter(|_| !first.text.contains('/')) else { return false };
+    /// Returns true if this shell defined the name: a program that another one starts, or that is
+    /// named by its path, never refers to a function.
+    pub(super) fn is_routine(
+        &self,
+        name: &str,
+        first: &Field,
+        listed: bool,
+        setting: &Setting,
+    ) -> bool {
+        let Some(routine) = self.env.routines.get(name).filter(|_| !first.text.contains('/'))
+        else {
+            return false;
+        };
         let own = routine.setting.shell == setting.shell && !setting.started;
-        let running = !routine.is_function() && self.running.iter().any(|(running, _)| running == name);
+        let running =
+            !routine.is_function() && self.running.iter().any(|(running, _)| running == name);
         (own || !listed) && !running
     }
 
-    /// Calls what this command line has defined under the name of a program.
-    pub(super) fn call_routine(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    /// Calls the function or alias that this command line has defined under the name of a program.
+    pub(super) fn call_routine(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let Some(routine) = self.env.routines.get_mut(name) else { return Feed::default() };
         routine.called = true;
         let routine = routine.clone();
@@ -96,20 +121,42 @@ impl Walker<'_> {
                 self.out.form("fork-bomb", command);
                 self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
             }
-            return Feed { from: command, source: call.input.source, open: true, ..Feed::default() };
+            return Feed {
+                from: command,
+                source: call.input.source,
+                open: true,
+                ..Feed::default()
+            };
         }
         if self.calls == 0 {
-            self.out.gap("more calls of functions than are followed");
-            return Feed { from: command, source: call.input.source, open: true, ..Feed::default() };
+            self.out.limit("more calls of functions than are followed");
+            return Feed {
+                from: command,
+                source: call.input.source,
+                open: true,
+                ..Feed::default()
+            };
         }
         self.calls -= 1;
         let before = self.arguments(rest);
         let feed = self.routine(name, routine, rest, call.input.clone(), Some(setting));
         self.put_back(before);
-        Feed { from: command.or(feed.from), source: feed.source.max(call.input.source), open: true, ..feed }
+        Feed {
+            from: command.or(feed.from),
+            source: feed.source.max(call.input.source),
+            open: true,
+            ..feed
+        }
     }
 
-    fn routine(&mut self, name: &str, routine: Routine, rest: &[Field], input: Feed, caller: Option<&Setting>) -> Feed {
+    fn routine(
+        &mut self,
+        name: &str,
+        routine: Routine,
+        rest: &[Field],
+        input: Feed,
+        caller: Option<&Setting>,
+    ) -> Feed {
         self.running.push((name.to_owned(), routine.body.clone()));
         let defined = &routine.setting;
         let around = caller.unwrap_or(defined).clone();
@@ -132,7 +179,11 @@ impl Walker<'_> {
                     line.push_str(&quoted(&field.text));
                 }
                 self.spend(line.len());
-                self.nested(&Field { text: line, ..text.clone() }, "alias", &Setting { input, ..around })
+                self.nested(
+                    &Field { text: line, ..text.clone() },
+                    "alias",
+                    &Setting { input, ..around },
+                )
             }
         };
         self.running.pop();
@@ -140,9 +191,11 @@ impl Walker<'_> {
     }
 }
 
-/// A word as a shell would have to read it.
+/// Quotes a word so that a shell reads it back.
 pub(super) fn quoted(word: &str) -> String {
-    if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte)) || word.contains(UNKNOWN)
+    if !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte))
+        || word.contains(UNKNOWN)
     {
         return word.to_owned();
     }

@@ -1,4 +1,4 @@
-//! `find` and `xargs`: what is found, and what is done with each of it.
+//! `find` and `xargs`: the files found, and the commands applied to each.
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
@@ -10,20 +10,44 @@ use crate::syntax::Span;
 use crate::types::EffectKind;
 
 impl Walker<'_> {
-    pub(super) fn find(&mut self, name: &str, rest: &[Field], command: Option<u32>, call: &Call, setting: &Setting) -> Feed {
+    pub(super) fn find(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        command: Option<u32>,
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let is_fd = name == "fd";
         let roots = if is_fd { rest.get(..0).unwrap_or_default() } else { roots(rest) };
         let folder = Field::plain(".", Span::default());
-        let roots: Vec<&Field> = if roots.is_empty() { vec![&folder] } else { roots.iter().collect() };
+        let roots: Vec<&Field> =
+            if roots.is_empty() { vec![&folder] } else { roots.iter().collect() };
         let name_pattern = value_of(rest, &["-name", "-iname"]);
         let narrowed = name_pattern.is_some()
             || rest.iter().any(|field| {
-                matches!(field.text.as_str(), "-path" | "-regex" | "-mtime" | "-size" | "-empty" | "-newer" | "-mmin" | "-maxdepth")
-                    || is_fd
+                matches!(
+                    field.text.as_str(),
+                    "-path"
+                        | "-regex"
+                        | "-mtime"
+                        | "-size"
+                        | "-empty"
+                        | "-newer"
+                        | "-mmin"
+                        | "-maxdepth"
+                ) || is_fd
             });
-        let found: Vec<Field> = roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
+        let found: Vec<Field> =
+            roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
         for root in &roots {
-            self.file(EffectKind::FileRead, &Field { text: root.text.clone(), ..(*root).clone() }, true, command, setting);
+            self.file(
+                EffectKind::FileRead,
+                &Field { text: root.text.clone(), ..(*root).clone() },
+                true,
+                command,
+                setting,
+            );
         }
         if rest.iter().any(|field| field.text == "-delete") {
             if !narrowed {
@@ -34,43 +58,72 @@ impl Walker<'_> {
             }
         }
         if let Some(file) = value_of(rest, &["-fprint", "-fprintf", "-fls", "-fprint0"]) {
-            self.file(EffectKind::FileModify, &Field::plain(file, Span::default()), false, command, setting);
+            self.file(
+                EffectKind::FileModify,
+                &Field::plain(file, Span::default()),
+                false,
+                command,
+                setting,
+            );
         }
         self.executed(rest, &found, call, setting);
-        Feed { items: found.first().map(|field| field.text.clone()).filter(|_| found.len() == 1), ..Feed::default() }
+        Feed {
+            items: found.first().map(|field| field.text.clone()).filter(|_| found.len() == 1),
+            ..Feed::default()
+        }
     }
 
-    /// The commands after `-exec` and the like, with what is found in the place of `{}`.
+    /// Runs the commands after `-exec` and the like, with the found files in the place of `{}`.
     fn executed(&mut self, rest: &[Field], found: &[Field], call: &Call, setting: &Setting) {
         let starts = rest.iter().enumerate().filter(|(_, field)| {
-            matches!(field.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
+            matches!(
+                field.text.as_str(),
+                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch"
+            )
         });
-        let starts: Vec<usize> = starts.map(|(at, _)| at).take(64).collect();
+        let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
         let mut after = 0;
         for start in starts {
             let words = rest.get(start + 1..).unwrap_or_default();
             if start < after {
                 continue;
             }
-            let length = words.iter().position(|field| field.text == ";" || field.text == "+").unwrap_or(words.len());
+            let length = words
+                .iter()
+                .position(|field| field.text == ";" || field.text == "+")
+                .unwrap_or(words.len());
             after = start + 1 + length;
             let mut fields = Vec::new();
             for field in words.iter().take(length) {
                 if field.text == "{}" {
                     fields.extend(found.iter().cloned());
                 } else if field.text.contains("{}") {
-                    fields.push(Field { text: field.text.replace("{}", &UNKNOWN.to_string()), known: false, ..field.clone() });
+                    fields.push(Field {
+                        text: field.text.replace("{}", &UNKNOWN.to_string()),
+                        known: false,
+                        ..field.clone()
+                    });
                 } else {
                     fields.push(field.clone());
                 }
             }
             let mut inner = setting.clone();
             inner.wrappers.push("find -exec".to_owned());
-            self.run(&fields, &Call { assignments: Vec::new(), redirections: Vec::new(), input: Feed::default(), end: call.end }, &inner);
+            self.run(
+                &fields,
+                &Call {
+                    assignments: Vec::new(),
+                    redirections: Vec::new(),
+                    input: Feed::default(),
+                    end: call.end,
+                },
+                &inner,
+            );
         }
     }
 
-    /// `xargs` and `parallel`: the words that come from elsewhere stand at the end, or where `-I` says.
+    /// Runs `xargs` and `parallel`: the words that come from elsewhere go at the end, or to the
+    /// position given by `-I`.
     pub(super) fn xargs(
         &mut self,
         name: &str,
@@ -86,13 +139,25 @@ impl Walker<'_> {
             let tail = fields.split_off(at).split_off(1);
             return self.parallel(fields, tail, call, setting);
         }
-        let marker = value_of(rest, &["-I", "-i", "--replace"]).or((name == "parallel").then_some("{}"));
+        // The words after the command's name belong to the command.
+        let own = rest.get(..plan.run.unwrap_or(rest.len())).unwrap_or_default();
+        let replaces = own.iter().any(|field| matches!(field.text.as_str(), "-i" | "--replace"));
+        let named = own
+            .iter()
+            .find_map(|field| {
+                field.text.strip_prefix("--replace=").or_else(|| field.text.strip_prefix("-i"))
+            })
+            .filter(|text| !text.is_empty());
+        let marker =
+            value_of(own, &["-I"]).or(named).or((replaces || name == "parallel").then_some("{}"));
         let attached = plan
             .flags
             .iter()
             .filter_map(|at| rest.get(*at))
             .find_map(|field| field.text.strip_prefix("-I").filter(|text| !text.is_empty()));
-        let marked = |marker: &&str| name != "parallel" || fields.iter().any(|field| field.text.contains(*marker));
+        let marked = |marker: &&str| {
+            name != "parallel" || fields.iter().any(|field| field.text.contains(*marker))
+        };
         if let Some(marker) = attached.or(marker).filter(marked) {
             let text = more.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let known = more.iter().all(|field| field.known);
@@ -108,14 +173,22 @@ impl Walker<'_> {
                 fields.push(Field { source: field.source.max(call.input.source), ..field });
             }
         }
-        let runs_text = fields.first().is_some_and(|field| matches!(field.text.as_str(), "sh" | "bash" | "zsh"));
+        let runs_text = fields
+            .first()
+            .is_some_and(|field| matches!(field.text.as_str(), "sh" | "bash" | "zsh"));
         if runs_text && fields.len() == 2 && fields.get(1).is_some_and(|field| field.text == "-c") {
             fields.extend(arguments(&call.input, span));
         }
         self.run(&fields, call, setting)
     }
 
-    fn parallel(&mut self, mut fields: Vec<Field>, values: Vec<Field>, call: &Call, setting: &Setting) -> Feed {
+    fn parallel(
+        &mut self,
+        mut fields: Vec<Field>,
+        values: Vec<Field>,
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         if fields.is_empty() {
             let mut feed = Feed::default();
             for value in &values {
@@ -125,9 +198,15 @@ impl Walker<'_> {
         }
         if fields.len() == 1 && fields.first().is_some_and(|field| field.text.contains(' ')) {
             let mut feed = Feed::default();
-            for (field, value) in fields.iter().flat_map(|field| values.iter().map(move |value| (field, value))).take(64) {
+            for (field, value) in
+                fields.iter().flat_map(|field| values.iter().map(move |value| (field, value)))
+            {
                 let text = field.text.replace("{}", &value.text);
-                let text = if field.text.contains("{}") { text } else { format!("{text} {}", super::routines::quoted(&value.text)) };
+                let text = if field.text.contains("{}") {
+                    text
+                } else {
+                    format!("{text} {}", super::routines::quoted(&value.text))
+                };
                 feed = self.nested(&Field { text, ..field.clone() }, "parallel", setting);
             }
             return feed;
@@ -141,16 +220,33 @@ impl Walker<'_> {
 fn arguments(input: &Feed, span: Span) -> Vec<Field> {
     match (&input.text, &input.items) {
         (Some(text), _) => {
-            text.split_ascii_whitespace().take(64).map(|word| Field { source: input.source, ..Field::plain(word, span) }).collect()
+            let words = super::several(text.split_ascii_whitespace().map(str::to_owned));
+            words
+                .iter()
+                .map(|word| Field { source: input.source, ..Field::plain(word, span) })
+                .collect()
         }
-        (None, Some(items)) => vec![Field { text: items.clone(), known: false, source: input.source, span, ..Field::default() }],
-        (None, None) => vec![Field { text: UNKNOWN.to_string(), known: false, source: input.source, span, ..Field::default() }],
+        (None, Some(items)) => vec![Field {
+            text: items.clone(),
+            known: false,
+            source: input.source,
+            span,
+            ..Field::default()
+        }],
+        (None, None) => vec![Field {
+            text: UNKNOWN.to_string(),
+            known: false,
+            source: input.source,
+            span,
+            ..Field::default()
+        }],
     }
 }
 
-/// The folders that a search begins in.
+/// Returns the folders that a search begins in.
 fn roots(rest: &[Field]) -> &[Field] {
-    let skip = rest.iter().take_while(|field| matches!(field.text.as_str(), "-L" | "-H" | "-P")).count();
+    let skip =
+        rest.iter().take_while(|field| matches!(field.text.as_str(), "-L" | "-H" | "-P")).count();
     let rest = rest.get(skip..).unwrap_or_default();
     let count = rest.iter().take_while(|field| !field.text.starts_with(['-', '(', '!'])).count();
     rest.get(..count).unwrap_or_default()
@@ -161,7 +257,7 @@ fn value_of<'f>(rest: &'f [Field], flags: &[&str]) -> Option<&'f str> {
     rest.get(at + 1).map(|field| field.text.as_str())
 }
 
-/// What a search finds below a folder, as a glob.
+/// Returns the files that a search finds below a folder, as a glob.
 fn matches_of(root: &Field, name: Option<&str>, narrowed: bool) -> Field {
     let base = root.text.trim_end_matches('/');
     let base = if base.is_empty() && root.text.starts_with('/') { "" } else { base };

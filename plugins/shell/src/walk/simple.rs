@@ -1,4 +1,4 @@
-//! Simple commands: assignments, redirections, and which program it is.
+//! Simple commands: assignments, redirections, and the program that is called.
 
 use super::environment::{UNKNOWN, Value};
 use super::expand::Field;
@@ -7,20 +7,39 @@ use super::names::Whereabouts;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
-use crate::syntax::{Assignment, DEPTH, Redirect, Span, Word};
+use crate::syntax::{Assignment, DEEP, DEPTH, Part, Redirect, Span, Word};
 use crate::types::{self, Attribute, Attributes, Command, Direction, EffectKind, Redirection};
 
-/// What surrounds a program's words.
+/// The context of a program's words.
 #[derive(Clone, Default)]
 pub(super) struct Call {
     pub assignments: Attributes,
     pub redirections: Vec<Redirection>,
     pub input: Feed,
-    /// Where the command ends in the text.
+    /// The end of the command in the text.
     pub end: u32,
 }
 
-/// What redirections do to the streams.
+/// The maximum number of file descriptors that are followed.
+const DESCRIPTORS: usize = 256;
+/// The maximum number of programs that are named before the one that they start.
+const WRAPPERS: usize = 32;
+
+/// The next step after a program's words.
+enum Step {
+    Done(Feed),
+    /// It only starts this.
+    Inner(Box<Inner>),
+}
+
+/// A program that another one starts, with its words.
+struct Inner {
+    fields: Vec<Field>,
+    call: Call,
+    setting: Setting,
+}
+
+/// The effect of redirections on the streams.
 #[derive(Default)]
 pub(super) struct Streams {
     pub input: Option<Feed>,
@@ -37,18 +56,22 @@ impl Walker<'_> {
         span: Span,
         setting: &Setting,
     ) -> Feed {
-        let values: Vec<(String, Value)> = assignments.iter().map(|assignment| self.assignment(assignment, setting)).collect();
+        let values: Vec<(String, Value)> =
+            assignments.iter().map(|assignment| self.assignment(assignment, setting)).collect();
         let mut fields = Vec::new();
         for word in words {
             fields.extend(self.fields(word, setting));
         }
         let index = u32::try_from(self.out.commands.len()).ok();
         let before = self.so_far();
-        let (redirections, io) = self.redirections(redirects, index.filter(|_| !fields.is_empty()), setting);
+        let (redirections, io) =
+            self.redirections(redirects, index.filter(|_| !fields.is_empty()), setting);
         if fields.is_empty() {
             let source = Source::worst(values.iter().map(|(_, value)| value.source));
+            self.carried_by_pairs(&attributes(&values), span, None, setting);
             for (name, value) in values {
-                self.telling_variable(&name, &value.text, None);
+                let name = self.env.named(&name);
+                self.telling_variable(&name, &value, span, None, setting);
                 self.env.set(&name, value);
             }
             let feed = match io.input {
@@ -59,24 +82,30 @@ impl Walker<'_> {
             };
             return self.carried(&before, &[], &Feed::default(), feed);
         }
+        for (name, value) in &values {
+            self.telling_variable(&self.env.named(name), value, span, index, setting);
+        }
+        self.carried_by_pairs(&attributes(&values), span, index, setting);
         let call = Call {
-            assignments: values.into_iter().map(|(name, value)| Attribute { name, value: value.text }).collect(),
+            assignments: attributes(&values),
             redirections,
             input: io.input.unwrap_or_else(|| setting.input.clone()),
             end: span.end,
         };
-        for set in &call.assignments {
-            self.telling_variable(&set.name, &set.value, index);
-        }
         let feed = self.run(&fields, &call, setting);
         let feed = self.carried(&before, &fields, &call.input, feed);
         if io.captured && (feed.text.is_some() || feed.source.is_unseen()) {
-            let outputs = call
-                .redirections
-                .iter()
-                .filter(|to| to.descriptor == 1 && matches!(to.direction, Direction::Output | Direction::Append) && to.target.known);
+            let outputs = call.redirections.iter().filter(|to| {
+                to.descriptor == 1
+                    && matches!(to.direction, Direction::Output | Direction::Append)
+                    && to.target.known
+            });
             for redirection in outputs {
-                self.remember_file(&redirection.target.text, feed.clone(), redirection.direction == Direction::Append);
+                self.remember_file(
+                    &redirection.target.text,
+                    feed.clone(),
+                    redirection.direction == Direction::Append,
+                );
             }
         }
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
@@ -84,7 +113,17 @@ impl Walker<'_> {
 
     fn assignment(&mut self, assignment: &Assignment, setting: &Setting) -> (String, Value) {
         let field = self.single(&assignment.value, setting);
-        let mut value = Value { text: field.text, known: field.known, source: field.source, ..Value::default() };
+        // No glob is expanded here: the text is the value.
+        let written = assignment.value.parts.iter().all(|part| matches!(part, Part::Text { .. }));
+        let literal = if written { Some(field.text.clone()) } else { field.literal };
+        let literal = literal.filter(|text| places::is_glob(text));
+        let mut value = Value {
+            text: field.text,
+            known: field.known,
+            source: field.source,
+            literal,
+            ..Value::default()
+        };
         if assignment.append
             && let Some(before) = self.env.get(&assignment.name)
         {
@@ -96,29 +135,52 @@ impl Walker<'_> {
             value.source = value.source.max(before.source);
             self.spend(value.text.len());
             if value.text.len() > 64 * 1024 || self.work == 0 {
+                self.out.limit("a text that grows longer than is followed");
                 value = Value::unknown();
             }
         }
         let name = match &assignment.subscript {
-            Some(subscript) => format!("{}[{}]", assignment.name, subscript.trim_matches(['"', '\''])),
+            Some(subscript) => {
+                format!("{}[{}]", assignment.name, subscript.trim_matches(['"', '\'']))
+            }
             None => assignment.name.clone(),
         };
         (name, value)
     }
 
-    /// Variables that change what a shell remembers, or what programs load.
-    pub(super) fn telling_variable(&mut self, name: &str, value: &str, command: Option<u32>) {
+    /// Follows variables that change the shell's history, or the libraries that programs load.
+    pub(super) fn telling_variable(
+        &mut self,
+        name: &str,
+        value: &Value,
+        span: Span,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         match name {
-            "HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if matches!(value, "" | "0" | "/dev/null") => {
+            "HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST"
+                if matches!(value.text.as_str(), "" | "0" | "/dev/null") =>
+            {
                 self.out.hides("history-clear", "", command)
             }
-            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" if !value.is_empty() => self.out.form("preload", command),
+            "BASH_ENV" if !value.text.is_empty() => self.out.form("preload", command),
             _ => {}
         }
+        let span = setting.fixed.unwrap_or(span);
+        self.carried_by_variable(name, value, span, command, setting);
+        self.subscripts(
+            &Field { text: value.text.clone(), known: value.known, span, ..Field::default() },
+            setting,
+        );
     }
 
-    /// What redirections do, and where they lead.
-    pub(super) fn redirections(&mut self, redirects: &[Redirect], command: Option<u32>, setting: &Setting) -> (Vec<Redirection>, Streams) {
+    /// Applies redirections, and notes their targets.
+    pub(super) fn redirections(
+        &mut self,
+        redirects: &[Redirect],
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> (Vec<Redirection>, Streams) {
         let mut list = Vec::new();
         let mut io = Streams::default();
         for redirect in redirects {
@@ -127,33 +189,55 @@ impl Walker<'_> {
                 None => self.single(&redirect.target, setting),
             };
             self.redirect(redirect, &target, command, setting, &mut io);
-            list.push(Redirection { descriptor: redirect.descriptor, direction: redirect.direction, target: word_of(&target) });
+            list.push(Redirection {
+                descriptor: redirect.descriptor,
+                direction: redirect.direction,
+                target: word_of(&target),
+            });
         }
         (list, io)
     }
 
-    fn redirect(&mut self, redirect: &Redirect, target: &Field, command: Option<u32>, setting: &Setting, io: &mut Streams) {
+    fn redirect(
+        &mut self,
+        redirect: &Redirect,
+        target: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+        io: &mut Streams,
+    ) {
         match redirect.direction {
             Direction::Duplicate => {
-                let other = target.text.parse().ok().and_then(|number| self.descriptors.get(&number)).cloned();
+                let other = target
+                    .text
+                    .parse()
+                    .ok()
+                    .and_then(|number| self.descriptors.get(&number))
+                    .cloned();
                 io.input = other.filter(|_| redirect.descriptor == 0).or(io.input.take());
             }
             Direction::Heredoc => {
                 let text = target.known.then(|| std::rc::Rc::from(target.text.as_str()));
                 let items = (!target.known).then(|| target.text.clone());
-                self.opened(redirect.descriptor, Feed { text, items, source: target.source, open: true, from: None }, io);
+                self.opened(
+                    redirect.descriptor,
+                    Feed { text, items, source: target.source, open: true, from: None },
+                    io,
+                );
             }
             Direction::Input => {
                 let before = self.secrets.len();
                 self.file(EffectKind::FileRead, target, false, command, setting);
-                let mut feed = target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
+                let mut feed =
+                    target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
                 feed.open = true;
                 feed.source.secret |= self.secrets.len() > before;
                 self.opened(redirect.descriptor, feed, io);
             }
             Direction::Output | Direction::Append => {
                 io.captured |= redirect.descriptor == 1;
-                let setting = Setting { appends: redirect.direction == Direction::Append, ..setting.clone() };
+                let setting =
+                    Setting { appends: redirect.direction == Direction::Append, ..setting.clone() };
                 self.file(EffectKind::FileModify, target, false, command, &setting);
             }
         }
@@ -162,58 +246,147 @@ impl Walker<'_> {
     fn opened(&mut self, descriptor: u32, feed: Feed, io: &mut Streams) {
         if descriptor == 0 {
             io.input = Some(feed);
-        } else if self.descriptors.len() < 16 {
+        } else if self.descriptors.len() < DESCRIPTORS || self.descriptors.contains_key(&descriptor)
+        {
             self.descriptors.insert(descriptor, feed);
+        } else {
+            self.out.limit("more open files than are followed");
         }
     }
 
-    /// Runs a program with its words: `fields` begins with the program.
+    /// Runs a program with its words: `fields` begins with the program. A program that only starts
+    /// another one is unwrapped in a loop, so that a long chain of wrappers is not a deep nesting.
     pub(super) fn run(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Feed {
-        let Some((first, rest)) = fields.split_first() else { return Feed::default() };
-        let name = first.text.rsplit('/').next().unwrap_or("");
-        self.spend(8 * fields.len());
-        if self.depth >= DEPTH || self.work == 0 {
-            self.out.gap(if self.work == 0 { "more text than is read" } else { "nested too deeply" });
+        if self.depth >= DEPTH {
+            self.out.limit(DEEP);
             return Feed::default();
         }
-        if let Some(named) = self.globbed(first) {
-            let fields: Vec<Field> = [named].into_iter().chain(rest.iter().cloned()).collect();
-            return self.run(&fields, call, setting);
-        }
-        if name.contains(UNKNOWN) || name.is_empty() {
-            return self.unknown_program(first, rest, call, setting);
-        }
         self.depth += 1;
-        let name = name.to_owned();
-        let feed = self.program(&name, first, rest, call, setting);
+        let mut inner: Option<Inner> = None;
+        let feed = loop {
+            let step = match &inner {
+                None => self.launch(fields, call, setting),
+                Some(inner) => self.launch(&inner.fields, &inner.call, &inner.setting),
+            };
+            match step {
+                Step::Done(feed) => break feed,
+                Step::Inner(next) => inner = Some(*next),
+            }
+        };
         self.depth -= 1;
         feed
     }
 
-    fn program(&mut self, name: &str, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    fn launch(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Step {
+        let Some((first, rest)) = fields.split_first() else { return Step::Done(Feed::default()) };
+        let name = first.text.rsplit('/').next().unwrap_or("");
+        self.spend(8 * fields.len());
+        if self.work == 0 {
+            self.out.limit("more text than is read");
+            return Step::Done(Feed::default());
+        }
+        if let Some(named) = self.globbed(first) {
+            let fields: Vec<Field> = [named].into_iter().chain(rest.iter().cloned()).collect();
+            return Step::Inner(Box::new(Inner {
+                fields,
+                call: call.clone(),
+                setting: setting.clone(),
+            }));
+        }
+        if name.contains(UNKNOWN) || name.is_empty() {
+            return Step::Done(self.unknown_program(first, rest, call, setting));
+        }
+        self.program(name, first, rest, call, setting)
+    }
+
+    fn program(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Step {
         let texts: Vec<&str> = rest.iter().map(|field| plain_signal(name, &field.text)).collect();
         let found = catalogue::find(name, &texts);
         let mut plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
         if self.is_routine(name, first, plan.is_some(), setting) {
-            return self.call_routine(name, first, rest, call, setting);
+            return Step::Done(self.call_routine(name, first, rest, call, setting));
         }
         if let Some(plan) = plan.as_mut().filter(|_| name == "git") {
             self.keep(rest, plan);
         }
-        if let Some(plan) = plan.as_mut().filter(|_| matches!(name, "history" | "unset") && !is_of_this_shell(first, setting)) {
+        if let Some(plan) = plan.as_mut() {
+            self.rehearse(catalogue::name_of(name), rest, plan, call, setting);
+        }
+        if let Some(plan) = plan
+            .as_mut()
+            .filter(|_| matches!(name, "history" | "unset") && !is_of_this_shell(first, setting))
+        {
             plan.nothing = true;
         }
-        if let Some(at) = plan.as_ref().filter(|plan| !plan.nothing).and_then(|plan| plan.run).filter(|_| !first.source.is_unseen()) {
-            return self.wrapper(name, plan.as_ref(), at, rest, call, setting);
+        let Some(folders) =
+            plan.as_ref().map(|plan| plan.folders.clone()).filter(|folders| !folders.is_empty())
+        else {
+            return self.planned(name, first, rest, found.as_ref(), plan, call, setting);
+        };
+        let mark = self.env.mark();
+        for folder in &folders {
+            self.env.enter(folder, false, true);
         }
+        // A wrapped program runs in that folder too, so it has to end before the folder is left.
+        let feed = match self.planned(name, first, rest, found.as_ref(), plan, call, setting) {
+            Step::Done(feed) => feed,
+            Step::Inner(inner) => self.run(&inner.fields, &inner.call, &inner.setting),
+        };
+        self.env.restore(mark);
+        Step::Done(feed)
+    }
+
+    /// Runs a program by its plan, in the folder that it changed into.
+    #[allow(clippy::too_many_arguments, reason = "as for `record`")]
+    fn planned(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        found: Option<&Found>,
+        plan: Option<Plan>,
+        call: &Call,
+        setting: &Setting,
+    ) -> Step {
+        if let Some(plan) = &plan
+            && let Some(at) = plan.run.filter(|_| !plan.nothing && !first.source.is_unseen())
+        {
+            return self.wrapper(name, plan, at, rest, call, setting);
+        }
+        Step::Done(self.own_program(name, first, rest, found, plan, call, setting))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "as for `record`")]
+    fn own_program(
+        &mut self,
+        name: &str,
+        first: &Field,
+        rest: &[Field],
+        found: Option<&Found>,
+        plan: Option<Plan>,
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
             return feed;
         }
-        let command = self.record(name, first, rest, found.as_ref(), plan.as_ref(), call, setting);
+        let command = self.record(name, first, rest, found, plan.as_ref(), call, setting);
         self.hidden_program(first, command, setting);
         let place = self.whereabouts(first);
         if place != Whereabouts::Path && self.runs_own_file(first, command, setting) {
-            return Feed { from: command, source: call.input.source, open: true, ..Feed::default() };
+            return Feed {
+                from: command,
+                source: call.input.source,
+                open: true,
+                ..Feed::default()
+            };
         }
         match plan {
             Some(plan) => {
@@ -240,21 +413,43 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let asks = matches!(rest, [only] if matches!(only.text.as_str(), "--version" | "--help" | "-V" | "-h" | "help" | "version"));
-        let line = || [first].into_iter().chain(rest).take(64).map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+        let line = || {
+            [first]
+                .into_iter()
+                .chain(rest)
+                .take(64)
+                .map(|field| field.text.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
         match place {
-            Whereabouts::Path if super::sql::may_begin(name) && super::sql::is_statement(&line()) => {
+            Whereabouts::Path
+                if super::sql::may_begin(name) && super::sql::is_statement(&line()) =>
+            {
                 self.stated(&line(), command, setting);
             }
             Whereabouts::Project => self.project_run(command, setting),
             _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
-            _ => self.plain(EffectKind::ProcessStart, if first.text.contains('/') { &first.text } else { name }, false, command, setting),
+            _ => self.plain(
+                EffectKind::ProcessStart,
+                if first.text.contains('/') { &first.text } else { name },
+                false,
+                command,
+                setting,
+            ),
         }
         Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
     }
 
-    /// A program whose name only the run can tell.
-    fn unknown_program(&mut self, first: &Field, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
+    /// Notes a program whose name is known only at run time.
+    fn unknown_program(
+        &mut self,
+        first: &Field,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Feed {
         let command = self.record("", first, rest, None, None, call, setting);
         self.out.gap("a program that is known only when it runs");
         self.hidden_program(first, command, setting);
@@ -262,20 +457,33 @@ impl Walker<'_> {
         Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
     }
 
-    /// The name of the program itself was downloaded or decoded.
+    /// Notes that the name of the program itself was downloaded or decoded.
     fn hidden_program(&mut self, first: &Field, command: Option<u32>, setting: &Setting) {
         if first.source.is_unseen() {
-            let form = if first.source.trust == Trust::Downloaded { "pipe-to-shell" } else { "hidden-command" };
+            let form = if first.source.trust == Trust::Downloaded {
+                "pipe-to-shell"
+            } else {
+                "hidden-command"
+            };
             self.out.form(form, command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
     }
 
-    /// A program that starts another one with the rest of its words.
-    fn wrapper(&mut self, name: &str, plan: Option<&Plan>, at: usize, rest: &[Field], call: &Call, setting: &Setting) -> Feed {
-        let Some(plan) = plan else { return Feed::default() };
+    /// Follows a program that starts another one with the rest of its words.
+    fn wrapper(
+        &mut self,
+        name: &str,
+        plan: &Plan,
+        at: usize,
+        rest: &[Field],
+        call: &Call,
+        setting: &Setting,
+    ) -> Step {
         let mut inner = setting.clone();
-        inner.wrappers.push(name.to_owned());
+        if inner.wrappers.len() < WRAPPERS {
+            inner.wrappers.push(name.to_owned());
+        }
         inner.started = !matches!(name, "time" | "noglob" | "nocorrect" | "coproc");
         self.out.shape(name);
         self.out.shape(" ");
@@ -285,64 +493,120 @@ impl Walker<'_> {
         }
         let command = u32::try_from(self.out.commands.len()).ok();
         self.effects_of(plan, rest, command, setting);
+        self.texts_of(name, plan, rest, command, call, setting);
         let contained = matches!(inner.place, Place::Container(..));
         if contained {
             self.container(rest, plan, command, setting);
         }
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
-        if let Some(dashes) =
-            fields.iter().position(|field| field.text == "--").filter(|_| fields.first().is_some_and(|field| field.text.starts_with('-')))
+        if let Some(dashes) = fields
+            .iter()
+            .position(|field| field.text == "--")
+            .filter(|_| fields.first().is_some_and(|field| field.text.starts_with('-')))
         {
             fields.drain(..=dashes);
         }
+        // `env - PROGRAM`: the dash alone empties the environment.
+        if name == "env" && fields.first().is_some_and(|field| field.text == "-") {
+            fields.remove(0);
+        }
+        // `env env env ...`: each but the last only starts the next.
+        let again =
+            if at == 0 { fields.iter().take_while(|field| field.text == name).count() } else { 0 };
+        fields.drain(..again.saturating_sub(1));
         let mut call = call.clone();
         if name == "env" || name == "sudo" || name == "doas" {
             let count = fields.iter().take_while(|field| is_assignment(&field.text)).count();
             let given = fields.drain(..count).filter_map(|field| {
-                field.text.split_once('=').map(|(name, value)| Attribute { name: name.to_owned(), value: value.to_owned() })
+                field.text.split_once('=').map(|(name, value)| Attribute {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                })
             });
+            let given: Vec<Attribute> = given.collect();
+            for set in &given {
+                let value = Value {
+                    text: set.value.clone(),
+                    known: !set.value.contains(UNKNOWN),
+                    ..Value::default()
+                };
+                self.telling_variable(
+                    &set.name,
+                    &value,
+                    Span { start: 0, end: call.end },
+                    command,
+                    setting,
+                );
+            }
+            self.carried_by_pairs(&given, Span { start: 0, end: call.end }, command, setting);
             call.assignments.extend(given);
         }
-        let call = &call;
         if fields.is_empty() {
-            let command = self.record(name, &Field::plain(name, Span::default()), rest, None, None, call, setting);
-            return Feed { from: command, source: Source::ENVIRONMENT, open: true, ..Feed::default() };
+            let command = self.record(
+                name,
+                &Field::plain(name, Span::default()),
+                rest,
+                None,
+                None,
+                &call,
+                setting,
+            );
+            return Step::Done(Feed {
+                from: command,
+                source: Source::ENVIRONMENT,
+                open: true,
+                ..Feed::default()
+            });
         }
         if matches!(inner.place, Place::Host(_)) {
+            self.hand_on(name, rest, plan, &call, command, setting);
             let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let span = setting.fixed.or(fields.first().map(|field| field.span)).unwrap_or_default();
-            return self.text(&text, Some(span), &Setting { input: call.input.clone(), ..inner });
+            return Step::Done(self.text(
+                &text,
+                Some(span),
+                &Setting { input: call.input.clone(), ..inner },
+            ));
         }
         if matches!(name, "xargs" | "parallel") {
-            return self.xargs(name, plan, rest, fields, call, &inner);
+            return Step::Done(self.xargs(name, plan, rest, fields, &call, &inner));
         }
         if let Some(text) = super::launchers::text_of(name, &fields) {
-            return self.nested(&text, name, &Setting { input: call.input.clone(), ..inner });
+            return Step::Done(self.nested(
+                &text,
+                name,
+                &Setting { input: call.input.clone(), ..inner },
+            ));
         }
         if !contained {
-            if matches!(name, "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx")
-                && let Some(first) = fields.first_mut()
+            if matches!(
+                name,
+                "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx"
+            ) && let Some(first) = fields.first_mut()
                 && let Some(program) = super::names::of_package(&first.text)
             {
                 first.text = program;
             }
-            return self.run(&fields, call, &inner);
+            return Step::Inner(Box::new(Inner { fields, call, setting: inner }));
         }
         if let Some(entry) = self.entry_point(rest) {
             fields.insert(0, entry);
         }
         if fields.first().is_some_and(|field| field.text.starts_with('-')) {
-            return Feed::default();
+            return Step::Done(Feed::default());
         }
         let mark = self.env.mark();
         self.env.folder = self.folder_inside(rest);
-        let feed = self.run(&fields, call, &inner);
+        let feed = self.run(&fields, &call, &inner);
         self.env.restore(mark);
-        feed
+        Step::Done(feed)
     }
 
     /// Notes the command itself.
-    #[allow(clippy::too_many_arguments, reason = "each is a different thing, and there is one place to put them together")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is a different thing, and there is one place to put them together"
+    )]
     pub(super) fn record(
         &mut self,
         name: &str,
@@ -381,7 +645,11 @@ impl Walker<'_> {
                 self.out.shape(text);
                 placeholder = false;
             } else if text.starts_with('-') && text.len() > 1 {
-                let flag = text.split('=').next().unwrap_or(text).trim_end_matches(|c: char| c.is_ascii_digit());
+                let flag = text
+                    .split('=')
+                    .next()
+                    .unwrap_or(text)
+                    .trim_end_matches(|c: char| c.is_ascii_digit());
                 self.out.shape(" ");
                 self.out.shape(flag.get(..32).unwrap_or(flag));
                 placeholder = false;
@@ -397,20 +665,34 @@ impl Walker<'_> {
     }
 }
 
-/// A builtin changes the person's shell: not a program of that name, and not where another shell runs it.
+fn attributes(values: &[(String, Value)]) -> Attributes {
+    values
+        .iter()
+        .map(|(name, value)| Attribute { name: name.clone(), value: value.text.clone() })
+        .collect()
+}
+
+/// Returns true for a builtin that changes the person's shell: not a program of that name, and not
+/// if another shell runs it.
 fn is_of_this_shell(first: &Field, setting: &Setting) -> bool {
-    let called = !setting.started || matches!(setting.wrappers.last().map(String::as_str), Some("builtin" | "command"));
+    let called = !setting.started
+        || matches!(setting.wrappers.last().map(String::as_str), Some("builtin" | "command"));
     called && !first.text.contains('/') && !setting.apart && setting.shell == 0
 }
 
-/// A signal by its name is no cluster of flags: `-STOP` counts as its number does.
+/// Translates a signal's name, which is not a cluster of flags: `-STOP` counts as its number does.
 fn plain_signal<'t>(program: &str, text: &'t str) -> &'t str {
-    let named = text.len() > 3 && text.strip_prefix('-').is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()));
+    let named = text.len() > 3
+        && text
+            .strip_prefix('-')
+            .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()));
     if named && matches!(program, "kill" | "pkill" | "killall" | "skill") { "-9" } else { text }
 }
 
 pub(super) fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
 }
 
 fn word_of(field: &Field) -> types::Word {

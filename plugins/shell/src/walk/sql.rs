@@ -1,7 +1,7 @@
-//! Database statements: does one only look, change, or destroy data?
+//! Database statements: do they only look, change, or destroy data?
 //!
-//! Statements are told by their first words, not parsed: what is in texts and comments does not count, and
-//! a statement that nobody listed only looks.
+//! Statements are recognised by their first words, not parsed: texts and comments do not count, and
+//! an unknown statement only looks.
 
 use crate::syntax::is_name;
 
@@ -30,7 +30,7 @@ impl Change {
     }
 }
 
-/// Longest text that is looked at, in bytes.
+/// The longest text that is looked at, in bytes.
 const LENGTH: usize = 32 * 1024;
 
 /// Looks at every statement of a text.
@@ -40,14 +40,17 @@ pub(super) fn change(text: &str) -> Change {
     bare.split(';').map(statement).max().unwrap_or(Change::None)
 }
 
-/// A call of a key-value store: its name comes first.
+/// Classifies a call of a key-value store: its name comes first.
 pub(super) fn key_value(text: &str) -> Change {
     let mut words = text.split_ascii_whitespace().map(str::to_ascii_lowercase);
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match (first.as_str(), second.as_str()) {
         ("flushall" | "flushdb", _) => Change::Drop,
-        ("config", "set" | "rewrite" | "resetstat") | ("script" | "function", "flush" | "load" | "kill" | "delete") => Change::Rows,
-        ("acl", "setuser" | "deluser" | "load") | ("cluster", "reset" | "forget" | "failover") => Change::Rows,
+        ("config", "set" | "rewrite" | "resetstat")
+        | ("script" | "function", "flush" | "load" | "kill" | "delete") => Change::Rows,
+        ("acl", "setuser" | "deluser" | "load") | ("cluster", "reset" | "forget" | "failover") => {
+            Change::Rows
+        }
         (name, _) if KEY_VALUE_CHANGES.contains(&name) => Change::Rows,
         _ => Change::None,
     }
@@ -62,7 +65,7 @@ const KEY_VALUE_CHANGES: &[&str] = &[
     "zrem", "zremrangebyscore",
 ];
 
-/// The text in lower case, without what is in quotes and comments, with single blanks.
+/// Returns the text in lower case, without quoted texts and comments, with single blanks.
 fn bare(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -78,7 +81,9 @@ fn bare(text: &str) -> String {
                 quote = Some(c);
                 bare.push(c);
             }
-            (None, '-') if chars.peek() == Some(&'-') => while chars.next_if(|c| *c != '\n').is_some() {},
+            (None, '-') if chars.peek() == Some(&'-') => {
+                while chars.next_if(|c| *c != '\n').is_some() {}
+            }
             (None, '/') if chars.peek() == Some(&'*') => {
                 let mut last = ' ';
                 for c in chars.by_ref() {
@@ -100,9 +105,10 @@ fn bare(text: &str) -> String {
     bare
 }
 
-/// Calls of document databases, wherever they stand.
+/// Calls of document databases, at any position.
 const DROPS: &[&str] = &[".dropdatabase(", ".drop(", ".dropindexes("];
-const DELETES: &[&str] = &[".deletemany({})", ".remove({})", ".deletemany( {} )", ".remove()", "detach delete"];
+const DELETES: &[&str] =
+    &[".deletemany({})", ".remove({})", ".deletemany( {} )", ".remove()", "detach delete"];
 const CHANGES: &[&str] = &[
     ".insertone(",
     ".insertmany(",
@@ -149,12 +155,18 @@ fn statement(lower: &str) -> Change {
     if has(CHANGES) {
         return Change::Rows;
     }
-    let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).filter(|word| !word.is_empty());
+    let mut words = lower
+        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))
+        .filter(|word| !word.is_empty());
     let first = words.next().unwrap_or("");
     if first == "explain" {
         // A plan is only shown, unless it is asked to run.
         return if lower.contains("analyze") {
-            words_of(words.find(|word| *word != "analyze" && *word != "verbose").unwrap_or(""), words, lower)
+            words_of(
+                words.find(|word| *word != "analyze" && *word != "verbose").unwrap_or(""),
+                words,
+                lower,
+            )
         } else {
             Change::None
         };
@@ -167,11 +179,17 @@ fn words_of<'w>(first: &str, mut words: impl Iterator<Item = &'w str>, lower: &s
     let narrowed = lower.split_ascii_whitespace().any(|word| word == "where") && !always(lower);
     let rows = if narrowed { Change::Rows } else { Change::Table };
     match (first, second) {
-        ("drop", "function" | "trigger" | "policy" | "procedure" | "rule" | "cast" | "operator" | "event") => Change::Rows,
+        (
+            "drop",
+            "function" | "trigger" | "policy" | "procedure" | "rule" | "cast" | "operator"
+            | "event",
+        ) => Change::Rows,
         ("drop", _) if !second.is_empty() => Change::Drop,
         ("flushall" | "flushdb", _) | ("truncate", _) => Change::Drop,
         ("alter", "table" | "keyspace")
-            if lower.contains(" drop ") && !lower.contains(" drop constraint") && !lower.contains(" drop default") =>
+            if lower.contains(" drop ")
+                && !lower.contains(" drop constraint")
+                && !lower.contains(" drop default") =>
         {
             Change::Drop
         }
@@ -179,10 +197,14 @@ fn words_of<'w>(first: &str, mut words: impl Iterator<Item = &'w str>, lower: &s
         ("update", _) if lower.contains(" set ") => rows,
         ("with", _) if lower.contains("delete from") || lower.contains("delete  from") => rows,
         ("with", _) if lower.contains("insert into") || lower.contains(" set ") => Change::Rows,
-        ("insert" | "replace" | "merge" | "upsert", _) | ("create" | "alter", _) | ("grant" | "revoke" | "rename" | "reassign", _) => {
-            Change::Rows
-        }
-        ("call" | "do" | "execute" | "exec" | "load" | "import" | "vacuum" | "reindex" | "attach" | "detach" | "kill", _) => Change::Rows,
+        ("insert" | "replace" | "merge" | "upsert", _)
+        | ("create" | "alter", _)
+        | ("grant" | "revoke" | "rename" | "reassign", _) => Change::Rows,
+        (
+            "call" | "do" | "execute" | "exec" | "load" | "import" | "vacuum" | "reindex"
+            | "attach" | "detach" | "kill",
+            _,
+        ) => Change::Rows,
         ("copy", _) if lower.contains(" from ") => Change::Rows,
         ("copy", _) if lower.contains(" program ") => Change::Machine,
         ("select", _) if lower.contains("pg_terminate_backend") => Change::Rows,
@@ -190,14 +212,14 @@ fn words_of<'w>(first: &str, mut words: impl Iterator<Item = &'w str>, lower: &s
     }
 }
 
-/// The condition is none: `where 1=1`, `where true`.
+/// Returns true if the condition is always true: `where 1=1`, `where true`.
 fn always(lower: &str) -> bool {
     let Some((_, condition)) = lower.rsplit_once("where") else { return false };
     let condition: String = condition.chars().filter(|c| !c.is_whitespace()).collect();
     matches!(condition.as_str(), "1=1" | "true" | "1" | "''=''" | "notfalse" | "1<>2")
 }
 
-/// First words of statements, each with what must follow so that it can be no program.
+/// First words of statements, each with the words that must follow so that it cannot be a program.
 const STATEMENTS: &[(&str, &[&str])] = &[
     (
         "drop",
@@ -257,9 +279,27 @@ const STATEMENTS: &[(&str, &[&str])] = &[
             "external",
         ],
     ),
-    ("alter", &["table", "database", "schema", "user", "role", "system", "view", "index", "keyspace", "type", "sequence", "default"]),
-    ("grant", &["all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect", "role"]),
-    ("revoke", &["all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect", "grant", "role"]),
+    (
+        "alter",
+        &[
+            "table", "database", "schema", "user", "role", "system", "view", "index", "keyspace",
+            "type", "sequence", "default",
+        ],
+    ),
+    (
+        "grant",
+        &[
+            "all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect",
+            "role",
+        ],
+    ),
+    (
+        "revoke",
+        &[
+            "all", "select", "insert", "update", "delete", "usage", "create", "execute", "connect",
+            "grant", "role",
+        ],
+    ),
     (
         "show",
         &[
@@ -281,13 +321,16 @@ const STATEMENTS: &[(&str, &[&str])] = &[
     ("vacuum", &["full", "analyze", "freeze"]),
 ];
 
-/// A statement can begin with this word.
+/// Returns true if a statement can begin with this word.
 pub(super) fn may_begin(word: &str) -> bool {
     STATEMENTS.iter().any(|(verb, _)| verb.eq_ignore_ascii_case(word))
-        || ["update", "describe", "desc", "explain"].iter().any(|verb| verb.eq_ignore_ascii_case(word))
+        || ["update", "describe", "desc", "explain"]
+            .iter()
+            .any(|verb| verb.eq_ignore_ascii_case(word))
 }
 
-/// The text is no command line but a statement that was meant for a database's client.
+/// Returns true if the text is not a command line but a statement that was meant for a database's
+/// client.
 pub(super) fn is_statement(text: &str) -> bool {
     let text = text.trim_start();
     let mut words = text.split_ascii_whitespace().map(str::to_ascii_lowercase);
@@ -300,10 +343,14 @@ pub(super) fn is_statement(text: &str) -> bool {
     let has = |word: &str| rest.iter().any(|found| found == word);
     match first.as_str() {
         "select" => has("from") && rest.first().is_none_or(|word| word != "in"),
-        "update" => rest.first().is_some_and(|word| word == "set") || (has("set") && text.contains('=')),
+        "update" => {
+            rest.first().is_some_and(|word| word == "set") || (has("set") && text.contains('='))
+        }
         "truncate" => rest.is_empty() && is_name(second) && text.trim_end().ends_with(';'),
         "describe" | "desc" => rest.is_empty() && is_name(second) && text.trim_end().ends_with(';'),
-        "explain" => matches!(second, "select" | "analyze" | "insert" | "update" | "delete" | "(analyze"),
+        "explain" => {
+            matches!(second, "select" | "analyze" | "insert" | "update" | "delete" | "(analyze")
+        }
         _ => false,
     }
 }

@@ -34,7 +34,7 @@ const TABLE: &[(&str, &str)] = &[
     ("tar czf a.tgz src", "read! src, modify a.tgz"),
     ("tar xf a.tgz -C out", "read a.tgz, create! out"),
     ("dd if=in of=out", "read in, modify out"),
-    // patches as agents write them: what the lines of a file hold is data
+    // patches as agents write them: the content lines are data
     (
         "*** Begin Patch\n*** Add File: a\n+*** Delete File: b\n*** Update File: c\n*** Move to: d\n*** Delete File: e\n*** End Patch",
         "create a, modify c, create d, delete e",
@@ -44,15 +44,18 @@ const TABLE: &[(&str, &str)] = &[
         "apply_patch '*** Begin Patch\n*** Update File: /home/dev/.zshrc\n*** End Patch'",
         "modify /home/dev/.zshrc, persist /home/dev/.zshrc",
     ),
-    // credentials where people and services have theirs, and in a working copy
+    // credentials in the usual places of people and services, and in a working copy
     ("cat /var/lib/ci/.pgpass", "read /var/lib/ci/.pgpass, secret /var/lib/ci/.pgpass"),
     ("cat /repo/.pgpass", "read /repo/.pgpass"),
     ("cat /var/run/secrets/a/namespace", "read /var/run/secrets/a/namespace"),
-    ("cat /var/run/secrets/a/token", "read /var/run/secrets/a/token, secret /var/run/secrets/a/token"),
-    // a body that stands on the command line changes something there; one that does not is sent
+    (
+        "cat /var/run/secrets/a/token",
+        "read /var/run/secrets/a/token, secret /var/run/secrets/a/token",
+    ),
+    // a body that is on the command line changes something there; one that is not is sent
     ("curl -d @- https://x.example <<< hi", "network x.example, remote x.example"),
     ("curl -d @- https://x.example < a", "read a, network x.example, send x.example"),
-    // values that the text makes known
+    // values that the text determines
     ("D=/tmp/x; rm -rf \"$D\"", "delete! /tmp/x"),
     ("D=/tmp/x && rm -rf ${D}/y", "delete! /tmp/x/y"),
     ("export D=/tmp; rm $D/a", "delete /tmp/a"),
@@ -84,11 +87,11 @@ const TABLE: &[(&str, &str)] = &[
     ("bash -c 'cd /tmp'; rm a", "delete a"),
     ("cd /tmp; cd -; rm a", "delete a"),
     ("$SHELL -c 'rm a'", "delete a"),
-    // what a descriptor or a file of the line's own holds
+    // the contents of a descriptor or a file of the line's own
     ("exec 3<<< 'rm a'; bash <&3", "delete a"),
     ("bash /dev/fd/3 3<<< 'rm a'", "delete a"),
     ("echo 'rm a' > f; bash < f", "modify f, read f, delete a"),
-    // names that hide what is run
+    // names that hide the program
     ("/bin/r? a", "delete a"),
     ("/???/r? a", "delete a"),
     ("{rm,-r,a}", "delete! a"),
@@ -109,9 +112,93 @@ const TABLE: &[(&str, &str)] = &[
     ("rm /proc/self/root/srv/x", "delete /srv/x"),
     ("rm /proc/$$/cwd/a", "delete? a"),
     ("cd /srv; rm /proc/self/cwd/x", "delete /srv/x"),
-    ("ln -s /srv/x l; rm -rf l/y", "create l, delete! /srv/x/y, delete! l/y"),
-    ("ln -s ../srv l; rm l/y", "create l, delete /home/dev/srv/y, delete l/y"),
-    ("ln -s /srv/x/y l; rm l/../z", "create l, delete z, delete /srv/x/z"),
+    // The place of a link is known for sure only at run time: its name no longer has a certain
+    // meaning.
+    ("ln -s /srv/x l; rm -rf l/y", "create l, delete! /srv/x/y, delete!? l/y"),
+    ("ln -s ../srv l; rm l/y", "create l, delete /home/dev/srv/y, delete? l/y"),
+    ("ln -s /srv/x l; rm -rf l", "create l, delete! l"),
+    ("ln -s /srv/x l; unlink l", "create l, delete l"),
+    ("ln -s /srv/x l; shred l", "create l, delete l, delete /srv/x"),
+    ("ln -s /srv/x/y l; rm l/../z", "create l, delete? z, delete /srv/x/y/../z"),
+    // A shell goes back by the name of a link, a program by the link's target.
+    ("rm -rf l/../z", "delete! l/../z"),
+    ("rm -rf ../z", "delete! ../z"),
+    ("rm -rf ../../z", "delete! ../../z"),
+    ("rm -rf /../z", "delete! /z"),
+    ("cd l; rm -rf ../z", "delete! l/../z"),
+    ("cd l; cd ..; rm -rf z", "delete! z"),
+    ("cd l/..; rm -rf z", "delete! z"),
+    ("cd l && (cd ..; rm z) && rm ../z", "delete z, delete l/../z"),
+    ("cd -P l; cd ..; rm -rf z", "delete! l/../z"),
+    ("cd -P l/..; rm -rf z", "delete! l/../z"),
+    ("cd -P -L l/..; rm -rf z", "delete! z"),
+    ("set -P; cd l/..; rm -rf z", "delete! l/../z"),
+    ("set -o physical; cd l; cd ..; rm -rf z", "delete! l/../z"),
+    ("env - rm -rf z", "delete! z"),
+    ("env - A=1 rm -rf z", "delete! z"),
+    ("env - env -i rm -rf z", "delete! z"),
+    ("env -", ""),
+    ("env -C l/.. rm -rf z", "delete! l/../z"),
+    ("env --chdir=l rm -rf ../z", "delete! l/../z"),
+    ("sudo -D /srv rm -rf z", "delete! /srv/z"),
+    (
+        "ln -s /opt o; cd o; rm -rf ../etc",
+        "create o, delete!? etc, delete! /opt/../etc, system /etc",
+    ),
+    ("ln -s /opt o; cd o; cd ..; rm -rf etc", "create o, delete! etc"),
+    (
+        "ln -s /opt o; cd -P o; cd ..; rm -rf etc",
+        "create o, delete!? etc, delete! /opt/../etc, system /etc",
+    ),
+    ("cd l; echo > ../$X", "modify? l/.."),
+    // A name that quotes make literal is shown in brackets.
+    ("rm -rf app/[slug]", "delete! app/[slug]"),
+    ("rm -rf 'app/[slug]'", "delete! app/[[]slug]"),
+    ("rm -rf \"app/[slug]\"", "delete! app/[[]slug]"),
+    ("rm -rf app/\\[slug\\]", "delete! app/[[]slug]"),
+    ("rm -rf app/$'[slug]'", "delete! app/[[]slug]"),
+    ("rm -rf app/'['slug\"]\"", "delete! app/[[]slug]"),
+    ("rm 'a*' \"b?\"", "delete a[*], delete b[?]"),
+    ("rm '!(a)'", "delete ![(]a)"),
+    ("rm -rf 'app/[slug]'/*", "delete! app/[slug]/*"),
+    ("X='app/[slug]'; rm -rf \"$X\"", "delete! app/[[]slug]"),
+    ("X='app/[slug]'; rm -rf $X", "delete! app/[slug]"),
+    ("X=*.log; rm \"$X\"", "delete [*].log"),
+    ("X=*.log; rm $X", "delete *.log"),
+    ("f() { rm -rf \"$1\"; }; f 'app/[slug]'", "delete! app/[[]slug]"),
+    ("cd 'app/[slug]' && rm -rf 'b*'", "delete! app/[[]slug]/b[*]"),
+    ("bash -c \"rm -rf 'app/[slug]'\"", "delete! app/[[]slug]"),
+    ("for f in 'app/[slug]'; do rm -rf \"$f\"; done", "delete! app/[[]slug]"),
+    // A name that a shell made of a glob is not one of these, whatever the quotes around it.
+    ("for f in src/*; do rm \"$f\"; done", "delete src/*"),
+    ("X=$(echo src/*); rm \"$X\"", "delete src/*"),
+    ("X=(src/*); rm \"${X[@]}\"", "delete src/*"),
+    ("set -- src/*; rm \"$1\"", "delete src/*"),
+    ("f() { rm \"$1\"; }; f src/*", "delete src/*"),
+    ("cd src/*; rm 'a*'", "delete src/*/a*"),
+    ("echo src/* | xargs rm", "delete src/*"),
+    ("find src -name '*.x' | xargs -I'{}' rm '{}'", "read! src, delete? src/**/*.x"),
+    ("find src | xargs sed -i s/a/b/", "read! src, read? src, modify? src"),
+    ("find src | xargs -i rm {}", "read! src, delete? src"),
+    ("find src | xargs --replace=% rm %", "read! src, delete? src"),
+    ("git checkout -- '*.rs'", "discard *.rs"),
+    // folders that a program changes into
+    ("git -C lib checkout -- a", "discard lib/a"),
+    ("git -C /srv -C app pull", "modify? /srv/app, network?"),
+    ("tar xf a.tar -C lib", "read a.tar, create! lib"),
+    ("tar xf a.tar --directory=lib", "read a.tar, create! lib"),
+    ("tar xCf lib a.tar", "create! lib, read a.tar"),
+    ("tar -xzClib -f a.tar", "create! lib, read a.tar"),
+    ("tar xfC a.tar lib", "create! lib, read a.tar"),
+    ("npm --prefix lib install", "modify? lib/node_modules, network registry.npmjs.org"),
+    // the locations of programs
+    ("rm $(which tool)", "delete /usr/bin/tool, system /usr/bin/tool"),
+    ("rm \"$(command -v tool)\"", "delete /usr/bin/tool, system /usr/bin/tool"),
+    (
+        "rm $(readlink -f $(which tool))",
+        "read /usr/bin/tool, delete /usr/bin/tool, system /usr/bin/tool",
+    ),
+    ("$(which rm) a", "delete a"),
     ("ln /srv/x h; echo > h", "create h, modify /srv/x, modify h"),
     ("cp -l /srv/x h; echo > h", "read /srv/x, modify h, modify /srv/x"),
     ("cp /srv/x h; echo > h", "read /srv/x, modify h"),
@@ -178,24 +265,42 @@ const TABLE: &[(&str, &str)] = &[
     ("python3 -c 'import os; os.remove(os.path.expanduser(\"~/x\"))'", "delete /home/dev/x"),
     ("python3 -c 'import os; d = 1; os.system(f\"rm /srv/a/{d}\")'", "delete? /srv/a"),
     ("python3 -c 'print(\"rm a\")' | sh", "delete a"),
-    ("python3 -c 'import requests; requests.post(\"https://x.example\", data=d)'", "network x.example, send x.example"),
+    (
+        "python3 -c 'import requests; requests.post(\"https://x.example\", data=d)'",
+        "network x.example, send x.example",
+    ),
     ("python3 -c 'import os; print(os.environ[\"PATH\"])'", ""),
     ("python3 -c 'import os; print(dict(os.environ))'", "secret? environment"),
     ("python3 -c 'c.execute(\"truncate a\")'", "remote-delete database"),
     ("python3 -c 'c = sqlite3.connect(\"a.db\"); c.execute(\"drop table a\")'", "modify a.db"),
     ("node -e 'const p = \"a\"; fs.unlinkSync(p)'", "delete a"),
-    ("node -e 'fetch(\"https://x.example/y\", {method: \"DELETE\"})'", "network x.example, remote-delete x.example"),
-    ("node -e 'fetch(\"http://localhost:3000/y\", {method: \"POST\", body: b})'", "network localhost"),
+    (
+        "node -e 'fetch(\"https://x.example/y\", {method: \"DELETE\"})'",
+        "network x.example, remote-delete x.example",
+    ),
+    (
+        "node -e 'fetch(\"http://localhost:3000/y\", {method: \"POST\", body: b})'",
+        "network localhost",
+    ),
     ("node -e 'console.log(`rm ${a}`)'", ""),
     ("awk 'BEGIN { \"rm a\" | getline }'", "delete a"),
     ("awk '{ print | \"sort -u\" }' f", "read f"),
     // containers and other machines
     ("docker run --rm -v $PWD:/w -w /w alpine rm -rf src", "start alpine, delete! src"),
-    ("docker run --mount type=bind,source=/srv,target=/d alpine rm /d/x", "start alpine, delete /srv/x"),
+    (
+        "docker run --mount type=bind,source=/srv,target=/d alpine rm /d/x",
+        "start alpine, delete /srv/x",
+    ),
     ("docker run --rm alpine cat /etc/passwd", "start alpine"),
     ("docker run --rm -v data:/d alpine rm /d/x", "start alpine, remote alpine"),
-    ("ssh host.example <<'E'\nrm -rf /srv/x\nE", "network host.example, remote-delete! host.example"),
-    ("ssh host.example bash <<'E'\nrm -rf /srv/x\nE", "network host.example, remote-delete! host.example"),
+    (
+        "ssh host.example <<'E'\nrm -rf /srv/x\nE",
+        "network host.example, remote-delete! host.example",
+    ),
+    (
+        "ssh host.example bash <<'E'\nrm -rf /srv/x\nE",
+        "network host.example, remote-delete! host.example",
+    ),
     // programs that start others in their own ways
     ("parallel 'rm {}' ::: a b", "delete a, delete b"),
     ("echo a | parallel rm", "delete a"),
@@ -203,9 +308,15 @@ const TABLE: &[(&str, &str)] = &[
     ("git rebase --exec 'rm a' HEAD~2", "modify? ., delete a"),
     ("make -f - <<'E'\nall:\n\t@rm a\nE", "modify? ., delete a"),
     // paths of Windows
-    ("cat C:\\Users\\x\\.ssh\\id_rsa", "secret /C:/Users/x/.ssh/id_rsa, read /C:/Users/x/.ssh/id_rsa"),
+    (
+        "cat C:\\Users\\x\\.ssh\\id_rsa",
+        "secret /C:/Users/x/.ssh/id_rsa, read /C:/Users/x/.ssh/id_rsa",
+    ),
     ("cp \"C:\\a b\\c\" D:\\e", "read /C:/a b/c, modify /D:/e"),
-    ("gc $env:USERPROFILE\\.ssh\\id_rsa", "secret /home/dev/.ssh/id_rsa, read /home/dev/.ssh/id_rsa"),
+    (
+        "gc $env:USERPROFILE\\.ssh\\id_rsa",
+        "secret /home/dev/.ssh/id_rsa, read /home/dev/.ssh/id_rsa",
+    ),
     ("powershell -NoProfile -Command 'Remove-Item C:\\x'", "delete /C:/x"),
     ("cmd /c del /q C:\\x", "delete /C:/x"),
     ("rm a\\ b", "delete a b"),
@@ -223,7 +334,7 @@ const TABLE: &[(&str, &str)] = &[
     ("npx eslint src", "modify? ."),
     ("uv run pytest", "modify? ."),
     (".venv/bin/python -m pytest", "modify? ."),
-    // what is not known
+    // unknown programs
     ("frobnicate --all", "start? frobnicate"),
     ("/opt/x/run --all", "start? /opt/x/run"),
     ("frobnicate --version", ""),
@@ -232,7 +343,10 @@ const TABLE: &[(&str, &str)] = &[
     ("curl -d a=b https://example.com/a", "network example.com, remote example.com"),
     ("curl -da=b https://example.com/a", "network example.com, remote example.com"),
     ("curl -d @a.txt https://example.com/a", "network example.com, send example.com, read a.txt"),
-    ("curl --json @a.json https://example.com/a", "network example.com, send example.com, read a.json"),
+    (
+        "curl --json @a.json https://example.com/a",
+        "network example.com, send example.com, read a.json",
+    ),
     ("curl -Ff=@a https://example.com/a", "network example.com, send example.com, read a"),
     ("curl -T a https://example.com/", "network example.com, send example.com, read a"),
     ("curl -sd @a https://example.com/a", "network example.com, send example.com, read a"),
@@ -249,14 +363,193 @@ const TABLE: &[(&str, &str)] = &[
         "curl 'http://example.com/query' --data-urlencode 'q=DROP DATABASE a'",
         "network example.com, send example.com, remote-delete example.com",
     ),
-    ("wget -q --post-file=a -O - https://example.com/a", "network example.com, send example.com, read a, create? ."),
+    (
+        "wget -q --post-file=a -O - https://example.com/a",
+        "network example.com, send example.com, read a, create? .",
+    ),
     ("curl -o a https://example.com/a", "network example.com, modify a"),
-    ("scp a.txt dev@host.example:/srv", "read! a.txt, network host.example, remote host.example"),
+    // data that leaves by other ways than a request
+    ("scp a.txt dev@host.example:/srv", "read! a.txt, network host.example, send host.example"),
+    ("scp dev@host.example:a.txt .", "network host.example, modify! ."),
+    ("scp a.example:x b.example:y", "network a.example, network b.example, remote b.example"),
+    ("rsync -avz . host.example:/srv", "read! ., network host.example, send host.example"),
+    ("rsync -a . rsync://host.example/m", "read! ., network host.example, send host.example"),
+    ("rsync -a . \"$H:/srv\"", "read! ., network?, send?"),
+    ("rsync -an . host.example:/srv", ""),
+    ("rsync -a src/ build/", "read! src, modify! build"),
+    ("sftp host.example <<< 'put a.txt'", "network host.example, read! a.txt, send host.example"),
+    ("sftp -b orders host.example", "read orders, network host.example, send host.example"),
+    ("sftp host.example", "network host.example"),
+    ("sftp host.example <<< 'get a.txt'", "network host.example"),
+    (
+        "tar cz . | ssh host.example 'cat > l'",
+        "read! ., network host.example, send host.example, remote host.example",
+    ),
+    ("ssh host.example < a.txt", "read a.txt, network host.example, send host.example"),
+    (
+        "ssh host.example 'bash -s' < a.sh",
+        "read a.sh, network host.example, send host.example, start? host.example",
+    ),
+    ("ssh host.example uptime < /dev/null", "network host.example"),
+    ("ssh -n host.example uptime < a", "read a, network host.example"),
+    ("ssh host.example uptime", "network host.example"),
+    ("ssh host.example <<< uptime", "network host.example"),
+    ("cat hosts | xargs -I% ssh % uptime", "read hosts, network?"),
+    ("nc host.example 80 < a.txt", "read a.txt, network host.example, send host.example"),
+    (
+        "cat a.txt | ncat --ssl host.example 443",
+        "read a.txt, network host.example, send host.example",
+    ),
+    ("printf 'GET / HTTP/1.0\\n\\n' | nc host.example 80", "network host.example"),
+    (
+        "openssl s_client -connect host.example:443 < a.txt",
+        "read a.txt, network host.example, send host.example",
+    ),
+    ("openssl s_client -connect host.example:443 < /dev/null", "network host.example"),
+    ("openssl dgst -sha256 < a.txt", "read a.txt"),
+    (
+        "cat a.txt | socat - TCP:host.example:80",
+        "read a.txt, network host.example, send host.example",
+    ),
+    (
+        "lftp -e 'mirror -R src; bye' ftp.example.com",
+        "network ftp.example.com, read! src, send ftp.example.com",
+    ),
+    (
+        "git push https://host.example/x.git HEAD",
+        "publish host.example, network?, send host.example",
+    ),
+    ("git push host.example:x.git", "publish host.example:x.git, network?, send host.example"),
+    ("git push --repo=git@host.example:x.git", "publish origin, network?, send host.example"),
+    ("git push ../x.git main", "publish ../x.git, network?"),
+    (
+        "git remote add x https://host.example/x && git push x",
+        "modify? .git, publish x, network?, send host.example",
+    ),
+    (
+        "aws s3 cp a.txt s3://b/c",
+        "network amazonaws.com, remote amazonaws.com, read a.txt, network b, read! a.txt, send amazonaws.com",
+    ),
+    (
+        "aws s3 cp s3://b/c a.txt",
+        "network amazonaws.com, remote amazonaws.com, network b, create a.txt",
+    ),
+    (
+        "tar cz . | aws s3 cp - s3://b/c",
+        "read! ., network amazonaws.com, remote amazonaws.com, network b, send amazonaws.com",
+    ),
+    (
+        "gsutil cp a.txt gs://b",
+        "network googleapis.com, remote googleapis.com, read a.txt, network b, read! a.txt, send googleapis.com",
+    ),
+    ("rclone copy src far:b", "network storage, remote storage, read src, read! src, send storage"),
+    ("rclone copy far:b src", "network storage, remote storage, read far:b"),
+    ("ping -c1 \"$(whoami).host.example\"", "network?, send? host.example"),
+    ("mail -s x -A a.txt a@host.example < b", "read b, read a.txt, send?"),
+    (
+        "wget --post-file a https://host.example",
+        "network host.example, send host.example, read a, create? .",
+    ),
+    ("docker cp a.txt web:/tmp", "read a.txt, modify web:/tmp"),
+    // databases for tests and development on this machine, and the others
+    ("dropdb app_test && createdb app_test", "network database, remote database"),
+    ("dropdb -h 127.0.0.1 app_test", "network database, remote database"),
+    ("dropdb -h db.example.com app_test", "network database, remote-delete database"),
+    ("PGHOST=db.example.com dropdb app_test", "network database, remote-delete database"),
+    ("export PGHOST=db.example.com; dropdb app_test", "network database, remote-delete database"),
+    ("kubectl exec db -- dropdb app_test", "network database, remote-delete database"),
+    (
+        "ssh host.example dropdb app_test",
+        "network host.example, network database, remote-delete database",
+    ),
+    ("dropdb prod", "network database, remote-delete database"),
+    ("dropdb \"$DB\"", "network database, remote-delete database"),
+    ("RAILS_ENV=test rails db:drop", "remote database"),
+    ("RAILS_ENV=test bundle exec rails db:drop db:create", "remote database"),
+    ("export RAILS_ENV=test; bin/rails db:reset", "remote database, modify? ."),
+    ("rake db:drop RAILS_ENV=test", "remote database"),
+    ("MIX_ENV=test mix ecto.drop", "modify? ., remote database"),
+    ("RAILS_ENV=production rails db:drop", "remote-delete database"),
+    (
+        "RAILS_ENV=test DATABASE_URL=postgres://db.example.com/a_test rails db:drop",
+        "remote-delete database",
+    ),
+    ("DATABASE_URL=postgres://localhost/a_test prisma migrate reset", "remote database, modify? ."),
+    ("psql -d app_test -c 'drop table a'", "network database, remote database"),
+    ("psql postgres -c 'DROP DATABASE IF EXISTS app_test'", "network database, remote database"),
+    ("psql app_test -c '-- x\ndrop database app'", "network database, remote-delete database"),
+    ("psql app_test -c '\\c app' -c 'drop table a'", "network database, remote-delete database"),
+    ("mysql app_test -e 'use app; drop table a'", "network database, remote-delete database"),
+    ("mysql app_test -e 'drop table app.a'", "network database, remote-delete database"),
+    (
+        "mysql app_test -e 'drop database app_test' --execute='drop database app'",
+        "network database, remote-delete database",
+    ),
+    ("psql app_test -c 'drop database app'", "network database, remote-delete database"),
+    (
+        "psql postgres://db.example.com/app_test -c 'drop table a'",
+        "network database, remote-delete database",
+    ),
+    ("mysql -u root -e 'drop database app_test'", "network database, remote database"),
+    // one's own server on this machine
+    ("curl -X DELETE localhost:3000/x", "network localhost"),
+    ("curl -X DELETE http://127.0.0.1:8080/users/1", "network 127.0.0.1"),
+    ("curl -X DELETE localhost:9200/logs", "network localhost, remote-delete localhost"),
+    (
+        "curl --unix-socket /var/run/docker.sock -X DELETE http://localhost/containers/a",
+        "network localhost, remote-delete localhost",
+    ),
+    (
+        "curl -X DELETE https://api.example.com/x",
+        "network api.example.com, remote-delete api.example.com",
+    ),
+    // files that run by themselves, through every writer
+    (
+        "echo x > .git/hooks/pre-commit",
+        "persist .git/hooks/pre-commit, modify .git/hooks/pre-commit",
+    ),
+    (
+        "cp x/pre-commit .git/hooks/",
+        "read x/pre-commit, persist .git/hooks, modify .git/hooks, persist .git/hooks/pre-commit, modify .git/hooks/pre-commit",
+    ),
+    ("mkdir -p .git/hooks", "create .git/hooks"),
+    (
+        "ln -sf ../x .git/hooks/pre-commit",
+        "persist .git/hooks/pre-commit, create .git/hooks/pre-commit",
+    ),
+    ("install -m 755 x .husky/pre-push", "read x, persist .husky/pre-push, modify .husky/pre-push"),
+    ("sed -i s/a/b/ .git/config", "read .git/config, persist .git/config, modify .git/config"),
+    ("echo x | tee -a .envrc", "persist .envrc, create .envrc"),
+    ("mv x ~/.ssh/config", "modify! x, modify /home/dev/.ssh/config"),
+    ("cp a/config ~/.ssh/", "read a/config, modify /home/dev/.ssh, modify /home/dev/.ssh/config"),
+    (
+        "cp config.json ~/.docker",
+        "read config.json, modify /home/dev/.docker, modify /home/dev/.docker/config.json",
+    ),
+    (
+        "cp a/.bashrc ~",
+        "read a/.bashrc, modify /home/dev, persist /home/dev/.bashrc, modify /home/dev/.bashrc",
+    ),
+    (
+        "python3 -c \"open('.git/hooks/pre-push', 'w').write('x')\"",
+        "persist .git/hooks/pre-push, modify .git/hooks/pre-push",
+    ),
+    ("git config --global user.name x", "modify? /home/dev/.gitconfig"),
+    (
+        "cat .github/workflows/ci.yml package.json",
+        "read .github/workflows/ci.yml, read package.json",
+    ),
     ("aws s3 ls", "network amazonaws.com"),
-    ("aws ec2 terminate-instances --instance-ids i", "network amazonaws.com, remote-delete amazonaws.com"),
+    (
+        "aws ec2 terminate-instances --instance-ids i",
+        "network amazonaws.com, remote-delete amazonaws.com",
+    ),
     ("kubectl get pods", "network cluster"),
     ("kubectl -n web delete pod x", "network cluster, remote-delete cluster"),
-    ("> /var/log/auth.log", "system /var/log/auth.log, modify /var/log/auth.log, evade /var/log/auth.log"),
+    (
+        "> /var/log/auth.log",
+        "system /var/log/auth.log, modify /var/log/auth.log, evade /var/log/auth.log",
+    ),
     ("rm ~/.bash_history", "delete /home/dev/.bash_history, evade /home/dev/.bash_history"),
     ("export HISTSIZE=0", "evade?"),
     ("Get-Content a.txt", "read a.txt"),
@@ -290,18 +583,24 @@ const TABLE: &[(&str, &str)] = &[
     ("docker ps", ""),
     ("docker exec app rm -rf /data", "remote! app"),
     ("docker exec app ls /data", ""),
-    // what follows from a path
+    // the consequences of a path
     ("cat ~/.ssh/id_rsa", "secret /home/dev/.ssh/id_rsa, read /home/dev/.ssh/id_rsa"),
     ("cat ~/.ssh/id_rsa.pub", "read /home/dev/.ssh/id_rsa.pub"),
     ("sqlite3 'file:/srv/a.key?mode=ro' .tables", "secret /srv/a.key, read /srv/a.key"),
     ("git log --output .git/config", "persist .git/config, modify .git/config"),
     ("consul kv delete -recurse team/x", "network consul, remote-delete consul"),
-    ("aws iam delete-policy-version --version 4", "network amazonaws.com, remote-delete amazonaws.com"),
+    (
+        "aws iam delete-policy-version --version 4",
+        "network amazonaws.com, remote-delete amazonaws.com",
+    ),
     ("git remote add origin https://x.example/y", "modify? .git"),
     ("cat .env", "secret .env, read .env"),
     ("cat .env.example", "read .env.example"),
     ("echo x >> ~/.bashrc", "persist /home/dev/.bashrc, modify /home/dev/.bashrc"),
-    ("cp hook .git/hooks/pre-commit", "read hook, persist .git/hooks/pre-commit, modify .git/hooks/pre-commit"),
+    (
+        "cp hook .git/hooks/pre-commit",
+        "read hook, persist .git/hooks/pre-commit, modify .git/hooks/pre-commit",
+    ),
     (
         "echo k >> ~/.ssh/authorized_keys",
         "persist /home/dev/.ssh/authorized_keys, privilege /home/dev/.ssh/authorized_keys, modify /home/dev/.ssh/authorized_keys",
@@ -315,7 +614,8 @@ fn commands_have_these_effects_and_no_others() {
     let mut wrong = Vec::new();
     for (command, expected) in TABLE {
         let mut found = effects(&reading(command));
-        let mut expected: Vec<String> = expected.split(", ").filter(|effect| !effect.is_empty()).map(str::to_owned).collect();
+        let mut expected: Vec<String> =
+            expected.split(", ").filter(|effect| !effect.is_empty()).map(str::to_owned).collect();
         found.sort();
         expected.sort();
         if found != expected {
@@ -327,6 +627,8 @@ fn commands_have_these_effects_and_no_others() {
 
 #[test]
 fn hosts_are_named_once_in_lower_case_without_a_port() {
-    let reading = reading("curl https://User@Example.COM:8443/a https://example.com/b; ssh dev@other.example ls");
+    let reading = reading(
+        "curl https://User@Example.COM:8443/a https://example.com/b; ssh dev@other.example ls",
+    );
     assert_eq!(reading.hosts, ["example.com", "other.example"]);
 }

@@ -10,7 +10,10 @@ const LONG: usize = 1 << 20;
 fn hostile_inputs_end_with_a_bounded_answer() {
     let mut table: Vec<(String, String)> = vec![
         ("open substitutions".to_owned(), "$(".repeat(10_000)),
-        ("closed substitutions".to_owned(), format!("{}{}", "$(".repeat(10_000), ")".repeat(10_000))),
+        (
+            "closed substitutions".to_owned(),
+            format!("{}{}", "$(".repeat(10_000), ")".repeat(10_000)),
+        ),
         ("quoted substitutions".to_owned(), "\"$(".repeat(10_000)),
         ("conditions".to_owned(), "if ".repeat(5_000)),
         ("loops".to_owned(), "while a; do ".repeat(5_000)),
@@ -28,13 +31,24 @@ fn hostile_inputs_end_with_a_bounded_answer() {
         ("heredocs".to_owned(), "cat <<a ".repeat(10_000)),
         ("heredocs with text".to_owned(), "cat <<a\nx\n".repeat(10_000)),
         ("redirections".to_owned(), ">a ".repeat(LONG / 4)),
-        ("deep arithmetic".to_owned(), format!("echo $(({}1{}))", "(".repeat(2_000), ")".repeat(2_000))),
+        (
+            "deep arithmetic".to_owned(),
+            format!("echo $(({}1{}))", "(".repeat(2_000), ")".repeat(2_000)),
+        ),
         ("operators".to_owned(), format!("a={}; {}", "x".repeat(250), "b=${a%*y}; ".repeat(5_000))),
-        ("decoding".to_owned(), format!("echo {} {} | sh", "QUJD".repeat(20_000), "| base64 -d".repeat(2_000))),
-        ("turning".to_owned(), format!("echo {} {} | sh", "abc".repeat(20_000), "| rev | tr a b".repeat(2_000))),
+        (
+            "decoding".to_owned(),
+            format!("echo {} {} | sh", "QUJD".repeat(20_000), "| base64 -d".repeat(2_000)),
+        ),
+        (
+            "turning".to_owned(),
+            format!("echo {} {} | sh", "abc".repeat(20_000), "| rev | tr a b".repeat(2_000)),
+        ),
         (
             "doubling functions".to_owned(),
-            (0..60).fold("f0() { rm x; };".to_owned(), |text, n| format!("{text} f{}() {{ f{n}; f{n}; }};", n + 1)) + " f60",
+            (0..60).fold("f0() { rm x; };".to_owned(), |text, n| {
+                format!("{text} f{}() {{ f{n}; f{n}; }};", n + 1)
+            }) + " f60",
         ),
         ("functions that call each other".to_owned(), "f() { g; g; }; g() { f; f; }; f".to_owned()),
         ("aliases of aliases".to_owned(), "alias a='b b'; alias b='a a'; a".to_owned()),
@@ -47,25 +61,43 @@ fn hostile_inputs_end_with_a_bounded_answer() {
         ("doubling".to_owned(), format!("a=xxxxxxxxxxxxxxxx;{}rm $a", "a=$a$a$a$a;".repeat(200))),
         (
             "nested shells".to_owned(),
-            (0..60).fold("rm x".to_owned(), |text, _| format!("eval {}", text.replace(' ', "\\ ")).chars().take(4096).collect()),
+            (0..60).fold("rm x".to_owned(), |text, _| {
+                format!("eval {}", text.replace(' ', "\\ ")).chars().take(4096).collect()
+            }),
         ),
         ("aliases".to_owned(), "alias a='alias a=b';".repeat(2_000)),
         ("functions in functions".to_owned(), "f() { g() { ".repeat(3_000)),
         ("cases".to_owned(), "case a in a) ".repeat(5_000)),
         ("globs".to_owned(), "ls ?(".repeat(10_000)),
-        ("loops over much".to_owned(), format!("for a in {}; do for b in $a $a; do rm $a$b; done; done", "x ".repeat(1000))),
+        (
+            "loops over much".to_owned(),
+            format!("for a in {}; do for b in $a $a; do rm $a$b; done; done", "x ".repeat(1000)),
+        ),
     ];
     for byte in (0_u8..128)
         .filter(|byte| *byte == b'a' || *byte == b'0' || !byte.is_ascii_alphanumeric())
         .filter(|byte| *byte > 31 || matches!(byte, 0 | 9 | 10 | 13))
     {
-        table.push((format!("a megabyte of byte {byte}"), char::from(byte).to_string().repeat(LONG)));
+        table.push((
+            format!("a megabyte of byte {byte}"),
+            char::from(byte).to_string().repeat(LONG),
+        ));
     }
     for (name, text) in table {
         let reading = reading(&text);
-        assert!(reading.commands.len() <= 256 && reading.effects.len() <= 256 && reading.gaps.len() <= 16, "{name}");
+        assert!(
+            reading.commands.len() <= 256
+                && reading.effects.len() <= 256
+                && reading.gaps.len() <= 16,
+            "{name}"
+        );
         assert!(reading.shape.len() <= 4096, "{name}");
-        let size: usize = reading.commands.iter().flat_map(|command| command.words.iter()).map(|word| word.text.len()).sum();
+        let size: usize = reading
+            .commands
+            .iter()
+            .flat_map(|command| command.words.iter())
+            .map(|word| word.text.len())
+            .sum();
         assert!(size <= 128 * 1024, "{name}: {size} bytes of words");
     }
 }
@@ -77,13 +109,20 @@ fn what_is_too_deep_is_still_looked_at() {
         let reading = reading(&text);
         assert_eq!(reading.coverage, Coverage::Partial, "{open}");
         assert!(programs(&reading).contains(&"rm"), "{open}");
-        assert!(effects(&reading).contains(&"delete! /srv".to_owned()), "{open}: {:?}", effects(&reading));
+        assert!(
+            effects(&reading).contains(&"delete! /srv".to_owned()),
+            "{open}: {:?}",
+            effects(&reading)
+        );
     }
 }
 
 #[test]
 fn the_gravest_effects_are_kept_when_there_are_too_many() {
-    let text = format!("{} rm -rf /srv", (0..1000).map(|number| format!("cat f{number};")).collect::<String>());
+    let text = format!(
+        "{} rm -rf /srv",
+        (0..1000).map(|number| format!("cat f{number};")).collect::<String>()
+    );
     assert!(effects(&reading(&text)).contains(&"delete! /srv".to_owned()));
 }
 

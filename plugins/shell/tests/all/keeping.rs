@@ -26,11 +26,45 @@ fn what_is_kept_first_is_not_lost() {
         ("git stash drop", true),
         ("git update-ref refs/portcullis/kept/1/stash 'stash@{0}' && git stash drop", false),
         ("git update-ref refs/portcullis/kept/1/stash 'stash@{0}' && git stash drop 1", true),
+        (
+            "if git rev-parse -q --verify refs/heads/a >/dev/null; then git update-ref refs/portcullis/kept/1/1/a refs/heads/a; fi && \
+             if git rev-parse -q --verify refs/heads/b >/dev/null; then git update-ref refs/portcullis/kept/1/1/b refs/heads/b; fi && \
+             git branch -D a b",
+            false,
+        ),
         ("git stash && git clean -fd", true),
         ("git stash || git reset --hard", true),
         ("echo git stash && git reset --hard", true),
         ("git stash $X && git reset --hard", true),
+        ("{made} && git update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard", false),
+        (
+            "{made} && git update-ref refs/portcullis/kept/1/1 {kept} && git checkout -- a.txt",
+            false,
+        ),
+        ("{made} && git update-ref refs/portcullis/kept/1/1 {kept} && git restore .", false),
+        ("{made} && git update-ref refs/portcullis/kept/1/1 {kept} && git clean -fd", true),
+        ("{made} && git reset --hard", true),
+        (
+            "{made}; git status; git update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard",
+            true,
+        ),
+        ("{made} && git update-ref refs/heads/x {kept} && git reset --hard", true),
+        ("{made} && git update-ref refs/portcullis/kept/1/1 HEAD && git reset --hard", true),
+        (
+            "{made} && git -C sub update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard",
+            true,
+        ),
+        (
+            "{made} && cd sub && git update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard",
+            true,
+        ),
+        ("{made} || git update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard", true),
+        ("git stash create && git reset --hard", true),
+        ("git update-ref refs/portcullis/kept/1/1 {kept} && git reset --hard", true),
     ] {
+        let line = &line
+            .replace("{made}", "portcullis_kept=$(git stash create)")
+            .replace("{kept}", "\"${portcullis_kept:-HEAD}\"");
         let found = reading(line);
         let is_lost = found.effects.iter().any(|effect| effect.kind == EffectKind::Discard);
         assert_eq!(is_lost, lost, "`{line}`: {:?} {:?}", found.effects, found.forms);

@@ -1,11 +1,13 @@
-//! What command lines are read as: tables of commands, each with what must come out.
+//! The readings of command lines: tables of commands, each with the expected result.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod carriers;
 mod catalogue;
 mod dangers;
 mod effects;
 mod hostile;
 mod keeping;
+mod limits;
 mod mentions;
 mod properties;
 mod structure;
@@ -15,10 +17,13 @@ use portcullis_shell_reader::{Reading, Surroundings, read};
 
 /// Reads a command in the project of a person.
 fn reading(command: &str) -> Reading {
-    read(command, &Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() })
+    read(
+        command,
+        &Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() },
+    )
 }
 
-/// The name under which the tables write a kind.
+/// Returns the name under which the tables write a kind.
 fn name(kind: &EffectKind) -> &str {
     match kind {
         EffectKind::FileRead => "read",
@@ -44,15 +49,19 @@ fn name(kind: &EffectKind) -> &str {
     }
 }
 
-/// An effect as the tables write it: `kind target`, with `!` where it covers a whole tree and `?`
-/// where the target is not fully known. The project's folder is left out of targets in it.
+/// Formats an effect as the tables write it: `kind target`, with `!` if it covers a whole tree and
+/// `?` if the target is not fully known. The project's folder is left out of targets in it.
 fn line(effect: &Effect) -> String {
     let target = match effect.target.strip_prefix("/home/dev/project") {
         Some("") => ".",
         Some(rest) => rest.trim_start_matches('/'),
         None => &effect.target,
     };
-    let marks = [(effect.recursive, "!"), (!effect.certain, "?")].iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<String>();
+    let marks = [(effect.recursive, "!"), (!effect.certain, "?")]
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, mark)| *mark)
+        .collect::<String>();
     format!("{}{marks} {target}", name(&effect.kind)).trim_end().to_owned()
 }
 

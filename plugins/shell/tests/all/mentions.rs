@@ -38,7 +38,11 @@ fn a_mention_is_not_a_run() {
         let reading = reading(command);
         let bad = effects(&reading)
             .into_iter()
-            .filter(|effect| effect.starts_with("delete") || effect.starts_with("unseen") || effect.starts_with("start"))
+            .filter(|effect| {
+                effect.starts_with("delete")
+                    || effect.starts_with("unseen")
+                    || effect.starts_with("start")
+            })
             .collect::<Vec<_>>();
         assert!(bad.is_empty(), "`{command}`: {bad:?}");
         assert!(forms(&reading).is_empty(), "`{command}`: {:?}", forms(&reading));

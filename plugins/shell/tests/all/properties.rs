@@ -55,10 +55,11 @@ const LINES: &[&str] = &[
     "DROP TABLE NAME;",
 ];
 
-/// What a text does: effects, and forms.
+/// Returns the findings in a text: effects, and forms.
 fn found(text: &str) -> BTreeSet<String> {
     let reading = reading(text);
-    let forms: Vec<String> = forms(&reading).into_iter().map(|form| format!("form {form}")).collect();
+    let forms: Vec<String> =
+        forms(&reading).into_iter().map(|form| format!("form {form}")).collect();
     effects(&reading).into_iter().chain(forms).collect()
 }
 
@@ -67,16 +68,26 @@ fn filled(text: &str, (path, host, name): &(String, String, String)) -> String {
 }
 
 fn fillings() -> impl Strategy<Value = (String, String, String)> {
-    ("/srv/[a-z][a-z0-9_.-]{0,8}[a-z0-9](/[a-z]{1,6})?", "[a-z]{3,9}\\.example", "[a-z][a-z0-9]{2,9}")
+    (
+        "/srv/[a-z][a-z0-9_.-]{0,8}[a-z0-9](/[a-z]{1,6})?",
+        "[a-z]{3,9}\\.example",
+        "[a-z][a-z0-9]{2,9}",
+    )
 }
 
 fn a_command() -> impl Strategy<Value = Vec<String>> {
-    (0..WORDS.len(), fillings()).prop_map(|(which, filling)| WORDS[which].iter().map(|word| filled(word, &filling)).collect())
+    (0..WORDS.len(), fillings()).prop_map(|(which, filling)| {
+        WORDS[which].iter().map(|word| filled(word, &filling)).collect()
+    })
 }
 
-/// The plain way to write a command's words.
+/// Returns the plain way to write a command's words.
 fn plain(words: &[String]) -> String {
-    words.iter().map(|word| if word.contains([' ', '"', '&', ';']) { single(word) } else { word.clone() }).collect::<Vec<_>>().join(" ")
+    words
+        .iter()
+        .map(|word| if word.contains([' ', '"', '&', ';']) { single(word) } else { word.clone() })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn a_line() -> impl Strategy<Value = String> {
@@ -92,11 +103,18 @@ fn single(word: &str) -> String {
 
 fn written(word: &str, style: u8) -> String {
     match style % 6 {
-        0 if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@=+~".contains(&byte)) => word.to_owned(),
+        0 if word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_./:@=+~".contains(&byte)) =>
+        {
+            word.to_owned()
+        }
         0 | 1 => single(word),
         2 => format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$")),
         3 => word.chars().map(|c| format!("\\{c}")).collect(),
-        4 => format!("$'{}'", word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>()),
+        4 => {
+            format!("$'{}'", word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>())
+        }
         _ => {
             let (first, rest) = word.split_at(1);
             format!("{first}\"\"{}", single(rest))
@@ -142,8 +160,20 @@ fn inside(text: &str, style: u8) -> String {
 }
 
 /// Programs that start the words after them.
-const STARTERS: &[&str] =
-    &["env", "command", "nohup", "time", "nice -n 5", "timeout 5", "stdbuf -oL", "setsid", "env -i A=b", "exec", "sudo", "busybox"];
+const STARTERS: &[&str] = &[
+    "env",
+    "command",
+    "nohup",
+    "time",
+    "nice -n 5",
+    "timeout 5",
+    "stdbuf -oL",
+    "setsid",
+    "env -i A=b",
+    "exec",
+    "sudo",
+    "busybox",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]

@@ -1,4 +1,4 @@
-//! Commands, their order, how they came to be run, shape and coverage.
+//! Commands, their order, the ways they are run, shape and coverage.
 
 use crate::{programs, reading};
 use portcullis_shell_reader::types::{Coverage, Direction, Origin};
@@ -40,15 +40,25 @@ fn commands_say_where_they_stand_and_what_starts_them() {
     let text = "ls | sudo -n nice rm -f \"a b\" 2>> log; sh -c 'rm x'";
     let reading = reading(text);
     let rm = &reading.commands[1];
-    assert_eq!((rm.program.as_str(), rm.wrappers.join(" "), rm.privileged), ("rm", "sudo nice".to_owned(), true));
+    assert_eq!(
+        (rm.program.as_str(), rm.wrappers.join(" "), rm.privileged),
+        ("rm", "sudo nice".to_owned(), true)
+    );
     assert_eq!(&text[rm.start as usize..rm.end as usize], "rm -f \"a b\" 2>> log");
     assert_eq!(rm.input_from, Some(0));
     assert_eq!(
-        rm.words.iter().map(|word| (word.text.as_str(), word.known, word.quoted)).collect::<Vec<_>>(),
+        rm.words
+            .iter()
+            .map(|word| (word.text.as_str(), word.known, word.quoted))
+            .collect::<Vec<_>>(),
         [("-f", true, false), ("a b", true, true)]
     );
     assert_eq!(
-        (rm.redirections[0].descriptor, rm.redirections[0].direction, rm.redirections[0].target.text.as_str()),
+        (
+            rm.redirections[0].descriptor,
+            rm.redirections[0].direction,
+            rm.redirections[0].target.text.as_str()
+        ),
         (2, Direction::Append, "log")
     );
     let nested = &reading.commands[2];
@@ -62,7 +72,11 @@ fn commands_say_where_they_stand_and_what_starts_them() {
 #[test]
 fn assignments_stand_with_their_command() {
     let reading = reading("A=1 B=\"x y\" make");
-    let set: Vec<(&str, &str)> = reading.commands[0].assignments.iter().map(|set| (set.name.as_str(), set.value.as_str())).collect();
+    let set: Vec<(&str, &str)> = reading.commands[0]
+        .assignments
+        .iter()
+        .map(|set| (set.name.as_str(), set.value.as_str()))
+        .collect();
     assert_eq!(set, [("A", "1"), ("B", "x y")]);
 }
 
@@ -84,7 +98,8 @@ fn the_shape_leaves_values_out() {
     for (one, other) in same {
         assert_eq!(reading(one).shape, reading(other).shape);
     }
-    let different = [("rm a", "rm -r a"), ("git push", "git pull"), ("a | b", "a; b"), ("ls", "sudo ls")];
+    let different =
+        [("rm a", "rm -r a"), ("git push", "git pull"), ("a | b", "a; b"), ("ls", "sudo ls")];
     for (one, other) in different {
         assert_ne!(reading(one).shape, reading(other).shape);
     }
@@ -158,7 +173,11 @@ fn an_odd_part_costs_that_part_alone() {
     ];
     for command in table {
         let reading = reading(command);
-        assert!(programs(&reading).contains(&"rm") || command.contains("${x"), "`{command}`: {:?}", programs(&reading));
+        assert!(
+            programs(&reading).contains(&"rm") || command.contains("${x"),
+            "`{command}`: {:?}",
+            programs(&reading)
+        );
         assert_eq!(reading.coverage, Coverage::Partial, "`{command}`");
     }
 }

@@ -1,10 +1,12 @@
-//! A guest that uses the standard library as any program would, and tells what came of it.
+//! A guest that uses the standard library like any program, and reports the results.
 //!
-//! The action's tool says what to try. An honest answer is one issue, the text of what was found.
+//! The action's tool selects the attempts. An honest answer is one issue with the results.
 
 wit_bindgen::generate!({ path: "../../../wit/plugin", world: "risk-calculator", generate_all });
 
-use exports::portcullis::plugin::assessor::{Action, Assessment, Context, Error, Guest, Rationality, Setting};
+use exports::portcullis::plugin::assessor::{
+    Action, Assessment, Context, Error, Guest, Rationality, Setting,
+};
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -25,11 +27,16 @@ impl Guest for Plugin {
             issues: vec![found],
             suggestions: vec![],
         };
-        Ok(Assessment { risk: None, rationality: Some(rationality), side_effects: None, rulings: vec![] })
+        Ok(Assessment {
+            risk: None,
+            rationality: Some(rationality),
+            side_effects: None,
+            rulings: vec![],
+        })
     }
 }
 
-/// The beginning of what a call came to.
+/// Returns the beginning of a call's result.
 fn told<T: std::fmt::Debug>(result: std::io::Result<T>) -> String {
     match result {
         Ok(found) => format!("{found:?}"),
@@ -45,7 +52,11 @@ fn attempt(what: &str) -> Result<String, Error> {
             "size" => told(std::fs::metadata(path).map(|meta| (meta.is_dir(), meta.len()))),
             "list" => {
                 let names = std::fs::read_dir(path).map(|entries| {
-                    entries.filter_map(|entry| Some(entry.ok()?.file_name().into_string().unwrap_or_default())).collect::<Vec<_>>()
+                    entries
+                        .filter_map(|entry| {
+                            Some(entry.ok()?.file_name().into_string().unwrap_or_default())
+                        })
+                        .collect::<Vec<_>>()
                 });
                 told(names)
             }
@@ -55,8 +66,13 @@ fn attempt(what: &str) -> Result<String, Error> {
             "remove" => told(std::fs::remove_file(path)),
             "make" => told(std::fs::create_dir(path)),
             "move" => told(std::fs::rename(path, format!("{path}2"))),
-            "many" => told((0..1000).map(|_| std::fs::File::open(path)).collect::<Result<Vec<_>, _>>().map(|all| all.len())),
-            // The same file over and over, until the host has had enough.
+            "many" => told(
+                (0..1000)
+                    .map(|_| std::fs::File::open(path))
+                    .collect::<Result<Vec<_>, _>>()
+                    .map(|all| all.len()),
+            ),
+            // Reads the same file repeatedly, until the host refuses.
             "over" => {
                 let mut sum = 0;
                 while let Ok(bytes) = std::fs::read(path) {
@@ -64,7 +80,9 @@ fn attempt(what: &str) -> Result<String, Error> {
                 }
                 format!("{sum}")
             }
-            other => return Err(Error::Failed(format!("`{other}` is nothing that this guest can try"))),
+            other => {
+                return Err(Error::Failed(format!("`{other}` is nothing that this guest can try")));
+            }
         });
     }
     Ok(match what {
@@ -77,32 +95,50 @@ fn attempt(what: &str) -> Result<String, Error> {
             }
             format!("{}", start.elapsed() > Duration::ZERO)
         }
-        "this year" => format!("{}", SystemTime::now().duration_since(UNIX_EPOCH).is_ok_and(|since| since.as_secs() > 1_750_000_000)),
-        "environment" => format!("{} variables, {} arguments", std::env::vars().count(), std::env::args().count()),
+        "this year" => format!(
+            "{}",
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .is_ok_and(|since| since.as_secs() > 1_750_000_000)
+        ),
+        "environment" => format!(
+            "{} variables, {} arguments",
+            std::env::vars().count(),
+            std::env::args().count()
+        ),
         "input" => format!("{:?}", std::io::stdin().lines().next().is_some()),
         "print" => {
             println!("printed");
             eprintln!("complained");
             "done".into()
         }
-        "clock" => format!("{:?}", SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_millis())),
+        "clock" => format!(
+            "{:?}",
+            SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_millis())
+        ),
         "sleep" => {
             let start = Instant::now();
             std::thread::sleep(Duration::from_secs(3600));
             format!("{:?}", start.elapsed())
         }
-        "hash" => format!("{:?}", (0..8).map(|n| (n, n)).collect::<HashMap<_, _>>().keys().collect::<Vec<_>>()),
+        "hash" => format!(
+            "{:?}",
+            (0..8).map(|n| (n, n)).collect::<HashMap<_, _>>().keys().collect::<Vec<_>>()
+        ),
         "panic" => panic!("the sky fell"),
         "exit" => std::process::exit(3),
         "abort" => std::process::abort(),
         "open and give up" => std::fs::read_to_string("/etc/passwd").unwrap(),
-        "open and say so" => std::fs::read_to_string("/etc/passwd").map_err(|error| Error::Failed(error.to_string()))?,
+        "open and say so" => std::fs::read_to_string("/etc/passwd")
+            .map_err(|error| Error::Failed(error.to_string()))?,
         "open and go on" => format!("{:?}", std::fs::read_to_string("/etc/passwd").is_ok()),
         "write" => format!("{:?}", std::fs::write("/tmp/wasi-guest", "x").is_ok()),
         "print a lot" => loop {
             println!("{}", "x".repeat(1000));
         },
-        other => return Err(Error::Failed(format!("`{other}` is nothing that this guest can try"))),
+        other => {
+            return Err(Error::Failed(format!("`{other}` is nothing that this guest can try")));
+        }
     })
 }
 

@@ -1,17 +1,19 @@
 //! A guest that sends requests as programs do, and some that no honest program sends.
 //!
-//! The action's tool says what to send, or the setting `asks` does: a method, an address, and words that change
-//! something about it. An honest answer is one issue: for each request its status and what came, or the code of why
-//! nothing came.
+//! The action's tool or the setting `asks` selects the requests: a method, an address, and words
+//! that change something about it. An honest answer is one issue: for each request its status and
+//! content, or the error code.
 
 wit_bindgen::generate!({ path: "../../../wit/plugin", world: "risk-calculator", generate_all });
 
-use exports::portcullis::plugin::assessor::{Action, Assessment, Context, Error, Guest, Rationality, Setting};
+use exports::portcullis::plugin::assessor::{
+    Action, Assessment, Context, Error, Guest, Rationality, Setting,
+};
 use portcullis::plugin::types::SettingValue;
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
-    ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method, OutgoingBody, OutgoingRequest, RequestOptions,
-    Scheme,
+    ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method,
+    OutgoingBody, OutgoingRequest, RequestOptions, Scheme,
 };
 use wasip2::io::streams::StreamError;
 
@@ -19,12 +21,13 @@ struct Plugin;
 
 impl Guest for Plugin {
     fn prepare(settings: Vec<Setting>) -> Result<Vec<u8>, Error> {
-        let said = settings.into_iter().find_map(|setting| match (setting.key.as_str(), setting.value) {
-            ("asks", SettingValue::Text(asks)) => Some(asks),
-            // Before it is asked anything.
-            ("tries", SettingValue::Text(tries)) => Some(tried(&tries)),
-            _ => None,
-        });
+        let said =
+            settings.into_iter().find_map(|setting| match (setting.key.as_str(), setting.value) {
+                ("asks", SettingValue::Text(asks)) => Some(asks),
+                // Before the first call.
+                ("tries", SettingValue::Text(tries)) => Some(tried(&tries)),
+                _ => None,
+            });
         Ok(said.unwrap_or_default().into_bytes())
     }
 
@@ -43,21 +46,26 @@ impl Guest for Plugin {
             issues: vec![found],
             suggestions: vec![],
         };
-        Ok(Assessment { risk: None, rationality: Some(rationality), side_effects: None, rulings: vec![] })
+        Ok(Assessment {
+            risk: None,
+            rationality: Some(rationality),
+            side_effects: None,
+            rulings: vec![],
+        })
     }
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Default)]
 struct Wish {
     method: String,
     url: String,
-    /// Bytes of the body.
+    /// The size of the body, in bytes.
     body: usize,
     headers: Vec<(String, String)>,
-    /// Milliseconds until the first byte.
+    /// The timeout for the first byte, in milliseconds.
     patience: Option<u64>,
-    /// The header whose value is wanted.
+    /// The header whose value is reported.
     shown: Option<String>,
     unfinished: bool,
     times: usize,
@@ -69,15 +77,19 @@ fn tried(what: &str) -> String {
         return format!("{}", (0..100).map(|_| Fields::new()).collect::<Vec<_>>().len());
     }
     let mut words = what.split_whitespace();
-    let mut wish =
-        Wish { method: words.next().unwrap_or_default().into(), url: words.next().unwrap_or_default().into(), times: 1, ..Wish::default() };
+    let mut wish = Wish {
+        method: words.next().unwrap_or_default().into(),
+        url: words.next().unwrap_or_default().into(),
+        times: 1,
+        ..Wish::default()
+    };
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         match key {
             "body" => wish.body = value.parse().unwrap(),
             "header" => {
                 let (name, value) = value.split_once(':').unwrap();
-                // What no word can hold.
+                // Characters that no word can contain.
                 wish.headers.push((name.replace("CRLF", "\r\n"), value.replace("CRLF", "\r\n")));
             }
             "patience" => wish.patience = Some(value.parse().unwrap()),
@@ -104,7 +116,11 @@ fn sent(wish: &Wish) -> String {
         return format!("{status} {}", sent(&Wish { url, follows: false, ..wish.clone() }));
     }
     let shown = wish.shown.as_ref().map(|name| {
-        let values: Vec<String> = headers.get(name).iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect();
+        let values: Vec<String> = headers
+            .get(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+            .collect();
         assert_eq!(headers.has(name), !values.is_empty());
         assert!(headers.delete(name).is_err(), "an answer's headers can be changed");
         format!(" [{}]", values.join(", "))
@@ -112,9 +128,13 @@ fn sent(wish: &Wish) -> String {
     format!("{status}{} {}", shown.unwrap_or_default(), read(&answer))
 }
 
-/// Puts a request together as the bindings of most languages do: the body after the hand-over.
+/// Sends a request as the bindings of most languages do: the body after the hand-over.
 fn begun(wish: &Wish) -> Result<FutureIncomingResponse, String> {
-    let pairs: Vec<_> = wish.headers.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes())).collect();
+    let pairs: Vec<_> = wish
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone().into_bytes()))
+        .collect();
     let headers = Fields::from_list(&pairs).map_err(|why| format!("{why:?}"))?;
     let request = OutgoingRequest::new(headers);
     let method = match wish.method.as_str() {
@@ -134,7 +154,10 @@ fn begun(wish: &Wish) -> Result<FutureIncomingResponse, String> {
     request.set_scheme(Some(&scheme)).map_err(|()| "the scheme is not taken")?;
     request.set_authority(Some(authority)).map_err(|()| "the authority is not taken")?;
     request.set_path_with_query(Some(path)).map_err(|()| "the path is not taken")?;
-    assert!(request.headers().append("x", b"y").is_err(), "the headers of a request can be changed");
+    assert!(
+        request.headers().append("x", b"y").is_err(),
+        "the headers of a request can be changed"
+    );
     let options = wish.patience.map(|time| {
         let options = RequestOptions::new();
         options.set_first_byte_timeout(Some(time * 1_000_000)).unwrap();
@@ -191,7 +214,11 @@ fn read(answer: &IncomingResponse) -> String {
     let trailers = IncomingBody::finish(body);
     trailers.subscribe().block();
     assert!(matches!(trailers.get(), Some(Ok(Ok(None)))), "there are trailers");
-    if bytes.len() > 300 { format!("{} bytes", bytes.len()) } else { String::from_utf8_lossy(&bytes).into_owned() }
+    if bytes.len() > 300 {
+        format!("{} bytes", bytes.len())
+    } else {
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
 }
 
 export!(Plugin);

@@ -1,17 +1,18 @@
-//! `portcullis audit verify`: whether the journal is what was written, and the journal of its kept heads.
+//! `portcullis audit verify`: checks that the journal is unchanged, against its own chain and the
+//! heads kept elsewhere.
 
-use crate::commands::hook::now;
-use crate::config::Config;
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Context, Result, anyhow};
-use portcullis_store::{Anchor, Durability, Home, Standing, Store, Verification, hex};
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
+use portcullis_store::{Anchor, AnchorStatus, Durability, Home, Store, Verification, hex};
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Compare with the heads that this file keeps; those of `audit.anchors` are compared anyway
+    /// Compare with the heads in this file, in addition to those of `audit.anchors`
     #[arg(long, value_name = "FILE")]
     heads: Vec<PathBuf>,
     /// Print the result as JSON
@@ -21,17 +22,22 @@ pub struct Arguments {
 
 /// The exit code for a journal that does not verify.
 const CHANGED: u8 = 3;
-/// The most bytes of a file of heads.
+/// The most bytes of a file with heads.
 const MOST_HEADS: u64 = 64 << 20;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
-    // A mistake in the configuration must not keep anyone from looking at the journal.
-    let anchors = Config::load(&places, Some(&home)).map(|config| config.audit.anchors).unwrap_or_else(|error| {
-        anstream::eprintln!("{}: {error:#}; heads that it names are not compared", paint::warn("warning"));
-        Vec::new()
-    });
+    // A mistake in the configuration must not prevent anyone from verifying the journal.
+    let anchors = Config::load(&places, Some(&home))
+        .map(|config| config.audit.anchors)
+        .unwrap_or_else(|error| {
+            anstream::eprintln!(
+                "{}: {error:#}; heads that it names are not compared",
+                paint::warn("warning")
+            );
+            Vec::new()
+        });
     let mut store = Store::open(&home, Durability::Process)?;
     let verification = store.verify(progress())?;
     let kept = anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
@@ -41,13 +47,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.json {
         paint::print(&format!("{}\n", json(&verification, &standings)));
     } else {
-        tell(&verification);
+        print_result(&verification);
         tell_heads(&standings, contradicted);
     }
     Ok(if verification.holds() && contradicted.is_none() { 0 } else { CHANGED })
 }
 
-fn progress() -> impl FnMut(portcullis_store::Progress) {
+fn progress() -> impl FnMut(portcullis_store::CheckProgress) {
     let terminal = std::io::stderr().is_terminal();
     move |progress| {
         if terminal && progress.total > 10_000 {
@@ -62,39 +68,67 @@ fn read(path: &Path) -> Result<Vec<Anchor>> {
     if !std::fs::metadata(path).with_context(reading)?.is_file() {
         return Err(anyhow!("`{}` is not a file", path.display()));
     }
-    let lines = BufReader::new(std::fs::File::open(path).with_context(reading)?.take(MOST_HEADS)).lines();
+    let lines =
+        BufReader::new(std::fs::File::open(path).with_context(reading)?.take(MOST_HEADS)).lines();
     let anchor = |(index, line): (usize, std::io::Result<String>)| -> Result<Anchor> {
         line?.parse().with_context(|| format!("line {}", index + 1))
     };
     lines.enumerate().map(|line| anchor(line).with_context(reading)).collect()
 }
 
-fn tell(verification: &Verification) {
+fn print_result(verification: &Verification) {
     if let Some((at, flaw)) = verification.first_bad {
-        paint::print(&format!("{} at record {at}: {flaw}; the {} records before it hold\n", paint::bad("changed"), verification.records));
+        paint::print(&format!(
+            "{} at record {at}: {flaw}; the {} records before it hold\n",
+            paint::bad("changed"),
+            verification.records
+        ));
     } else {
-        let pruned = verification.pruned.map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
+        let pruned = verification
+            .pruned
+            .map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
         let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
         paint::print(&format!("{good}: {} records{pruned}, head {head}\n", verification.records));
     }
-    if let Some(beside) = &verification.beside {
+    for beside in verification.states.iter().chain(&verification.beside) {
         paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
     }
-}
-
-fn tell_heads(standings: &[(Anchor, Standing)], contradicted: Option<&(Anchor, Standing)>) {
-    if let Some((anchor, standing)) = contradicted {
-        let at = paint::time(anchor.at);
-        paint::print(&format!("{}: of the head kept at {at} UTC, record {}, {standing}\n", paint::bad("replaced"), anchor.sequence));
-    } else if !standings.is_empty() {
-        let future = standings.iter().filter(|(anchor, _)| anchor.at > now()).count();
-        let note = if future > 0 { format!("; {future} are dated in the future: was the clock set back?") } else { String::new() };
-        paint::print(&format!("{}: {} were compared{note}\n", paint::good("the kept heads hold"), standings.len()));
+    if let Some(replaced) = &verification.replaced {
+        let mend = "put the newest one back, or have a person run `portcullis recover`";
+        paint::print(&format!(
+            "{}: this is not the journal that this home knows: {replaced}; {mend}\n",
+            paint::bad("replaced")
+        ));
     }
 }
 
-fn json(verification: &Verification, standings: &[(Anchor, Standing)]) -> serde_json::Value {
-    let flaw = verification.first_bad.map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
+fn tell_heads(standings: &[(Anchor, AnchorStatus)], contradicted: Option<&(Anchor, AnchorStatus)>) {
+    if let Some((anchor, standing)) = contradicted {
+        let at = paint::time(anchor.at);
+        paint::print(&format!(
+            "{}: of the head kept at {at} UTC, record {}, {standing}\n",
+            paint::bad("replaced"),
+            anchor.sequence
+        ));
+    } else if !standings.is_empty() {
+        let future = standings.iter().filter(|(anchor, _)| anchor.at > now()).count();
+        let note = if future > 0 {
+            format!("; {future} are dated in the future: was the clock set back?")
+        } else {
+            String::new()
+        };
+        paint::print(&format!(
+            "{}: {} were compared{note}\n",
+            paint::good("the kept heads hold"),
+            standings.len()
+        ));
+    }
+}
+
+fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> serde_json::Value {
+    let flaw = verification
+        .first_bad
+        .map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
     let pruned = verification.pruned.map(
         |start| serde_json::json!({ "sequence": start.sequence, "hash": hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
     );
@@ -108,6 +142,8 @@ fn json(verification: &Verification, standings: &[(Anchor, Standing)]) -> serde_
         "records": verification.records,
         "first_bad": flaw,
         "beside": verification.beside,
+        "states": verification.states,
+        "replaced": verification.replaced,
         "pruned": pruned,
         "head": { "sequence": sequence, "hash": hex(&hash) },
         "kept_heads": { "compared": standings.len(), "contradicted": contradicted },

@@ -1,17 +1,19 @@
-//! The builtin plugins as a bundle like anybody's: what the program was built with, under a name of its own.
+//! The builtin plugins as an ordinary bundle, under a name of its own.
 //!
 //! The shell reader is left out: it is a part of the host, not a plugin.
 
-use crate::bundles::{described, exports};
-use crate::runtime::OURS;
 use anyhow::{Context, Result};
 use portcullis_builtin::COMPONENTS;
-use portcullis_bundle::{About, Bundle, Part};
+use portcullis_bundle::{About, Bundle, NewComponent};
+use portcullis_review::bundles::{described, exports};
+use portcullis_review::reviewer::OURS;
 
-/// The bundle, at the program's version. The same components make the same digest, wherever they were built.
+/// Creates the bundle, at the program's version. The same components give the same digest on every
+/// build machine.
 ///
 /// # Errors
-/// A component of the program is no plugin: it was not built as it should be.
+/// Fails if a component of the program is not a plugin, which means that the program was built
+/// wrongly.
 pub fn bundle() -> Result<Bundle> {
     let (mut components, mut interfaces, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let plugins = || COMPONENTS.iter().filter(|component| !component.plugins.is_empty());
@@ -21,7 +23,7 @@ pub fn bundle() -> Result<Bundle> {
         interfaces.push(exports(component.bytes).with_context(wrong)?);
     }
     for (component, exports) in plugins().zip(&interfaces) {
-        parts.push(Part { bytes: component.bytes, exports });
+        parts.push(NewComponent { bytes: component.bytes, exports });
     }
     let about = About {
         name: OURS.parse()?,

@@ -1,11 +1,12 @@
-//! `portcullis bundle diff`: what changes from one bundle to another.
+//! `portcullis bundle diff`: shows what changes from one bundle to another.
 
+use crate::bundles::archive;
 use crate::bundles::changes::changes;
-use crate::bundles::{archive, told_truly};
 use crate::paint;
 use anyhow::{Context, Result};
 use portcullis_bundle::Bundle;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::check_description;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The archive of the old one
+    /// The archive of the old bundle
     old: PathBuf,
-    /// The archive of the new one
+    /// The archive of the new bundle
     new: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -50,9 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// What a bundle says of itself is compared, so that has to be what its bytes say.
+/// Reads a bundle. The descriptions are compared, so each is first verified against the bytes.
 fn read(path: &Path) -> Result<Bundle> {
     let (bundle, _) = archive::read(path)?;
-    told_truly(&bundle).with_context(|| format!("`{}`", one_line(&path.to_string_lossy(), 400)))?;
+    check_description(&bundle)
+        .with_context(|| format!("`{}`", one_line(&path.to_string_lossy(), 400)))?;
     Ok(bundle)
 }

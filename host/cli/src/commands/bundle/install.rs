@@ -1,18 +1,18 @@
-//! `portcullis bundle install`: puts bundles in that are trusted, and locks them.
+//! `portcullis bundle install`: installs trusted bundles and locks them.
 
-use super::shown::{self, Told};
-use crate::bundles::install::{self, Ready, Target, Turn};
-use crate::bundles::locks::Texts;
-use crate::bundles::policies::Policies;
-use crate::bundles::receipt::{self, Ran};
-use crate::bundles::shelf;
-use crate::bundles::source::{self, Reach, Source};
-use crate::bundles::verify::{self, Agreed};
-use crate::commands::hook::now;
-use crate::places::Places;
-use crate::{human, paint};
+use super::plan_report::{self, ReportedBundle};
+use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
+use crate::bundles::source::{self, BundleSource, RegistryOptions};
+use crate::{interactive, paint};
 use anyhow::{Context, Result};
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::locks::LockTexts;
+use portcullis_review::bundles::open_store;
+use portcullis_review::bundles::policies::Policies;
+use portcullis_review::bundles::receipt::{self, InstalledRef};
+use portcullis_review::bundles::verify::{self, Consent};
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
@@ -21,110 +21,146 @@ const EXAMPLES: &str = "\
 Examples:
   portcullis bundle install ghcr.io/acme/checks:1.2.0
   portcullis bundle install checks-1.2.0.tar --global
-  portcullis bundle install                    what the project's portcullis.lock names";
+  portcullis bundle install                    the bundles in the project's portcullis.lock";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Archives, or references to registries; without any, what the locks name
+    /// Archives, or references to registries; without any, the bundles that the locks name
     #[arg(value_name = "ARCHIVE|REFERENCE")]
     bundles: Vec<String>,
-    /// Lock it for all your projects, in place of this one
+    /// Lock it for all your projects instead of this one
     #[arg(long, requires = "bundles")]
     global: bool,
-    /// Go from one version to another without asking
+    /// Change versions without asking
     #[arg(long)]
     yes: bool,
-    /// Only say what would be done
+    /// Show what would be done and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: RegistryOptions,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if !arguments.dry_run {
-        human::refuse_agents()?;
+        interactive::refuse_agents()?;
     }
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let policies = Policies::read(&places)?;
-    if arguments.bundles.is_empty() { locked(arguments, &places, &home, &policies) } else { named(arguments, &places, &home, &policies) }
+    if arguments.bundles.is_empty() {
+        locked(arguments, &places, &home, &policies)
+    } else {
+        named(arguments, &places, &home, &policies)
+    }
 }
 
-fn named(arguments: &Arguments, places: &Places, home: &Home, policies: &Policies) -> Result<u8> {
-    // All of them are names of something before anything is fetched, and all are fetched before any is installed.
-    let sources = arguments.bundles.iter().map(|text| Source::read(text)).collect::<Result<Vec<_>>>()?;
-    let fetched = sources.iter().map(|source| source.fetch(&arguments.reach)).collect::<Result<Vec<_>>>()?;
-    let _turn = Turn::take(places)?;
-    let mut target = Target::find(places, arguments.global)?;
+fn named(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policies) -> Result<u8> {
+    // All names are parsed before anything is fetched, and everything is fetched before anything is
+    // installed.
+    let sources = arguments
+        .bundles
+        .iter()
+        .map(|text| BundleSource::read(text))
+        .collect::<Result<Vec<_>>>()?;
+    let fetched =
+        sources.iter().map(|source| source.fetch(&arguments.reach)).collect::<Result<Vec<_>>>()?;
+    let _turn = InstallLock::take(places)?;
+    let mut target = LockFile::find(places, arguments.global)?;
     let mut told = Vec::new();
     for fetched in fetched {
-        let ready = install::ready(places, home, &target, fetched, policies, now())?;
+        let ready = install::plan_install(places, home, &target, fetched, policies, now())?;
         if !arguments.json {
-            paint::print(&shown::ready(&ready));
+            paint::print(&plan_report::format_plan(&ready));
         }
         if !arguments.dry_run {
-            agree(&ready, arguments.yes)?;
-            put(places, home, &mut target, &ready)?;
+            confirm_change(&ready, arguments.yes)?;
+            install_and_record(places, home, &mut target, &ready)?;
         }
-        told.push(serde_json::to_value(Told::of(&ready))?);
+        told.push(serde_json::to_value(ReportedBundle::of(&ready))?);
     }
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "lock": target.path, "installed": told, "dry_run": arguments.dry_run })));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "lock": target.path, "installed": told, "dry_run": arguments.dry_run })
+        ));
     } else if !arguments.dry_run {
-        paint::print(&format!("locked in `{}`; every review from now on runs them\n", install::shown(&target.path)));
+        paint::print(&format!(
+            "locked in `{}`; every review from now on runs them\n",
+            install::display_path(&target.path)
+        ));
     }
     Ok(0)
 }
 
-/// Another version of what runs is another set of checks: a person looks at what changes.
-pub(super) fn agree(ready: &Ready, yes: bool) -> Result<()> {
+/// Asks for consent to a change of version: another version is another set of checks, so a person
+/// reviews what changes.
+pub(super) fn confirm_change(ready: &InstallPlan, yes: bool) -> Result<()> {
     let about = ready.fetched.bundle.about();
     match &ready.locked {
-        Some(locked) if !yes && ready.changes.as_ref().is_none_or(|changes| !changes.is_empty()) => {
-            human::confirm(&format!("`{}` goes from {locked} to {}.", about.name, about.version))
+        Some(locked)
+            if !yes && ready.changes.as_ref().is_none_or(|changes| !changes.is_empty()) =>
+        {
+            interactive::confirm(&format!(
+                "`{}` goes from {locked} to {}.",
+                about.name, about.version
+            ))
         }
         _ => Ok(()),
     }
 }
 
-/// Installs, locks and records.
-pub(super) fn put(places: &Places, home: &Home, target: &mut Target, ready: &Ready) -> Result<()> {
+/// Installs, locks and records a bundle.
+pub(super) fn install_and_record(
+    places: &Paths,
+    home: &Home,
+    target: &mut LockFile,
+    ready: &InstallPlan,
+) -> Result<()> {
     install::install(places, home, target, ready, now())?;
     let (about, digest) = (ready.fetched.bundle.about(), ready.fetched.bundle.index().digest());
-    let what =
-        format!("a person installed the bundle `{} {}`, {digest}, locked in `{}`", about.name, about.version, install::shown(&target.path));
-    install::record(places, home, "bundle", &what, now())?;
-    cleared(install::clear(places, home, &about.name, now()));
+    let what = format!(
+        "a person installed the bundle `{} {}`, {digest}, locked in `{}`",
+        about.name,
+        about.version,
+        install::display_path(&target.path)
+    );
+    install::record_action(places, home, "bundle", &what, now())?;
+    warn_if_kept(install::remove_unused(places, home, &about.name, now()));
     Ok(())
 }
 
-/// What is left over costs room and nothing else.
-pub(super) fn cleared(outcome: Result<()>) {
+/// Warns if old versions could not be removed: they only cost disk space.
+pub(super) fn warn_if_kept(outcome: Result<()>) {
     if let Err(error) = outcome {
-        anstream::eprintln!("{}: what nobody runs any more is still there: {error:#}", paint::warn("warning"));
+        anstream::eprintln!(
+            "{}: unused files could not be removed: {error:#}",
+            paint::warn("warning")
+        );
     }
 }
 
-/// What the locks name and is not there yet; then all of it is verified, and counts from now on.
-fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Policies) -> Result<u8> {
-    let _turn = Turn::take(places)?;
-    let wanted = Texts::read(places)?.wanted()?;
-    let shelf = shelf(places)?;
+/// Installs the bundles that the locks name and that are missing; then verifies all of them, and
+/// records a receipt.
+fn locked(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policies) -> Result<u8> {
+    let _turn = InstallLock::take(places)?;
+    let wanted = LockTexts::read(places)?.required()?;
+    let shelf = open_store(places)?;
     let there = shelf.installed()?;
     let mut fetched = Vec::new();
     for wanted in &wanted {
-        // What is there and whole need not be fetched again.
-        let installed = there.iter().find(|installed| installed.index.digest == wanted.locked.digest);
+        // A bundle that is already installed and complete need not be fetched again.
+        let installed =
+            there.iter().find(|installed| installed.index.digest == wanted.locked.digest);
         if installed.is_some_and(|installed| shelf.read(installed).is_ok()) {
             continue;
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
-        let told = || format!("`{}` locks `{name}`", install::shown(&wanted.by));
+        let told = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
         let reference = source::of_locked(&wanted.locked).with_context(told)?;
         if !arguments.dry_run {
             let found = source::pull(&arguments.reach.client()?, &reference).with_context(told)?;
@@ -132,29 +168,42 @@ fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Polici
         }
         fetched.push(name);
     }
-    // What this home did not write says nothing of what ran.
-    let known = receipt::around(home, places);
+    // A receipt that this home did not write does not say what ran here.
+    let known = receipt::receipts_around(home, places);
     let unknown = known.is_err();
-    let gone = verify::lost(&known.unwrap_or_default(), &wanted);
-    let lost: Vec<String> = gone.iter().map(|ran| format!("{} {}", ran.name, ran.version)).collect();
+    let gone = verify::missing_bundles(&known.unwrap_or_default(), &wanted);
+    let lost: Vec<String> =
+        gone.iter().map(|ran| format!("{} {}", ran.name, ran.version)).collect();
     if !arguments.dry_run {
         if unknown || !gone.is_empty() {
             let question = question(&lost, unknown);
-            human::confirm(&question).with_context(|| one_line(&question, 600))?;
+            interactive::confirm(&question).with_context(|| one_line(&question, 600))?;
         }
         let names = gone.iter().map(|ran| ran.name.clone()).collect();
-        let before: Vec<Ran> = gone.into_iter().filter(|ran| !wanted.iter().any(|wanted| wanted.locked.name == ran.name)).collect();
-        receipt::forget(home, &before, now())?;
-        verify::anew(places, home, now(), &Agreed { names, unknown })?;
+        let before: Vec<InstalledRef> = gone
+            .into_iter()
+            .filter(|ran| !wanted.iter().any(|wanted| wanted.locked.name == ran.name))
+            .collect();
+        receipt::forget_bundles(home, &before, now())?;
+        verify::reverify(places, home, now(), &Consent { names, unknown })?;
         if !fetched.is_empty() || !lost.is_empty() || unknown {
-            let what =
-                format!("a person installed what the locks name: fetched [{}], no longer run [{}]", fetched.join(", "), lost.join(", "));
-            install::record(places, home, "bundle", &what, now())?;
+            let what = format!(
+                "a person installed what the locks name: fetched [{}], no longer run [{}]",
+                fetched.join(", "),
+                lost.join(", ")
+            );
+            install::record_action(places, home, "bundle", &what, now())?;
         }
     }
     if arguments.json {
-        let all: Vec<_> = wanted.iter().map(|wanted| json!({ "locked": wanted.locked, "by": wanted.by })).collect();
-        paint::print(&format!("{}\n", json!({ "locked": all, "fetched": fetched, "lost": lost, "dry_run": arguments.dry_run })));
+        let all: Vec<_> = wanted
+            .iter()
+            .map(|wanted| json!({ "locked": wanted.locked, "by": wanted.by }))
+            .collect();
+        paint::print(&format!(
+            "{}\n",
+            json!({ "locked": all, "fetched": fetched, "lost": lost, "dry_run": arguments.dry_run })
+        ));
         return Ok(0);
     }
     let mut text = String::new();
@@ -172,10 +221,12 @@ fn locked(arguments: &Arguments, places: &Places, home: &Home, policies: &Polici
 fn question(lost: &[String], unknown: bool) -> String {
     let mut text = String::new();
     if unknown {
-        text.push_str("What ran here before is not known: the receipt is not one of this installation.\n");
+        text.push_str(
+            "What ran here before is not known: the receipt is not one of this installation.\n",
+        );
     }
     if !lost.is_empty() {
-        text.push_str("These ran here, and are locked no more, only in an older version, or as others of their version:\n");
+        text.push_str("These ran here, and are now not locked, locked in an older version, or locked with other bytes:\n");
     }
     for name in lost {
         let _ = writeln!(text, "  {}", one_line(name, 200));

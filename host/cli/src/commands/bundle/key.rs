@@ -1,10 +1,11 @@
-//! `portcullis bundle key`: keys that sign bundles, as two files: the encrypted secret and the public part.
+//! `portcullis bundle key`: keys that sign bundles, as two files: the encrypted secret and the
+//! public part.
 
-use crate::bundles::secrets::{Passphrase, random, unlocked};
-use crate::config::file;
+use crate::bundles::secrets::{Passphrase, decrypt_key, random};
 use crate::paint;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{PublicKey, SecretKey};
+use portcullis_config::file;
 use portcullis_core::text::one_line;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
@@ -20,12 +21,12 @@ const EXAMPLES: &str = "Examples:
 #[derive(clap::Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Command {
-    /// Make a key: FILE, encrypted with a passphrase that is asked for, and FILE.pub, which is for everybody
+    /// Create a key: FILE, encrypted with a passphrase, and FILE.pub, the public part
     New {
-        /// The secret key's file, which must not exist
+        /// The secret key's file, which must not exist yet
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
-        /// What it signs with
+        /// The signature algorithm
         #[arg(long, value_enum, default_value = "ed25519")]
         algorithm: Algorithm,
         #[command(flatten)]
@@ -36,7 +37,7 @@ pub enum Command {
     },
     /// Show the public part of a key, from either of its files
     Show {
-        /// The file
+        /// The secret key's file or the public one
         file: PathBuf,
         #[command(flatten)]
         passphrase: Passphrase,
@@ -48,15 +49,17 @@ pub enum Command {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Algorithm {
-    /// The usual one
+    /// Ed25519, the usual choice
     Ed25519,
-    /// ECDSA on the curve P-256, for tools that know nothing else
+    /// ECDSA on the curve P-256, for tools that support nothing else
     P256,
 }
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
-        Command::New { out, algorithm, passphrase, json } => make(out, *algorithm, passphrase, *json),
+        Command::New { out, algorithm, passphrase, json } => {
+            make(out, *algorithm, passphrase, *json)
+        }
         Command::Show { file, passphrase, json } => show(file, passphrase, *json),
     }
 }
@@ -64,16 +67,22 @@ pub fn run(command: &Command) -> Result<u8> {
 fn make(out: &Path, algorithm: Algorithm, passphrase: &Passphrase, as_json: bool) -> Result<u8> {
     let public = public_file(out);
     if let Some(there) = [out, &public].into_iter().find(|path| path.symlink_metadata().is_ok()) {
-        bail!("`{}` is there already, and no key is overwritten: name another file", there.display());
+        bail!(
+            "`{}` is there already, and no key is overwritten: name another file",
+            there.display()
+        );
     }
-    let passphrase = passphrase.chosen()?;
+    let passphrase = passphrase.choose()?;
     let key = generated(algorithm)?;
     let pem = key.to_pem(&passphrase, &random()?, random()?)?;
     write(out, &pem, 0o600)?;
     write(&public, &key.public().to_pem()?, 0o644).inspect_err(|_| drop(fs::remove_file(out)))?;
     let part = key.public();
     if as_json {
-        paint::print(&format!("{}\n", told_json(&part, json!({ "secret_file": out, "public_file": public }))?));
+        paint::print(&format!(
+            "{}\n",
+            told_json(&part, json!({ "secret_file": out, "public_file": public }))?
+        ));
         return Ok(0);
     }
     paint::print(&format!(
@@ -81,25 +90,31 @@ fn make(out: &Path, algorithm: Algorithm, passphrase: &Passphrase, as_json: bool
         paint::good("made"),
         one_line(&out.to_string_lossy(), 400),
         one_line(&public.to_string_lossy(), 400),
-        told(&part, out)?
+        describe_key(&part, out)?
     ));
     Ok(0)
 }
 
 fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<u8> {
     let part = public_part(file, passphrase)?;
-    let text = if as_json { format!("{}\n", told_json(&part, json!({}))?) } else { told(&part, file)? };
+    let text = if as_json {
+        format!("{}\n", told_json(&part, json!({}))?)
+    } else {
+        describe_key(&part, file)?
+    };
     paint::print(&text);
     Ok(0)
 }
 
-/// The public part, from the file of either part.
+/// Reads the public part of a key, from either of its files.
 fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
     let shown = file.display();
     let text = file::read(file).map_err(|problems| anyhow!("{}", problems.lines().join("; ")))?;
-    let text = text.with_context(|| format!("there is no key `{shown}`; make one: `portcullis bundle key new --out FILE`"))?;
+    let text = text.with_context(|| {
+        format!("there is no key `{shown}`; make one: `portcullis bundle key new --out FILE`")
+    })?;
     if text.contains("PRIVATE KEY") {
-        return Ok(unlocked(file, passphrase)?.public());
+        return Ok(decrypt_key(file, passphrase)?.public());
     }
     PublicKey::from_pem(text.trim()).with_context(|| format!("cannot use the key `{shown}`"))
 }
@@ -107,8 +122,9 @@ fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
 fn generated(algorithm: Algorithm) -> Result<SecretKey> {
     match algorithm {
         Algorithm::Ed25519 => Ok(SecretKey::of_seed(&random()?)),
-        // One seed in four thousand million stands for no key.
-        Algorithm::P256 => SecretKey::p256_of_seed(&random()?).context("no key came of the system's random bytes: try again"),
+        // About one seed in 2^32 does not yield a valid key.
+        Algorithm::P256 => SecretKey::p256_of_seed(&random()?)
+            .context("no key could be made from the system's random bytes: try again"),
     }
 }
 
@@ -119,30 +135,36 @@ fn public_file(secret: &Path) -> PathBuf {
 fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     let put = || {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .inspect_err(|_| drop(fs::remove_file(path)))
     };
     put().with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 fn told_json(part: &PublicKey, files: serde_json::Value) -> Result<serde_json::Value> {
-    let mut document = json!({ "id": part.id()?, "algorithm": part.algorithm(), "public": part.to_pem()? });
+    let mut document =
+        json!({ "id": part.id()?, "algorithm": part.algorithm(), "public": part.to_pem()? });
     if let (Some(document), serde_json::Value::Object(files)) = (document.as_object_mut(), files) {
         document.extend(files);
     }
     Ok(document)
 }
 
-/// Which key it is, and what somebody writes who wants to trust it.
-fn told(part: &PublicKey, file: &Path) -> Result<String> {
+/// Describes the key, with the lines that a trust policy needs for it.
+fn describe_key(part: &PublicKey, file: &Path) -> Result<String> {
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = name.split('.').next().filter(|name| !name.is_empty()).unwrap_or("publisher").to_owned();
+    let name =
+        name.split('.').next().filter(|name| !name.is_empty()).unwrap_or("publisher").to_owned();
     let name = one_line(&name, 64).replace(['"', '\\'], "-");
     Ok(format!(
         "{} {}\n{}\n\n{}\n[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames = [\"PREFIX/\"]\npublishers = [\"{name}\"]\n",
         paint::bold(part.algorithm()),
         part.id()?,
         paint::dim("the id is the SHA-256 of the public part in DER"),
-        paint::dim("# for `trust.toml` of those who trust it; PREFIX/ is what the names of its bundles begin with"),
+        paint::dim(
+            "# for `trust.toml` of those who trust it; PREFIX/ is what the names of its bundles begin with"
+        ),
         part.to_pem()?
     ))
 }

@@ -1,13 +1,15 @@
-//! `portcullis bundle list`: what has to run here, whether it does, and what else is installed.
+//! `portcullis bundle list`: shows the bundles that have to run here, their state, and what else is
+//! installed.
 
-use crate::bundles::locks::{Texts, Wanted};
-use crate::bundles::{Policies, install, shelf, verify};
-use crate::commands::hook::now;
+use crate::bundles::install;
 use crate::paint;
-use crate::places::Places;
 use anyhow::Result;
-use portcullis_bundle::{Bundle, Installed};
+use portcullis_bundle::{Bundle, InstalledBundle};
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::locks::{LockTexts, RequiredBundle};
+use portcullis_review::bundles::{Policies, open_store, verify};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -18,24 +20,32 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A bundle that has to run, and how it stands.
-struct Line {
-    wanted: Wanted,
-    /// The bundle with the end of its trust, or why it does not run.
+/// A bundle that has to run, and its state.
+struct BundleLine {
+    wanted: RequiredBundle,
+    /// The bundle and when its trust ends, or why it does not run.
     state: Result<(Bundle, Option<u64>), String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let policies = Policies::read(&places)?;
-    let shelf = shelf(&places)?;
-    let line = |wanted: Wanted| {
-        let found = verify::one(&shelf, &wanted, &policies, now());
-        Line { state: found.map(|(bundle, _, judged)| (bundle, judged.until)).map_err(|error| format!("{error:#}")), wanted }
+    let shelf = open_store(&places)?;
+    let line = |wanted: RequiredBundle| {
+        let found = verify::verify_bundle(&shelf, &wanted, &policies, now());
+        BundleLine {
+            state: found
+                .map(|(bundle, _, judged)| (bundle, judged.until))
+                .map_err(|error| format!("{error:#}")),
+            wanted,
+        }
     };
-    let lines: Vec<Line> = Texts::read(&places)?.wanted()?.into_iter().map(line).collect();
+    let lines: Vec<BundleLine> =
+        LockTexts::read(&places)?.required()?.into_iter().map(line).collect();
     let mut others = shelf.installed()?;
-    others.retain(|installed| !lines.iter().any(|line| line.wanted.locked.digest == installed.index.digest));
+    others.retain(|installed| {
+        !lines.iter().any(|line| line.wanted.locked.digest == installed.index.digest)
+    });
     if arguments.json {
         let locked: Vec<Value> = lines.iter().map(as_json).collect();
         paint::print(&format!("{}\n", json!({ "locked": locked, "not_locked_here": others })));
@@ -45,36 +55,57 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-fn as_json(line: &Line) -> Value {
-    let Wanted { locked, by } = &line.wanted;
+fn as_json(line: &BundleLine) -> Value {
+    let RequiredBundle { locked, by } = &line.wanted;
     match &line.state {
-        Ok((bundle, until)) => json!({ "locked": locked, "by": by, "holds": true, "until": until, "about": bundle.about() }),
+        Ok((bundle, until)) => {
+            json!({ "locked": locked, "by": by, "holds": true, "until": until, "about": bundle.about() })
+        }
         Err(why) => json!({ "locked": locked, "by": by, "holds": false, "why": why }),
     }
 }
 
-fn as_text(lines: &[Line], others: &[Installed]) -> String {
+fn as_text(lines: &[BundleLine], others: &[InstalledBundle]) -> String {
     let mut text = String::new();
     if lines.is_empty() {
         text.push_str("no bundle is locked here; `portcullis bundle install` locks one\n");
     }
-    for Line { wanted: Wanted { locked, by }, state } in lines {
-        let _ = writeln!(text, "{} {}  {}", paint::bold(locked.name.as_str()), locked.version, paint::dim(install::shown(by)));
+    for BundleLine { wanted: RequiredBundle { locked, by }, state } in lines {
+        let _ = writeln!(
+            text,
+            "{} {}  {}",
+            paint::bold(locked.name.as_str()),
+            locked.version,
+            paint::dim(install::display_path(by))
+        );
         let _ = writeln!(text, "  {}", paint::dim(locked.digest));
         match state {
             Ok((bundle, until)) => {
-                let until = until.map(|until| format!(", until {} UTC", paint::time(until))).unwrap_or_default();
+                let until = until
+                    .map(|until| format!(", until {} UTC", paint::time(until)))
+                    .unwrap_or_default();
                 let _ = writeln!(text, "  {}{until}", paint::good("runs"));
                 for (component, plugin) in bundle.about().plugins() {
                     let asks = match component.wants.grants.as_slice() {
                         [] => String::new(),
                         grants => format!("  may be granted {}", grants.join(", ")),
                     };
-                    let _ = writeln!(text, "  {:<24} {:<16}{}", one_line(&plugin.name, 64), plugin.kind, paint::dim(asks));
+                    let _ = writeln!(
+                        text,
+                        "  {:<24} {:<16}{}",
+                        one_line(&plugin.name, 64),
+                        plugin.kind,
+                        paint::dim(asks)
+                    );
                 }
             }
             Err(why) => {
-                let _ = writeln!(text, "  {}: {}", paint::bad("does not run, and no action does"), one_line(why, 1000));
+                let _ = writeln!(
+                    text,
+                    "  {}: {}",
+                    paint::bad("does not run, and no action does"),
+                    one_line(why, 1000)
+                );
             }
         }
     }
@@ -82,7 +113,13 @@ fn as_text(lines: &[Line], others: &[Installed]) -> String {
         text.push_str("installed, but not locked here:\n");
     }
     for other in others {
-        let _ = writeln!(text, "  {} {}  {}", other.name, other.version, paint::dim(other.index.digest));
+        let _ = writeln!(
+            text,
+            "  {} {}  {}",
+            other.name,
+            other.version,
+            paint::dim(other.index.digest)
+        );
     }
     text
 }

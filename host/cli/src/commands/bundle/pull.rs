@@ -1,7 +1,8 @@
-//! `portcullis bundle pull`: a bundle out of a registry into an archive, to look at it or to carry it elsewhere.
+//! `portcullis bundle pull`: fetches a bundle from a registry into an archive, to inspect it or to
+//! carry it elsewhere.
 
 use crate::bundles::archive;
-use crate::bundles::source::{Reach, Source};
+use crate::bundles::source::{BundleSource, RegistryOptions};
 use crate::paint;
 use anyhow::Result;
 use portcullis_core::text::one_line;
@@ -19,27 +20,33 @@ Examples:
 pub struct Arguments {
     /// Registry, repository, and a tag or a digest
     reference: Reference,
-    /// The archive; NAME-VERSION.tar unless another is named
+    /// Write the archive to this file (default: NAME-VERSION.tar)
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: RegistryOptions,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let fetched = Source::Registry(arguments.reference.clone()).fetch(&arguments.reach)?;
+    let fetched = BundleSource::Registry(arguments.reference.clone()).fetch(&arguments.reach)?;
     let (about, digest) = (fetched.bundle.about(), fetched.bundle.index().digest());
-    let named = || PathBuf::from(format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version));
+    let named = || {
+        PathBuf::from(format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version))
+    };
     let out = arguments.out.clone().unwrap_or_else(named);
     let new = archive::put_new(&out, &fetched.bundle)?;
-    // One that is there already may have signatures that the registry has not, and the other way round.
+    // An existing archive may have signatures that the registry does not have, and vice versa.
     let mut signatures = archive::read(&out)?.1;
     let there = signatures.len();
     signatures.extend(
-        fetched.signatures.into_iter().filter(|new| !signatures.iter().any(|known| known.file() == new.file())).collect::<Vec<_>>(),
+        fetched
+            .signatures
+            .into_iter()
+            .filter(|new| !signatures.iter().any(|known| known.file() == new.file()))
+            .collect::<Vec<_>>(),
     );
     let added = signatures.len() - there;
     if added > 0 {
@@ -57,10 +64,22 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         (false, 0) => "had already",
         (false, _) => "had already, and added signatures to,",
     };
-    paint::print(&format!("{was} {} {} as `{}`\n{}\n", about.name, about.version, out.display(), paint::dim(digest)));
+    paint::print(&format!(
+        "{was} {} {} as `{}`\n{}\n",
+        about.name,
+        about.version,
+        out.display(),
+        paint::dim(digest)
+    ));
     for unread in &fetched.unread {
-        paint::print(&format!("{}\n", paint::dim(format!("a signature is not read: {}", one_line(&unread.why, 200)))));
+        paint::print(&format!(
+            "{}\n",
+            paint::dim(format!("a signature is not read: {}", one_line(&unread.why, 200)))
+        ));
     }
-    paint::print(&format!("nothing is installed; `portcullis bundle verify {}` says whether this machine trusts it\n", out.display()));
+    paint::print(&format!(
+        "nothing is installed; `portcullis bundle verify {}` says whether this machine trusts it\n",
+        out.display()
+    ));
     Ok(0)
 }

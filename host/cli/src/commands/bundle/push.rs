@@ -1,10 +1,11 @@
-//! `portcullis bundle push`: a bundle with its signatures into a registry.
+//! `portcullis bundle push`: pushes a bundle with its signatures to a registry.
 
-use crate::bundles::source::{self, Reach};
-use crate::bundles::{archive, told_truly};
+use crate::bundles::archive;
+use crate::bundles::source::{self, RegistryOptions};
 use crate::paint;
 use anyhow::{Result, bail};
 use portcullis_registry::{Reference, Tag};
+use portcullis_review::bundles::check_description;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -12,34 +13,36 @@ const EXAMPLES: &str = "\
 Examples:
   portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks
   portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks:latest
-  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks --signatures-only    a vetting that came later";
+  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks --signatures-only    add a later vetting";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The archive, or the folder of an OCI image layout
     archive: PathBuf,
-    /// Registry and repository, and a tag; the version, unless another is named
+    /// Registry and repository, with an optional tag (default tag: the version)
     reference: Reference,
-    /// Only add the archive's signatures to the bundle, which is there already
+    /// Add only the archive's signatures to a bundle that is already in the registry
     #[arg(long)]
     signatures_only: bool,
-    /// Push it although nobody signed it
+    /// Push it even if nobody signed it
     #[arg(long)]
     unsigned: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: RegistryOptions,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
-    told_truly(&bundle)?;
+    check_description(&bundle)?;
     if signatures.is_empty() && !arguments.unsigned {
         let archive = arguments.archive.display();
-        bail!("nobody signed `{archive}`, so nobody can trust it: `portcullis bundle sign {archive} --key FILE`, or `--unsigned`");
+        bail!(
+            "nobody signed `{archive}`, so nobody can trust it: `portcullis bundle sign {archive} --key FILE`, or `--unsigned`"
+        );
     }
     let client = arguments.reach.client()?;
     let digest = bundle.index().digest();
@@ -52,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         client.attach(&signatures, &reference)?;
     } else {
         let bar = source::bar();
-        let pushed = client.push(&bundle, &signatures, &reference, &mut |progress| source::show(&bar, progress));
+        let pushed = client
+            .push(&bundle, &signatures, &reference, &mut |progress| source::show(&bar, progress));
         bar.finish_and_clear();
         pushed?;
     }
@@ -64,8 +68,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             1 => "1 signature".to_owned(),
             count => format!("{count} signatures"),
         };
-        let what =
-            if arguments.signatures_only { count } else { format!("{} {} with {count}", bundle.about().name, bundle.about().version) };
+        let what = if arguments.signatures_only {
+            count
+        } else {
+            format!("{} {} with {count}", bundle.about().name, bundle.about().version)
+        };
         paint::print(&format!("pushed {what} to {reference}\n{}\n", paint::dim(digest)));
     }
     Ok(0)

@@ -1,30 +1,32 @@
-//! `portcullis bundle revoke`: what must not run any more, written into the person's trust policy.
+//! `portcullis bundle revoke`: adds revocations to the person's trust policy.
 //!
-//! The file is edited, not written anew: what people wrote around it stays. An organisation writes its own.
+//! The file is edited, not rewritten, so that what people wrote in it remains. An organisation
+//! edits its own policy itself.
 
-use crate::bundles::install::{record, shown};
-use crate::bundles::locks::Texts;
-use crate::bundles::{Policies, archive, policies, shelf, verify};
-use crate::commands::hook::now;
-use crate::config::file;
-use crate::places::Places;
-use crate::{human, paint};
+use crate::bundles::archive;
+use crate::bundles::install::{display_path, record_action};
+use crate::{interactive, paint};
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{Digest, Name, Trust};
+use portcullis_bundle::{BundleName, Digest, Trust};
+use portcullis_config::clock::now;
+use portcullis_config::file;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::locks::LockTexts;
+use portcullis_review::bundles::{Policies, open_store, policies, verify};
 use portcullis_store::Home;
 use serde_json::json;
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table};
 
-/// The rights of a policy: nothing in it is secret.
+/// The permissions of a policy: it contains no secrets.
 const RIGHTS: u32 = 0o644;
 
 const EXAMPLES: &str = "\
 Examples:
-  portcullis bundle revoke sha256:DIGEST       of a bundle or of one component
-  portcullis bundle revoke acme/checks         every version of it that is installed
-  portcullis bundle revoke --key acme-release  all that this key of your trust.toml signed";
+  portcullis bundle revoke sha256:DIGEST       a bundle or one component
+  portcullis bundle revoke acme/checks         every installed version
+  portcullis bundle revoke --key acme-release  everything signed by this key of your trust.toml";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,7 +34,7 @@ pub struct Arguments {
     /// Digests, archives, or names of installed bundles
     #[arg(value_name = "DIGEST|ARCHIVE|NAME", required_unless_present = "key")]
     what: Vec<String>,
-    /// A key, by its name in your trust.toml
+    /// Revoke a key, by its name in your trust.toml
     #[arg(long, value_name = "NAME")]
     key: Vec<String>,
     /// Print JSON
@@ -41,31 +43,48 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
-    let places = Places::from_environment()?;
+    interactive::refuse_agents()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let mut digests = Vec::new();
     for what in &arguments.what {
         digests.extend(meant(&places, what)?);
     }
     let path = policies::of_person(&places);
-    let text = file::read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?.unwrap_or_default();
-    let mut document: DocumentMut = text.parse().with_context(|| format!("`{}` is no TOML", shown(&path)))?;
+    let text = file::read(&path)
+        .map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?
+        .unwrap_or_default();
+    let mut document: DocumentMut =
+        text.parse().with_context(|| format!("`{}` is not valid TOML", display_path(&path)))?;
     for key in &arguments.key {
         if !has_key(&document, key) {
-            bail!("`{}` has no key `{}`: only its own keys can be revoked there, by their names", shown(&path), one_line(key, 200));
+            bail!(
+                "`{}` has no key `{}`: only its own keys can be revoked there, by their names",
+                display_path(&path),
+                one_line(key, 200)
+            );
         }
     }
-    let new: Vec<String> = [("digests", digests.iter().map(ToString::to_string).collect::<Vec<_>>()), ("keys", arguments.key.clone())]
-        .into_iter()
-        .map(|(list, values)| add(&mut document, list, values))
-        .collect::<Result<Vec<_>>>()?
-        .concat();
+    let new: Vec<String> = [
+        ("digests", digests.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        ("keys", arguments.key.clone()),
+    ]
+    .into_iter()
+    .map(|(list, values)| add(&mut document, list, values))
+    .collect::<Result<Vec<_>>>()?
+    .concat();
     let text = document.to_string();
-    Trust::read(&text).with_context(|| format!("`{}` would be no trust policy", shown(&path)))?;
+    Trust::read(&text)
+        .with_context(|| format!("`{}` would not be a valid trust policy", display_path(&path)))?;
     if !new.is_empty() {
         write(&path, &text)?;
-        record(&places, &home, "bundle", &format!("a person revoked {}", new.join(", ")), now())?;
+        record_action(
+            &places,
+            &home,
+            "bundle",
+            &format!("a person revoked {}", new.join(", ")),
+            now(),
+        )?;
     }
     let stopped = stopped(&places)?;
     if arguments.json {
@@ -74,7 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     match new.as_slice() {
         [] => paint::print("all of it was revoked already\n"),
-        new => paint::print(&format!("revoked in `{}`:\n  {}\n", shown(&path), new.join("\n  "))),
+        new => paint::print(&format!(
+            "revoked in `{}`:\n  {}\n",
+            display_path(&path),
+            new.join("\n  ")
+        )),
     }
     for why in stopped {
         paint::print(&format!("{}\n", paint::warn(one_line(&why, 1000))));
@@ -82,43 +105,53 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// The digests that somebody names.
-fn meant(places: &Places, what: &str) -> Result<Vec<Digest>> {
+/// Resolves an argument to digests.
+fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
     if let Ok(digest) = what.parse::<Digest>() {
         return Ok(vec![digest]);
     }
     let told = one_line(what, 200);
-    // A name is a name, whatever file is there.
-    let Ok(name) = what.parse::<Name>().map_err(drop).and_then(|name| if what.ends_with(".tar") { Err(()) } else { Ok(name) }) else {
+    // A valid bundle name is taken as a name, even if a file has the same name.
+    let Ok(name) = what
+        .parse::<BundleName>()
+        .map_err(drop)
+        .and_then(|name| if what.ends_with(".tar") { Err(()) } else { Ok(name) })
+    else {
         let path = Path::new(what);
         if !path.exists() {
-            bail!("`{told}` is no digest, no archive and no name of a bundle");
+            bail!("`{told}` is not a digest, an archive or the name of a bundle");
         }
         return Ok(vec![archive::read(path)?.0.index().digest()]);
     };
-    let installed = shelf(places)?.installed()?;
-    let found: Vec<Digest> = installed.iter().filter(|installed| installed.name == name).map(|installed| installed.index.digest).collect();
+    let installed = open_store(places)?.installed()?;
+    let found: Vec<Digest> = installed
+        .iter()
+        .filter(|installed| installed.name == name)
+        .map(|installed| installed.index.digest)
+        .collect();
     if found.is_empty() {
-        bail!("no bundle `{told}` is installed: name the digest that has to go, `sha256:...`");
+        bail!("no bundle `{told}` is installed: name the digest to revoke, `sha256:...`");
     }
     Ok(found)
 }
 
-/// Whether the policy has a key of that name.
+/// Returns true if the policy has a key of that name.
 fn has_key(document: &DocumentMut, name: &str) -> bool {
     let keys = document.get("key").and_then(Item::as_array_of_tables);
-    keys.is_some_and(|keys| keys.iter().any(|key| key.get("name").and_then(Item::as_str) == Some(name)))
+    keys.is_some_and(|keys| {
+        keys.iter().any(|key| key.get("name").and_then(Item::as_str) == Some(name))
+    })
 }
 
-/// Adds what a list of `[revoked]` does not hold yet, and says what that was.
+/// Adds the values that a list of `[revoked]` does not hold yet, and returns those.
 fn add(document: &mut DocumentMut, list: &str, values: Vec<String>) -> Result<Vec<String>> {
     if values.is_empty() {
         return Ok(Vec::new());
     }
     let revoked = document.entry("revoked").or_insert(Item::Table(Table::new()));
-    let revoked = revoked.as_table_like_mut().context("`revoked` is no table")?;
+    let revoked = revoked.as_table_like_mut().context("`revoked` is not a table")?;
     let held = revoked.entry(list).or_insert(Item::Value(Array::new().into()));
-    let held = held.as_array_mut().with_context(|| format!("`revoked.{list}` is no list"))?;
+    let held = held.as_array_mut().with_context(|| format!("`revoked.{list}` is not a list"))?;
     let mut new = Vec::new();
     for value in values {
         if !held.iter().any(|known| known.as_str() == Some(&value)) {
@@ -131,15 +164,20 @@ fn add(document: &mut DocumentMut, list: &str, values: Vec<String>) -> Result<Ve
 
 fn write(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", shown(folder)))?;
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", display_path(folder)))?;
     }
-    let told = || format!("cannot write `{}`", shown(path));
-    archive::durable(path, RIGHTS, |file| Ok(file.write_all(text.as_bytes())?)).with_context(told)
+    let told = || format!("cannot write `{}`", display_path(path));
+    portcullis_fs::replace_bytes(path, RIGHTS, text.as_bytes()).with_context(told)
 }
 
-/// What is locked here and does not run any more, and why.
-fn stopped(places: &Places) -> Result<Vec<String>> {
-    let (policies, shelf) = (Policies::read(places)?, shelf(places)?);
-    let all = Texts::read(places)?.wanted()?;
-    Ok(all.iter().filter_map(|wanted| verify::one(&shelf, wanted, &policies, now()).err()).map(|error| format!("{error:#}")).collect())
+/// Lists the bundles that are locked here and no longer run, with the reasons.
+fn stopped(places: &Paths) -> Result<Vec<String>> {
+    let (policies, shelf) = (Policies::read(places)?, open_store(places)?);
+    let all = LockTexts::read(places)?.required()?;
+    Ok(all
+        .iter()
+        .filter_map(|wanted| verify::verify_bundle(&shelf, wanted, &policies, now()).err())
+        .map(|error| format!("{error:#}"))
+        .collect())
 }

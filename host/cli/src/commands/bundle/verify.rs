@@ -1,18 +1,22 @@
-//! `portcullis bundle verify`: what these very bytes are, who signed them, and each requirement of the trust policy, met or
-//! missed.
+//! `portcullis bundle verify`: shows what these very bytes are, who signed them, and which
+//! requirements of the trust policy are met or missed.
 //!
-//! It changes nothing, and what it finds holds for the bytes that it read: whoever installs or loads a bundle asks again.
+//! It changes nothing. Its findings hold for the bytes that it read; installing or loading a bundle
+//! verifies again.
 
 use super::build::contents;
-use crate::amount::size;
-use crate::bundles::policies::{Policies, Texts};
-use crate::bundles::{SHELF, archive, told_truly};
-use crate::commands::hook::now;
+use crate::bundles::archive;
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Context, Result, bail};
-use portcullis_bundle::{Bundle, Judgement, Name, Requirement, Shelf, Signature, Subject};
+use portcullis_bundle::{
+    Bundle, BundleName, BundleStore, CandidateBundle, Judgement, Requirement, Signature,
+};
+use portcullis_config::amount::size;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::policies::{Policies, PolicyTexts};
+use portcullis_review::bundles::{SHELF, check_description};
 use semver::Version;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -29,7 +33,7 @@ pub struct Arguments {
     /// Archives, folders of an OCI image layout, or names of installed bundles
     #[arg(required = true, value_name = "BUNDLE")]
     bundles: Vec<PathBuf>,
-    /// Judge by this trust policy alone, in place of the organisation's and yours
+    /// Verify with this trust policy only, instead of the organisation's and yours
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
     /// Print JSON
@@ -37,40 +41,52 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A bundle that was looked at.
-struct Looked {
-    /// How it was named.
+/// A bundle that was verified.
+struct VerificationResult {
+    /// The name by which it was given.
     what: String,
     bundle: Bundle,
     signatures: Vec<Signature>,
     judgement: Judgement,
 }
 
-/// A bundle that is to be looked at, with where it is from.
-type Found = (Bundle, Vec<Signature>, Option<String>);
+/// A bundle to verify, with its signatures and its origin.
+type BundleToVerify = (Bundle, Vec<Signature>, Option<String>);
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let policies = match &arguments.trust {
-        Some(file) => Texts::named(file)?.parse()?,
+        Some(file) => PolicyTexts::named(file)?.parse()?,
         None => Policies::read(&places)?,
     };
     let now = now();
-    let installed = if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
+    let installed =
+        if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
     let mut all = Vec::new();
     for path in &arguments.bundles {
         for (bundle, signatures, from) in found(path, &places)? {
             let newest = installed.newest(&bundle);
-            let subject =
-                Subject { index: bundle.index(), signatures: &signatures, from: from.as_deref(), installed: newest.as_ref(), now };
+            let subject = CandidateBundle {
+                index: bundle.index(),
+                signatures: &signatures,
+                from: from.as_deref(),
+                installed: newest.as_ref(),
+                now,
+            };
             let mut judgement = policies.judge(&subject);
             judgement.requirements.insert(0, truly(&bundle));
-            all.push(Looked { what: path.display().to_string(), bundle, signatures, judgement });
+            all.push(VerificationResult {
+                what: path.display().to_string(),
+                bundle,
+                signatures,
+                judgement,
+            });
         }
     }
     let trusted = all.iter().all(|looked| looked.judgement.is_trusted());
     if arguments.json {
-        let bundles = all.iter().map(|looked| document(looked, &policies)).collect::<Result<Vec<_>>>()?;
+        let bundles =
+            all.iter().map(|looked| document(looked, &policies)).collect::<Result<Vec<_>>>()?;
         paint::print(&format!("{}\n", json!({ "trusted": trusted, "bundles": bundles })));
     } else {
         let pages: Vec<String> = all.iter().map(|looked| page(looked, &policies, now)).collect();
@@ -79,21 +95,29 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(if trusted { 0 } else { 1 })
 }
 
-/// The bundles that are meant: of a name that is installed all versions.
-fn found(path: &Path, places: &Places) -> Result<Vec<Found>> {
-    let name = path.to_str().filter(|text| !text.ends_with(".tar")).and_then(|text| text.parse::<Name>().ok());
-    let named = |name: &Name| installed(places).is_ok_and(|all| all.iter().any(|one| one.name == *name));
-    // A name that is installed is meant, whatever file is there: `./` before it means the file.
+/// Finds the bundles that an argument names; an installed name means all its versions.
+fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
+    let name = path
+        .to_str()
+        .filter(|text| !text.ends_with(".tar"))
+        .and_then(|text| text.parse::<BundleName>().ok());
+    let named = |name: &BundleName| {
+        installed(places).is_ok_and(|all| all.iter().any(|one| one.name == *name))
+    };
+    // An installed name takes precedence over a file with the same name; `./` before it means the
+    // file.
     if path.symlink_metadata().is_ok() && !name.as_ref().is_some_and(named) {
         let (bundle, signatures) = archive::read(path)?;
         return Ok(vec![(bundle, signatures, None)]);
     }
     let shown = one_line(&path.to_string_lossy(), 400);
-    let Some(name) = name else { bail!("there is no `{shown}`; name an archive, or a bundle that is installed") };
+    let Some(name) = name else {
+        bail!("there is no `{shown}`; name an archive, or a bundle that is installed")
+    };
     let folder = places.state.join(SHELF);
     let mut all = Vec::new();
     if folder.is_dir() {
-        let shelf = Shelf::open(&folder)?;
+        let shelf = BundleStore::open(&folder)?;
         for installed in shelf.installed()?.into_iter().filter(|installed| installed.name == name) {
             let (bundle, signatures) = shelf.read(&installed)?;
             all.push((bundle, signatures, installed.from));
@@ -105,21 +129,23 @@ fn found(path: &Path, places: &Places) -> Result<Vec<Found>> {
     Ok(all)
 }
 
-/// What is installed; no folder is made for it.
-fn installed(places: &Places) -> Result<Vec<portcullis_bundle::Installed>> {
+/// Lists what is installed, without creating a folder for it.
+fn installed(places: &Paths) -> Result<Vec<portcullis_bundle::InstalledBundle>> {
     let folder = places.state.join(SHELF);
-    Ok(if folder.is_dir() { Shelf::open(&folder)?.installed()? } else { Vec::new() })
+    Ok(if folder.is_dir() { BundleStore::open(&folder)?.installed()? } else { Vec::new() })
 }
 
-/// The versions that are installed: no bundle is trusted that is older.
+/// The installed versions: an older bundle is not trusted.
 #[derive(Default)]
-struct Installed(Vec<(Name, Version)>);
+struct Installed(Vec<(BundleName, Version)>);
 
 impl Installed {
-    /// Those of this machine. No folder is made for them.
-    fn read(places: &Places) -> Result<Self> {
+    /// Reads those of this machine, without creating a folder for them.
+    fn read(places: &Paths) -> Result<Self> {
         let installed = installed(places).context("cannot read what is installed")?;
-        Ok(Self(installed.into_iter().map(|installed| (installed.name, installed.version)).collect()))
+        Ok(Self(
+            installed.into_iter().map(|installed| (installed.name, installed.version)).collect(),
+        ))
     }
 
     fn newest(&self, bundle: &Bundle) -> Option<Version> {
@@ -129,17 +155,18 @@ impl Installed {
 }
 
 fn truly(bundle: &Bundle) -> Requirement {
-    let met = match told_truly(bundle) {
+    let met = match check_description(bundle) {
         Ok(()) => Ok("read from their bytes".to_owned()),
         Err(error) => Err(one_line(&format!("{error:#}"), 1000)),
     };
     Requirement { what: "its components are, and ask for, what it says".to_owned(), met }
 }
 
-fn page(looked: &Looked, policies: &Policies, now: u64) -> String {
-    let Looked { what, bundle, signatures, judgement } = looked;
+fn page(looked: &VerificationResult, policies: &Policies, now: u64) -> String {
+    let VerificationResult { what, bundle, signatures, judgement } = looked;
     let (about, digest) = (bundle.about(), bundle.index().digest());
-    let mut text = format!("{}  {digest}\n", paint::bold(format!("{} {}", about.name, about.version)));
+    let mut text =
+        format!("{}  {digest}\n", paint::bold(format!("{} {}", about.name, about.version)));
     for words in [&about.description, &about.source].into_iter().filter(|words| !words.is_empty()) {
         let _ = writeln!(text, "{}", one_line(words, 400));
     }
@@ -163,11 +190,14 @@ fn page(looked: &Looked, policies: &Policies, now: u64) -> String {
         };
         let _ = writeln!(text, "{mark} {what}: {how}");
     }
-    let missed = judgement.requirements.iter().filter(|requirement| requirement.met.is_err()).count();
+    let missed =
+        judgement.requirements.iter().filter(|requirement| requirement.met.is_err()).count();
     let these = format!("the {} of `{}` that were read just now", size(bytes), one_line(what, 400));
     let verdict = match (judgement.is_trusted(), missed) {
         (true, _) => {
-            let until = judgement.until.map_or_else(String::new, |end| format!(", until {} UTC", paint::time(end)));
+            let until = judgement
+                .until
+                .map_or_else(String::new, |end| format!(", until {} UTC", paint::time(end)));
             format!("{}: {these}{until}", paint::good("trusted"))
         }
         (false, missed) => {
@@ -179,37 +209,57 @@ fn page(looked: &Looked, policies: &Policies, now: u64) -> String {
     text
 }
 
-/// Who signed, what, and for how long.
+/// Formats who signed, what, and for how long.
 fn signed(signature: &Signature, bundle: &Bundle, policies: &Policies, now: u64) -> String {
     let keys = policies.keys_of(signature);
     let named = |(name, revoked): (&String, &bool)| {
-        let end = if *revoked { format!(", {}", paint::bad("which is revoked")) } else { String::new() };
+        let end =
+            if *revoked { format!(", {}", paint::bad("which is revoked")) } else { String::new() };
         format!("`{}`{end}", one_line(name, 64))
     };
     let who = if keys.is_empty() {
-        format!("{}, which calls itself {}", paint::warn("a key that no policy has"), one_line(&signature.hint(), 100))
+        format!(
+            "{}, which calls itself {}",
+            paint::warn("a key that no policy has"),
+            one_line(&signature.hint(), 100)
+        )
     } else {
         keys.iter().map(named).collect::<Vec<_>>().join(" and ")
     };
-    let Ok(statement) = signature.unproven() else { return format!("{who}: nothing about a bundle") };
-    let about = if statement.digest == bundle.index().digest() && statement.name == bundle.about().name.as_str() {
+    let Ok(statement) = signature.unproven() else {
+        return format!("{who}: nothing about a bundle");
+    };
+    let about = if statement.digest == bundle.index().digest()
+        && statement.name == bundle.about().name.as_str()
+    {
         String::new()
     } else {
-        format!(", {}: `{}` ({})", paint::bad("about another bundle"), one_line(&statement.name, 128), statement.digest)
+        format!(
+            ", {}: `{}` ({})",
+            paint::bad("about another bundle"),
+            one_line(&statement.name, 128),
+            statement.digest
+        )
     };
     let vetting = statement.vetting.map_or_else(String::new, |vetting| {
-        format!(", as a vetting by {} at {} UTC", one_line(&vetting.reviewer, 100), paint::time(vetting.at))
+        format!(
+            ", as a vetting by {} at {} UTC",
+            one_line(&vetting.reviewer, 100),
+            paint::time(vetting.at)
+        )
     });
     let end = match statement.expires {
         None => ", without end".to_owned(),
-        Some(end) if end <= now => format!(", {}", paint::bad(format!("expired at {} UTC", paint::time(end)))),
+        Some(end) if end <= now => {
+            format!(", {}", paint::bad(format!("expired at {} UTC", paint::time(end))))
+        }
         Some(end) => format!(", until {} UTC", paint::time(end)),
     };
     format!("{who}{vetting}{end}{about}")
 }
 
-fn document(looked: &Looked, policies: &Policies) -> Result<Value> {
-    let Looked { what, bundle, signatures, judgement } = looked;
+fn document(looked: &VerificationResult, policies: &Policies) -> Result<Value> {
+    let VerificationResult { what, bundle, signatures, judgement } = looked;
     let requirements = judgement.requirements.iter().map(|requirement| {
         let (met, how) = match &requirement.met {
             Ok(how) => (true, how),

@@ -1,36 +1,38 @@
-//! `portcullis bundle vet`: tries a bundle's plugins beside the builtin ones, and signs what came of it.
+//! `portcullis bundle vet`: evaluates a bundle's plugins alongside the builtin ones, and signs the
+//! results.
 //!
-//! Nothing of the material runs but the plugins, and they are granted nothing. What speaks against a bundle is told, and
-//! then nothing is signed, unless a reviewer gives a reason that stands in what is signed.
+//! Only the plugins run, nothing of the material, and they are granted nothing. Objections to a
+//! bundle are reported and prevent signing, unless a reviewer gives a reason, which is signed too.
 
-mod ear;
+mod evaluation;
 mod material;
+mod observer;
 mod results;
 mod subjects;
 mod text;
-mod trial;
 mod verdicts;
 
-pub use material::Named;
+pub use material::MaterialPaths;
 pub use verdicts::{Verdicts, verdicts};
 
 use super::sign;
-use crate::bundles::secrets::{Passphrase, unlocked};
-use crate::bundles::{archive, told_truly};
-use crate::commands::hook::now;
+use crate::bundles::archive;
+use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::paint;
-use crate::places::Places;
 use anyhow::{Context, Result, bail};
+use evaluation::Evaluation;
 use portcullis_bundle::{Bundle, SecretKey, Signature, Statement, Vetting};
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::bundles::check_description;
 use results::Results;
 use serde_json::json;
 use std::path::PathBuf;
 use subjects::Subjects;
-use trial::Trial;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
-/// The longest that a reviewer says of themselves, or why they sign.
+/// The longest reviewer name or reason, in bytes.
 const MOST_WORDS: usize = 400;
 
 const EXAMPLES: &str = "Examples:
@@ -44,28 +46,28 @@ pub struct Arguments {
     /// The bundle's archive
     archive: PathBuf,
     #[command(flatten)]
-    material: Named,
-    /// The key that signs; another one than the publisher's
+    material: MaterialPaths,
+    /// Sign with this key; it must not be the publisher's
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     key: Option<PathBuf>,
     #[command(flatten)]
     passphrase: Passphrase,
-    /// Who vets it, as it stands in what is signed
+    /// Name the reviewer, as recorded in the signed results
     #[arg(long, value_name = "NAME", required_unless_present = "dry_run", value_parser = words)]
     reviewer: Option<String>,
-    /// How long the vetting counts
+    /// Let the vetting expire after this many days
     #[arg(long, value_name = "DAYS", default_value_t = 180, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
-    /// How many of a hundred benign actions a plugin may object to
+    /// Set the highest percentage of benign actions that a plugin may object to
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     most_flagged: f64,
-    /// Sign although something speaks against it, for this reason, which is signed too
+    /// Sign despite objections, for this reason, which is signed too
     #[arg(long, value_name = "REASON", value_parser = words)]
     despite: Option<String>,
-    /// Write the signature here, in place of putting it into the archive
+    /// Write the signature to this file instead of adding it to the archive
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     out: Option<PathBuf>,
-    /// Sign nothing
+    /// Evaluate only and sign nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -89,17 +91,21 @@ fn percent(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
     if arguments.archive.is_dir() && arguments.out.is_none() && !arguments.dry_run {
-        bail!("`{}` is a folder: vet the archive, or name a file for the signature with `--out`", arguments.archive.display());
+        bail!(
+            "`{}` is a folder: vet the archive, or name a file for the signature with `--out`",
+            arguments.archive.display()
+        );
     }
-    told_truly(&bundle).context("it is not vetted")?;
-    let places = Places::from_environment()?.without_project();
+    check_description(&bundle).context("it is not vetted")?;
+    let places = Paths::from_environment()?.without_project();
     let subjects = Subjects::of(&bundle, &places)?;
     let material = arguments.material.read(&subjects)?;
-    // Whatever keeps the signature from being made is told before minutes of work.
+    // Anything that would prevent signing is reported before minutes of work.
     let key = arguments.key()?;
-    arguments.out.as_deref().map_or(Ok(()), sign::is_free)?;
-    let mut results = Results::of(&material.files, &bundle.about().components, arguments.most_flagged);
-    Trial::new(&subjects, &material)?.run(&material, &mut results)?;
+    arguments.out.as_deref().map_or(Ok(()), sign::check_absent)?;
+    let mut results =
+        Results::of(&material.files, &bundle.about().components, arguments.most_flagged);
+    Evaluation::new(&subjects, &material)?.run(&material, &mut results)?;
     results.judge();
     if !results.problems.is_empty() {
         results.despite.clone_from(&arguments.despite);
@@ -111,50 +117,70 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     if let Some(signed) = &signed {
         match &arguments.out {
-            Some(out) => sign::put(out, &signed.signature)?,
-            None => drop(archive::add(&arguments.archive, &bundle, signatures, signed.signature.clone())?),
+            Some(out) => sign::write_signature(out, &signed.signature)?,
+            None => drop(archive::add(
+                &arguments.archive,
+                &bundle,
+                signatures,
+                signed.signature.clone(),
+            )?),
         }
     }
     arguments.tell(&bundle, &results, signed.as_ref())?;
     if refused && !arguments.dry_run {
         let all = results.problems.join("; ");
-        bail!("not signed: {all}. To sign it all the same, give a reason, which is signed too: `--despite REASON`");
+        bail!(
+            "not signed: {all}. To sign it all the same, give a reason, which is signed too: `--despite REASON`"
+        );
     }
     Ok(u8::from(refused))
 }
 
-/// What was signed.
-struct Signed {
+/// The result of signing.
+struct SigningResult {
     signature: Signature,
     key: String,
     expires: u64,
 }
 
 impl Arguments {
-    /// The key and who uses it; none where nothing is to be signed.
+    /// Reads the key and the reviewer's name; `None` if nothing is to be signed.
     fn key(&self) -> Result<Option<(SecretKey, &str)>> {
         match (&self.key, &self.reviewer) {
-            (Some(key), Some(reviewer)) if !self.dry_run => Ok(Some((unlocked(key, &self.passphrase)?, reviewer))),
+            (Some(key), Some(reviewer)) if !self.dry_run => {
+                Ok(Some((decrypt_key(key, &self.passphrase)?, reviewer)))
+            }
             _ => Ok(None),
         }
     }
 
-    fn signed(&self, bundle: &Bundle, key: &SecretKey, reviewer: &str, results: &Results) -> Result<Signed> {
+    fn signed(
+        &self,
+        bundle: &Bundle,
+        key: &SecretKey,
+        reviewer: &str,
+        results: &Results,
+    ) -> Result<SigningResult> {
         let at = now();
         let expires = at.saturating_add(u64::from(self.days).saturating_mul(DAY));
         let results = serde_json::to_value(results).context("cannot write the results")?;
         let vetting = Vetting { reviewer: reviewer.to_owned(), at, results };
         let statement = Statement::about(bundle.index(), Some(expires), Some(vetting));
-        // What nobody could read is not signed.
+        // Results that could not be read back are not signed.
         Statement::read(&statement.to_bytes()?).context("the results cannot be signed")?;
         let signature = Signature::of(&statement, key)?;
-        Ok(Signed { signature, key: key.public().id()?.to_string(), expires })
+        Ok(SigningResult { signature, key: key.public().id()?.to_string(), expires })
     }
 
-    fn tell(&self, bundle: &Bundle, results: &Results, signed: Option<&Signed>) -> Result<()> {
+    fn tell(
+        &self,
+        bundle: &Bundle,
+        results: &Results,
+        signed: Option<&SigningResult>,
+    ) -> Result<()> {
         let about = bundle.about();
         if self.json {
-            let told = |signed: &Signed| json!({ "key": signed.key, "expires": signed.expires, "file": self.out.as_ref().unwrap_or(&self.archive) });
+            let told = |signed: &SigningResult| json!({ "key": signed.key, "expires": signed.expires, "file": self.out.as_ref().unwrap_or(&self.archive) });
             let document = json!({
                 "name": about.name,
                 "version": about.version,
@@ -165,16 +191,32 @@ impl Arguments {
             paint::print(&format!("{document}\n"));
             return Ok(());
         }
-        let mut text = format!("{} {}  {}\n\n", paint::bold(&about.name), about.version, paint::dim(bundle.index().digest()));
+        let mut text = format!(
+            "{} {}  {}\n\n",
+            paint::bold(&about.name),
+            about.version,
+            paint::dim(bundle.index().digest())
+        );
         text.push_str(&results.text());
         if self.despite.is_some() && results.problems.is_empty() {
-            text.push_str(&format!("\n{}\n", paint::dim("nothing speaks against it: the reason given with --despite is not signed")));
+            text.push_str(&format!(
+                "\n{}\n",
+                paint::dim("no objections: the reason given with --despite is not signed")
+            ));
         }
         if let Some(signed) = signed {
             let reviewer = self.reviewer.as_deref().unwrap_or_default();
-            text.push_str(&format!("\n{} that `{}` vetted this digest", paint::good("signed"), one_line(reviewer, MOST_WORDS)));
+            text.push_str(&format!(
+                "\n{} that `{}` vetted this digest",
+                paint::good("signed"),
+                one_line(reviewer, MOST_WORDS)
+            ));
             if let Some(despite) = &results.despite {
-                text.push_str(&format!(", {} what speaks against it: {}", paint::warn("despite"), one_line(despite, MOST_WORDS)));
+                text.push_str(&format!(
+                    ", {} these objections: {}",
+                    paint::warn("despite"),
+                    one_line(despite, MOST_WORDS)
+                ));
             }
             let day = paint::time(signed.expires);
             text.push_str(&format!("\n  until {day} UTC, with the key {}\n", signed.key));

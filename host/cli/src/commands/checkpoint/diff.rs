@@ -1,26 +1,34 @@
-//! `portcullis checkpoint diff`: what files held before an action against what they hold now.
+//! `portcullis checkpoint diff`: compares the files before an action with the files now.
 
-use super::{Named, find, path, word};
+use super::{CheckpointId, find, path, word};
 use crate::{differ, paint};
 use anyhow::Result;
-use portcullis_checkpoint::{Change, Difference, Node, Standing, Vault};
+use portcullis_checkpoint::{Change, Difference, Node, PathStatus, Vault};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Larger texts are named, not compared.
+/// The largest text that is compared, in bytes; larger ones are only named.
 const MOST_BYTES: u64 = 1 << 20;
-/// What stands for a file that is not there.
+/// The name shown for a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
-pub fn run(arguments: &Named) -> Result<u8> {
+pub fn run(arguments: &CheckpointId) -> Result<u8> {
     let (vault, listed) = find(&arguments.id)?;
-    let differences: Vec<Difference> = vault.diff(&listed.id)?.into_iter().filter(|one| one.standing != Standing::AlreadyBack).collect();
+    let differences: Vec<Difference> = vault
+        .diff(&listed.id)?
+        .into_iter()
+        .filter(|one| one.standing != PathStatus::AlreadyBack)
+        .collect();
     for one in &differences {
         let texts = texts(&vault, one)?;
-        paint::print(&if arguments.json { format!("{}\n", as_json(one, texts.as_ref())) } else { page(one, texts.as_ref()) });
+        paint::print(&if arguments.json {
+            format!("{}\n", as_json(one, texts.as_ref()))
+        } else {
+            page(one, texts.as_ref())
+        });
     }
     if differences.is_empty() && !arguments.json {
         paint::print("everything is as it was before the action\n");
@@ -28,16 +36,19 @@ pub fn run(arguments: &Named) -> Result<u8> {
     Ok(0)
 }
 
-/// How the path came from what would be put back to what stands there.
-pub fn how(one: &Difference) -> &'static str {
-    word(Change { path: one.path.clone(), before: one.wanted.clone(), after: one.now.clone() }.kind())
+/// Describes the change from the state to be restored to the current one.
+pub fn describe_change(one: &Difference) -> &'static str {
+    word(
+        Change { path: one.path.clone(), before: one.wanted.clone(), after: one.now.clone() }
+            .kind(),
+    )
 }
 
 fn as_json(one: &Difference, texts: Option<&(String, String)>) -> Value {
     let shown = one.path.to_string_lossy();
     json!({
         "path": one.path,
-        "how": how(one),
+        "how": describe_change(one),
         "standing": one.standing.to_string(),
         "before": super::node(&one.wanted),
         "now": super::node(&one.now),
@@ -47,30 +58,41 @@ fn as_json(one: &Difference, texts: Option<&(String, String)>) -> Value {
 
 fn page(one: &Difference, texts: Option<&(String, String)>) -> String {
     let shown = path(&one.path);
-    let standing = if one.standing == Standing::AsLeft { String::new() } else { format!("  ({})", one.standing) };
-    let head = format!("{} {shown}{}\n", paint::bold(how(one)), paint::warn(standing));
+    let standing = if one.standing == PathStatus::AsLeft {
+        String::new()
+    } else {
+        format!("  ({})", one.standing)
+    };
+    let head = format!("{} {shown}{}\n", paint::bold(describe_change(one)), paint::warn(standing));
     let Some((before, now)) = texts else { return head + &sizes(one) };
-    let named = |node: &Node| if *node == Node::Missing { NOTHING.to_owned() } else { shown.clone() };
+    let named =
+        |node: &Node| if *node == Node::Missing { NOTHING.to_owned() } else { shown.clone() };
     head + &differ::painted(before, now, &named(&one.wanted), &named(&one.now))
 }
 
-/// What there is to say of what is no text.
+/// Describes the change of a file that is not text.
 fn sizes(one: &Difference) -> String {
     let said = |node: &Node| match node {
         Node::File { size, mode, .. } => format!("{size} bytes, mode {mode:o}"),
         Node::Folder { mode, .. } => format!("a folder, mode {mode:o}"),
-        Node::Link { text } => format!("a link to {}", path(Path::new(String::from_utf8_lossy(text).as_ref()))),
+        Node::Link { text } => {
+            format!("a link to {}", path(Path::new(String::from_utf8_lossy(text).as_ref())))
+        }
         Node::Missing => "nothing".to_owned(),
         _ => "a pipe, socket or device".to_owned(),
     };
     format!("  before: {}\n  now:    {}\n", said(&one.wanted), said(&one.now))
 }
 
-/// Both texts, where both are text or nothing, not too large, and not the same.
+/// Returns both texts if each is text or absent, small enough, and they differ.
 fn texts(vault: &Vault, one: &Difference) -> Result<Option<(String, String)>> {
-    let small = |node: &Node| matches!(node, Node::Missing) || matches!(node, Node::File { size, .. } if *size <= MOST_BYTES);
+    let small = |node: &Node| {
+        matches!(node, Node::Missing)
+            || matches!(node, Node::File { size, .. } if *size <= MOST_BYTES)
+    };
     let files = [&one.wanted, &one.now].into_iter().any(|node| matches!(node, Node::File { .. }));
-    if !files || !small(&one.wanted) || !small(&one.now) || one.wanted.digest() == one.now.digest() {
+    if !files || !small(&one.wanted) || !small(&one.now) || one.wanted.digest() == one.now.digest()
+    {
         return Ok(None);
     }
     let before = match (&one.wanted, one.wanted.digest()) {
@@ -83,10 +105,12 @@ fn texts(vault: &Vault, one: &Difference) -> Result<Option<(String, String)>> {
     Ok(text(before).zip(now.and_then(text)))
 }
 
-/// A file that may have become anything since it was looked at; none for what is no small file.
+/// Reads a file, which may have been replaced by anything since it was listed; `None` if it is not
+/// a small regular file.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-    let file = OpenOptions::new().read(true).custom_flags(i32::try_from(flags).ok()?).open(path).ok()?;
+    let file =
+        OpenOptions::new().read(true).custom_flags(i32::try_from(flags).ok()?).open(path).ok()?;
     let is_file = file.metadata().is_ok_and(|found: fs::Metadata| found.is_file());
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;

@@ -1,12 +1,12 @@
-//! `portcullis checkpoint list`: everything that is kept, with the action that it was kept for.
+//! `portcullis checkpoint list`: lists all checkpoints with their actions.
 
-use crate::checkpoints::reviews;
 use crate::commands::audit;
 use crate::paint;
 use anyhow::Result;
-use portcullis_checkpoint::{Cause, Listed};
+use portcullis_checkpoint::{Cause, CheckpointSummary};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_review::checkpoints::reviews;
 use portcullis_store::{Filter, StoreError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,33 +14,44 @@ use std::ops::ControlFlow;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Print JSON, one line each
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
 
-/// What the journal says of a checkpoint's action.
-pub struct Told {
+/// The journal's information about a checkpoint's action.
+pub struct ReportedAction {
     /// The session.
     pub session: String,
     /// The review.
     review: String,
-    /// The action in one line.
+    /// The action, in one line.
     action: String,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let Some(vault) = super::vault()? else {
         if !arguments.json {
-            paint::print("no checkpoints: `checkpoints.enabled = true` in the configuration has them taken\n");
+            paint::print(
+                "no checkpoints: `checkpoints.enabled = true` in the configuration has them taken\n",
+            );
         }
         return Ok(0);
     };
     let listing = vault.list()?;
-    let told = listing.checkpoints.first().map(|oldest| told(oldest.at)).transpose()?.unwrap_or_default();
+    let told = listing
+        .checkpoints
+        .first()
+        .map(|oldest| reported_actions(oldest.at))
+        .transpose()?
+        .unwrap_or_default();
     for listed in listing.checkpoints.iter().rev() {
         let told = told.get(listed.id.as_str());
-        paint::print(&if arguments.json { format!("{}\n", as_json(listed, told)) } else { line(listed, told) });
+        paint::print(&if arguments.json {
+            format!("{}\n", as_json(listed, told))
+        } else {
+            line(listed, told)
+        });
     }
     if listing.checkpoints.is_empty() && !arguments.json {
         paint::print("no checkpoints\n");
@@ -49,17 +60,23 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(&damaged.to_string(), 512));
     }
     for undo in &listing.unfinished {
-        anstream::eprintln!("{}: the restore `{undo}` did not end; the next restore completes it first", paint::warn("unfinished"));
+        anstream::eprintln!(
+            "{}: the restore `{undo}` did not end; the next restore completes it first",
+            paint::warn("unfinished")
+        );
     }
     Ok(0)
 }
 
-/// What the journal says of the actions since then, by checkpoint.
-pub fn told(since: u64) -> Result<BTreeMap<String, Told>> {
+/// Reads the journal's information about the actions since then, by checkpoint.
+pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> {
     let store = audit::open()?;
     let mut told = BTreeMap::new();
     let each = |id, record: Record| {
-        told.insert(id, Told { session: record.session, review: record.id, action: record.summary });
+        told.insert(
+            id,
+            ReportedAction { session: record.session, review: record.id, action: record.summary },
+        );
         ControlFlow::Continue(())
     };
     let read = reviews(&store, Filter { since: Some(since), ..Filter::default() }, each);
@@ -67,32 +84,39 @@ pub fn told(since: u64) -> Result<BTreeMap<String, Told>> {
     Ok(told)
 }
 
-/// What it was taken for, in a line.
-pub fn what(listed: &Listed, told: Option<&Told>) -> String {
+/// Describes the checkpoint's action in one line.
+pub fn describe_action(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> String {
     match (&listed.cause, told) {
         (Cause::Restore(of), _) => format!("restore of {of}"),
         (Cause::Action, Some(told)) => one_line(&told.action, 80),
-        (Cause::Action, None) => "an action that the journal has no more".to_owned(),
+        (Cause::Action, None) => "an action that is no longer in the journal".to_owned(),
     }
 }
 
-fn line(listed: &Listed, told: Option<&Told>) -> String {
-    let what = what(listed, told);
-    let session = told.map(|told| format!(" (session {})", one_line(&told.session, 40))).unwrap_or_default();
+fn line(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> String {
+    let what = describe_action(listed, told);
+    let session =
+        told.map(|told| format!(" (session {})", one_line(&told.session, 40))).unwrap_or_default();
     let changed = listed.settled_at.map_or_else(|| "?".to_owned(), |_| listed.changes.to_string());
     let changed = format!("{changed:>5} changed");
-    format!("{}  {}  {}  {changed}  {what}{}\n", listed.id, paint::time(listed.at), state(listed), paint::dim(session))
+    format!(
+        "{}  {}  {}  {changed}  {what}{}\n",
+        listed.id,
+        paint::time(listed.at),
+        describe_state(listed),
+        paint::dim(session)
+    )
 }
 
-/// Whether all was kept, and whether the end of the action was seen.
-pub fn state(listed: &Listed) -> String {
+/// Describes whether everything was saved, and whether the end of the action was seen.
+pub fn describe_state(listed: &CheckpointSummary) -> String {
     let whole = if listed.complete { paint::good("complete  ") } else { paint::warn("incomplete") };
     let settled = if listed.settled_at.is_some() { "settled" } else { "open   " };
     format!("{whole} {settled}")
 }
 
-/// For a program.
-pub fn as_json(listed: &Listed, told: Option<&Told>) -> Value {
+/// Formats a checkpoint as JSON.
+pub fn as_json(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> Value {
     let restore_of = match &listed.cause {
         Cause::Restore(of) => Some(of.as_str()),
         Cause::Action => None,

@@ -1,49 +1,67 @@
-//! What came of all rows: who was right, what went wrong most, how long it took.
+//! The report over all rows: correct verdicts, the most frequent mistakes, and times.
 
 use super::is_right;
-use super::rows::Row;
+use super::rows::EvalRow;
 use crate::paint;
-use portcullis_core::decide::Decision;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::{Score, Verdict};
 use portcullis_core::text::one_line;
+use portcullis_core::verdict::Decision;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What came of one row.
+/// The result of one row.
 #[derive(Clone, Debug)]
-pub struct Judged {
-    /// None where it could not be judged.
+pub struct RowResult {
+    /// The verdict; `None` if the row could not be judged.
     verdict: Option<Verdict>,
     risk: Score,
-    /// Why, in words.
+    /// The reason, in words.
     reason: String,
-    /// What decided it, in a word that other rows share.
+    /// The deciding cause, as a word shared with other rows.
     cause: String,
-    /// Plugins that failed on it.
+    /// Plugins that failed on the row.
     faults: Vec<String>,
     took: Option<Duration>,
 }
 
-impl Judged {
-    /// It could not be judged.
+impl RowResult {
+    /// Creates the result of a row that could not be judged.
     pub fn error(why: String) -> Self {
-        Self { verdict: None, risk: Score::ZERO, cause: why.clone(), reason: why, faults: Vec::new(), took: None }
+        Self {
+            verdict: None,
+            risk: Score::ZERO,
+            cause: why.clone(),
+            reason: why,
+            faults: Vec::new(),
+            took: None,
+        }
     }
 
-    /// An event that is answered without a review.
+    /// Creates the result of an event that needs no review.
     pub fn neutral(took: Duration) -> Self {
         let reason = "nothing to review".to_owned();
-        Self { verdict: Some(Verdict::Allow), risk: Score::ZERO, cause: reason.clone(), reason, faults: Vec::new(), took: Some(took) }
+        Self {
+            verdict: Some(Verdict::Allow),
+            risk: Score::ZERO,
+            cause: reason.clone(),
+            reason,
+            faults: Vec::new(),
+            took: Some(took),
+        }
     }
 
-    /// A reviewed row.
+    /// Creates the result of a reviewed row.
     pub fn of(record: &Record, took: Duration) -> Self {
         let Some(decision) = &record.decision else {
-            let why = if record.kind == RecordKind::Fault { record.summary.clone() } else { "it has no decision".into() };
+            let why = if record.kind == RecordKind::Fault {
+                record.summary.clone()
+            } else {
+                "it has no decision".into()
+            };
             return Self { took: Some(took), ..Self::error(why) };
         };
         Self {
@@ -51,13 +69,17 @@ impl Judged {
             risk: decision.risk,
             reason: decision.primary_reason.clone(),
             cause: cause(record, decision),
-            faults: record.faults.iter().map(|fault| format!("{}: {}", fault.source, fault.kind)).collect(),
+            faults: record
+                .faults
+                .iter()
+                .map(|fault| format!("{}: {}", fault.source, fault.kind))
+                .collect(),
             took: Some(took),
         }
     }
 
-    /// The row for `--rows`.
-    pub fn line(&self, row: &Row) -> Value {
+    /// Formats the row for `--rows`.
+    pub fn line(&self, row: &EvalRow) -> Value {
         json!({
             "id": row.id, "source": row.source, "label": row.label, "tier": row.tier, "decision": self.name(), "risk": self.risk,
             "primary_reason": self.reason, "cause": self.cause,
@@ -69,19 +91,23 @@ impl Judged {
     }
 }
 
-/// What decided: the rule, the side effect, the form, the gap or the score.
+/// Returns the deciding cause: the rule, the side effect, the form, the gap or the score.
 fn cause(record: &Record, decision: &Decision) -> String {
-    let Some(change) = decision.adjustments.iter().rev().find(|change| change.to == decision.verdict) else {
+    let Some(change) =
+        decision.adjustments.iter().rev().find(|change| change.to == decision.verdict)
+    else {
         return factors(record).unwrap_or_else(|| "no score".into());
     };
     match change.cause.split('`').collect::<Vec<_>>().as_slice() {
         ["rule ", name, ..] => format!("rule {name}"),
-        [head, _, ..] if head.starts_with("critical") => (*head).trim_end_matches(" on ").to_owned(),
+        [head, _, ..] if head.starts_with("critical") => {
+            (*head).trim_end_matches(" on ").to_owned()
+        }
         _ => change.cause.clone(),
     }
 }
 
-/// What the highest risk is made of.
+/// Formats the factors of the highest risk.
 fn factors(record: &Record) -> Option<String> {
     let risks = record.findings.iter().flat_map(|findings| &findings.risks);
     let worst = risks.max_by_key(|risk| risk.finding.score)?;
@@ -89,7 +115,7 @@ fn factors(record: &Record) -> Option<String> {
     Some(ids.join(" + "))
 }
 
-/// Verdicts for one source, label and tier.
+/// Counts of verdicts for one source, label and tier.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
     total: u64,
@@ -99,7 +125,7 @@ pub struct Counts {
     ask: u64,
     block: u64,
     error: u64,
-    /// None for labels that nobody can be right about.
+    /// The number of right verdicts; `None` for labels that do not decide it.
     #[serde(skip)]
     right: Option<u64>,
 }
@@ -120,14 +146,14 @@ impl Counts {
         } += 1;
     }
 
-    /// How many of these are right, in percent.
+    /// Returns the percentage of right verdicts.
     fn right(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "counts of rows")]
         self.right.map(|right| right as f64 * 100.0 / self.total.max(1) as f64)
     }
 }
 
-/// A cell of the matrix, as scripts read it.
+/// A cell of the matrix, for scripts.
 #[derive(Serialize)]
 struct Cell<'a> {
     source: &'a str,
@@ -138,22 +164,22 @@ struct Cell<'a> {
     counts: &'a Counts,
 }
 
-/// Rows that went wrong for one reason.
+/// Rows with a wrong verdict for the same reason.
 #[derive(Clone, Debug, Default)]
-struct Wrong {
+struct WrongVerdicts {
     count: u64,
     examples: Vec<(String, String)>,
 }
 
-/// What came of all rows.
+/// The report over all rows.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct EvalReport {
     matrix: BTreeMap<(String, String, Option<u64>), Counts>,
-    /// By label, what came out, and why.
-    wrong: BTreeMap<(String, &'static str, String), Wrong>,
+    /// Wrong verdicts, by label, verdict and cause.
+    wrong: BTreeMap<(String, &'static str, String), WrongVerdicts>,
     faults: BTreeMap<String, u64>,
     times: Vec<Duration>,
-    /// The median time of `sh -c true`, where it was measured.
+    /// The median time of `sh -c true`, if it was measured.
     pub spawn: Option<Duration>,
 }
 
@@ -162,11 +188,14 @@ const MOST_EXAMPLES: usize = 1000;
 /// The most causes in the text.
 const MOST_CAUSES: usize = 20;
 
-impl Report {
-    /// Takes a row in.
-    pub fn add(&mut self, row: &Row, judged: Judged) {
+impl EvalReport {
+    /// Adds a row.
+    pub fn add(&mut self, row: &EvalRow, judged: RowResult) {
         let right = judged.verdict.map_or(Some(false), |verdict| is_right(&row.label, verdict));
-        self.matrix.entry((row.source.clone(), row.label.clone(), row.tier)).or_default().add(judged.verdict, right);
+        self.matrix
+            .entry((row.source.clone(), row.label.clone(), row.tier))
+            .or_default()
+            .add(judged.verdict, right);
         self.times.extend(judged.took);
         for fault in &judged.faults {
             *self.faults.entry(fault.clone()).or_default() += 1;
@@ -181,7 +210,8 @@ impl Report {
         }
     }
 
-    /// The time that this share of the reviews, in thousandths, stayed within; in microseconds.
+    /// Returns the given percentile of the review times, in microseconds; `share` is in
+    /// thousandths.
     fn percentile(&self, share: usize) -> u64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -189,18 +219,27 @@ impl Report {
         times.get(at).map_or(0, |time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// The causes of wrong verdicts, those with the most rows first.
-    fn offenders(&self) -> Vec<(&(String, &'static str, String), &Wrong)> {
+    /// Returns the causes of wrong verdicts, those with the most rows first.
+    fn offenders(&self) -> Vec<(&(String, &'static str, String), &WrongVerdicts)> {
         let mut all: Vec<_> = self.wrong.iter().collect();
         all.sort_by_key(|(_, wrong)| std::cmp::Reverse(wrong.count));
         all
     }
 
-    /// The report for scripts.
+    /// Formats the report for scripts.
     pub fn json(&self, examples: usize) -> Value {
-        let cells = self.matrix.iter().map(|((source, label, tier), counts)| Cell { source, label, tier: *tier, counts });
-        let wrong = |((label, decision, cause), wrong): (&(String, &str, String), &Wrong)| {
-            let shown: Vec<&str> = wrong.examples.iter().take(examples).map(|(id, _)| id.as_str()).collect();
+        let cells = self.matrix.iter().map(|((source, label, tier), counts)| Cell {
+            source,
+            label,
+            tier: *tier,
+            counts,
+        });
+        let wrong = |((label, decision, cause), wrong): (
+            &(String, &str, String),
+            &WrongVerdicts,
+        )| {
+            let shown: Vec<&str> =
+                wrong.examples.iter().take(examples).map(|(id, _)| id.as_str()).collect();
             json!({ "label": label, "decision": decision, "cause": cause, "count": wrong.count, "examples": shown })
         };
         json!({
@@ -212,7 +251,7 @@ impl Report {
         })
     }
 
-    /// The report for people.
+    /// Formats the report for people.
     pub fn text(&self, examples: usize) -> String {
         let mut text = self.table();
         self.causes(&mut text, examples);
@@ -220,22 +259,48 @@ impl Report {
             let _ = writeln!(text, "{} {count} x {fault}", paint::bad("fault"));
         }
         let (p50, p99) = (self.percentile(500), self.percentile(990));
-        let _ = write!(text, "\na review: median {} ms, 99 % within {} ms", milliseconds(p50), milliseconds(p99));
+        let _ = write!(
+            text,
+            "\na review: median {} ms, 99 % within {} ms",
+            milliseconds(p50),
+            milliseconds(p99)
+        );
         if let Some(spawn) = self.spawn {
             #[expect(clippy::cast_precision_loss, reason = "microseconds")]
             let ratio = |time: u64| time as f64 / spawn.as_micros().max(1) as f64;
             let shell = milliseconds(u64::try_from(spawn.as_micros()).unwrap_or(u64::MAX));
-            let _ = write!(text, "; `sh -c true` takes {shell} ms, so {:.2} and {:.2} of that", ratio(p50), ratio(p99));
+            let _ = write!(
+                text,
+                "; `sh -c true` takes {shell} ms, so {:.2} and {:.2} of that",
+                ratio(p50),
+                ratio(p99)
+            );
         }
         text.push('\n');
         text
     }
 
     fn table(&self) -> String {
-        let width = self.matrix.keys().map(|(source, ..)| source.len()).max().unwrap_or(0).max("source".len());
+        let width = self
+            .matrix
+            .keys()
+            .map(|(source, ..)| source.len())
+            .max()
+            .unwrap_or(0)
+            .max("source".len());
         let mut text = paint::bold(format!(
             "{:width$}  {:10} {:>4} {:>6}  {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}  {:>6}",
-            "source", "label", "tier", "total", "allow", "warn", "modify", "ask", "block", "error", "right"
+            "source",
+            "label",
+            "tier",
+            "total",
+            "allow",
+            "warn",
+            "modify",
+            "ask",
+            "block",
+            "error",
+            "right"
         ));
         text.push('\n');
         for ((source, label, tier), counts) in &self.matrix {
@@ -264,13 +329,27 @@ impl Report {
             let _ = writeln!(text, "\n{}", paint::bold("what went wrong most"));
         }
         for ((label, decision, cause), wrong) in offenders.iter().take(MOST_CAUSES) {
-            let _ = writeln!(text, "{:>5}  {} -> {decision}: {}", wrong.count, one_line(label, 24), one_line(cause, 100));
+            let _ = writeln!(
+                text,
+                "{:>5}  {} -> {decision}: {}",
+                wrong.count,
+                one_line(label, 24),
+                one_line(cause, 100)
+            );
             for (id, reason) in wrong.examples.iter().take(examples) {
-                let _ = writeln!(text, "       {}", paint::dim(format!("{}  {}", one_line(id, 60), one_line(reason, 100))));
+                let _ = writeln!(
+                    text,
+                    "       {}",
+                    paint::dim(format!("{}  {}", one_line(id, 60), one_line(reason, 100)))
+                );
             }
         }
         if offenders.len() > MOST_CAUSES {
-            let _ = writeln!(text, "       and {} causes more (--json has all)", offenders.len() - MOST_CAUSES);
+            let _ = writeln!(
+                text,
+                "       and {} causes more (--json has all)",
+                offenders.len() - MOST_CAUSES
+            );
         }
     }
 }

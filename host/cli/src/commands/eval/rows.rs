@@ -1,47 +1,47 @@
-//! Labelled actions, a JSON object a line: which tool is called with what, and what somebody says of it.
+//! Labelled actions, one JSON object per line: a tool call and its assessment by somebody.
 //!
-//! A row is `{"id", "tool", "input", "label"}`, or holds a whole hook payload in `payload` (text) in place
-//! of tool and input. Everything else in it is optional; what this module does not know is left alone. Judging
-//! is not its business.
+//! A row is `{"id", "tool", "input", "label"}`, or has a whole hook payload in `payload` (text)
+//! instead of tool and input. Everything else is optional; unknown fields are ignored. This module
+//! does not judge.
 
 use anyhow::{Context, Result, bail};
+use portcullis_agents::claude::wire as claude;
 use portcullis_core::event::{Call, Event, EventKind};
-use portcullis_core::wire::claude;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where a row without a project runs: an empty folder.
+/// The empty folder in which a row without a project runs.
 const EMPTY: &str = "/portcullis/empty";
-/// The person of a row that names none.
+/// The home of a row that names none.
 const HOME: &str = "/home/user";
-/// Tools whose `file_path` tells where a session's project lies.
+/// Tools whose `file_path` shows the location of a session's project.
 const FILE_TOOLS: &[&str] = &["Edit", "Write", "Read"];
-/// Below these, a person's home is the next folder.
+/// The parents of homes: the next folder below is a person's home.
 const HOMES: &[&str] = &["/home/", "/Users/"];
 
 /// A row, ready to be judged.
 #[derive(Clone, Debug)]
-pub struct Row {
-    /// Its id, or where it stands: `file:line`.
+pub struct EvalRow {
+    /// Its id, or its position: `file:line`.
     pub id: String,
     /// The file's stem.
     pub source: String,
-    /// What somebody says of it: `dangerous` and `benign` are measured, others are counted.
+    /// Its label: `dangerous` and `benign` are measured, others are only counted.
     pub label: String,
-    /// How sure that is, where the row tells.
+    /// The confidence in the label, if the row states it.
     pub tier: Option<u64>,
     /// The project.
     pub project: Project,
-    /// What happens, or why that cannot be told.
+    /// The event, or why it cannot be read.
     pub event: Result<Event, String>,
 }
 
-/// Where an action runs.
+/// The location of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The folder that it runs in, absolute.
+    /// The working folder, absolute.
     pub cwd: String,
     /// The project's folders, absolute.
     pub roots: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Project {
     pub home: String,
 }
 
-/// A line as it stands in the file.
+/// A line of the file, as parsed.
 #[derive(Deserialize)]
 struct Line {
     id: Option<String>,
@@ -65,12 +65,12 @@ struct Line {
 struct Meta {
     tier: Option<u64>,
     session: Option<String>,
-    context: Option<Surroundings>,
+    context: Option<MetaContext>,
 }
 
 /// `meta.context`.
 #[derive(Deserialize)]
-struct Surroundings {
+struct MetaContext {
     cwd: Option<String>,
     #[serde(default)]
     roots: Vec<String>,
@@ -80,21 +80,27 @@ struct Surroundings {
 /// Reads the rows of a file.
 ///
 /// # Errors
-/// The file cannot be read, is empty, or a line of it is no JSON object with fields of the right types;
-/// file and line are named.
-pub fn read(path: &Path) -> Result<Vec<Row>> {
-    parse(&std::fs::read_to_string(path).with_context(|| format!("cannot read the corpus `{}`", path.display()))?, path)
+/// Fails if the file cannot be read or is empty, or if a line is not a JSON object with fields of
+/// the right types; the error names the file and line.
+pub fn read(path: &Path) -> Result<Vec<EvalRow>> {
+    parse(
+        &std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the corpus `{}`", path.display()))?,
+        path,
+    )
 }
 
-/// Reads the rows of a text; `path` is where it is from.
+/// Parses the rows of a text that was read from `path`.
 ///
 /// # Errors
-/// As for [`read`].
-pub fn parse(text: &str, path: &Path) -> Result<Vec<Row>> {
-    let source = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+/// Fails as [`read`] does.
+pub fn parse(text: &str, path: &Path) -> Result<Vec<EvalRow>> {
+    let source =
+        path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut lines: Vec<(usize, Line)> = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let line = serde_json::from_str(line).with_context(|| format!("line {} of the corpus `{}`", index + 1, path.display()))?;
+        let line = serde_json::from_str(line)
+            .with_context(|| format!("line {} of the corpus `{}`", index + 1, path.display()))?;
         lines.push((index + 1, line));
     }
     if lines.is_empty() {
@@ -104,9 +110,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<Row>> {
     Ok(lines.into_iter().map(|(number, line)| row(line, number, &source, &sessions)).collect())
 }
 
-fn row(line: Line, number: usize, source: &str, sessions: &BTreeMap<String, String>) -> Row {
+fn row(line: Line, number: usize, source: &str, sessions: &BTreeMap<String, String>) -> EvalRow {
     let project = project(&line.meta, sessions);
-    Row {
+    EvalRow {
         event: event(&line, &project),
         id: line.id.unwrap_or_else(|| format!("{source}:{number}")),
         source: source.to_owned(),
@@ -137,25 +143,40 @@ fn project(meta: &Meta, sessions: &BTreeMap<String, String>) -> Project {
     let said = meta.context.as_ref();
     let known = || meta.session.as_ref().and_then(|session| sessions.get(session)).cloned();
     let root = said.and_then(|said| said.roots.first().cloned());
-    let cwd = said.and_then(|said| said.cwd.clone()).or(root).or_else(known).unwrap_or_else(|| EMPTY.into());
-    let roots = said.map(|said| said.roots.clone()).filter(|roots| !roots.is_empty()).unwrap_or_else(|| vec![cwd.clone()]);
+    let cwd = said
+        .and_then(|said| said.cwd.clone())
+        .or(root)
+        .or_else(known)
+        .unwrap_or_else(|| EMPTY.into());
+    let roots = said
+        .map(|said| said.roots.clone())
+        .filter(|roots| !roots.is_empty())
+        .unwrap_or_else(|| vec![cwd.clone()]);
     let home = said.and_then(|said| said.home.clone()).unwrap_or_else(|| home_of(&cwd));
     Project { cwd, roots, home }
 }
 
 fn home_of(folder: &str) -> String {
-    let below = HOMES.iter().find_map(|homes| Some((homes, folder.strip_prefix(homes)?.split('/').next()?)));
-    below.filter(|(_, name)| !name.is_empty()).map_or_else(|| HOME.into(), |(homes, name)| format!("{homes}{name}"))
+    let below = HOMES
+        .iter()
+        .find_map(|homes| Some((homes, folder.strip_prefix(homes)?.split('/').next()?)));
+    below
+        .filter(|(_, name)| !name.is_empty())
+        .map_or_else(|| HOME.into(), |(homes, name)| format!("{homes}{name}"))
 }
 
-/// The project of each session: the longest folder common to the absolute paths that its file tools
-/// name. The root of the file system is no project: such a session has none.
+/// Returns the project of each session: the longest folder common to the absolute paths that its
+/// file tools name. The root of the file system is not a project: such a session has none.
 fn sessions(lines: &[(usize, Line)]) -> BTreeMap<String, String> {
     let mut common: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (_, line) in lines {
         let named = line.tool.as_deref().filter(|tool| FILE_TOOLS.contains(tool));
         let path = line.input.as_ref().and_then(|input| input.get("file_path")?.as_str());
-        let (Some(session), Some(_), Some(folder)) = (&line.meta.session, named, path.and_then(folder_of)) else { continue };
+        let (Some(session), Some(_), Some(folder)) =
+            (&line.meta.session, named, path.and_then(folder_of))
+        else {
+            continue;
+        };
         let parts: Vec<&str> = folder.split('/').collect();
         match common.get_mut(session) {
             None => drop(common.insert(session.clone(), parts)),
@@ -165,10 +186,14 @@ fn sessions(lines: &[(usize, Line)]) -> BTreeMap<String, String> {
             }
         }
     }
-    common.into_iter().map(|(session, parts)| (session, parts.join("/"))).filter(|(_, folder)| !folder.is_empty()).collect()
+    common
+        .into_iter()
+        .map(|(session, parts)| (session, parts.join("/")))
+        .filter(|(_, folder)| !folder.is_empty())
+        .collect()
 }
 
-/// The folder of an absolute path; the root is empty.
+/// Returns the folder of an absolute path; empty for the root.
 fn folder_of(path: &str) -> Option<&str> {
     path.starts_with('/').then(|| path.rsplit_once('/').map_or("", |(folder, _)| folder))
 }
@@ -178,8 +203,12 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn rows(text: &str) -> Result<Vec<Row>> {
-        let mut file = tempfile::Builder::new().prefix("corpus").suffix(".jsonl").tempfile().expect("a temporary file");
+    fn rows(text: &str) -> Result<Vec<EvalRow>> {
+        let mut file = tempfile::Builder::new()
+            .prefix("corpus")
+            .suffix(".jsonl")
+            .tempfile()
+            .expect("a temporary file");
         file.write_all(text.as_bytes()).expect("written");
         read(file.path())
     }
@@ -209,7 +238,12 @@ mod tests {
         let rows = rows(text).expect("a corpus");
         assert_eq!(rows.len(), wanted.len());
         for (row, (id, cwd, root, home)) in rows.iter().zip(wanted) {
-            let found = (row.id.as_str(), row.project.cwd.as_str(), row.project.roots[0].as_str(), row.project.home.as_str());
+            let found = (
+                row.id.as_str(),
+                row.project.cwd.as_str(),
+                row.project.roots[0].as_str(),
+                row.project.home.as_str(),
+            );
             assert_eq!(found, (id, cwd, root, home));
         }
     }
@@ -230,9 +264,11 @@ mod tests {
 
     #[test]
     fn a_row_that_names_no_action_stays_a_row() {
-        for (text, wanted) in
-            [(r#"{"label":"benign"}"#, "neither `tool` nor `payload`"), (r#"{"tool":"Bash"}"#, "no `input`"), (r#"{"payload":"{"}"#, "")]
-        {
+        for (text, wanted) in [
+            (r#"{"label":"benign"}"#, "neither `tool` nor `payload`"),
+            (r#"{"tool":"Bash"}"#, "no `input`"),
+            (r#"{"payload":"{"}"#, ""),
+        ] {
             let rows = rows(text).expect("a corpus");
             let error = rows[0].event.as_ref().expect_err(text);
             assert!(error.contains(wanted), "{text}: {error}");

@@ -1,26 +1,28 @@
-//! `portcullis incident abort`: a session stays stopped for good, and what it leaves behind is named or put away.
+//! `portcullis incident abort`: leaves a session stopped permanently, and lists or quarantines its
+//! leftovers.
 
-use super::Desk;
-use super::decide::{decide, may, told};
-use crate::commands::hook::now;
-use crate::quarantine::{self, Entry};
-use crate::{human, incidents, paint};
+use super::CommandContext;
+use super::decide::{check_decision, commit_decision, describe_incident};
+use crate::{interactive, paint};
 use anyhow::Result;
+use portcullis_config::clock::now;
 use portcullis_core::incident::{Cleanup, Incident};
-use portcullis_core::session::Terms;
+use portcullis_core::session::ResumeConditions;
 use portcullis_core::text::one_line;
+use portcullis_review::incidents;
+use portcullis_review::quarantine::{self, QuarantineEntry};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The incident's id or the beginning of one; `last` for the newest
+    /// The incident's id or a prefix of it; `last` for the newest
     id: String,
-    /// Move the files that the agent made into a quarantine, from which they can be had back
+    /// Move the files that the agent created into a quarantine, from which they can be restored
     #[arg(long)]
     clean_up: bool,
-    /// Why, for the journal
+    /// Give the reason, for the journal
     #[arg(long, default_value = "")]
     reason: String,
     /// Print JSON
@@ -28,42 +30,68 @@ pub struct Arguments {
     json: bool,
 }
 
-/// So many of each kind are shown to a person.
+/// The most paths of each kind that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
-    let mut desk = Desk::open()?;
-    let incident = incidents::find(&desk.store, desk.home.path(), &arguments.id)?;
-    may(&desk, &incident, Terms::Aborted)?;
+    interactive::refuse_agents()?;
+    let mut desk = CommandContext::open()?;
+    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
+    check_decision(&desk, &incident, ResumeConditions::Aborted)?;
     let cleans = arguments.clean_up || desk.incidents().auto_cleanup;
     let left = Cleanup { made: there(&incident), ..incident.cleanup.clone() };
-    let moves = if cleans { format!(" {} files that it made go into a quarantine.", left.made.len()) } else { String::new() };
-    human::confirm(&format!("{}\nIts session stays stopped for good.{moves}", told(&incident)))?;
-    decide(&mut desk, &incident, Terms::Aborted, &arguments.reason, "")?;
+    let moves = if cleans {
+        format!(" {} files that it made go into a quarantine.", left.made.len())
+    } else {
+        String::new()
+    };
+    interactive::confirm(&format!(
+        "{}\nIts session stays stopped permanently.{moves}",
+        describe_incident(&incident)
+    ))?;
+    commit_decision(&mut desk, &incident, ResumeConditions::Aborted, &arguments.reason, "")?;
     let moved = if cleans { clean(&desk, &incident, &left)? } else { None };
-    tell(arguments, &incident, &left, moved.as_ref());
+    print_result(arguments, &incident, &left, moved.as_ref());
     Ok(0)
 }
 
-/// The files that the agent made and that are still there, in its project. A link counts as itself.
+/// Returns the files in the project that the agent created and that still exist. Symbolic links are
+/// not followed.
 fn there(incident: &Incident) -> Vec<String> {
-    let in_project = |path: &&String| incident.state.roots.iter().any(|root| Path::new(path).starts_with(root));
+    let in_project =
+        |path: &&String| incident.state.roots.iter().any(|root| Path::new(path).starts_with(root));
     let file = |path: &&String| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir());
     incident.cleanup.made.iter().filter(in_project).filter(file).cloned().collect()
 }
 
-fn clean(desk: &Desk, incident: &Incident, left: &Cleanup) -> Result<Option<Entry>> {
-    let what = format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
-    quarantine::put_away(desk.home.path(), &incident.state.roots, &left.made, &incident.session, &what, now())
+fn clean(
+    desk: &CommandContext,
+    incident: &Incident,
+    left: &Cleanup,
+) -> Result<Option<QuarantineEntry>> {
+    let what =
+        format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
+    quarantine::put_away(
+        desk.home.path(),
+        &incident.state.roots,
+        &left.made,
+        &incident.session,
+        &what,
+        now(),
+    )
 }
 
-fn tell(arguments: &Arguments, incident: &Incident, left: &Cleanup, moved: Option<&Entry>) {
+fn print_result(
+    arguments: &Arguments,
+    incident: &Incident,
+    left: &Cleanup,
+    moved: Option<&QuarantineEntry>,
+) {
     if arguments.json {
         let document = json!({
             "incident": incident.id,
             "session": incident.session,
-            "option": Terms::Aborted.as_str(),
+            "option": ResumeConditions::Aborted.as_str(),
             "cleanup": left,
             "quarantine": moved.map(|entry| &entry.id),
         });
@@ -74,7 +102,10 @@ fn tell(arguments: &Arguments, incident: &Incident, left: &Cleanup, moved: Optio
         if !items.is_empty() {
             paint::print(&format!("\n{}\n", paint::bold(format!("{heading} ({})", items.len()))));
         }
-        items.iter().take(MOST_SHOWN).for_each(|item| paint::print(&format!("  {}\n", one_line(item, 240))));
+        items
+            .iter()
+            .take(MOST_SHOWN)
+            .for_each(|item| paint::print(&format!("  {}\n", one_line(item, 240))));
         if items.len() > MOST_SHOWN {
             paint::print(&format!("  and {} more\n", items.len() - MOST_SHOWN));
         }
@@ -82,7 +113,10 @@ fn tell(arguments: &Arguments, incident: &Incident, left: &Cleanup, moved: Optio
     match moved {
         Some(entry) => {
             list("files that it made, moved away", &left.made);
-            paint::print(&format!("  to have them back: portcullis quarantine restore {}\n", entry.id));
+            paint::print(&format!(
+                "  to have them back: portcullis quarantine restore {}\n",
+                entry.id
+            ));
         }
         None => list("files that it made", &left.made),
     }

@@ -1,19 +1,19 @@
-//! An incident as a page for a browser, in all its parts: for whoever was not there.
+//! An incident as a complete HTML page, for readers who were not there.
 
-use super::show::{actions, impact, moments, stands};
-use crate::incidents::Standing;
+use super::show::{actions, describe_status, impact, moments};
 use crate::page::{self, Html};
 use crate::paint;
-use portcullis_core::incident::{Incident, Progress};
+use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_review::incidents::IncidentStatus;
 
 const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->\n";
 /// The most bytes of one line.
 const MOST: usize = 2000;
 
-/// The whole of it.
-pub fn html(incident: &Incident, standing: Standing, decisions: &[Record]) -> String {
+/// Formats the whole page.
+pub fn html(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
     let report = &incident.report;
     let mut lead = Html::of("<p class=\"lead\">{}</p>", &[&one_line(&report.summary, MOST)]);
     figures(&mut lead, incident, standing);
@@ -24,31 +24,60 @@ pub fn html(incident: &Incident, standing: Standing, decisions: &[Record]) -> St
     recommendations(&mut main, incident);
     section(&mut main, "Timeline", moments(incident));
     let detected = incident.detections.iter().map(|named| &named.finding);
-    let detected = detected.map(|one| format!("{} ({}, confidence {}): {}", one.pattern, one.severity, one.confidence, one.summary));
+    let detected = detected.map(|one| {
+        format!(
+            "{} ({}, confidence {}): {}",
+            one.pattern, one.severity, one.confidence, one.summary
+        )
+    });
     section(&mut main, "Detections", detected);
-    section(&mut main, "What the person asked for", incident.state.goals.iter().map(|goal| &goal.text));
+    section(
+        &mut main,
+        "What the person asked for",
+        incident.state.goals.iter().map(|goal| &goal.text),
+    );
     newest(&mut main, incident);
-    section(&mut main, "What a person did", decisions.iter().map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)));
-    ways(&mut main, incident, standing);
+    section(
+        &mut main,
+        "What a person did",
+        decisions
+            .iter()
+            .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)),
+    );
+    add_options(&mut main, incident, standing);
     if !incident.whole {
-        main.put("<p class=\"goal\">Not all of the session's records were there to look at.</p>", &[]);
+        main.put(
+            "<p class=\"goal\">Not all of the session's records were there to look at.</p>",
+            &[],
+        );
     }
     page::whole(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
 }
 
-/// What it is about, at a glance.
-fn figures(html: &mut Html, incident: &Incident, standing: Standing) {
+/// Adds the key facts.
+fn figures(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
     let (state, issue) = (&incident.state, &incident.state.issue);
-    html.put("<ul class=\"figures\"><li class=\"chip s-{}\">{}</li>", &[&issue.severity, &issue.severity]);
-    let agent = incident.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
+    html.put(
+        "<ul class=\"figures\"><li class=\"chip s-{}\">{}</li>",
+        &[&issue.severity, &issue.severity],
+    );
+    let agent = incident
+        .agent
+        .as_deref()
+        .map(|agent| format!(", subagent {}", one_line(agent, 64)))
+        .unwrap_or_default();
     let told = [
         one_line(&issue.name, 64),
         format!("confidence {}, impact {}", issue.confidence, issue.impact),
         format!("{} UTC", paint::time(incident.at)),
-        format!("session {} of {}{agent}", one_line(&incident.session, 80), one_line(&incident.client, 64)),
+        format!(
+            "session {} of {}{agent}",
+            one_line(&incident.session, 80),
+            one_line(&incident.client, 64)
+        ),
         format!("begun {} UTC", paint::time(state.started)),
         format!("began at step {}", issue.first_step),
-        stands(standing).to_owned(),
+        describe_status(standing).to_owned(),
     ];
     told.iter().for_each(|one| html.put("<li>{}</li>", &[one]));
     html.put("</ul>", &[]);
@@ -73,9 +102,11 @@ fn list(html: &mut Html, lines: impl IntoIterator<Item = impl AsRef<str>>) {
 fn recommendations(html: &mut Html, incident: &Incident) {
     let all = &incident.report.recommendations;
     html.put("<section><h2>Recommended</h2><dl>", &[]);
-    for (heading, lines) in
-        [("now", &all.immediate), ("against the next time", &all.preventive), ("in the configuration", &all.configuration)]
-    {
+    for (heading, lines) in [
+        ("now", &all.immediate),
+        ("to prevent a recurrence", &all.preventive),
+        ("in the configuration", &all.configuration),
+    ] {
         html.put("<dt>{}</dt><dd>", &[&heading]);
         list(html, lines);
         html.put("</dd>", &[]);
@@ -83,26 +114,36 @@ fn recommendations(html: &mut Html, incident: &Incident) {
     html.put("</dl></section>", &[]);
 }
 
-/// The newest actions, each with what was decided and how it ended.
+/// Adds the newest actions, each with its decision and its outcome.
 fn newest(html: &mut Html, incident: &Incident) {
     html.put("<section><h2>The newest actions</h2><ol class=\"steps\">", &[]);
     for (action, line) in incident.actions.iter().zip(actions(incident)) {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
-        let mark = if action.progress == Progress::Failed { "block" } else { verdict };
+        let mark = if action.progress == ActionProgress::Failed { "block" } else { verdict };
         let step = action.step.map(|step| step.to_string()).unwrap_or_default();
-        html.put("<li class=\"step\"><span class=\"n\">{}</span><span class=\"badge v-{}\">{}</span> ", &[&step, &mark, &verdict]);
+        html.put(
+            "<li class=\"step\"><span class=\"n\">{}</span><span class=\"badge v-{}\">{}</span> ",
+            &[&step, &mark, &verdict],
+        );
         html.put("<code class=\"what\">{}</code></li>", &[&one_line(&line, MOST)]);
     }
     html.put("</ol></section>", &[]);
 }
 
-fn ways(html: &mut Html, incident: &Incident, standing: Standing) {
-    if standing == Standing::Past {
-        return section(html, "Ways on", ["None: its session had another incident since, or is not known any more."]);
+fn add_options(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
+    if standing == IncidentStatus::Past {
+        return section(
+            html,
+            "Next steps",
+            ["None: its session had another incident since, or is not known any more."],
+        );
     }
-    html.put("<section><h2>Ways on, for a person at a terminal</h2><dl>", &[]);
+    html.put("<section><h2>Next steps, in a terminal of your own</h2><dl>", &[]);
     for way in &incident.recovery {
-        let what = way.not_now.as_ref().map_or_else(|| way.what.clone(), |why| format!("not possible: {why}"));
+        let what = way
+            .not_now
+            .as_ref()
+            .map_or_else(|| way.what.clone(), |why| format!("not possible: {why}"));
         html.put("<dt>{}</dt><dd><code>{}</code>", &[&way.option, &one_line(&way.command, 200)]);
         html.put("<p>{}</p></dd>", &[&one_line(&what, MOST)]);
     }

@@ -1,25 +1,30 @@
 //! `portcullis incident list`.
 
-use super::Desk;
-use crate::commands::hook::now;
-use crate::incidents::{self, Standing};
+use super::CommandContext;
 use crate::paint;
 use anyhow::Result;
+use portcullis_config::clock::now;
 use portcullis_core::text::one_line;
+use portcullis_review::incidents::{self, IncidentStatus};
 use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Print JSON, one line each
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let desk = Desk::open()?;
-    let known = incidents::all(&desk.store, desk.home.path(), desk.incidents().kept_days, now())?;
+    let desk = CommandContext::open()?;
+    let known = incidents::list_incidents(
+        &desk.store,
+        desk.home.path(),
+        desk.incidents().kept_days,
+        now(),
+    )?;
     for incident in &known.incidents {
-        let standing = incidents::standing(&desk.store, incident)?;
+        let standing = incidents::incident_status(&desk.store, &desk.home, incident)?;
         let issue = &incident.state.issue;
         if arguments.json {
             let document = json!({
@@ -35,10 +40,15 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             continue;
         }
         let mark = format!("{:11}", standing.as_str());
-        let mark = if standing == Standing::Stopped { paint::bad(mark) } else { paint::dim(mark) };
+        let mark =
+            if standing == IncidentStatus::Stopped { paint::bad(mark) } else { paint::dim(mark) };
         let what = one_line(&format!("{}: {}", issue.name, issue.summary), 100);
         let session = paint::dim(format!("(session {})", one_line(&incident.session, 40)));
-        paint::print(&format!("{}  {}  {mark}  {what} {session}\n", incident.id, paint::time(incident.at)));
+        paint::print(&format!(
+            "{}  {}  {mark}  {what} {session}\n",
+            incident.id,
+            paint::time(incident.at)
+        ));
     }
     if known.incidents.is_empty() && !arguments.json {
         paint::print("no incidents\n");

@@ -1,25 +1,39 @@
-//! An incident as Markdown, in all its parts: for a ticket or a mail.
+//! An incident as complete Markdown, for a ticket or a mail.
 
-use super::show::{actions, impact, moments, stands};
-use crate::incidents::Standing;
+use super::show::{actions, describe_status, impact, moments};
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_review::incidents::IncidentStatus;
 use std::fmt::Write;
 
 /// The most bytes of one line.
 const MOST: usize = 2000;
 
-/// The whole of it.
-pub fn markdown(incident: &Incident, standing: Standing, decisions: &[Record]) -> String {
+/// Formats the whole document.
+pub fn markdown(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
     let (report, issue) = (&incident.report, &incident.state.issue);
     let mut text = format!("# Incident {}\n\n{}\n\n", incident.id, plain(&report.summary));
     let started = format!("{} UTC", paint::time(incident.state.started));
     let facts = [
         ("Time", format!("{} UTC", paint::time(incident.at))),
-        ("Session", format!("{} of {}, begun {started}; {}", incident.session, incident.client, stands(standing))),
-        ("Issue", format!("{} ({}, confidence {}, impact {})", issue.name, issue.severity, issue.confidence, issue.impact)),
+        (
+            "Session",
+            format!(
+                "{} of {}, begun {started}; {}",
+                incident.session,
+                incident.client,
+                describe_status(standing)
+            ),
+        ),
+        (
+            "Issue",
+            format!(
+                "{} ({}, confidence {}, impact {})",
+                issue.name, issue.severity, issue.confidence, issue.impact
+            ),
+        ),
         ("Began at step", issue.first_step.to_string()),
     ];
     for (name, value) in facts {
@@ -29,21 +43,40 @@ pub fn markdown(incident: &Incident, standing: Standing, decisions: &[Record]) -
     section(&mut text, "Contributing factors", report.contributing_factors.iter());
     section(&mut text, "Impact", impact(incident).iter());
     section(&mut text, "Recommended now", report.recommendations.immediate.iter());
-    section(&mut text, "Recommended against the next time", report.recommendations.preventive.iter());
-    section(&mut text, "Recommended in the configuration", report.recommendations.configuration.iter());
+    section(
+        &mut text,
+        "Recommended to prevent a recurrence",
+        report.recommendations.preventive.iter(),
+    );
+    section(
+        &mut text,
+        "Recommended in the configuration",
+        report.recommendations.configuration.iter(),
+    );
     section(&mut text, "Timeline", moments(incident).iter());
     let detections = incident.detections.iter().map(|named| &named.finding);
-    let detected = detections.map(|one| format!("{} ({}, confidence {}): {}", one.pattern, one.severity, one.confidence, one.summary));
+    let detected = detections.map(|one| {
+        format!(
+            "{} ({}, confidence {}): {}",
+            one.pattern, one.severity, one.confidence, one.summary
+        )
+    });
     section(&mut text, "Detections", detected.collect::<Vec<_>>().iter());
-    section(&mut text, "What the person asked for", incident.state.goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>().iter());
+    section(
+        &mut text,
+        "What the person asked for",
+        incident.state.goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>().iter(),
+    );
     section(&mut text, "The newest actions", actions(incident).iter());
-    let decided = decisions.iter().map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary));
+    let decided = decisions
+        .iter()
+        .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary));
     section(&mut text, "What a person did", decided.collect::<Vec<_>>().iter());
     let ways = incident.recovery.iter().map(|way| match &way.not_now {
         Some(why) => format!("{} ({}): not possible, {why}", way.command, way.option),
         None => format!("{} ({}): {}", way.command, way.option, way.what),
     });
-    section(&mut text, "Ways on", ways.collect::<Vec<_>>().iter());
+    section(&mut text, "Next steps", ways.collect::<Vec<_>>().iter());
     if !incident.whole {
         text.push_str("\nNot all of the session's records were there to look at.\n");
     }
@@ -57,7 +90,7 @@ fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = impl As
     }
 }
 
-/// One line that stays text, whatever an agent wrote into it.
+/// Returns one line of plain text, with any markup that an agent wrote escaped.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for c in one_line(text, MOST).chars() {

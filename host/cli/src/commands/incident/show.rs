@@ -1,20 +1,22 @@
 //! `portcullis incident show` and `export`.
 
-use super::{Desk, html, markdown};
-use crate::incidents::{self, Standing};
-use crate::show::layout::{Page, list};
-use crate::{amount, paint};
+use super::{CommandContext, html, markdown};
+use crate::paint;
+use crate::show::layout::{TextPage, list};
 use anyhow::{Context, Result};
-use portcullis_core::incident::{Incident, Progress};
+use portcullis_config::amount;
+use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_review::incidents::{self, IncidentStatus};
+use portcullis_review::timeline::words::counted;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The incident's id or the beginning of one; `last` for the newest
+    /// The incident's id or a prefix of it; `last` for the newest
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -22,16 +24,16 @@ pub struct Arguments {
 }
 
 #[derive(clap::Args)]
-pub struct Export {
-    /// The incident's id or the beginning of one; `last` for the newest
+pub struct IncidentExport {
+    /// The incident's id or a prefix of it; `last` for the newest
     id: String,
-    /// In what form
+    /// The output format
     #[arg(long, value_enum, default_value = "markdown")]
     format: Format,
-    /// Write to this file in place of standard output; it must not exist yet
+    /// Write to this file instead of standard output; it must not exist yet
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// The same as `--format json`
+    /// Same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
@@ -43,13 +45,13 @@ enum Format {
     Json,
 }
 
-/// So many of the newest actions, moments and paths are on the page; an export has them all.
+/// The number of the newest actions, moments and paths on the page; an export has them all.
 const SHOWN: usize = 12;
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let desk = Desk::open()?;
-    let incident = incidents::find(&desk.store, desk.home.path(), &arguments.id)?;
-    let standing = incidents::standing(&desk.store, &incident)?;
+    let desk = CommandContext::open()?;
+    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
+    let standing = incidents::incident_status(&desk.store, &desk.home, &incident)?;
     let decisions = incidents::decisions(&desk.store, &incident)?;
     if arguments.json {
         paint::print(&format!("{}\n", document(&incident, standing, &decisions)?));
@@ -59,10 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-pub fn export(arguments: &Export) -> Result<u8> {
-    let desk = Desk::open()?;
-    let incident = incidents::find(&desk.store, desk.home.path(), &arguments.id)?;
-    let standing = incidents::standing(&desk.store, &incident)?;
+pub fn export(arguments: &IncidentExport) -> Result<u8> {
+    let desk = CommandContext::open()?;
+    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
+    let standing = incidents::incident_status(&desk.store, &desk.home, &incident)?;
     let decisions = incidents::decisions(&desk.store, &incident)?;
     let text = match arguments.format {
         Format::Markdown if !arguments.json => markdown::markdown(&incident, standing, &decisions),
@@ -79,23 +81,38 @@ pub fn export(arguments: &Export) -> Result<u8> {
     Ok(0)
 }
 
-/// The incident with how its session stands.
-fn document(incident: &Incident, standing: Standing, decisions: &[Record]) -> Result<Value> {
+/// Formats the incident with the state of its session.
+fn document(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> Result<Value> {
     let mut document = serde_json::to_value(incident)?;
     if let Some(document) = document.as_object_mut() {
         document.insert("standing".into(), standing.as_str().into());
-        let decided = decisions.iter().map(|record| json!({ "at": record.at, "what": record.summary, "record": record.id }));
+        let decided = decisions
+            .iter()
+            .map(|record| json!({ "at": record.at, "what": record.summary, "record": record.id }));
         document.insert("decisions".into(), decided.collect());
     }
     Ok(document)
 }
 
-fn page(incident: &Incident, standing: Standing, decisions: &[Record]) -> String {
-    let (mut page, report, issue) = (Page::new(), &incident.report, &incident.state.issue);
-    let head = format!("{}  {}  {}", paint::bold("incident"), incident.id, paint::dim(format!("{} UTC", paint::time(incident.at))));
+fn page(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
+    let (mut page, report, issue) = (TextPage::new(), &incident.report, &incident.state.issue);
+    let head = format!(
+        "{}  {}  {}",
+        paint::bold("incident"),
+        incident.id,
+        paint::dim(format!("{} UTC", paint::time(incident.at)))
+    );
     page.line(&head);
-    let agent = incident.agent.as_deref().map(|agent| format!(", subagent {}", one_line(agent, 64))).unwrap_or_default();
-    page.text(&format!("session {}{agent}; {}", one_line(&incident.session, 80), stands(standing)));
+    let agent = incident
+        .agent
+        .as_deref()
+        .map(|agent| format!(", subagent {}", one_line(agent, 64)))
+        .unwrap_or_default();
+    page.text(&format!(
+        "session {}{agent}; {}",
+        one_line(&incident.session, 80),
+        describe_status(standing)
+    ));
     page.line("");
     page.indented(&one_line(&report.summary, 512));
     page.indented(&format!(
@@ -111,25 +128,31 @@ fn page(incident: &Incident, standing: Standing, decisions: &[Record]) -> String
         page.indented("Not all of the session's records were there to look at.");
     }
     list(&mut page, "root cause", report.root_cause.lines().map(str::to_owned));
-    list(&mut page, "what had a part in it", report.contributing_factors.iter().cloned());
+    list(&mut page, "contributing factors", report.contributing_factors.iter().cloned());
     list(&mut page, "impact", impact(incident).into_iter());
     list(&mut page, "what led to it", newest(&moments(incident)));
     list(&mut page, "the newest actions", newest(&actions(incident)));
     let recommendations = &report.recommendations;
     list(&mut page, "now", recommendations.immediate.iter().cloned());
-    list(&mut page, "against the next time", recommendations.preventive.iter().cloned());
+    list(&mut page, "to prevent a recurrence", recommendations.preventive.iter().cloned());
     list(&mut page, "in the configuration", recommendations.configuration.iter().cloned());
-    list(&mut page, "what a person did", decisions.iter().map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)));
-    ways(&mut page, incident, standing);
+    list(
+        &mut page,
+        "what a person did",
+        decisions
+            .iter()
+            .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)),
+    );
+    add_options(&mut page, incident, standing);
     page.into_text()
 }
 
-fn ways(page: &mut Page, incident: &Incident, standing: Standing) {
-    if standing == Standing::Past {
-        page.heading("ways on");
+fn add_options(page: &mut TextPage, incident: &Incident, standing: IncidentStatus) {
+    if standing == IncidentStatus::Past {
+        page.heading("next steps");
         return page.text("  None: its session had another incident since, or is not known any more. A new session starts afresh.");
     }
-    page.heading("ways on, for a person at a terminal");
+    page.heading("next steps, in a terminal of your own");
     for way in &incident.recovery {
         page.line(&format!("  {}", way.command));
         match &way.not_now {
@@ -137,35 +160,45 @@ fn ways(page: &mut Page, incident: &Incident, standing: Standing) {
             None => page.wrapped("    ", "    ", &way.what),
         }
     }
-    if matches!(standing, Standing::Decided(terms) if terms.holds()) {
+    if matches!(standing, IncidentStatus::Decided(terms) if terms.holds()) {
         page.line(&format!("  portcullis incident lift {}", incident.id));
-        page.wrapped("    ", "    ", "take back the limits or the supervision under which it goes on");
+        page.wrapped(
+            "    ",
+            "    ",
+            "take back the limits or the supervision under which it goes on",
+        );
     }
 }
 
-/// How its session stands, for a sentence.
-pub(super) const fn stands(standing: Standing) -> &'static str {
-    use portcullis_core::session::Terms;
+/// Describes the state of the session, for a sentence.
+pub(super) const fn describe_status(standing: IncidentStatus) -> &'static str {
+    use portcullis_core::session::ResumeConditions;
     match standing {
-        Standing::Stopped => "it is stopped",
-        Standing::Decided(Terms::Limited) => "it goes on under half its limits and without dangerous actions",
-        Standing::Decided(Terms::RolledBack) => "its files were put back and it goes on",
-        Standing::Decided(Terms::Supervised) => "it goes on, and a person approves each change",
-        Standing::Decided(Terms::Aborted) => "it was ended for good",
-        Standing::Decided(Terms::Lifted) => "it goes on as configured",
-        Standing::Past => "it is past",
+        IncidentStatus::Stopped => "it is stopped",
+        IncidentStatus::Decided(ResumeConditions::Limited) => {
+            "it goes on under half its limits and without dangerous actions"
+        }
+        IncidentStatus::Decided(ResumeConditions::RolledBack) => {
+            "its files were put back and it goes on"
+        }
+        IncidentStatus::Decided(ResumeConditions::Supervised) => {
+            "it goes on, and a person approves each change"
+        }
+        IncidentStatus::Decided(ResumeConditions::Aborted) => "it was ended permanently",
+        IncidentStatus::Decided(ResumeConditions::Lifted) => "it goes on as configured",
+        IncidentStatus::Past => "it is past",
     }
 }
 
-/// What it has cost, a line each.
+/// Describes the cost of the incident, one line each.
 pub(super) fn impact(incident: &Incident) -> Vec<String> {
     let impact = &incident.report.impact;
     let (used, files) = (&impact.used, &impact.files);
     let mut lines = vec![format!(
-        "{} steps in {}: {} files written or deleted, {} bytes and {} tokens of results, {} failed, {} refused",
-        used.steps,
+        "{} in {}: {} written or deleted, {} bytes and {} tokens of results, {} failed, {} refused",
+        counted(used.steps, "step"),
         amount::span(impact.duration_ms),
-        used.files,
+        counted(used.files, "file"),
         used.bytes,
         used.tokens,
         used.failed,
@@ -181,32 +214,48 @@ pub(super) fn impact(incident: &Incident) -> Vec<String> {
     lines.extend(named.iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, paths)| {
         let more = paths.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{what}: {}{more}", paths.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "))
+        format!(
+            "{what}: {}{more}",
+            paths.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
+        )
     }));
-    lines.extend(impact.seen_to_change.map(|changed| format!("checkpoints saw {changed} paths change")));
+    lines.extend(
+        impact
+            .seen_to_change
+            .map(|changed| format!("checkpoints saw changes of {}", counted(changed, "path"))),
+    );
     let limits = impact.limits.iter().filter(|limit| limit.used > 0);
-    lines.extend(limits.map(|limit| format!("{}: {} of {} used", quantity(&limit.quantity), limit.used, limit.maximum)));
+    lines.extend(limits.map(|limit| {
+        format!("{}: {} of {} used", quantity(&limit.quantity), limit.used, limit.maximum)
+    }));
     lines
 }
 
 fn quantity(quantity: &portcullis_core::action::Quantity) -> String {
-    serde_json::to_value(quantity).ok().and_then(|name| Some(name.as_str()?.replace('-', " "))).unwrap_or_else(|| "other".into())
+    serde_json::to_value(quantity)
+        .ok()
+        .and_then(|name| Some(name.as_str()?.replace('-', " ")))
+        .unwrap_or_else(|| "other".into())
 }
 
-/// What led to it, a line each, oldest first.
+/// Describes the events that led to it, one line each, oldest first.
 pub(super) fn moments(incident: &Incident) -> Vec<String> {
-    let line = |moment: &portcullis_core::incident::Moment| {
+    let line = |moment: &portcullis_core::incident::IncidentEvent| {
         let step = moment.step.map(|step| format!("step {step}: ")).unwrap_or_default();
         format!("{}  {step}{}", clock(moment.at), moment.what)
     };
     incident.report.timeline.iter().map(line).collect()
 }
 
-/// The newest actions, a line each, oldest first.
+/// Describes the newest actions, one line each, oldest first.
 pub(super) fn actions(incident: &Incident) -> Vec<String> {
     let line = |action: &portcullis_core::incident::PastAction| {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
-        let progress = if action.progress == Progress::Refused { String::new() } else { format!(" {}", action.progress) };
+        let progress = if action.progress == ActionProgress::Refused {
+            String::new()
+        } else {
+            format!(" {}", action.progress)
+        };
         format!("{}  {verdict}{progress}  {}", clock(action.at), action.what)
     };
     incident.actions.iter().map(line).collect()
@@ -214,7 +263,8 @@ pub(super) fn actions(incident: &Incident) -> Vec<String> {
 
 fn newest(all: &[String]) -> impl Iterator<Item = String> {
     let older = all.len().saturating_sub(SHOWN);
-    let more = (older > 0).then(|| format!("{older} earlier ones: `portcullis incident export` has them"));
+    let more =
+        (older > 0).then(|| format!("{older} earlier ones: `portcullis incident export` has them"));
     more.into_iter().chain(all.iter().skip(older).cloned())
 }
 

@@ -1,22 +1,22 @@
-//! Makes ready what the hooks need, so that no hook pays for it: home, configuration, journal, compiled
-//! plugins.
+//! Prepares everything the hooks need, so that no hook pays for it: home, configuration, journal,
+//! compiled plugins.
 
 use super::Site;
-use super::report::Report;
-use crate::client::claude::settings::Scope;
-use crate::commands::hook::now;
-use crate::config::{self, Config};
-use crate::places::Places;
-use crate::runtime::Reviewer;
+use super::report::InstallReport;
 use anyhow::{Context, Result, bail};
+use portcullis_agents::claude::settings::Scope;
+use portcullis_config::Config;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
+use portcullis_review::reviewer::Reviewer;
 use portcullis_store::{Home, Store};
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Home, configuration, database, compiled plugins.
-pub(super) fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result<Home> {
+/// Prepares home, configuration, database and compiled plugins.
+pub(super) fn prepare(site: &Site, observe: bool, report: &mut InstallReport) -> Result<Home> {
     let home = Home::open(&site.places.state)?;
     let file = mode_file(site);
     if observe {
@@ -39,22 +39,32 @@ pub(super) fn prepare(site: &Site, observe: bool, report: &mut Report) -> Result
 
 const OBSERVE: &str = "\
 # What the agent does is reviewed and recorded; nothing is refused or changed.
-# To let the reviews hold: remove this line, or write \"blocking\".
+# To enforce the reviews, remove this line, or write \"blocking\".
 mode = \"observe\"
 ";
 
-/// The configuration that says for everyone concerned whether reviews hold.
+/// Returns the configuration file that sets the mode for everyone concerned.
 pub(super) fn mode_file(site: &Site) -> PathBuf {
-    if site.scope == Scope::Managed { site.places.managed.clone() } else { site.places.config.join(config::FILE) }
+    if site.scope == Scope::Managed {
+        site.places.managed.clone()
+    } else {
+        site.places.config.join(portcullis_config::FILE)
+    }
 }
 
-fn write_observe(path: &Path, scope: Scope, report: &mut Report) -> Result<()> {
+fn write_observe(path: &Path, scope: Scope, report: &mut InstallReport) -> Result<()> {
     let making = || format!("cannot write `{}`", path.display());
     let (folder, mode) = if scope == Scope::Managed { (0o755, 0o644) } else { (0o700, 0o600) };
-    std::fs::DirBuilder::new().recursive(true).mode(folder).create(path.parent().unwrap_or(path)).with_context(making)?;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(folder)
+        .create(path.parent().unwrap_or(path))
+        .with_context(making)?;
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path) {
         Ok(mut file) => {
-            file.write_all(OBSERVE.as_bytes()).and_then(|()| file.sync_all()).with_context(making)?;
+            file.write_all(OBSERVE.as_bytes())
+                .and_then(|()| file.sync_all())
+                .with_context(making)?;
             report.say(&format!("wrote `{}` with mode = \"observe\"", path.display()));
             Ok(())
         }
@@ -66,8 +76,8 @@ fn write_observe(path: &Path, scope: Scope, report: &mut Report) -> Result<()> {
 /// Compiles every plugin that is not compiled yet.
 ///
 /// # Errors
-/// One cannot be used, and with it every action would be refused.
-pub fn compile(places: &Places, home: &Home, config: Config) -> Result<()> {
+/// Fails if a plugin cannot be used, since every action would then be refused.
+pub fn compile(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let mut reviewer = Reviewer::installed(places, home, config, &[], now())?;
     let shown = std::io::stderr().is_terminal();
     let mut faults = Vec::new();
@@ -82,6 +92,8 @@ pub fn compile(places: &Places, home: &Home, config: Config) -> Result<()> {
     }
     match faults.first() {
         None => Ok(()),
-        Some(fault) => bail!("a plugin cannot be used, and with it every action would be refused: {fault}"),
+        Some(fault) => {
+            bail!("a plugin cannot be used, and with it every action would be refused: {fault}")
+        }
     }
 }

@@ -1,24 +1,25 @@
-//! What `install` and `uninstall` tell: lines for people as they come, or one JSON object at the end.
+//! The output of `install` and `uninstall`: lines for people as they occur, or one JSON object at
+//! the end.
 
-use crate::client::claude::settings::Scope;
-use crate::client::claude::validate::Problem;
-use crate::client::file::Found;
 use crate::differ;
 use crate::paint;
+use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::claude::validate::SettingsProblem;
+use portcullis_agents::file::SettingsFile;
 use portcullis_core::policy::Mode;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Collects what is told.
-pub struct Report {
+/// Collects the output.
+pub struct InstallReport {
     as_json: bool,
     fields: Map<String, Value>,
     warnings: Vec<String>,
     notes: Vec<String>,
 }
 
-impl Report {
-    /// Nothing yet, about a settings file.
+impl InstallReport {
+    /// Creates an empty report about a settings file.
     pub fn new(as_json: bool, scope: Scope, file: &Path) -> Self {
         let mut fields = Map::new();
         fields.insert("scope".to_owned(), json!(scope));
@@ -26,32 +27,32 @@ impl Report {
         Self { as_json, fields, warnings: Vec::new(), notes: Vec::new() }
     }
 
-    /// A field that only the JSON form has.
+    /// Sets a field that only the JSON form has.
     pub fn set(&mut self, name: &str, value: Value) {
         self.fields.insert(name.to_owned(), value);
     }
 
-    /// Whether reviews hold.
+    /// Records whether verdicts are enforced.
     pub fn mode(&mut self, mode: Mode) {
         self.set("mode", json!(mode));
     }
 
-    /// Reviews are recorded and do not hold.
+    /// Returns true if reviews are recorded but not enforced.
     pub fn observes(&self) -> bool {
         self.fields.get("mode") == Some(&json!(Mode::Observe))
     }
 
-    /// Whether what files hold is kept before an action changes them.
+    /// Records whether checkpoints are taken before actions.
     pub fn keeps(&mut self, keeps: bool) {
         self.set("checkpoints", json!(keeps));
     }
 
-    /// Nothing is kept, as far as that is known.
+    /// Returns true if no checkpoints are taken, as far as that is known.
     pub fn keeps_nothing(&self) -> bool {
         self.fields.get("checkpoints") == Some(&json!(false))
     }
 
-    /// Something that was done.
+    /// Reports a completed step.
     pub fn say(&mut self, text: &str) {
         if !self.as_json {
             paint::print(&format!("{text}\n"));
@@ -59,7 +60,7 @@ impl Report {
         self.notes.push(text.to_owned());
     }
 
-    /// Something to look at.
+    /// Reports a warning.
     pub fn warn(&mut self, text: &str) {
         if !self.as_json {
             anstream::eprintln!("{}: {text}", paint::warn("warning"));
@@ -67,21 +68,27 @@ impl Report {
         self.warnings.push(text.to_owned());
     }
 
-    /// What is wrong with a file.
-    pub fn problems(&mut self, file: &Path, problems: &[Problem]) {
+    /// Reports the problems of a file.
+    pub fn problems(&mut self, file: &Path, problems: &[SettingsProblem]) {
         if self.as_json {
             self.set("problems", json!(problems));
             self.print("refused");
         } else {
-            problems.iter().for_each(|problem| anstream::eprintln!("{}: `{}`, {problem}", paint::bad("mistake"), file.display()));
+            problems.iter().for_each(|problem| {
+                anstream::eprintln!("{}: `{}`, {problem}", paint::bad("mistake"), file.display())
+            });
         }
     }
 
-    /// How a file changes.
-    pub fn diff(&mut self, found: &Found, after: &[u8]) {
+    /// Reports the changes of a file.
+    pub fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
         let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
         let after = String::from_utf8_lossy(after);
-        let old = if found.bytes.is_some() { found.path.display().to_string() } else { "/dev/null".to_owned() };
+        let old = if found.bytes.is_some() {
+            found.path.display().to_string()
+        } else {
+            "/dev/null".to_owned()
+        };
         let new = found.path.display().to_string();
         if self.as_json {
             return self.set("diff", json!(differ::plain(&before, &after, &old, &new)));
@@ -89,7 +96,7 @@ impl Report {
         paint::print(&differ::painted(&before, &after, &old, &new));
     }
 
-    /// The end; gives the exit code for success.
+    /// Finishes the report; returns the exit code for success.
     pub fn end(mut self, outcome: &str, text: &str) -> u8 {
         if self.as_json {
             self.print(outcome);

@@ -1,45 +1,52 @@
-//! What around an installation weakens it, and is not for `install` to change.
+//! Conditions around an installation that weaken it and that `install` does not change.
 
 use super::Site;
-use super::report::Report;
-use crate::client::claude::settings::Scope;
-use crate::client::claude::{registered, validate};
-use crate::client::file::{self, Found};
-use crate::client::json::Document;
+use super::report::InstallReport;
+use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::claude::{registered, validate};
+use portcullis_agents::file::{self, SettingsFile};
+use portcullis_agents::json::JsonDocument;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Names everything that it finds.
-pub fn warn(site: &Site, found: &Found, report: &mut Report) {
+/// Reports all of them.
+pub fn warn(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
     program(&site.wanted.program, report);
     if found.other_names() > 0 {
-        report.warn(&format!("`{}` has other names (hard links), which will keep the old text", found.path.display()));
+        report.warn(&format!(
+            "`{}` has other names (hard links), which will keep the old text",
+            found.path.display()
+        ));
     }
-    let repository = site.folders.project.ancestors().skip(1).find(|above| above.join(".git").exists());
-    if let Some(repository) =
-        repository.filter(|_| matches!(site.scope, Scope::Project | Scope::Local) && !site.folders.project.join(".git").exists())
-    {
+    let repository =
+        site.folders.project.ancestors().skip(1).find(|above| above.join(".git").exists());
+    if let Some(repository) = repository.filter(|_| {
+        matches!(site.scope, Scope::Project | Scope::Local)
+            && !site.folders.project.join(".git").exists()
+    }) {
         report.warn(&format!(
             "the client reads these settings only when it is started in this very folder, not in `{}`",
             repository.display()
         ));
     }
     for (scope, path) in site.folders.files() {
-        let bytes = match file::look(&path, validate::MOST_BYTES) {
+        let bytes = match file::read_settings(&path, validate::MOST_BYTES) {
             Ok(found) => found.bytes,
             Err(error) => {
                 report.warn(&format!("{error:#}"));
                 continue;
             }
         };
-        let Some(document) = bytes.and_then(|bytes| Document::parse(&bytes).ok()) else { continue };
+        let Some(document) = bytes.and_then(|bytes| JsonDocument::parse(&bytes).ok()) else {
+            continue;
+        };
         settings(site, scope, &path, document.value(), report);
     }
 }
 
-fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &mut Report) {
+fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &mut InstallReport) {
     let path = path.display();
     let truth = |name: &str| settings.get(name) == Some(&json!(true));
     let reaches = scope == Scope::Managed || site.scope != Scope::Managed;
@@ -54,7 +61,9 @@ fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &m
         report.warn(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
     }
     let found = registered::find(settings, &site.wanted);
-    for mixed in found.iter().filter(|handler| handler.deviations.contains(&registered::Deviation::Mixed)) {
+    for mixed in
+        found.iter().filter(|handler| handler.deviations.contains(&registered::Deviation::Mixed))
+    {
         report.warn(&format!(
             "`{path}` starts Portcullis for {} in a command of its own at `{}`: it was left alone",
             mixed.event, mixed.pointer
@@ -65,15 +74,19 @@ fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &m
     }
 }
 
-/// A program that the agent can replace guards nothing.
-fn program(program: &Path, report: &mut Report) {
+/// Warns if the agent can replace the program, which would then guard nothing.
+fn program(program: &Path, report: &mut InstallReport) {
     let shown = program.display();
     if program.with_file_name(".cargo-lock").exists() {
-        report.warn(&format!("`{shown}` lies in a build folder: the next build changes or removes it"));
+        report
+            .warn(&format!("`{shown}` is in a build folder: the next build changes or removes it"));
     }
-    // As the superuser an agent can replace anything; no place is better than another.
-    let open =
-        |path: &&Path| fs::metadata(path).is_ok_and(|found| found.uid() != 0 || (found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0));
+    // An agent that runs as root can replace anything, so no location is safer than another.
+    let open = |path: &&Path| {
+        fs::metadata(path).is_ok_and(|found| {
+            found.uid() != 0 || (found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0)
+        })
+    };
     if let Some(open) = program.ancestors().find(open) {
         report.warn(&format!(
             "`{}` can be changed by others than root, so the agent can replace the program: `sudo install -o root -m 755 {shown} /usr/local/bin/portcullis`, then install with that one",

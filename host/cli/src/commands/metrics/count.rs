@@ -1,51 +1,54 @@
-//! Records counted. Rates are computed when they are asked for.
+//! Counts over records. Rates are computed on request.
 
 use super::REVIEW_US;
 use super::answers::Answers;
-use crate::breakers::SUBJECT;
 use crate::commands::feedback::WORDS;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_engine::Remembered;
+use portcullis_engine::ShellCacheStats;
+use portcullis_review::breakers::SUBJECT;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The upper ends of the buckets of review times, in microseconds.
-pub const BUCKETS: [u64; 11] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000];
-/// The upper ends of the buckets of risks, in thousandths.
+/// The upper bounds of the buckets of review times, in microseconds.
+pub const BUCKETS: [u64; 11] =
+    [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000];
+/// The upper bounds of the buckets of risks, in thousandths.
 pub const RISKS: [u16; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
-/// What objects when no rule does: risk against rationality.
+/// The name for objections that no rule makes: risk against rationality.
 pub const MATRIX: &str = "(matrix)";
 
-/// What reviews came to.
+/// The totals over reviews.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// When the oldest record was made.
+    /// The time of the oldest record.
     pub since: Option<u64>,
     /// Reviews by verdict.
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Actions that nobody reviewed.
+    /// Actions that were not reviewed.
     pub unreviewed: u64,
-    /// How long reviews took.
-    pub times: Times,
-    /// How many reviews decided on a risk of at most each bucket.
+    /// The times that reviews took.
+    pub times: ReviewTimes,
+    /// The number of reviews that decided on a risk of at most each bucket's bound.
     pub risks: [u64; RISKS.len()],
-    /// The risks that reviews decided on, together, in thousandths.
+    /// The sum of the risks that reviews decided on, in thousandths.
     pub risk_sum: u64,
-    /// What patterns noticed, and what was done about it.
+    /// Detected patterns and the interventions that answered them.
     pub answers: Answers,
-    /// How often the cache answered.
-    pub cache: Remembered,
-    /// What went wrong, by whose fault it was and its kind.
+    /// Cache hits and misses.
+    pub cache: ShellCacheStats,
+    /// Faults, by their source and kind.
     pub faults: BTreeMap<(String, FaultKind), u64>,
-    /// Plugins that are held for their failures, with `held` or `quarantined`; what is now, not a count.
+    /// Plugins that are disabled after failures, with `held` or `quarantined`; the current state,
+    /// not a count.
     pub held: Vec<(String, &'static str)>,
     /// Objections by rule.
-    pub rules: BTreeMap<String, Rule>,
-    /// Reviews on which a plugin looked on, by its name, the verdict, and what it would have been with it.
+    pub rules: BTreeMap<String, RuleTotals>,
+    /// Reviews that a plugin observed in shadow mode, by its name, the verdict, and the verdict
+    /// with it.
     pub shadow: BTreeMap<(String, Verdict, Verdict), u64>,
-    /// What people said, by review: the last word counts.
+    /// Feedback, by review: the last entry counts.
     words: BTreeMap<String, &'static str>,
     /// The rules that objected, by review.
     objected: BTreeMap<String, Vec<String>>,
@@ -53,34 +56,34 @@ pub struct Metrics {
 
 /// Review times.
 #[derive(Debug, Default)]
-pub struct Times {
-    /// How many were measured.
+pub struct ReviewTimes {
+    /// The number of measured reviews.
     pub count: u64,
-    /// Together, in microseconds.
+    /// The sum, in microseconds.
     pub sum_us: u64,
-    /// How many took at most as long as each bucket.
+    /// The number of reviews that took at most as long as each bucket's bound.
     pub buckets: [u64; BUCKETS.len()],
     /// The target, in milliseconds.
     pub target_ms: u64,
-    /// How many missed it.
+    /// The number of reviews that missed the target.
     pub over: u64,
 }
 
-/// What a rule's objections came to.
+/// The totals of a rule's objections.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Rule {
-    /// How often it objected.
+pub struct RuleTotals {
+    /// The number of objections.
     pub objections: u64,
-    /// How often a person called that a false positive.
+    /// The number that a person called a false positive.
     pub false_positive: u64,
-    /// How often a person called it right.
+    /// The number that a person called right.
     pub right: u64,
 }
 
 impl Metrics {
-    /// Nothing yet.
+    /// Creates empty metrics.
     pub fn new(target_ms: u64) -> Self {
-        Self { times: Times { target_ms, ..Times::default() }, ..Self::default() }
+        Self { times: ReviewTimes { target_ms, ..ReviewTimes::default() }, ..Self::default() }
     }
 
     /// Counts one record.
@@ -117,8 +120,12 @@ impl Metrics {
         if verdict == Verdict::Allow {
             return;
         }
-        let mut rules: Vec<String> =
-            record.findings.iter().flat_map(|findings| &findings.objections).map(|objection| objection.rule.clone()).collect();
+        let mut rules: Vec<String> = record
+            .findings
+            .iter()
+            .flat_map(|findings| &findings.objections)
+            .map(|objection| objection.rule.clone())
+            .collect();
         rules.sort_unstable();
         rules.dedup();
         if rules.is_empty() {
@@ -131,7 +138,8 @@ impl Metrics {
     }
 
     fn said(&mut self, record: &Record) {
-        let text = |name: &str| record.details.get(name).and_then(Value::as_str).unwrap_or_default();
+        let text =
+            |name: &str| record.details.get(name).and_then(Value::as_str).unwrap_or_default();
         let (review, word) = (text("review"), text("word"));
         let Some(word) = WORDS.iter().find(|known| **known == word) else { return };
         let before = self.words.insert(review.to_owned(), word);
@@ -146,44 +154,58 @@ impl Metrics {
         }
     }
 
-    /// All reviews.
+    /// Returns the number of all reviews.
     pub fn total(&self) -> u64 {
         self.verdicts.values().sum()
     }
 
-    /// Reviews with that verdict.
+    /// Returns the number of reviews with that verdict.
     pub fn of(&self, verdict: Verdict) -> u64 {
         self.verdicts.get(&verdict).copied().unwrap_or_default()
     }
 
-    /// How often people said that word, of reviews that are still known.
-    pub fn said_so(&self, word: &str) -> u64 {
+    /// Returns the number of times people gave that feedback, on reviews that are still known.
+    pub fn feedback_count(&self, word: &str) -> u64 {
         self.words.values().filter(|said| **said == word).count() as u64
     }
 
-    /// The share of false positives among the objections that a person judged; none while nobody did.
+    /// Returns the share of false positives among the objections with feedback; `None` without any.
     pub fn false_positive_rate(&self) -> Option<f64> {
         let judged = |wanted: &str| {
-            let of_objection = |(review, word): &(&String, &&str)| **word == wanted && self.objected.contains_key(*review);
+            let of_objection = |(review, word): &(&String, &&str)| {
+                **word == wanted && self.objected.contains_key(*review)
+            };
             self.words.iter().filter(of_objection).count() as u64
         };
         rate(judged("false-positive"), judged("right"))
     }
 
-    /// As JSON.
+    /// Formats the metrics as JSON.
     pub fn json(&self) -> Value {
-        let rules: serde_json::Map<String, Value> = self.rules.iter().map(|(name, rule)| (name.clone(), rule.json())).collect();
+        let rules: serde_json::Map<String, Value> =
+            self.rules.iter().map(|(name, rule)| (name.clone(), rule.json())).collect();
         let shadow: Vec<Value> = self
             .shadow
             .iter()
             .map(|((plugin, actual, would), count)| json!({ "plugin": plugin, "actual": actual, "would": would, "count": count }))
             .collect();
         let fault = |((source, kind), count): (&(String, FaultKind), &u64)| json!({ "source": source, "kind": kind, "count": count });
-        let held: Vec<Value> = self.held.iter().map(|(plugin, state)| json!({ "plugin": plugin, "state": state })).collect();
+        let held: Vec<Value> = self
+            .held
+            .iter()
+            .map(|(plugin, state)| json!({ "plugin": plugin, "state": state }))
+            .collect();
         let times = &self.times;
-        let buckets: Vec<Value> = BUCKETS.iter().zip(times.buckets).map(|(end, count)| json!({ "le_us": end, "count": count })).collect();
-        let risks: Vec<Value> =
-            RISKS.iter().zip(self.risks).map(|(end, count)| json!({ "le": thousandths(*end), "count": count })).collect();
+        let buckets: Vec<Value> = BUCKETS
+            .iter()
+            .zip(times.buckets)
+            .map(|(end, count)| json!({ "le_us": end, "count": count }))
+            .collect();
+        let risks: Vec<Value> = RISKS
+            .iter()
+            .zip(self.risks)
+            .map(|(end, count)| json!({ "le": thousandths(*end), "count": count }))
+            .collect();
         let mut all = json!({
             "since_ms": self.since,
             "total_reviews": self.total(),
@@ -204,7 +226,7 @@ impl Metrics {
             },
             "cache": { "lookups": self.cache.lookups, "hits": self.cache.hits },
             "cache_hit_rate": self.cache_hit_rate(),
-            "feedback": WORDS.iter().map(|word| ((*word).to_owned(), json!(self.said_so(word)))).collect::<serde_json::Map<_, _>>(),
+            "feedback": WORDS.iter().map(|word| ((*word).to_owned(), json!(self.feedback_count(word)))).collect::<serde_json::Map<_, _>>(),
             "false_positive_rate": self.false_positive_rate(),
             "rules": rules,
             "shadow": shadow,
@@ -212,18 +234,20 @@ impl Metrics {
             "held": held,
         });
         if let Some(all) = all.as_object_mut() {
-            all.extend(self.answers.json().into_iter().map(|(name, value)| (name.to_owned(), value)));
+            all.extend(
+                self.answers.json().into_iter().map(|(name, value)| (name.to_owned(), value)),
+            );
         }
         all
     }
 
-    /// None where nothing was looked up.
+    /// Returns the share of cache hits; `None` if nothing was looked up.
     pub fn cache_hit_rate(&self) -> Option<f64> {
         rate(self.cache.hits, self.cache.lookups.saturating_sub(self.cache.hits))
     }
 }
 
-impl Times {
+impl ReviewTimes {
     fn add(&mut self, took: u64) {
         self.count += 1;
         self.sum_us = self.sum_us.saturating_add(took);
@@ -234,7 +258,7 @@ impl Times {
     }
 }
 
-impl Rule {
+impl RuleTotals {
     fn of(&mut self, word: &str) -> Option<&mut u64> {
         match word {
             "false-positive" => Some(&mut self.false_positive),
@@ -243,7 +267,7 @@ impl Rule {
         }
     }
 
-    /// As for all rules together.
+    /// Returns the rate of this rule, as for all rules together.
     pub fn false_positive_rate(&self) -> Option<f64> {
         rate(self.false_positive, self.right)
     }
@@ -258,12 +282,12 @@ impl Rule {
     }
 }
 
-/// A score as it is shown.
+/// Converts a score to the number that is shown.
 pub fn thousandths(score: u16) -> f64 {
     f64::from(score) / 1000.0
 }
 
-/// The share of the first; none of nothing.
+/// Returns the share of the first; `None` if both are zero.
 fn rate(part: u64, rest: u64) -> Option<f64> {
     let all = part.saturating_add(rest);
     (all > 0).then(|| part as f64 / all as f64)

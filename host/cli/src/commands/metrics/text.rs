@@ -6,13 +6,18 @@ use crate::commands::feedback::WORDS;
 use portcullis_core::score::Verdict;
 use std::fmt::{Display, Write};
 
-/// Every metric with its help.
+/// Formats every metric with its help.
 pub fn prometheus(metrics: &Metrics) -> String {
     let mut text = String::new();
     let times = &metrics.times;
     family(&mut text, "portcullis_reviews_total", "counter", "Reviews of actions, by verdict.");
     for verdict in Verdict::ALL {
-        sample(&mut text, "portcullis_reviews_total", &[("verdict", verdict.as_str())], metrics.of(*verdict));
+        sample(
+            &mut text,
+            "portcullis_reviews_total",
+            &[("verdict", verdict.as_str())],
+            metrics.of(*verdict),
+        );
     }
     family(&mut text, "portcullis_unreviewed_total", "counter", "Actions that nobody reviewed.");
     sample(&mut text, "portcullis_unreviewed_total", &[], metrics.unreviewed);
@@ -25,29 +30,70 @@ pub fn prometheus(metrics: &Metrics) -> String {
     sample(&mut text, &format!("{name}_bucket"), &[("le", "+Inf")], times.count);
     sample(&mut text, &format!("{name}_sum"), &[], seconds(times.sum_us));
     sample(&mut text, &format!("{name}_count"), &[], times.count);
-    family(&mut text, "portcullis_review_target_seconds", "gauge", "The target that is configured for it.");
-    sample(&mut text, "portcullis_review_target_seconds", &[], seconds(times.target_ms.saturating_mul(1000)));
-    family(&mut text, "portcullis_reviews_over_target_total", "counter", "Reviews that took longer than the target.");
+    family(
+        &mut text,
+        "portcullis_review_target_seconds",
+        "gauge",
+        "The target that is configured for it.",
+    );
+    sample(
+        &mut text,
+        "portcullis_review_target_seconds",
+        &[],
+        seconds(times.target_ms.saturating_mul(1000)),
+    );
+    family(
+        &mut text,
+        "portcullis_reviews_over_target_total",
+        "counter",
+        "Reviews that took longer than the target.",
+    );
     sample(&mut text, "portcullis_reviews_over_target_total", &[], times.over);
     cache(&mut text, metrics);
     feedback(&mut text, metrics);
     rules(&mut text, metrics);
     sessions(&mut text, &metrics.answers);
-    family(&mut text, "portcullis_shadow_total", "counter", "Reviews on which a plugin looked on, by what it would have been with it.");
+    family(
+        &mut text,
+        "portcullis_shadow_total",
+        "counter",
+        "Reviews with a plugin in shadow mode, by the verdict with it.",
+    );
     for ((plugin, actual, would), count) in &metrics.shadow {
-        let labels = [("plugin", plugin.as_str()), ("actual", actual.as_str()), ("would", would.as_str())];
+        let labels =
+            [("plugin", plugin.as_str()), ("actual", actual.as_str()), ("would", would.as_str())];
         sample(&mut text, "portcullis_shadow_total", &labels, count);
     }
-    family(&mut text, "portcullis_faults_total", "counter", "What went wrong, by whose fault it was and its kind.");
+    family(
+        &mut text,
+        "portcullis_faults_total",
+        "counter",
+        "What went wrong, by whose fault it was and its kind.",
+    );
     for ((source, kind), count) in &metrics.faults {
-        sample(&mut text, "portcullis_faults_total", &[("source", source), ("kind", kind.as_str())], count);
+        sample(
+            &mut text,
+            "portcullis_faults_total",
+            &[("source", source), ("kind", kind.as_str())],
+            count,
+        );
     }
-    family(&mut text, "portcullis_plugin_held", "gauge", "Plugins that are not run now, since they failed too often.");
+    family(
+        &mut text,
+        "portcullis_plugin_held",
+        "gauge",
+        "Plugins that are not run now, since they failed too often.",
+    );
     for (plugin, state) in &metrics.held {
         sample(&mut text, "portcullis_plugin_held", &[("plugin", plugin), ("state", state)], 1);
     }
     if let Some(since) = metrics.since {
-        family(&mut text, "portcullis_since_timestamp_seconds", "gauge", "When the oldest record that is counted was made.");
+        family(
+            &mut text,
+            "portcullis_since_timestamp_seconds",
+            "gauge",
+            "When the oldest record that is counted was made.",
+        );
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);
     }
     text
@@ -65,22 +111,53 @@ fn risk(text: &mut String, metrics: &Metrics) {
 }
 
 fn sessions(text: &mut String, answers: &Answers) {
-    family(text, "portcullis_detections_total", "counter", "What patterns noticed in sessions, by pattern and severity.");
+    family(
+        text,
+        "portcullis_detections_total",
+        "counter",
+        "What patterns noticed in sessions, by pattern and severity.",
+    );
     for ((pattern, severity), count) in &answers.detections {
-        sample(text, "portcullis_detections_total", &[("pattern", pattern), ("severity", severity.as_str())], count);
+        sample(
+            text,
+            "portcullis_detections_total",
+            &[("pattern", pattern), ("severity", severity.as_str())],
+            count,
+        );
     }
     let name = "portcullis_intervention_total";
-    family(text, name, "counter", "Interventions, by what they did, the issue that they answered, and how the session went on.");
+    family(
+        text,
+        name,
+        "counter",
+        "Interventions, by what they did, the issue that they answered, and how the session went on.",
+    );
     for ((kind, issue, outcome), count) in &answers.interventions {
-        sample(text, name, &[("intervention_type", kind), ("issue_type", issue), ("outcome", outcome.as_str())], count);
+        sample(
+            text,
+            name,
+            &[("intervention_type", kind), ("issue_type", issue), ("outcome", outcome.as_str())],
+            count,
+        );
     }
     let name = "portcullis_intervention_escalation_total";
-    family(text, name, "counter", "Interventions that went a level up, since the issue had come back, by issue.");
+    family(
+        text,
+        name,
+        "counter",
+        "Interventions that escalated because the issue came back, by issue.",
+    );
     for (issue, count) in &answers.escalations {
         sample(text, name, &[("issue_type", issue)], count);
     }
-    let (mean, judged) = ("portcullis_intervention_effectiveness", "portcullis_intervention_judged_total");
-    family(text, mean, "gauge", "The share of the next five steps that went by before the issue came back, on average.");
+    let (mean, judged) =
+        ("portcullis_intervention_effectiveness", "portcullis_intervention_judged_total");
+    family(
+        text,
+        mean,
+        "gauge",
+        "The share of the next five steps that went by before the issue came back, on average.",
+    );
     for (kind, one) in &answers.effectiveness {
         sample(text, mean, &[("intervention_type", kind)], one.mean());
     }
@@ -91,23 +168,43 @@ fn sessions(text: &mut String, answers: &Answers) {
 }
 
 fn cache(text: &mut String, metrics: &Metrics) {
-    family(text, "portcullis_cache_lookups_total", "counter", "Command lines that were looked up in the cache.");
+    family(
+        text,
+        "portcullis_cache_lookups_total",
+        "counter",
+        "Command lines that were looked up in the cache.",
+    );
     sample(text, "portcullis_cache_lookups_total", &[], metrics.cache.lookups);
     family(text, "portcullis_cache_hits_total", "counter", "Command lines that the cache knew.");
     sample(text, "portcullis_cache_hits_total", &[], metrics.cache.hits);
     if let Some(rate) = metrics.cache_hit_rate() {
-        family(text, "portcullis_cache_hit_ratio", "gauge", "The share of look-ups that the cache answered.");
+        family(
+            text,
+            "portcullis_cache_hit_ratio",
+            "gauge",
+            "The share of look-ups that the cache answered.",
+        );
         sample(text, "portcullis_cache_hit_ratio", &[], rate);
     }
 }
 
 fn feedback(text: &mut String, metrics: &Metrics) {
-    family(text, "portcullis_feedback_total", "counter", "Reviews that a person judged, by the word.");
+    family(
+        text,
+        "portcullis_feedback_total",
+        "counter",
+        "Reviews that a person judged, by the word.",
+    );
     for word in WORDS {
-        sample(text, "portcullis_feedback_total", &[("word", word)], metrics.said_so(word));
+        sample(text, "portcullis_feedback_total", &[("word", word)], metrics.feedback_count(word));
     }
     if let Some(rate) = metrics.false_positive_rate() {
-        family(text, "portcullis_false_positive_ratio", "gauge", "The share of false positives among the objections that a person judged.");
+        family(
+            text,
+            "portcullis_false_positive_ratio",
+            "gauge",
+            "The share of false positives among the objections that a person judged.",
+        );
         sample(text, "portcullis_false_positive_ratio", &[], rate);
     }
 }
@@ -117,13 +214,28 @@ fn rules(text: &mut String, metrics: &Metrics) {
     for (rule, counts) in &metrics.rules {
         sample(text, "portcullis_rule_objections_total", &[("rule", rule)], counts.objections);
     }
-    family(text, "portcullis_rule_feedback_total", "counter", "Objections that a person judged, by rule and word.");
+    family(
+        text,
+        "portcullis_rule_feedback_total",
+        "counter",
+        "Objections that a person judged, by rule and word.",
+    );
     for (rule, counts) in &metrics.rules {
         for (word, count) in [("false-positive", counts.false_positive), ("right", counts.right)] {
-            sample(text, "portcullis_rule_feedback_total", &[("rule", rule), ("word", word)], count);
+            sample(
+                text,
+                "portcullis_rule_feedback_total",
+                &[("rule", rule), ("word", word)],
+                count,
+            );
         }
     }
-    family(text, "portcullis_rule_false_positive_ratio", "gauge", "The same share, by rule, where a person judged.");
+    family(
+        text,
+        "portcullis_rule_false_positive_ratio",
+        "gauge",
+        "The share of false positives among the objections that a person judged, by rule.",
+    );
     for (rule, counts) in &metrics.rules {
         if let Some(rate) = counts.false_positive_rate() {
             sample(text, "portcullis_rule_false_positive_ratio", &[("rule", rule)], rate);
@@ -136,12 +248,15 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
-    let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let labels: Vec<String> =
+        labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    let labels =
+        if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
     let _ = writeln!(text, "{name}{labels} {value}");
 }
 
-/// A rule's name is a plugin's: nothing in it ends the label or the line.
+/// Escapes a label value. A plugin chooses its rules' names, so nothing in one may end the label or
+/// the line.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,16 +1,17 @@
-//! `portcullis plugin bench`: what a plugin costs, beside the builtin ones of its kind in the same run.
+//! `portcullis plugin bench`: measures a plugin's cost, compared with the builtin ones of its kind
+//! in the same run.
 //!
-//! The calls are those of its cases, each a fresh instance, as in a hook. Times are of this machine and this moment;
-//! fuel is the same everywhere.
+//! The calls are those of its cases, each in a fresh instance, as in a hook. Times depend on this
+//! machine and this moment; fuel is the same everywhere.
 
 use super::subject::Subject;
-use crate::config::Config;
 use crate::paint;
-use crate::places::Places;
-use crate::trial::cases::{Case, Stage};
 use anyhow::{Context, Result, bail};
+use portcullis_author::cases::{Case, CaseRunner};
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
-use portcullis_engine::{CodeCache, Cost, Kind, Loading};
+use portcullis_engine::{CallCost, CodeCache, Kind, LoadTimes};
 use portcullis_store::Home;
 use serde::Serialize;
 use serde_json::json;
@@ -20,11 +21,11 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The cases are played again until the plugin was called so often ...
+/// The number of calls until which the cases are repeated ...
 const CALLS: usize = 1000;
-/// ... or so much time went by.
+/// ... unless this much time has passed.
 const LONGEST: Duration = Duration::from_secs(5);
-/// How often what is compiled is loaded.
+/// The number of times the compiled code is loaded.
 const LOADS: usize = 20;
 
 #[derive(clap::Args)]
@@ -32,7 +33,7 @@ pub struct Arguments {
     /// The folder of the plugin's project, or its component
     #[arg(default_value = ".", value_name = "FOLDER|FILE")]
     subject: PathBuf,
-    /// The file of the cases; `cases.toml` in the folder unless named
+    /// Use this file of cases (default: `cases.toml` in the folder)
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
     /// Print JSON
@@ -40,22 +41,23 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What was measured of a plugin.
+/// The measurements of a plugin.
 #[derive(Default)]
 struct Measured {
     size: u64,
     compile: Duration,
     prepare: Duration,
     loads: Vec<Duration>,
-    calls: Vec<Cost>,
+    calls: Vec<CallCost>,
 }
 
-/// What is told of it. Times in microseconds.
+/// A row of the output. Times are in microseconds.
 #[derive(Serialize)]
 struct Row {
     name: String,
     builtin: bool,
-    /// A plugin in a row above that is in the same component: what is compiled and loaded for both is told there.
+    /// A plugin in an earlier row from the same component; the compile and load times of both are
+    /// shown there.
     shares: Option<String>,
     size: u64,
     compile_us: u64,
@@ -74,12 +76,18 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
     let cases = subject.read(&path, &text)?;
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
-    let bench = Bench { subject: &subject, cases: &cases, config: Config::plain(&places), progress: std::io::stderr().is_terminal() };
+    let bench = Bench {
+        subject: &subject,
+        cases: &cases,
+        config: Config::plain(&places),
+        progress: std::io::stderr().is_terminal(),
+    };
     let fresh = home.cache().join(format!("bench-{}", std::process::id()));
-    let measured = bench.measure(&|| CodeCache::new(&fresh, home.derive_key("portcullis 2026 bench")));
-    // What was compiled for this alone is of no use to anyone else.
+    let measured =
+        bench.measure(&|| CodeCache::new(&fresh, home.derive_key("portcullis 2026 bench")));
+    // Code that was compiled for this measurement is of no further use.
     let _ = std::fs::remove_dir_all(&fresh);
     bench.tell("");
     let rows = rows(&subject.name, measured?);
@@ -102,12 +110,15 @@ impl Bench<'_> {
     fn measure(&self, caches: &dyn Fn() -> CodeCache) -> Result<BTreeMap<String, Measured>> {
         let kind = self.subject.inspection.kind;
         let first = self.cases.first().context("there are no cases")?;
-        let stage = || Stage::new(&self.subject.file, (&self.subject.name, kind), &self.config, caches).beside(of_kind(kind));
+        let stage = || {
+            CaseRunner::new(&self.subject.file, (&self.subject.name, kind), &self.config, caches)
+                .beside(of_kind(kind))
+        };
         let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
         self.tell("compiling ...");
         let mut cold = stage();
         cold.play(first)?;
-        for (known, Loading { code, preparing }) in cold.loaded() {
+        for (known, LoadTimes { code, preparing }) in cold.loaded() {
             let one = measured.entry(known.name.clone()).or_default();
             (one.compile, one.prepare) = (code, preparing);
             one.size = known.inspection.map(|inspection| inspection.size).unwrap_or_default();
@@ -116,7 +127,9 @@ impl Bench<'_> {
             self.tell(&format!("loading {}/{LOADS}", load + 1));
             let mut warm = stage();
             warm.play(first)?;
-            warm.loaded().into_iter().for_each(|(known, took)| measured.entry(known.name).or_default().loads.push(took.code));
+            warm.loaded().into_iter().for_each(|(known, took)| {
+                measured.entry(known.name).or_default().loads.push(took.code)
+            });
         }
         let mut stage = stage();
         let begun = Instant::now();
@@ -131,7 +144,10 @@ impl Bench<'_> {
             }
             if calls == 0 {
                 let asks = if kind == Kind::Intervention { "an `issue`" } else { "a `tool`" };
-                bail!("none of the {} cases asks the plugin: it takes a step with {asks}", self.cases.len());
+                bail!(
+                    "none of the {} cases asks the plugin: it takes a step with {asks}",
+                    self.cases.len()
+                );
             }
         }
         Ok(measured)
@@ -144,13 +160,18 @@ impl Bench<'_> {
     }
 }
 
-/// Builtin plugins of a kind, but for the one that runs nothing without rules.
+/// Returns the builtin plugins of a kind, except the one that does nothing without rules.
 fn of_kind(kind: Kind) -> Vec<String> {
-    let all = portcullis_builtin::ALL.iter().filter(|builtin| builtin.name != crate::rules::PLUGIN);
-    all.filter(|builtin| crate::runtime::kind(builtin.kind) == kind).map(|builtin| builtin.name.to_owned()).collect()
+    let all = portcullis_builtin::ALL
+        .iter()
+        .filter(|builtin| builtin.name != portcullis_review::rules::PLUGIN);
+    all.filter(|builtin| portcullis_review::reviewer::kind(builtin.kind) == kind)
+        .map(|builtin| builtin.name.to_owned())
+        .collect()
 }
 
-/// The plugin first, then the builtin ones by name. What was never called is no yardstick.
+/// Returns the plugin's row first, then the builtin ones by name. Plugins that were never called
+/// are left out, since they give nothing to compare with.
 fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
     let known = |name: &String| name == own || portcullis_builtin::find(name).is_some();
     let mut rows: Vec<Row> = measured
@@ -160,7 +181,8 @@ fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
             let mut fuel: Vec<u64> = one.calls.iter().map(|cost| cost.fuel).collect();
             fuel.sort_unstable();
             let running: Vec<Duration> = one.calls.iter().map(|cost| cost.running).collect();
-            let instantiating: Vec<Duration> = one.calls.iter().map(|cost| cost.instantiating).collect();
+            let instantiating: Vec<Duration> =
+                one.calls.iter().map(|cost| cost.instantiating).collect();
             Row {
                 builtin: name != own,
                 shares: None,
@@ -175,21 +197,30 @@ fn rows(own: &str, measured: BTreeMap<String, Measured>) -> Vec<Row> {
                 call_p99_us: of(running, 99),
                 fuel: fuel.get(fuel.len() / 2).copied().unwrap_or_default(),
                 fuel_most: fuel.last().copied().unwrap_or_default(),
-                memory_bytes: one.calls.iter().map(|cost| cost.memory_bytes).max().unwrap_or_default(),
+                memory_bytes: one
+                    .calls
+                    .iter()
+                    .map(|cost| cost.memory_bytes)
+                    .max()
+                    .unwrap_or_default(),
             }
         })
         .collect();
     rows.sort_by_key(|row| row.builtin);
     let mut first: BTreeMap<&str, String> = BTreeMap::new();
     for row in rows.iter_mut().filter(|row| row.builtin) {
-        let Some(component) = portcullis_builtin::find(&row.name).map(|builtin| builtin.component.name) else { continue };
+        let Some(component) =
+            portcullis_builtin::find(&row.name).map(|builtin| builtin.component.name)
+        else {
+            continue;
+        };
         row.shares = first.get(component).cloned();
         first.entry(component).or_insert_with(|| row.name.clone());
     }
     rows
 }
 
-/// That of a hundred which so many are at most.
+/// Returns a percentile of the times; `hundredths` is the share.
 fn of(mut times: Vec<Duration>, hundredths: usize) -> u64 {
     times.sort_unstable();
     let at = (times.len() * hundredths / 100).min(times.len().saturating_sub(1));
@@ -204,7 +235,16 @@ fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     let head = format!(
         "{:<24}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
-        "plugin", "size", "compile", "load", "prepare", "instantiate", "call", "p99", "fuel", "memory"
+        "plugin",
+        "size",
+        "compile",
+        "load",
+        "prepare",
+        "instantiate",
+        "call",
+        "p99",
+        "fuel",
+        "memory"
     );
     let _ = writeln!(text, "{}", paint::dim(head));
     for row in rows {

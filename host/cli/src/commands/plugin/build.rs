@@ -1,99 +1,56 @@
-//! `portcullis plugin build`: has the language's own tool build a project, and makes of what it wrote the component
-//! that the host loads. It installs nothing: what is missing is named with the command that installs it.
+//! `portcullis plugin build`: runs the language's own tool on a project, and converts its output
+//! into a component that the host loads. It installs nothing: a missing tool is named with the
+//! command that installs it.
 
-mod encode;
-mod languages;
-mod strip;
-mod tool;
-mod warnings;
 mod watch;
 
 use super::{grantable, grants, inspected, size};
 use crate::paint;
-use crate::project::Project;
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use portcullis_author::build::{BuildResult, build};
 use portcullis_core::text::one_line;
-use portcullis_engine::{Grants, Inspection, inspect};
+use portcullis_engine::Grants;
 use serde_json::json;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The project's folder
     #[arg(default_value = ".")]
     folder: PathBuf,
-    /// Leave the names of functions in it, which make the trace of a trap readable
+    /// Keep function names in the component, which make the trace of a trap readable
     #[arg(long)]
     debug: bool,
-    /// Build again whenever a file of the project changes, until it is interrupted
+    /// Rebuild whenever a file of the project changes, until interrupted
     #[arg(long)]
     watch: bool,
-    /// Print JSON: an object a build
+    /// Print JSON, one object per build
     #[arg(long)]
     json: bool,
 }
 
-/// What was built.
-struct Built {
-    component: PathBuf,
-    inspection: Inspection,
-    warnings: Vec<String>,
-    seconds: f64,
-}
-
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.watch {
-        return watch::run(&arguments.folder, || said(arguments));
+        return watch::run(&arguments.folder, || run_and_report(arguments));
     }
     let built = build(&arguments.folder, arguments.debug)?;
-    paint::print(&told(&built, arguments.json)?);
+    paint::print(&format_result(&built, arguments.json)?);
     Ok(0)
 }
 
-/// One build of many: a failure is said, and the next change tries again.
-fn said(arguments: &Arguments) -> Result<()> {
+/// Runs one of many builds: a failure is reported, and the next change tries again.
+fn run_and_report(arguments: &Arguments) -> Result<()> {
     match build(&arguments.folder, arguments.debug) {
-        Ok(built) => paint::print(&told(&built, arguments.json)?),
-        Err(error) if arguments.json => paint::print(&format!("{}\n", json!({ "error": format!("{error:#}") }))),
+        Ok(built) => paint::print(&format_result(&built, arguments.json)?),
+        Err(error) if arguments.json => {
+            paint::print(&format!("{}\n", json!({ "error": format!("{error:#}") })))
+        }
         Err(error) => paint::print(&format!("{}: {error:#}\n", paint::bad("error"))),
     }
     Ok(())
 }
 
-fn build(folder: &Path, debug: bool) -> Result<Built> {
-    let begun = Instant::now();
-    let project = Project::find(folder)?;
-    let raw = languages::build(&project, debug)?;
-    let warnings = warnings::of(&raw, debug);
-    let bytes = encode::component(&raw, &project.manifest, debug)?;
-    let inspection = inspect(&bytes).context("what was built is no plugin")?;
-    let wanted = project.manifest.kind;
-    if inspection.kind != wanted {
-        bail!(
-            "what was built is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export what that kind exports (`{}`), or correct the manifest",
-            inspection.kind,
-            wanted.interface()
-        );
-    }
-    let component = project.component();
-    write(&component, &bytes)?;
-    Ok(Built { component, inspection, warnings, seconds: begun.elapsed().as_secs_f64() })
-}
-
-/// Writes beside its place, then renames: whoever reads the file meanwhile has the old one or the new one.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let draft = path.with_added_extension(std::process::id().to_string());
-    let put = || {
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(&draft, bytes)?;
-        fs::rename(&draft, path)
-    };
-    put().inspect_err(|_| drop(fs::remove_file(&draft))).with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-fn told(built: &Built, as_json: bool) -> Result<String> {
+fn format_result(built: &BuildResult, as_json: bool) -> Result<String> {
     let granted = built.inspection.granted(&Grants::default());
     if as_json {
         let document = json!({

@@ -1,28 +1,31 @@
-//! `portcullis plugin compare`: what plugins that look on would have made of past actions, beside what was
-//! decided without them. It reads the journal and reviews nothing anew: `replay --plugin FILE --shadow` does.
+//! `portcullis plugin compare`: shows what plugins in shadow mode would have made of past actions,
+//! compared with the actual decisions. It reads the journal and reviews nothing;
+//! `replay --plugin FILE --shadow` does.
 
-use crate::commands::{audit, hook};
-use crate::moves::Moves;
-use crate::{health, paint};
+use crate::commands::audit;
+use crate::paint;
+use crate::verdict_matrix::VerdictMatrix;
 use anyhow::{Context, Result};
 use portcullis_core::record::{Record, RecordedShadow};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
+use portcullis_review::health;
+use portcullis_review::timeline::words::counted;
 use portcullis_store::Filter;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-/// How many actions are shown on which it would have been stricter.
+/// The most examples of actions on which it would have been stricter.
 const EXAMPLES: usize = 5;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Of this plugin alone
+    /// Show this plugin only
     name: Option<String>,
-    /// How far back, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = crate::duration::milliseconds)]
+    /// Look back this far, for example 30d
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = portcullis_config::duration::milliseconds)]
     since: u64,
     /// Print JSON
     #[arg(long)]
@@ -32,13 +35,18 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut comparison = Comparison::default();
     let mut problem = None;
-    let filter = Filter { since: Some(hook::now().saturating_sub(arguments.since)), newest_first: true, ..Filter::default() };
+    let filter = Filter {
+        since: Some(portcullis_config::clock::now().saturating_sub(arguments.since)),
+        newest_first: true,
+        ..Filter::default()
+    };
     audit::open()?.query(&filter, |stored| {
         match serde_json::from_str::<Record>(&stored.record.document) {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => comparison.add(&record, arguments.name.as_deref()),
             Err(error) => {
-                problem = Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                problem =
+                    Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -46,39 +54,48 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     })?;
     problem.map_or(Ok(()), Err)?;
     if arguments.json {
-        paint::print(&format!("{}\n", serde_json::to_string(&comparison).context("cannot write the comparison")?));
+        paint::print(&format!(
+            "{}\n",
+            serde_json::to_string(&comparison).context("cannot write the comparison")?
+        ));
     } else if comparison.is_empty() {
-        let who = arguments.name.as_deref().map_or_else(|| "no plugin".to_owned(), |name| format!("`{}` never", one_line(name, 64)));
-        paint::print(&format!("{who} looked on in that time; `[plugins.NAME]` with `shadow = true` makes one look on\n"));
+        let who = arguments.name.as_deref().map_or_else(
+            || "no plugin".to_owned(),
+            |name| format!("`{}` never", one_line(name, 64)),
+        );
+        paint::print(&format!(
+            "{who} ran in shadow mode in that time; `[plugins.NAME]` with `shadow = true` turns it on\n"
+        ));
     } else {
         paint::print(&comparison.text());
     }
     Ok(0)
 }
 
-/// What each plugin that looked on would have done. A plugin whose bytes changed is another one.
+/// The verdicts that each plugin in shadow mode would have led to. A plugin whose bytes changed is
+/// a different one.
 #[derive(Debug, Default, Serialize)]
 pub struct Comparison {
-    plugins: Vec<Onlooker>,
+    plugins: Vec<ShadowCounts>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Onlooker {
+struct ShadowCounts {
     name: String,
     digest: String,
-    /// Actions that were decided while it looked on.
+    /// Actions that were decided while it was in shadow mode.
     actions: u64,
-    /// Of these, how many it would have been stricter on.
+    /// The number of these on which it would have been stricter.
     stricter: u64,
-    /// How often the one verdict would have been the other.
-    verdicts: Moves,
+    /// Counts of the verdicts it would have changed.
+    verdicts: VerdictMatrix,
     detections: BTreeMap<String, u64>,
     faults: BTreeMap<String, u64>,
     fuel: Fuel,
     examples: Vec<Example>,
 }
 
-/// How many calls used so much.
+/// The number of calls, by the fuel they used.
 #[derive(Debug, Default)]
 struct Fuel(BTreeMap<u64, u64>);
 
@@ -93,13 +110,22 @@ struct Example {
 }
 
 impl Comparison {
-    /// Adds what a record holds of them, or of the one of that name.
+    /// Adds the shadow results of a record, or those of the plugin of that name.
     pub fn add(&mut self, record: &Record, name: Option<&str>) {
-        for shadow in record.shadow.iter().filter(|shadow| name.is_none_or(|name| shadow.plugin.name == name)) {
+        for shadow in
+            record.shadow.iter().filter(|shadow| name.is_none_or(|name| shadow.plugin.name == name))
+        {
             let (name, digest) = (&shadow.plugin.name, &shadow.plugin.digest);
-            let known = self.plugins.iter().position(|known| (&known.name, &known.digest) == (name, digest));
+            let known = self
+                .plugins
+                .iter()
+                .position(|known| (&known.name, &known.digest) == (name, digest));
             let at = known.unwrap_or_else(|| {
-                self.plugins.push(Onlooker { name: name.clone(), digest: digest.clone(), ..Onlooker::default() });
+                self.plugins.push(ShadowCounts {
+                    name: name.clone(),
+                    digest: digest.clone(),
+                    ..ShadowCounts::default()
+                });
                 self.plugins.len() - 1
             });
             if let Some(onlooker) = self.plugins.get_mut(at) {
@@ -108,21 +134,27 @@ impl Comparison {
         }
     }
 
-    /// Nobody looked on.
+    /// Returns true if no plugin was in shadow mode.
     pub fn is_empty(&self) -> bool {
         self.plugins.is_empty()
     }
 
-    /// For people.
+    /// Formats the comparison for people.
     pub fn text(&self) -> String {
-        self.plugins.iter().map(Onlooker::text).collect::<Vec<_>>().join("\n")
+        self.plugins.iter().map(ShadowCounts::text).collect::<Vec<_>>().join("\n")
     }
 }
 
-impl Onlooker {
+impl ShadowCounts {
     fn add(&mut self, record: &Record, shadow: &RecordedShadow) {
-        shadow.detections.iter().for_each(|pattern| *self.detections.entry(pattern.clone()).or_default() += 1);
-        shadow.faults.iter().for_each(|fault| *self.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1);
+        shadow
+            .detections
+            .iter()
+            .for_each(|pattern| *self.detections.entry(pattern.clone()).or_default() += 1);
+        shadow
+            .faults
+            .iter()
+            .for_each(|fault| *self.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1);
         *self.fuel.0.entry(shadow.plugin.fuel).or_default() += 1;
         let (Some(actual), Some(would)) = (shadow.actual, shadow.would) else { return };
         self.actions += 1;
@@ -144,24 +176,51 @@ impl Onlooker {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{} {}\n", paint::bold(one_line(&self.name, 64)), paint::dim(one_line(&self.digest, 16)));
+        let mut text = format!(
+            "{} {}\n",
+            paint::bold(one_line(&self.name, 64)),
+            paint::dim(one_line(&self.digest, 16))
+        );
         let same = self.actions.saturating_sub(self.stricter);
-        let _ =
-            writeln!(text, "  {} actions: it would have been stricter on {}, and changed nothing on {same}", self.actions, self.stricter);
+        let _ = writeln!(
+            text,
+            "  {}: it would have been stricter on {}, and changed nothing on {same}",
+            counted(self.actions, "action"),
+            self.stricter
+        );
         text.push_str(&self.verdicts.text("was"));
         for (what, counts) in [("detected", &self.detections), ("faults", &self.faults)] {
-            let parts: Vec<String> = counts.iter().map(|(name, count)| format!("{} {count}", one_line(name, 64))).collect();
+            let parts: Vec<String> = counts
+                .iter()
+                .map(|(name, count)| format!("{} {count}", one_line(name, 64)))
+                .collect();
             if !parts.is_empty() {
                 let _ = writeln!(text, "  {what}: {}", parts.join(", "));
             }
         }
-        let _ = writeln!(text, "  fuel of a call: median {}, most {}", self.fuel.median(), self.fuel.most());
+        let _ = writeln!(
+            text,
+            "  fuel of a call: median {}, most {}",
+            self.fuel.median(),
+            self.fuel.most()
+        );
         for example in &self.examples {
-            let (when, summary) = (paint::dim(paint::time(example.at)), one_line(&example.summary, 96));
-            let _ = writeln!(text, "  {when} {}  {} -> {}  {summary}", paint::dim(&example.review), example.actual, example.would);
+            let (when, summary) =
+                (paint::dim(paint::time(example.at)), one_line(&example.summary, 96));
+            let _ = writeln!(
+                text,
+                "  {when} {}  {} -> {}  {summary}",
+                paint::dim(&example.review),
+                example.actual,
+                example.would
+            );
             let _ = writeln!(text, "      {}", paint::dim(one_line(&example.reason, 160)));
         }
-        let _ = writeln!(text, "  to let it count: `shadow = false` in `[plugins.{}]`", one_line(&self.name, 64));
+        let _ = writeln!(
+            text,
+            "  to let it count: `shadow = false` in `[plugins.{}]`",
+            one_line(&self.name, 64)
+        );
         text
     }
 }

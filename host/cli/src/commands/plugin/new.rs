@@ -1,13 +1,11 @@
-//! `portcullis plugin new`: a complete small project to begin a plugin from. It writes one folder, whole or not at all,
-//! and overwrites nothing.
+//! `portcullis plugin new`: creates a complete small project to start a plugin from. It creates one
+//! folder atomically and overwrites nothing.
 
-mod templates;
-
-pub use templates::wit;
+use portcullis_author::templates;
 
 use crate::paint;
-use crate::project::{CASES, Language, unfit};
 use anyhow::{Context, Result, bail};
+use portcullis_author::project::{CASES, Language, unfit};
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
 use serde_json::json;
@@ -18,19 +16,19 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The plugin's name, which is the folder's too
+    /// The plugin's name, also used for the folder
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// What it is to be: `--list` shows what each is for
+    /// The plugin's kind; `--list` describes each
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(KINDS.iter().map(|kind| kind.0.as_str())), required_unless_present = "list")]
     kind: Option<String>,
-    /// What it is written in
+    /// The plugin's language
     #[arg(long, value_name = "LANGUAGE", value_enum, required_unless_present = "list")]
     lang: Option<Language>,
-    /// Make the project's folder in this one in place of the current one
+    /// Create the project's folder in this one instead of the current one
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     into: PathBuf,
-    /// Show kinds and languages, and make nothing
+    /// List kinds and languages, and create nothing
     #[arg(long, conflicts_with_all = ["name", "kind", "lang", "into"])]
     list: bool,
     /// Print JSON
@@ -38,9 +36,12 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The kinds, and what each is for.
+/// The kinds, each with its purpose.
 const KINDS: &[(Kind, &str)] = &[
-    (Kind::RiskCalculator, "judges one action by itself: how risky, how sensible, which rules it breaks"),
+    (
+        Kind::RiskCalculator,
+        "judges one action by itself: how risky, how sensible, which rules it breaks",
+    ),
     (Kind::Pattern, "notices how a session goes wrong"),
     (Kind::Intervention, "words and shapes the answer to something that went wrong"),
     (Kind::AuditExporter, "writes records of the journal in a format"),
@@ -57,20 +58,31 @@ const LANGUAGES: &[(Language, &str)] = &[
 ];
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let (Some(name), Some(kind), Some(language)) = (&arguments.name, &arguments.kind, arguments.lang) else {
+    let (Some(name), Some(kind), Some(language)) =
+        (&arguments.name, &arguments.kind, arguments.lang)
+    else {
         return Ok(list(arguments.json));
     };
     if let Some(reason) = unfit(name) {
         bail!("`{}` cannot be a plugin's name: {reason}", one_line(name, 80));
     }
     let Some(kind) = Kind::named(kind) else { bail!("there is no kind `{}`", one_line(kind, 80)) };
-    let Some(files) = templates::project(name, kind, language) else { bail!("{}", not_there(kind, language)) };
-    let folder = if arguments.into == Path::new(".") { PathBuf::from(name) } else { arguments.into.join(name) };
+    let Some(files) = templates::project(name, kind, language) else {
+        bail!("{}", not_there(kind, language))
+    };
+    let folder = if arguments.into == Path::new(".") {
+        PathBuf::from(name)
+    } else {
+        arguments.into.join(name)
+    };
     write(&folder, &files)?;
     let shown = one_line(&folder.to_string_lossy(), 400);
     if arguments.json {
         let names: Vec<&String> = files.keys().collect();
-        paint::print(&format!("{}\n", json!({ "folder": folder, "kind": kind, "language": language, "files": names })));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "folder": folder, "kind": kind, "language": language, "files": names })
+        ));
         return Ok(0);
     }
     paint::print(&format!(
@@ -83,10 +95,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// What there is in place of it.
+/// Explains which combinations exist instead.
 fn not_there(kind: Kind, language: Language) -> String {
-    let kinds: Vec<&str> =
-        KINDS.iter().map(|(kind, _)| *kind).filter(|kind| templates::exists(*kind, language)).map(Kind::as_str).collect();
+    let kinds: Vec<&str> = KINDS
+        .iter()
+        .map(|(kind, _)| *kind)
+        .filter(|kind| templates::exists(*kind, language))
+        .map(Kind::as_str)
+        .collect();
     let languages: Vec<&str> = LANGUAGES
         .iter()
         .map(|(language, _)| *language)
@@ -102,17 +118,22 @@ fn not_there(kind: Kind, language: Language) -> String {
     )
 }
 
-/// Writes beside its place, then renames: a project is there whole, or not at all.
+/// Writes the files to a temporary sibling folder and renames it, so that a project appears
+/// atomically.
 fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if folder.symlink_metadata().is_ok() {
-        bail!("`{shown}` is there already, and nothing is overwritten: take another name, or `--into` another folder");
+        bail!(
+            "`{shown}` is there already, and nothing is overwritten: take another name, or `--into` another folder"
+        );
     }
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent =
+        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let draft = parent.join(format!(".{name}.{}", std::process::id()));
     let put = || -> Result<()> {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make `{}`", parent.display()))?;
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make `{}`", parent.display()))?;
         for (name, bytes) in files {
             let path = draft.join(name);
             path.parent()
@@ -127,7 +148,10 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 
 fn list(as_json: bool) -> u8 {
     let languages = |kind: Kind| {
-        LANGUAGES.iter().filter(move |(language, _)| templates::exists(kind, *language)).map(|(language, _)| language.as_str())
+        LANGUAGES
+            .iter()
+            .filter(move |(language, _)| templates::exists(kind, *language))
+            .map(|(language, _)| language.as_str())
     };
     if as_json {
         let templates: Vec<_> = KINDS
@@ -140,10 +164,18 @@ fn list(as_json: bool) -> u8 {
     let mut text = String::new();
     for (kind, about) in KINDS {
         let _ = writeln!(text, "{} {about}", paint::bold(format!("{:<18}", kind.as_str())));
-        let _ = writeln!(text, "{:18} {}", "", paint::dim(format!("in {}", languages(*kind).collect::<Vec<_>>().join(", "))));
+        let _ = writeln!(
+            text,
+            "{:18} {}",
+            "",
+            paint::dim(format!("in {}", languages(*kind).collect::<Vec<_>>().join(", ")))
+        );
     }
     text.push('\n');
-    for (language, about) in LANGUAGES.iter().filter(|(language, _)| KINDS.iter().any(|(kind, _)| templates::exists(*kind, *language))) {
+    for (language, about) in LANGUAGES
+        .iter()
+        .filter(|(language, _)| KINDS.iter().any(|(kind, _)| templates::exists(*kind, *language)))
+    {
         let _ = writeln!(text, "{} {about}", paint::bold(format!("{:<18}", language.as_str())));
     }
     text.push_str("\nportcullis plugin new NAME --kind KIND --lang LANGUAGE\n");

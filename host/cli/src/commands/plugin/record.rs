@@ -1,16 +1,18 @@
-//! `portcullis plugin record`: a case from what an agent really did, as the journal has it: masked.
+//! `portcullis plugin record`: creates a case from a real action in the journal, masked.
 //!
-//! The case leads up to the record and ends with it. Paths are moved to where cases play, so that the case is the same
-//! on every machine. What the plugin has to say to it is written by `plugin test --update`, or by hand.
+//! The case leads up to the record and ends with it. Paths are rewritten to the folders used by
+//! cases, so that the case is the same on every machine. The plugin's expected output is added by
+//! `plugin test --update`, or by hand.
 
 use crate::commands::{audit, explain, replay};
 use crate::paint;
-use crate::recording;
-use crate::trial::cases::{Draft, Drafted};
 use anyhow::{Context, Result, bail};
+use portcullis_author::cases::{CaseDraft, DraftInput};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_store::{Filter, Store, Stored};
+use portcullis_review::health::CANARY;
+use portcullis_review::recording;
+use portcullis_store::{Filter, Store, StoredRecord};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -18,19 +20,19 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A record's id or the beginning of one; `last` for the newest objection
+    /// A record's id or a prefix of it; `last` for the newest objection
     #[arg(required_unless_present = "last")]
     id: Option<String>,
-    /// The newest review, whatever it came to
+    /// Record the newest review, whatever its verdict
     #[arg(long, conflicts_with = "id")]
     last: bool,
-    /// With --last: of this session, by its id or the only one that begins so
+    /// With --last: take it from this session, by its id or an unambiguous prefix
     #[arg(long, value_name = "ID", requires = "last")]
     session: Option<String>,
-    /// How many steps before it the case holds at most
+    /// Include at most this many earlier steps
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     steps: usize,
-    /// Add the case to this file; without it the case is printed
+    /// Add the case to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
 }
@@ -40,14 +42,24 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let target = target(&store, arguments)?;
     let records = leading_to(&store, &target)?;
     let documents: Vec<String> = records.iter().map(Record::document).collect();
-    let recordings = recording::of_records(&target.session, &documents)?;
+    let recordings = recording::from_records(&target.session, &documents)?;
     let items = recordings.first().map(|recording| recording.items.as_slice()).unwrap_or_default();
-    let name = format!("{}: {}", target.id.get(..8).unwrap_or(&target.id), one_line(&target.summary, 80));
+    let name =
+        format!("{}: {}", target.id.get(..8).unwrap_or(&target.id), one_line(&target.summary, 80));
     let answers = Some(&target).filter(|target| target.intervention.is_some());
-    let Drafted { name, text, steps, notes } =
-        Draft { name: &name, records: &records, items, most: arguments.steps.saturating_add(1), answers }.write();
+    let CaseDraft { name, text, steps, notes } = DraftInput {
+        name: &name,
+        records: &records,
+        items,
+        most: arguments.steps.saturating_add(1),
+        answers,
+    }
+    .write();
     if steps == 0 {
-        bail!("the record `{}` tells of no call of a tool: name a review or an outcome", one_line(&target.id, 64));
+        bail!(
+            "the record `{}` has no tool call: name a review or an outcome",
+            one_line(&target.id, 64)
+        );
     }
     match &arguments.into {
         None => paint::print(&text),
@@ -69,19 +81,27 @@ fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
     if let Some(id) = &arguments.id {
         return explain::find(store, id);
     }
-    let session = arguments.session.as_deref().map(|id| replay::find_session(store, id)).transpose()?;
-    let filter =
-        Filter { session, kind: Some(RecordKind::Review.as_str().to_owned()), limit: Some(1), newest_first: true, ..Filter::default() };
-    let mut newest: Option<Stored> = None;
+    let session =
+        arguments.session.as_deref().map(|id| replay::find_session(store, id)).transpose()?;
+    let filter = Filter {
+        except: session.is_none().then(|| CANARY.to_owned()),
+        session,
+        kind: Some(RecordKind::Review.as_str().to_owned()),
+        limit: Some(1),
+        newest_first: true,
+        ..Filter::default()
+    };
+    let mut newest: Option<StoredRecord> = None;
     store.query(&filter, |stored| {
         newest = Some(stored);
         ControlFlow::Break(())
     })?;
-    let newest = newest.context("the journal holds no review yet; `portcullis audit show` lists what it holds")?;
+    let newest = newest
+        .context("the journal holds no review yet; `portcullis audit show` lists what it holds")?;
     Ok(serde_json::from_str(&newest.record.document)?)
 }
 
-/// The session's records up to the last one of the target's step.
+/// Returns the session's records up to the last one of the target's step.
 fn leading_to(store: &Store, target: &Record) -> Result<Vec<Record>> {
     let filter = Filter { session: Some(target.session.clone()), ..Filter::default() };
     let mut all: Vec<Record> = Vec::new();
@@ -92,12 +112,15 @@ fn leading_to(store: &Store, target: &Record) -> Result<Vec<Record>> {
             ControlFlow::Continue(())
         }
         Err(error) => {
-            problem = Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+            problem =
+                Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
             ControlFlow::Break(())
         }
     })?;
     problem.map_or(Ok(()), Err)?;
-    let belongs = |record: &Record| record.id == target.id || (target.step.is_some() && record.step == target.step);
+    let belongs = |record: &Record| {
+        record.id == target.id || (target.step.is_some() && record.step == target.step)
+    };
     let end = all.iter().rposition(belongs).map_or(0, |at| at + 1);
     all.truncate(end);
     Ok(all)
@@ -118,6 +141,11 @@ fn append(path: &Path, name: &str, text: &str) -> Result<()> {
         before if before.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    let mut file = OpenOptions::new().create(true).append(true).open(path).with_context(|| format!("cannot write `{shown}`"))?;
-    file.write_all(format!("{gap}{text}").as_bytes()).with_context(|| format!("cannot write `{shown}`"))
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(|| format!("cannot write `{shown}`"))?;
+    file.write_all(format!("{gap}{text}").as_bytes())
+        .with_context(|| format!("cannot write `{shown}`"))
 }

@@ -1,14 +1,14 @@
-//! `portcullis plugin release NAME`: a person has a plugin run again that is held for its failures.
+//! `portcullis plugin release NAME`: a person re-enables a plugin that is disabled after failures.
 
-use crate::breakers::SUBJECT;
 use crate::commands::audit;
-use crate::commands::hook::now;
-use crate::runtime::to_store;
-use crate::{human, paint};
+use crate::{interactive, paint};
 use anyhow::{Result, bail};
+use portcullis_config::clock::now;
 use portcullis_core::breaker::Breaker;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
+use portcullis_review::breakers::SUBJECT;
+use portcullis_review::reviewer::to_store;
 use portcullis_store::StoreError;
 
 #[derive(clap::Args)]
@@ -18,21 +18,34 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    human::refuse_agents()?;
+    interactive::refuse_agents()?;
     let name = one_line(&arguments.name, 64);
     let mut store = audit::open()?;
     let told = match store.breakers() {
         Ok(known) => match known.get(&arguments.name) {
-            Some(document) => serde_json::from_str::<Breaker>(document).map(|breaker| breaker.told()).unwrap_or_default(),
-            None => bail!("no failure of a plugin `{name}` is known: `portcullis plugin list` shows which plugins are held"),
+            Some(document) => serde_json::from_str::<Breaker>(document)
+                .map(|breaker| breaker.describe_failures())
+                .unwrap_or_default(),
+            None => bail!(
+                "no failure of a plugin `{name}` is known: `portcullis plugin list` shows which plugins are held"
+            ),
         },
-        // What nobody can read is what this is for.
-        Err(StoreError::ForgedBreaker { .. }) => "what was kept of its failures was changed from outside".to_owned(),
+        // Removing an unreadable entry is the purpose of this command.
+        Err(StoreError::ForgedBreaker { .. }) => {
+            "what was kept of its failures was changed from outside".to_owned()
+        }
         Err(error) => return Err(error.into()),
     };
-    human::confirm(&format!("`{name}`: {told}.\nForget that, and have it run with the next action?"))?;
-    let mut record =
-        Record::apart(RecordKind::Configuration, SUBJECT, &format!("a person released the plugin `{name}`: {told}"), now(), &name);
+    interactive::confirm(&format!(
+        "`{name}`: {told}.\nForget that, and have it run with the next action?"
+    ))?;
+    let mut record = Record::apart(
+        RecordKind::Configuration,
+        SUBJECT,
+        &format!("a person released the plugin `{name}`: {told}"),
+        now(),
+        &name,
+    );
     record.details.insert("plugin".into(), name.as_str().into());
     record.details.insert("change".into(), "released".into());
     if store.release(&arguments.name, vec![to_store(&record)])?.is_none() {

@@ -1,35 +1,36 @@
 //! The plugin that a command works on: a component, or a project's folder with one.
 
-use crate::config::file;
-use crate::config::problem::Problems;
-use crate::project::{CASES, Project};
-use crate::trial::cases::{self, Case};
 use anyhow::{Context, Result, anyhow, bail};
+use portcullis_author::cases::{self, Case};
+use portcullis_author::project::{CASES, PluginProject};
+use portcullis_config::file;
+use portcullis_config::problem::Problems;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Inspection, Kind, inspect, read_component};
 use std::path::{Path, PathBuf};
 
 /// A plugin and its cases.
 pub struct Subject {
-    /// The component.
+    /// The component's file.
     pub file: PathBuf,
-    /// The name that the host knows it by: its file's.
+    /// The name that the host uses for it: its file's.
     pub name: String,
-    /// What its bytes say of it.
+    /// The information derived from its bytes.
     pub inspection: Inspection,
-    /// The file of its cases; none where nobody named it.
+    /// The file of its cases; `None` if not specified.
     cases: Option<PathBuf>,
 }
 
 impl Subject {
-    /// What a command line names: a component or a project's folder, and perhaps a file of cases.
+    /// Finds the subject of a command line: a component or a project's folder, and optionally a
+    /// file of cases.
     ///
     /// # Errors
-    /// There is no component, or it is no plugin.
+    /// Fails if there is no component, or if it is not a plugin.
     pub fn find(path: &Path, cases: Option<&Path>) -> Result<Self> {
         let cases = cases.map(Path::to_owned);
         let (file, cases) = if path.is_dir() {
-            let project = Project::find(path)?;
+            let project = PluginProject::find(path)?;
             (project.built()?, Some(cases.unwrap_or_else(|| project.cases())))
         } else {
             (path.to_owned(), cases)
@@ -38,8 +39,11 @@ impl Subject {
         if !file.exists() {
             bail!("there is no `{shown}`; name a component, or the folder of a plugin's project");
         }
-        let inspection = read_component(&file).and_then(|bytes| inspect(&bytes)).with_context(|| format!("`{shown}` is no plugin"))?;
-        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let inspection = read_component(&file)
+            .and_then(|bytes| inspect(&bytes))
+            .with_context(|| format!("`{shown}` is not a plugin"))?;
+        let name =
+            file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         if inspection.kind == Kind::ShellReader {
             bail!("`{shown}` is the host's own shell reader, not a plugin");
         }
@@ -49,25 +53,32 @@ impl Subject {
         Ok(Self { file, name, inspection, cases })
     }
 
-    /// What a file of its cases says.
+    /// Parses a file of its cases.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Fails if anything is wrong with the file; the error lists every problem.
     pub fn read(&self, path: &Path, text: &str) -> Result<Vec<Case>> {
-        let wrong = |(problems, more)| Unreadable(Problems { file: path.to_owned(), problems, more });
+        let wrong =
+            |(problems, more)| CaseFileProblems(Problems { file: path.to_owned(), problems, more });
         Ok(cases::read(text, self.inspection.kind).map_err(wrong)?)
     }
 
-    /// The file of its cases, and what it says.
+    /// Returns the file of its cases and its text.
     ///
     /// # Errors
-    /// None is named, or it cannot be read.
+    /// Fails if no file is named, or if it cannot be read.
     pub fn cases(&self) -> Result<(PathBuf, String)> {
-        let Some(path) = &self.cases else { bail!("a component alone has no cases; name the file that holds them: `--cases {CASES}`") };
+        let Some(path) = &self.cases else {
+            bail!(
+                "a component alone has no cases; name the file that holds them: `--cases {CASES}`"
+            )
+        };
         let shown = one_line(&path.to_string_lossy(), 400);
         match file::read(path) {
             Ok(Some(text)) => Ok((path.clone(), text)),
-            Ok(None) => bail!("there is no file of cases `{shown}`; write one, or name another with `--cases FILE`"),
+            Ok(None) => bail!(
+                "there is no file of cases `{shown}`; write one, or name another with `--cases FILE`"
+            ),
             Err(problems) => Err(anyhow!(
                 "the cases `{shown}` cannot be read: {}",
                 problems.problems.iter().map(|problem| problem.what.clone()).collect::<String>()
@@ -76,7 +87,7 @@ impl Subject {
     }
 }
 
-/// What is wrong with a file of cases.
+/// The problems of a file of cases.
 #[derive(Debug, thiserror::Error)]
 #[error("the cases cannot be played:\n{}", .0.lines().join("\n"))]
-struct Unreadable(Problems);
+struct CaseFileProblems(Problems);

@@ -1,15 +1,19 @@
-//! `portcullis plugin test`: plays a plugin's cases and shows where it says something else than they expect.
+//! `portcullis plugin test`: plays a plugin's cases and shows the differences from the expected
+//! results.
 //!
-//! A case that differs is exit code 1. What a case file may hold stands in host/docs/plugin-cases.md.
+//! The exit code is 1 if a case differs. host/docs/plugin-cases.md describes the format of a case
+//! file.
 
 use super::subject::Subject;
-use crate::config::Config;
-use crate::places::Places;
-use crate::runtime::code_cache;
-use crate::trial::cases::{self, Case, Difference, Expectation, Played, Said, Stage, Step, finding};
 use crate::{differ, paint};
 use anyhow::{Context, Result, bail};
+use portcullis_author::cases::{
+    self, Case, CaseDifference, CaseResult, CaseRunner, CaseStep, Expectation, StepAnswers, finding,
+};
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::reviewer::code_cache;
 use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -24,15 +28,15 @@ pub struct Arguments {
     /// The folder of the plugin's project, or its component
     #[arg(default_value = ".", value_name = "FOLDER|FILE")]
     subject: PathBuf,
-    /// Only the cases whose name holds this
+    /// Run only the cases whose name contains this
     filter: Option<String>,
-    /// The file of the cases; `cases.toml` in the folder unless named
+    /// Use this file of cases (default: `cases.toml` in the folder)
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
-    /// Write what the plugin says into the file, in place of what was expected
+    /// Update the file with the plugin's actual output
     #[arg(long)]
     update: bool,
-    /// Compare all that the plugin says, not only what the cases name
+    /// Compare the plugin's whole output, not only what the cases name
     #[arg(long)]
     exact: bool,
     /// Print JSON
@@ -40,35 +44,42 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What came of a case.
-struct Tried<'a> {
+/// The result of a case.
+struct CaseReport<'a> {
     case: &'a Case,
-    parts: Vec<Part<'a>>,
+    parts: Vec<StepResult<'a>>,
 }
 
-/// What came of a step, or of all records of a case.
-struct Part<'a> {
-    /// None for the records.
-    step: Option<(usize, &'a Step)>,
+/// The result of a step, or of all records of a case.
+struct StepResult<'a> {
+    /// The step; `None` for the records.
+    step: Option<(usize, &'a CaseStep)>,
     expected: &'a Expectation,
-    said: Said,
-    difference: Option<Difference>,
+    said: StepAnswers,
+    difference: Option<CaseDifference>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
     let cases = subject.read(&path, &text)?;
-    let chosen = chosen(&cases, arguments.filter.as_deref())?;
-    let places = Places::from_environment()?;
+    let chosen = select_cases(&cases, arguments.filter.as_deref())?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let caches = || code_cache(&home);
-    let mut stage = Stage::new(&subject.file, (&subject.name, subject.inspection.kind), &Config::plain(&places), &caches);
+    let mut stage = CaseRunner::new(
+        &subject.file,
+        (&subject.name, subject.inspection.kind),
+        &Config::plain(&places),
+        &caches,
+    );
     announce(&subject);
     let mut tried = Vec::new();
     for case in chosen {
-        let played = stage.play(case).with_context(|| format!("the case `{}`", one_line(&case.name, 200)))?;
-        let one = Tried::of(case, played, arguments.exact);
+        let played = stage
+            .play(case)
+            .with_context(|| format!("the case `{}`", one_line(&case.name, 200)))?;
+        let one = CaseReport::of(case, played, arguments.exact);
         if !arguments.json {
             paint::print(&one.text(&path, arguments.update));
         }
@@ -90,60 +101,77 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&sum(tried.len(), differing, arguments.update));
     }
-    let odd = tried.iter().any(Tried::is_odd);
+    let odd = tried.iter().any(CaseReport::is_odd);
     Ok(u8::from(odd || (differing > 0 && !arguments.update)))
 }
 
-fn chosen<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c Case>> {
-    let chosen: Vec<_> = cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
+fn select_cases<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c Case>> {
+    let chosen: Vec<_> =
+        cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
     if let (true, Some(filter)) = (chosen.is_empty(), filter) {
         bail!("none of the {} cases has `{}` in its name", cases.len(), one_line(filter, 200));
     }
     Ok(chosen)
 }
 
-/// Compiling a large component takes a while the first time.
+/// Announces the compilation, since a large component takes a while the first time.
 fn announce(subject: &Subject) {
     const LARGE: u64 = 1 << 20;
     if subject.inspection.size > LARGE && std::io::stderr().is_terminal() {
-        anstream::eprintln!("{}", paint::dim(format!("compiling `{}`, if that was not done before ...", subject.name)));
+        anstream::eprintln!(
+            "{}",
+            paint::dim(format!("compiling `{}`, if that was not done before ...", subject.name))
+        );
     }
 }
 
-fn update(path: &Path, text: &str, tried: &[Tried<'_>]) -> Result<()> {
+fn update(path: &Path, text: &str, tried: &[CaseReport<'_>]) -> Result<()> {
     let mut changes = Vec::new();
     for part in tried.iter().flat_map(|one| &one.parts).filter(|part| part.difference.is_some()) {
-        let keeps_log = part.expected.findings.iter().any(|expected| expected.says.contains_key(finding::LOG));
-        let found = part.said.findings.iter().filter(|finding| keeps_log || !finding.is_log()).cloned().collect();
+        let keeps_log =
+            part.expected.findings.iter().any(|expected| expected.says.contains_key(finding::LOG));
+        let found = part
+            .said
+            .findings
+            .iter()
+            .filter(|finding| keeps_log || !finding.is_log())
+            .cloned()
+            .collect();
         changes.push((part.expected, found));
     }
     if changes.is_empty() {
         return Ok(());
     }
     let updated = cases::update(text, &changes)?;
-    // Where it is a link, what it leads to is written.
+    // A symbolic link is followed: its target is written.
     let file = path.canonicalize().with_context(|| format!("cannot write `{}`", path.display()))?;
-    super::build::write(&file, updated.as_bytes())
+    portcullis_author::build::write(&file, updated.as_bytes())
 }
 
 fn sum(all: usize, differing: usize, updated: bool) -> String {
     let cases = if all == 1 { "case" } else { "cases" };
     let rest = match (differing, updated) {
         (0, _) => paint::good("all as expected"),
-        (some, true) => format!("{} as expected, {}", all - some, paint::warn(format!("{some} updated"))),
-        (some, false) => format!("{} as expected, {}", all - some, paint::bad(format!("{some} not"))),
+        (some, true) => {
+            format!("{} as expected, {}", all - some, paint::warn(format!("{some} updated")))
+        }
+        (some, false) => {
+            format!("{} as expected, {}", all - some, paint::bad(format!("{some} not")))
+        }
     };
     format!("{all} {cases}: {rest}\n")
 }
 
-impl<'a> Tried<'a> {
-    fn of(case: &'a Case, played: Played, exact: bool) -> Self {
-        let part = |step: Option<(usize, &'a Step)>, expected: &'a Expectation, said: Said| {
-            let difference = cases::compare(&expected.findings, &said.findings, exact);
-            Part { step, expected, said, difference }
-        };
+impl<'a> CaseReport<'a> {
+    fn of(case: &'a Case, played: CaseResult, exact: bool) -> Self {
+        let part =
+            |step: Option<(usize, &'a CaseStep)>, expected: &'a Expectation, said: StepAnswers| {
+                let difference = cases::compare(&expected.findings, &said.findings, exact);
+                StepResult { step, expected, said, difference }
+            };
         let steps = case.steps.iter().zip(played.steps).enumerate();
-        let steps = steps.map(|(number, (step, said))| part(Some((number + 1, step)), &step.expected, said));
+        let steps = steps
+            .map(|(number, (step, said))| part(Some((number + 1, step)), &step.expected, said));
         let records = played.export.map(|said| part(None, &case.expected, said));
         Self { case, parts: steps.chain(records).collect() }
     }
@@ -175,17 +203,20 @@ impl<'a> Tried<'a> {
 
     fn json(&self, updated: bool) -> Value {
         let result = self.result(self.differs() || self.is_odd(), updated && !self.is_odd());
-        let steps: Vec<Value> = self.parts.iter().filter(|part| part.step.is_some()).map(Part::json).collect();
+        let steps: Vec<Value> =
+            self.parts.iter().filter(|part| part.step.is_some()).map(StepResult::json).collect();
         let mut told = json!({ "name": self.case.name, "line": self.case.place.0, "result": result, "steps": steps });
-        if let (Some(told), Some(records)) = (told.as_object_mut(), self.parts.iter().find(|part| part.step.is_none())) {
+        if let (Some(told), Some(records)) =
+            (told.as_object_mut(), self.parts.iter().find(|part| part.step.is_none()))
+        {
             told.insert("export".to_owned(), records.json());
         }
         told
     }
 }
 
-impl Part<'_> {
-    /// What is not as expected; nothing where all is.
+impl StepResult<'_> {
+    /// Formats the differences; empty without any.
     fn text(&self, file: &Path) -> String {
         if self.difference.is_none() && self.said.odd.is_none() {
             return String::new();
@@ -194,17 +225,21 @@ impl Part<'_> {
             Some((number, step)) => format!("step {number}  {}", one_line(&step.title(), 120)),
             None => "its records".to_owned(),
         };
-        let place = paint::dim(format!("{}:{}", one_line(&file.display().to_string(), 400), self.expected.place.0));
+        let place = paint::dim(format!(
+            "{}:{}",
+            one_line(&file.display().to_string(), 400),
+            self.expected.place.0
+        ));
         let mut text = format!("  {title}  {place}\n");
         if let Some(odd) = &self.said.odd {
             let _ = writeln!(text, "    {}", paint::bad(one_line(odd, MOST_LINE)));
         }
-        if let Some(Difference { expected, found }) = &self.difference {
+        if let Some(CaseDifference { expected, found }) = &self.difference {
             let written = |findings| finding::text(self.expected.path, findings);
             let inline = differ::inline(&written(expected), &written(found));
             inline.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
-        text.push_str(&told(&self.said));
+        text.push_str(&format_trace(&self.said));
         text
     }
 
@@ -220,16 +255,26 @@ impl Part<'_> {
     }
 }
 
-/// What helps to find out why: where the plugin trapped, and what it logged.
-fn told(said: &Said) -> String {
+/// Formats what helps to find the cause: the position of the trap, and the plugin's log.
+fn format_trace(said: &StepAnswers) -> String {
     let mut text = String::new();
     for (at, frame) in said.trace.iter().enumerate() {
         let word = if at == 0 { "it trapped in" } else { "called by" };
-        let _ = writeln!(text, "    {} {}", paint::dim(format!("{word:>13}")), one_line(frame, MOST_LINE));
+        let _ = writeln!(
+            text,
+            "    {} {}",
+            paint::dim(format!("{word:>13}")),
+            one_line(frame, MOST_LINE)
+        );
     }
     let log = said.findings.iter().filter_map(|finding| finding.0.get(finding::LOG)?.as_str());
     for line in log {
-        let _ = writeln!(text, "    {} {}", paint::dim(format!("{:>13}", "log")), one_line(line, MOST_LINE));
+        let _ = writeln!(
+            text,
+            "    {} {}",
+            paint::dim(format!("{:>13}", "log")),
+            one_line(line, MOST_LINE)
+        );
     }
     text
 }

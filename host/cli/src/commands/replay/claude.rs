@@ -1,32 +1,37 @@
-//! `replay --claude`: what the guard would have made of a person's past sessions, to decide whether to let
-//! it hold.
+//! `replay --claude`: shows how the guard would have judged a person's past sessions, to help them
+//! decide whether to enforce it.
 //!
-//! Every action is judged by itself, as in observe mode: a stop does not end a past session. The disk of
-//! then is gone, so nothing is known of what git could have given back.
+//! Every action is judged by itself, as in observe mode: a stop does not end a past session. The
+//! disk contents of that time are gone, so it is not known what git could have restored.
 
+use super::Arguments;
 use super::tally::Tally;
-use super::{Arguments, Session};
-use crate::bundles::verify;
-use crate::client::claude::settings::Folders;
-use crate::commands::hook::now;
 use crate::paint;
-use crate::places::Places;
-use crate::recording::past::{Past, PastSession, sessions};
-use crate::runtime::{REPLAY_KEY, Reviewer, Setup, code_cache};
 use anyhow::{Context, Result, bail};
+use portcullis_agents::claude::settings::Folders;
+use portcullis_config::clock::now;
+use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
 use portcullis_engine::ReviewClock;
+use portcullis_review::bundles::verify;
+use portcullis_review::recording::past::{PastEvents, PastSession, sessions};
+use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup, code_cache};
+use portcullis_review::session::ReviewSession;
 use portcullis_store::Home;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let places = Places::from_environment()?.without_project();
+    let places = Paths::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
     let mut config = arguments.tried.config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
-    let bundled = if arguments.tried.config.is_none() { verify::plugins(&places, &home, now(), verify::Memory::None)? } else { Vec::new() };
+    let bundled = if arguments.tried.config.is_none() {
+        verify::plugins(&places, &home, now(), verify::ReceiptPolicy::None)?
+    } else {
+        Vec::new()
+    };
     let mut reviewer = Reviewer::new(Setup {
         config,
         extra: &arguments.tried.plugin,
@@ -40,9 +45,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     })?;
     let since = now().saturating_sub(arguments.since);
     let project = arguments.project.as_ref().map(|project| absolute(project)).transpose()?;
-    let folder = Folders::from_environment(Path::new(&person), Path::new("/")).person.join("projects");
+    let folder =
+        Folders::from_environment(Path::new(&person), Path::new("/")).person.join("projects");
     if !folder.is_dir() {
-        bail!("there are no past sessions: Claude Code keeps them in `{}`, which is not there", folder.display());
+        bail!(
+            "there are no past sessions: Claude Code keeps them in `{}`, which is not there",
+            folder.display()
+        );
     }
     let mut tally = Tally::new(since, &person);
     let past = sessions(&folder, since, &mut tally.unread);
@@ -64,14 +73,20 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 fn absolute(project: &Path) -> Result<PathBuf> {
-    // The sessions of a folder that is gone by now are still there.
+    // The sessions of a deleted folder still exist.
     std::path::absolute(project.canonicalize().as_deref().unwrap_or(project))
-        .with_context(|| format!("cannot tell where `{}` is", project.display()))
+        .with_context(|| format!("cannot determine where `{}` is", project.display()))
 }
 
-fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &mut Reviewer, tally: &mut Tally) {
-    let mut past = Past::open(session);
-    let mut state = Session::default();
+fn replay(
+    session: &PastSession,
+    since: u64,
+    project: Option<&Path>,
+    reviewer: &mut Reviewer,
+    tally: &mut Tally,
+) {
+    let mut past = PastEvents::open(session);
+    let mut state = ReviewSession::default();
     let mut place: Option<String> = None;
     for item in past.by_ref() {
         if item.at < since {
@@ -91,7 +106,7 @@ fn replay(session: &PastSession, since: u64, project: Option<&Path>, reviewer: &
     tally.unread.extend(past.unread());
 }
 
-/// How far it is, in bytes, on a terminal.
+/// The progress in bytes, shown on a terminal.
 struct Progress {
     shown: bool,
     total: u64,
@@ -107,7 +122,11 @@ impl Progress {
     fn done(&mut self, session: &PastSession) {
         self.done += size(session);
         if self.shown {
-            anstream::eprint!("\rreviewing past sessions: {} % of {} MiB ", self.done * 100 / self.total.max(1), self.total >> 20);
+            anstream::eprint!(
+                "\rreviewing past sessions: {} % of {} MiB ",
+                self.done * 100 / self.total.max(1),
+                self.total >> 20
+            );
         }
     }
 

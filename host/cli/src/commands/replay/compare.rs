@@ -1,56 +1,66 @@
-//! Two set-ups over the same recordings: what the other one would change.
+//! Compares two setups over the same recordings: what the other one would change.
 //!
-//! A step is told where its verdict, its patterns, its interventions or its faults differ. A risk that leads to
-//! the same verdict changes nothing.
+//! A step is shown if its verdict, its patterns, its interventions or its faults differ. A risk
+//! that leads to the same verdict changes nothing.
 
-use super::lines::{INDENT, Lines};
-use super::sum::Sum;
+use super::lines::{INDENT, TextLines};
+use super::sum::SessionTotals;
 use super::{table, text};
-use crate::moves::Moves;
 use crate::paint;
-use crate::timeline::words::{self, counted};
-use crate::timeline::{Entry, Timeline};
+use crate::verdict_matrix::VerdictMatrix;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::{Timeline, TimelineEntry};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What both set-ups came to.
+/// The totals of both setups.
 #[derive(Default)]
 pub struct Pair {
-    /// One's own.
-    pub yours: Sum,
-    /// The one that is tried.
-    pub other: Sum,
-    /// How verdicts of the one become those of the other.
-    pub moves: Moves,
-    /// Steps and other events that differ.
+    /// The totals of the person's own setup.
+    pub yours: SessionTotals,
+    /// The totals of the setup that is tried.
+    pub other: SessionTotals,
+    /// Counts of verdicts, by own and tried setup.
+    pub moves: VerdictMatrix,
+    /// The number of steps and other events that differ.
     pub differing: u64,
 }
 
-/// An entry that differs; one that only one side has is there on that side alone.
-pub struct Difference<'a> {
-    /// With one's own set-up.
-    pub yours: Option<&'a Entry>,
-    /// With the one that is tried.
-    pub other: Option<&'a Entry>,
+/// An entry that differs; an entry that only one side has is present on that side alone.
+pub struct SetupDifference<'a> {
+    /// The entry with the person's own setup.
+    pub yours: Option<&'a TimelineEntry>,
+    /// The entry with the setup that is tried.
+    pub other: Option<&'a TimelineEntry>,
 }
 
 impl Pair {
-    /// Takes a session that both have played.
-    pub fn session<'a>(&mut self, yours: &'a Timeline, other: &'a Timeline) -> Vec<Difference<'a>> {
+    /// Adds a session that was replayed with both.
+    pub fn session<'a>(
+        &mut self,
+        yours: &'a Timeline,
+        other: &'a Timeline,
+    ) -> Vec<SetupDifference<'a>> {
         self.yours.session(yours);
         self.other.session(other);
         let (mut differences, mut pairs) = (Vec::new(), BTreeMap::new());
         for (index, (event, entry)) in numbered(yours) {
-            pairs.insert((event, index), Difference { yours: Some(entry), other: None });
+            pairs.insert((event, index), SetupDifference { yours: Some(entry), other: None });
         }
         for (index, (event, entry)) in numbered(other) {
-            pairs.entry((event, index)).or_insert(Difference { yours: None, other: None }).other = Some(entry);
+            pairs
+                .entry((event, index))
+                .or_insert(SetupDifference { yours: None, other: None })
+                .other = Some(entry);
         }
         for pair in pairs.into_values() {
-            let verdicts = (pair.yours.and_then(|entry| entry.verdict), pair.other.and_then(|entry| entry.verdict));
+            let verdicts = (
+                pair.yours.and_then(|entry| entry.verdict),
+                pair.other.and_then(|entry| entry.verdict),
+            );
             if let (Some(from), Some(to)) = verdicts {
                 self.moves.add(from, to);
             }
@@ -62,30 +72,37 @@ impl Pair {
         differences
     }
 
-    /// The closing table of both.
+    /// Formats the closing table of both.
     pub fn text(&self) -> String {
-        let mut text = table::beside(&self.yours, &self.other);
-        let (differing, stricter, milder) = (counted(self.differing, "step"), self.moves.stricter(), self.moves.milder());
-        let _ = writeln!(text, "\n{}", paint::bold(format!("{differing} would change: {stricter} stricter, {milder} milder")));
+        let mut text = table::format_both(&self.yours, &self.other);
+        let (differing, stricter, milder) =
+            (counted(self.differing, "step"), self.moves.stricter(), self.moves.milder());
+        let _ = writeln!(
+            text,
+            "\n{}",
+            paint::bold(format!("{differing} would change: {stricter} stricter, {milder} milder"))
+        );
         if stricter + milder > 0 {
             text.push_str(&self.moves.text("yours / other"));
         }
         text
     }
 
-    /// Everything, as an object.
+    /// Formats everything as an object.
     ///
     /// # Errors
-    /// Never: what it holds has names for keys.
+    /// Never fails: all keys are strings.
     pub fn json(&self) -> serde_json::Result<Value> {
         let (yours, other) = (self.yours.json()?, self.other.json()?);
         let verdicts = json!({ "moved": self.moves, "stricter": self.moves.stricter(), "milder": self.moves.milder() });
-        Ok(json!({ "differing": self.differing, "verdicts": verdicts, "yours": yours, "other": other }))
+        Ok(
+            json!({ "differing": self.differing, "verdicts": verdicts, "yours": yours, "other": other }),
+        )
     }
 }
 
-/// The entries with the event that each began with, and its place among those of the event.
-fn numbered(timeline: &Timeline) -> impl Iterator<Item = (usize, (usize, &Entry))> {
+/// Returns the entries, each with its event and its index among the entries of the event.
+fn numbered(timeline: &Timeline) -> impl Iterator<Item = (usize, (usize, &TimelineEntry))> {
     let mut last = (0, 0);
     timeline.entries.iter().map(move |entry| {
         last = if last.0 == entry.event { (entry.event, last.1 + 1) } else { (entry.event, 0) };
@@ -93,22 +110,30 @@ fn numbered(timeline: &Timeline) -> impl Iterator<Item = (usize, (usize, &Entry)
     })
 }
 
-type Brief<'a> = (Option<Verdict>, Vec<(&'a str, Severity)>, Vec<(&'a str, &'a str)>, Vec<(&'a str, FaultKind)>);
+type Brief<'a> =
+    (Option<Verdict>, Vec<(&'a str, Severity)>, Vec<(&'a str, &'a str)>, Vec<(&'a str, FaultKind)>);
 
-/// What counts when two entries are compared.
-fn brief(entry: &Entry) -> Brief<'_> {
-    let patterns = entry.detections.iter().map(|found| (found.pattern.as_str(), found.severity)).collect();
-    let answers = entry.interventions.iter().map(|done| (done.kind.as_str(), done.issue.as_str())).collect();
-    (entry.verdict, patterns, answers, entry.faults.iter().map(|fault| (fault.source.as_str(), fault.kind)).collect())
+/// Returns the parts of an entry that are compared.
+fn brief(entry: &TimelineEntry) -> Brief<'_> {
+    let patterns =
+        entry.detections.iter().map(|found| (found.pattern.as_str(), found.severity)).collect();
+    let answers =
+        entry.interventions.iter().map(|done| (done.kind.as_str(), done.issue.as_str())).collect();
+    (
+        entry.verdict,
+        patterns,
+        answers,
+        entry.faults.iter().map(|fault| (fault.source.as_str(), fault.kind)).collect(),
+    )
 }
 
-impl Difference<'_> {
-    /// The entry of a side that has it, with what names it.
-    pub fn entry(&self) -> Option<&Entry> {
+impl SetupDifference<'_> {
+    /// Returns the entry of one side that has it, which names the difference.
+    pub fn entry(&self) -> Option<&TimelineEntry> {
         self.yours.or(self.other)
     }
 
-    /// Both sides as an object.
+    /// Formats both sides as an object.
     pub fn json(&self, session: &str) -> Value {
         let entry = self.entry();
         let (step, at) = (entry.and_then(|entry| entry.step), entry.map(|entry| entry.at));
@@ -124,7 +149,7 @@ impl Difference<'_> {
     }
 }
 
-fn side(entry: &Entry) -> Value {
+fn side(entry: &TimelineEntry) -> Value {
     let patterns = entry
         .detections
         .iter()
@@ -141,22 +166,29 @@ fn side(entry: &Entry) -> Value {
     })
 }
 
-/// A session's differences for a terminal; nothing where there are none.
-pub fn session(timeline: &Timeline, differences: &[Difference<'_>]) -> String {
+/// Formats a session's differences for a terminal; empty without any.
+pub fn session(timeline: &Timeline, differences: &[SetupDifference<'_>]) -> String {
     if differences.is_empty() {
         return String::new();
     }
-    let mut lines = Lines::new(text::heading(timeline));
+    let mut lines = TextLines::new(text::heading(timeline));
     for difference in differences {
         let Some(entry) = difference.entry() else { continue };
         let step = entry.step.map(|step| step.to_string()).unwrap_or_default();
         let what = lines.fit(&text::action(timeline, entry), INDENT);
         lines.row(&step, "", "", &paint::bold(what));
         for (name, entry) in [("yours", difference.yours), ("other", difference.other)] {
-            let why = entry.and_then(|entry| entry.decision.as_ref()).map(|decision| timeline.near(&decision.primary_reason));
-            let why = lines.fit(&words::flat(&why.unwrap_or_default()), INDENT);
+            let why = entry
+                .and_then(|entry| entry.decision.as_ref())
+                .map(|decision| timeline.near(&decision.primary_reason));
+            let why = lines.fit(&words::on_one_line(&why.unwrap_or_default()), INDENT);
             let risk = entry.and_then(|entry| entry.risk).map(|risk| risk.to_string());
-            lines.row(name, &entry.map(text::word).unwrap_or_default(), &risk.unwrap_or_default(), &paint::dim(why));
+            lines.row(
+                name,
+                &entry.map(text::word).unwrap_or_default(),
+                &risk.unwrap_or_default(),
+                &paint::dim(why),
+            );
             if let Some(entry) = entry {
                 text::found(&mut lines, timeline, entry);
             }

@@ -1,19 +1,19 @@
-//! A session of this installation's journal, to be reviewed again.
+//! Reads a session from this installation's journal for replay.
 
 use crate::commands::audit;
-use crate::recording::{self, Recording};
 use anyhow::{Result, bail};
 use portcullis_core::text::one_line;
+use portcullis_review::recording::{self, Recording};
 use portcullis_store::{Filter, Store};
 use std::ops::ControlFlow;
 
-/// How many sessions are named where several begin so.
+/// The most sessions named in the error about an ambiguous prefix.
 const CANDIDATES: usize = 5;
 
-/// The session of that id, or the only one whose id begins so.
+/// Reads the session with that id, or the only one whose id begins with it.
 ///
 /// # Errors
-/// There is none, there are several, or the journal cannot be read.
+/// Fails if there is no such session or more than one, or if the journal cannot be read.
 pub fn session(id: &str) -> Result<Vec<Recording>> {
     let store = audit::open()?;
     let session = find(&store, id)?;
@@ -23,26 +23,42 @@ pub fn session(id: &str) -> Result<Vec<Recording>> {
         documents.push(stored.record.document);
         ControlFlow::Continue(())
     })?;
-    recording::of_records(&session, &documents)
+    recording::from_records(&session, &documents)
 }
 
-/// The id of the only session that begins so.
+/// Returns the id of the only session that begins with `id`.
 ///
 /// # Errors
-/// There is none, or there are several.
+/// Fails if there is no such session or more than one.
 pub fn find(store: &Store, id: &str) -> Result<String> {
-    let begun: Vec<String> = store.sessions()?.into_iter().map(|known| known.session).filter(|known| known.starts_with(id)).collect();
+    let begun: Vec<String> = store
+        .sessions()?
+        .into_iter()
+        .map(|known| known.session)
+        .filter(|known| known.starts_with(id))
+        .collect();
     let shown = one_line(id, 120);
     match begun.as_slice() {
-        _ if id.is_empty() => bail!("`--session` names no session: give its id, which `portcullis audit show --json` tells"),
-        [] => bail!("the journal has no session `{shown}`; `portcullis audit show --json` tells which there are"),
+        _ if id.is_empty() => bail!(
+            "`--session` names no session: give its id, as `portcullis audit show --json` shows it"
+        ),
+        [] => {
+            bail!("the journal has no session `{shown}`; `portcullis audit show --json` lists them")
+        }
         [only] => Ok(only.clone()),
         several if several.iter().any(|known| known == id) => Ok(id.to_owned()),
         several => {
-            let named: Vec<String> = several.iter().take(CANDIDATES).map(|known| format!("`{}`", one_line(known, 80))).collect();
+            let named: Vec<String> = several
+                .iter()
+                .take(CANDIDATES)
+                .map(|known| format!("`{}`", one_line(known, 80)))
+                .collect();
             let more = several.len().saturating_sub(named.len());
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            bail!("several sessions begin with `{shown}`: {}{more}; give more of the id", named.join(", "))
+            bail!(
+                "several sessions begin with `{shown}`: {}{more}; give more of the id",
+                named.join(", ")
+            )
         }
     }
 }

@@ -4,43 +4,48 @@ use crate::paint;
 use portcullis_core::text::one_line;
 use std::fmt::Write;
 
-/// Where the text of a line begins.
+/// The column at which the text of a line begins.
 pub const INDENT: usize = 7 + WORD + 7;
 /// The width of the column of words.
 const WORD: usize = 10;
 /// The most lines of one text.
 const MOST: usize = 3;
 
-/// Lines that grow. What is given to them is cut to the terminal's width and shows what it holds.
-pub struct Lines {
+/// A growing list of lines. Text added to it is escaped and cut to the terminal's width.
+pub struct TextLines {
     text: String,
     width: usize,
 }
 
-impl Lines {
-    /// Those that are there already.
+impl TextLines {
+    /// Creates the list with existing lines.
     pub fn new(text: String) -> Self {
         Self { text, width: paint::width() }
     }
 
-    /// The whole of it.
+    /// Returns the whole text.
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// A line that can be skipped.
+    /// Adds an unimportant line.
     pub fn dim(&mut self, text: &str) {
         let line = paint::dim(self.fit(text, 0));
         let _ = writeln!(self.text, "{line}");
     }
 
-    /// A line in columns; `word` is padded and painted already, the text fits.
+    /// Adds a line in columns; `word` is padded and painted already, the text fits.
     pub fn row(&mut self, step: &str, word: &str, risk: &str, text: &str) {
         let word = if word.is_empty() { " ".repeat(WORD) } else { word.to_owned() };
-        let _ = writeln!(self.text, "{}  {word} {}  {text}", paint::dim(format!("{step:>5}")), paint::dim(format!("{risk:>4}")));
+        let _ = writeln!(
+            self.text,
+            "{}  {word} {}  {text}",
+            paint::dim(format!("{step:>5}")),
+            paint::dim(format!("{risk:>4}"))
+        );
     }
 
-    /// What belongs to the line above: up to three lines, the first of which says what it is.
+    /// Adds details of the line above: up to three lines, the first of which has a label.
     pub fn mark(&mut self, word: &str, painted: fn(String) -> String, text: &str) {
         let mut word = painted(format!("{word:<WORD$}"));
         for line in self.wrapped(text) {
@@ -49,14 +54,14 @@ impl Lines {
         }
     }
 
-    /// Why the line above is as it is: up to three lines that can be skipped.
+    /// Adds the reason for the line above: up to three unimportant lines.
     pub fn why(&mut self, text: &str) {
         for line in self.wrapped(text) {
             self.row("", "", "", &paint::dim(line));
         }
     }
 
-    /// As much of a text as fits on the rest of a line.
+    /// Cuts a text to what fits on the rest of a line.
     pub fn fit(&self, text: &str, used: usize) -> String {
         let room = self.width.saturating_sub(used);
         shortened(&one_line(text, 4 * room), room)

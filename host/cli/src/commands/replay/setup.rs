@@ -1,72 +1,80 @@
-//! The set-ups that a replay reviews with: one's own, or one that is tried.
+//! The setups that a replay reviews with: the person's own, or one that is tried.
 
-use crate::bundles::verify;
-use crate::config::Config;
-use crate::places::Places;
-use crate::runtime::{REPLAY_KEY, Reviewer, Setup, code_cache};
 use anyhow::Result;
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
 use portcullis_engine::ReviewClock;
+use portcullis_review::bundles::verify;
+use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup, code_cache};
 use portcullis_store::Home;
 use std::path::PathBuf;
 
-/// What differs from one's own set-up.
+/// The differences from the person's own setup.
 #[derive(Default, clap::Args)]
 #[group(id = "tried", multiple = true)]
-pub struct Tried {
+pub struct TrialSetup {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     pub plugin: Vec<PathBuf>,
     // The same id as the option of all commands, whose place it takes.
-    /// Use this configuration in place of your own: a file, or a folder with a `config.toml`
+    /// Use this configuration instead of your own: a file, or a folder with a `config.toml`
     #[arg(id = "config", long, alias = "config-file", value_name = "PATH")]
     pub config: Option<PathBuf>,
 }
 
-impl Tried {
-    /// The configuration, with rules that keep what they promise.
+impl TrialSetup {
+    /// Reads the configuration and proves its rules.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub fn config(&self, places: &Places, home: &Home) -> Result<Config> {
+    /// Fails if it cannot be read.
+    pub fn config(&self, places: &Paths, home: &Home) -> Result<Config> {
         let config = match &self.config {
-            Some(path) if path.is_dir() => Config::load(&Places { config: std::path::absolute(path)?, ..places.clone() }, Some(home))?,
+            Some(path) if path.is_dir() => Config::load(
+                &Paths { config: std::path::absolute(path)?, ..places.clone() },
+                Some(home),
+            )?,
             Some(path) => Config::read_file(path, places)?,
             None => Config::load(places, Some(home))?,
         };
-        crate::rules::prove(&config, home)?;
+        portcullis_review::rules::check_examples(&config, home)?;
         Ok(config)
     }
 
-    /// What reviews recordings: [`apart`](Self::apart), remembering how a command line was read. `shadow`: its
-    /// plugins look on.
+    /// Creates the reviewer for recordings: [`apart`](Self::apart), with a cache of parsed command
+    /// lines. With `shadow`, its plugins run in shadow mode.
     ///
     /// # Errors
-    /// Configuration or plugins cannot be used.
+    /// Fails if the configuration or the plugins cannot be used.
     pub fn reviewer(&self, shadow: bool) -> Result<Reviewer> {
         let mut reviewer = self.with(shadow)?;
-        reviewer.remember();
+        reviewer.enable_shell_cache();
         Ok(reviewer)
     }
 
-    /// What reviews actions apart from any session of this machine: depends on them, the plugins and the
-    /// configuration alone.
+    /// Creates a reviewer that is independent of this machine's sessions: its results depend only
+    /// on the actions, the plugins and the configuration.
     ///
     /// # Errors
-    /// Configuration or plugins cannot be used.
+    /// Fails if the configuration or the plugins cannot be used.
     pub fn apart(&self) -> Result<Reviewer> {
         self.with(false)
     }
 
     fn with(&self, shadow: bool) -> Result<Reviewer> {
-        let places = Places::from_environment()?.without_project();
+        let places = Paths::from_environment()?.without_project();
         let home = Home::open(&places.state)?;
         let mut config = self.config(&places, &home)?;
         for name in self.plugin.iter().filter_map(|path| path.file_stem()).filter(|_| shadow) {
             config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
         }
-        // A configuration to try is tried without what is locked here.
+        // A trial configuration ignores the local lock.
         let bundled = if self.config.is_none() {
-            verify::plugins(&places, &home, crate::commands::hook::now(), verify::Memory::None)?
+            verify::plugins(
+                &places,
+                &home,
+                portcullis_config::clock::now(),
+                verify::ReceiptPolicy::None,
+            )?
         } else {
             Vec::new()
         };
@@ -74,7 +82,7 @@ impl Tried {
             config,
             extra: &self.plugin,
             bundled: &bundled,
-            clock: ReviewClock { now_ms: crate::recording::EPOCH, backstop: None },
+            clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, backstop: None },
             observes: false,
             mask_key: REPLAY_KEY,
             cache: Some(code_cache(&home)),

@@ -1,63 +1,63 @@
-//! What all replayed sessions came to: counts, and a table of how far each verdict, pattern and intervention
-//! reaches.
+//! The totals of all replayed sessions: counts, and a table of the reach of each verdict, pattern
+//! and intervention.
 
 use crate::commands::plugin::compare::Comparison;
-use crate::timeline::Timeline;
-use portcullis_core::intervene::Kind;
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_review::timeline::Timeline;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counts of all sessions.
 #[derive(Default, Serialize)]
-pub struct Sum {
+pub struct SessionTotals {
     pub sessions: u64,
     pub reviews: u64,
     pub outcomes: u64,
-    /// Actions, reviewed or not.
+    /// The number of actions, reviewed or not.
     pub steps: u64,
     verdicts: BTreeMap<String, u64>,
     patterns: BTreeMap<String, u64>,
     interventions: BTreeMap<String, u64>,
     pub faults: BTreeMap<String, u64>,
     #[serde(skip)]
-    reach: BTreeMap<Row, Reach>,
+    reach: BTreeMap<TotalsRow, RowReach>,
     #[serde(skip_serializing_if = "Comparison::is_empty")]
     pub shadow: Comparison,
 }
 
-/// What the table tells of, each with rows of its own.
+/// The groups of the table's rows.
 const GROUPS: [&str; 3] = ["verdicts", "patterns", "interventions"];
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Row {
+pub enum TotalsRow {
     /// Steps with that verdict.
     Verdict(portcullis_core::score::Verdict),
     /// Steps with that pattern.
     Pattern(String),
-    /// Steps that were answered so.
-    Intervention(Kind),
-    /// Steps that got more than a word.
+    /// Steps that were answered with that intervention.
+    Intervention(InterventionKind),
+    /// Steps with an intervention stronger than guidance.
     AboveSoftCorrection,
-    /// Steps of a session that was stopped, from the stop on.
+    /// Steps of a stopped session, from the stop on.
     Stopped,
 }
 
-/// How far something reaches.
+/// The reach of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// Sessions with it.
+pub struct RowReach {
+    /// The number of sessions with it.
     pub sessions: u64,
-    /// Steps with it.
+    /// The number of steps with it.
     pub steps: u64,
-    /// How often it came.
+    /// The number of occurrences.
     pub times: u64,
 }
 
-impl Row {
-    /// What it is called.
+impl TotalsRow {
+    /// Returns the row's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Verdict(verdict) => verdict.as_str(),
@@ -68,7 +68,7 @@ impl Row {
         }
     }
 
-    /// What the rows around it are.
+    /// Returns the row's group.
     pub const fn group(&self) -> &'static str {
         match self {
             Self::Verdict(_) => "verdicts",
@@ -78,43 +78,55 @@ impl Row {
     }
 }
 
-impl Sum {
-    /// Takes a record.
+impl SessionTotals {
+    /// Adds a record.
     pub fn record(&mut self, record: &Record) {
         self.shadow.add(record, None);
-        let add = |map: &mut BTreeMap<String, u64>, key: &str| *map.entry(key.to_owned()).or_default() += 1;
+        let add = |map: &mut BTreeMap<String, u64>, key: &str| {
+            *map.entry(key.to_owned()).or_default() += 1
+        };
         match record.kind {
             RecordKind::Review => self.reviews += 1,
             RecordKind::Outcome | RecordKind::Unreviewed => self.outcomes += 1,
             RecordKind::Intervention => add(&mut self.interventions, &record.subject),
-            RecordKind::Session | RecordKind::Configuration | RecordKind::Fault | RecordKind::Exception | RecordKind::Feedback => {}
+            RecordKind::Session
+            | RecordKind::Configuration
+            | RecordKind::Fault
+            | RecordKind::Exception
+            | RecordKind::Feedback => {}
         }
         if let Some(verdict) = record.verdict() {
             add(&mut self.verdicts, verdict.as_str());
         }
         record.detections.iter().for_each(|named| add(&mut self.patterns, &named.finding.pattern));
-        record.faults.iter().for_each(|fault| add(&mut self.faults, &format!("{}: {}", fault.source, fault.kind)));
+        record
+            .faults
+            .iter()
+            .for_each(|fault| add(&mut self.faults, &format!("{}: {}", fault.source, fault.kind)));
     }
 
-    /// Takes a session whose records were taken.
+    /// Adds a session whose records were already added.
     pub fn session(&mut self, timeline: &Timeline) {
         self.sessions += 1;
         let mut met = BTreeSet::new();
         for entry in &timeline.entries {
             let step = u64::from(entry.step.is_some());
             self.steps += step;
-            let mut rows: BTreeMap<Row, u64> = BTreeMap::new();
-            let mut meet = |row: Row| *rows.entry(row).or_default() += 1;
-            entry.verdict.map(Row::Verdict).into_iter().for_each(&mut meet);
-            entry.detections.iter().for_each(|detection| meet(Row::Pattern(detection.pattern.clone())));
+            let mut rows: BTreeMap<TotalsRow, u64> = BTreeMap::new();
+            let mut meet = |row: TotalsRow| *rows.entry(row).or_default() += 1;
+            entry.verdict.map(TotalsRow::Verdict).into_iter().for_each(&mut meet);
+            entry
+                .detections
+                .iter()
+                .for_each(|detection| meet(TotalsRow::Pattern(detection.pattern.clone())));
             for kind in entry.kinds() {
-                meet(Row::Intervention(kind));
-                if kind > Kind::SoftCorrection {
-                    meet(Row::AboveSoftCorrection);
+                meet(TotalsRow::Intervention(kind));
+                if kind > InterventionKind::SoftCorrection {
+                    meet(TotalsRow::AboveSoftCorrection);
                 }
             }
             if entry.step.is_some() && entry.standing.stopped.is_some() {
-                meet(Row::Stopped);
+                meet(TotalsRow::Stopped);
             }
             for (row, times) in rows {
                 let reach = self.reach.entry(row.clone()).or_default();
@@ -125,25 +137,25 @@ impl Sum {
         }
     }
 
-    /// The table, top to bottom.
-    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+    /// Returns the rows of the table, top to bottom.
+    pub fn rows(&self) -> impl Iterator<Item = &TotalsRow> {
         self.reach.keys()
     }
 
-    /// How far a row reaches.
-    pub fn reach(&self, row: &Row) -> Reach {
+    /// Returns the reach of a row.
+    pub fn reach(&self, row: &TotalsRow) -> RowReach {
         self.reach.get(row).copied().unwrap_or_default()
     }
 
-    /// A part of all steps, in thousandths, rounded.
+    /// Returns a share of all steps, in rounded thousandths.
     pub const fn share(&self, steps: u64) -> u64 {
         part(steps, self.steps)
     }
 
-    /// Everything, as an object.
+    /// Formats everything as an object.
     ///
     /// # Errors
-    /// Never: what it holds has names for keys.
+    /// Never fails: all keys are strings.
     pub fn json(&self) -> serde_json::Result<Value> {
         let mut object = serde_json::to_value(self)?;
         let mut table = BTreeMap::from(GROUPS.map(|group| (group, BTreeMap::<&str, Value>::new())));
@@ -159,7 +171,7 @@ impl Sum {
     }
 }
 
-/// Thousandths, rounded; none of nothing.
+/// Returns a share in rounded thousandths; zero if the total is zero.
 pub const fn part(of: u64, all: u64) -> u64 {
     match (of * 1000 + all / 2).checked_div(all) {
         Some(part) => part,

@@ -1,47 +1,63 @@
-//! The closing table for people: how far each verdict, pattern and intervention reaches, of one set-up or of
-//! two beside each other.
+//! The closing table for people: the reach of each verdict, pattern and intervention, for one setup
+//! or for two side by side.
 
-use super::sum::{Reach, Row, Sum, part};
+use super::sum::{RowReach, SessionTotals, TotalsRow, part};
 use crate::paint;
-use crate::timeline::words::counted;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words::counted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The width of a row's name.
 const NAME: usize = 26;
 
-/// The table of one set-up.
-pub fn of(sum: &Sum) -> String {
+/// Formats the table of one setup.
+pub fn format_one(sum: &SessionTotals) -> String {
     let mut text = format!("\n{}\n", paint::bold(heading(sum)));
     if sum.steps > 0 {
-        let columns = format!("{:NAME$}{:>9}{:>9}{:>9}{:>9}{:>9}", "", "sessions", "share", "steps", "share", "times");
+        let columns = format!(
+            "{:NAME$}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            "", "sessions", "share", "steps", "share", "times"
+        );
         let _ = writeln!(text, "{}", paint::dim(columns));
     }
     let mut group = "";
     for row in sum.rows() {
         open(&mut text, &mut group, row);
-        let Reach { sessions, steps, times } = sum.reach(row);
-        let (of_sessions, of_steps) = (percent(part(sessions, sum.sessions)), percent(sum.share(steps)));
-        let _ = writeln!(text, "{}{sessions:>9}{of_sessions:>9}{steps:>9}{of_steps:>9}{times:>9}", name(row));
+        let RowReach { sessions, steps, times } = sum.reach(row);
+        let (of_sessions, of_steps) =
+            (percent(part(sessions, sum.sessions)), percent(sum.share(steps)));
+        let _ = writeln!(
+            text,
+            "{}{sessions:>9}{of_sessions:>9}{steps:>9}{of_steps:>9}{times:>9}",
+            name(row)
+        );
     }
     faults(&mut text, "faults", sum);
     text
 }
 
-/// The tables of two set-ups, and what the other one changes.
-pub fn beside(yours: &Sum, other: &Sum) -> String {
+/// Formats the tables of two setups with the differences.
+pub fn format_both(yours: &SessionTotals, other: &SessionTotals) -> String {
     let mut text = format!("\n{}\n", paint::bold(heading(yours)));
     let over = format!("{:NAME$}{:>16}{:>24}{:>24}", "", "sessions", "steps", "times");
     let columns = ["yours", "other", "", "yours", "other", "", "yours", "other", ""];
     let columns: String = columns.iter().map(|word| format!("{word:>8}")).collect();
-    let _ = writeln!(text, "{}\n{}", paint::dim(over.trim_end()), paint::dim(format!("{:NAME$}{}", "", columns.trim_end())));
+    let _ = writeln!(
+        text,
+        "{}\n{}",
+        paint::dim(over.trim_end()),
+        paint::dim(format!("{:NAME$}{}", "", columns.trim_end()))
+    );
     let mut group = "";
     for row in yours.rows().chain(other.rows()).collect::<BTreeSet<_>>() {
         open(&mut text, &mut group, row);
         let (one, two) = (yours.reach(row), other.reach(row));
         let pairs = [(one.sessions, two.sessions), (one.steps, two.steps), (one.times, two.times)];
-        let cells: String = pairs.iter().map(|(one, two)| format!("{one:>8}{two:>8}{:>8}", change(*one, *two))).collect();
+        let cells: String = pairs
+            .iter()
+            .map(|(one, two)| format!("{one:>8}{two:>8}{:>8}", change(*one, *two)))
+            .collect();
         let _ = writeln!(text, "{}{}", name(row), cells.trim_end());
     }
     faults(&mut text, "faults with yours", yours);
@@ -49,31 +65,38 @@ pub fn beside(yours: &Sum, other: &Sum) -> String {
     text
 }
 
-fn heading(sum: &Sum) -> String {
+fn heading(sum: &SessionTotals) -> String {
     let sessions = counted(sum.sessions, "session");
-    format!("{sessions}, {}: {}, {}", counted(sum.steps, "step"), counted(sum.reviews, "review"), counted(sum.outcomes, "outcome"))
+    format!(
+        "{sessions}, {}: {}, {}",
+        counted(sum.steps, "step"),
+        counted(sum.reviews, "review"),
+        counted(sum.outcomes, "outcome")
+    )
 }
 
-fn open(text: &mut String, group: &mut &'static str, row: &Row) {
+fn open(text: &mut String, group: &mut &'static str, row: &TotalsRow) {
     if *group != row.group() {
         *group = row.group();
         let _ = writeln!(text, "{group}");
     }
 }
 
-/// A row's name, padded before it is coloured.
-fn name(row: &Row) -> String {
+/// Returns a row's name, padded before it is coloured.
+fn name(row: &TotalsRow) -> String {
     let width = NAME - 2;
     let name = match row {
-        Row::Verdict(verdict) => paint::verdict(*verdict, width),
-        Row::Pattern(name) => format!("{:width$}", one_line(name, width - 1)),
-        Row::Intervention(_) => format!("{:width$}", row.name()),
-        Row::AboveSoftCorrection | Row::Stopped => paint::dim(format!("{:width$}", row.name())),
+        TotalsRow::Verdict(verdict) => paint::verdict(*verdict, width),
+        TotalsRow::Pattern(name) => format!("{:width$}", one_line(name, width - 1)),
+        TotalsRow::Intervention(_) => format!("{:width$}", row.name()),
+        TotalsRow::AboveSoftCorrection | TotalsRow::Stopped => {
+            paint::dim(format!("{:width$}", row.name()))
+        }
     };
     format!("  {name}")
 }
 
-/// What changed, with its sign; nothing where nothing did.
+/// Formats a change with its sign; empty without one.
 pub fn change(one: u64, two: u64) -> String {
     match two.cmp(&one) {
         std::cmp::Ordering::Equal => String::new(),
@@ -82,13 +105,17 @@ pub fn change(one: u64, two: u64) -> String {
     }
 }
 
-/// Thousandths as per cent with one decimal.
+/// Formats thousandths as a percentage with one decimal.
 pub fn percent(thousandths: u64) -> String {
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
-fn faults(text: &mut String, heading: &str, sum: &Sum) {
-    let faults: Vec<String> = sum.faults.iter().map(|(fault, count)| format!("{} {count}", one_line(fault, 80))).collect();
+fn faults(text: &mut String, heading: &str, sum: &SessionTotals) {
+    let faults: Vec<String> = sum
+        .faults
+        .iter()
+        .map(|(fault, count)| format!("{} {count}", one_line(fault, 80)))
+        .collect();
     if !faults.is_empty() {
         let _ = writeln!(text, "{}: {}", paint::bad(heading), faults.join(", "));
     }

@@ -1,21 +1,22 @@
-//! What many replayed sessions came to: counts, reasons with examples, projects.
+//! The summary of many replayed sessions: counts, reasons with examples, projects.
 //!
-//! Everything in it is masked, since it comes from records.
+//! All its text is masked, since it comes from records.
 
 use crate::paint;
-use crate::recording::past::Unread;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
+use portcullis_review::recording::past::SkippedInput;
+use portcullis_review::timeline::words::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
-/// How many examples a reason has.
+/// The number of examples per reason.
 const EXAMPLES: usize = 3;
-/// How many reasons are kept apart.
+/// The most reasons that are counted separately.
 const MOST_REASONS: usize = 500;
-/// How many reasons of a verdict people are shown.
+/// The most reasons of a verdict that are shown to people.
 const SHOWN_REASONS: usize = 12;
 /// The verdicts that say something, the strictest first.
 const OBJECTIONS: [Verdict; 4] = [Verdict::Block, Verdict::Ask, Verdict::Modify, Verdict::Warn];
@@ -34,8 +35,8 @@ pub struct Tally {
     patterns: BTreeMap<String, u64>,
     interventions: BTreeMap<String, u64>,
     faults: BTreeMap<String, u64>,
-    /// What could not be read.
-    pub unread: Vec<Unread>,
+    /// Files that could not be read.
+    pub unread: Vec<SkippedInput>,
     #[serde(skip)]
     names: HashSet<String>,
     #[serde(skip)]
@@ -68,7 +69,8 @@ struct Example {
 }
 
 impl Tally {
-    /// Nothing yet, of actions since `since`; `person` is the home folder, which is shown as `~`.
+    /// Creates an empty tally of actions since `since`; `person` is the home folder, which is shown
+    /// as `~`.
     pub fn new(since: u64, person: &str) -> Self {
         Self {
             since,
@@ -89,13 +91,21 @@ impl Tally {
         }
     }
 
-    /// Takes a record of a session in `place`. A call that a resumed session repeats counts once.
+    /// Adds a record of a session in `place`. A call that a resumed session repeats counts once.
     pub fn count(&mut self, place: &str, session: &str, record: &Record) {
-        if record.kind == RecordKind::Review && record.call.as_deref().is_some_and(|call| !self.calls.insert(fingerprint(call))) {
+        if record.kind == RecordKind::Review
+            && record.call.as_deref().is_some_and(|call| !self.calls.insert(fingerprint(call)))
+        {
             return;
         }
-        add(&mut self.faults, record.faults.iter().map(|fault| format!("{}: {}", fault.source, fault.kind)));
-        add(&mut self.patterns, record.detections.iter().map(|named| named.finding.pattern.clone()));
+        add(
+            &mut self.faults,
+            record.faults.iter().map(|fault| format!("{}: {}", fault.source, fault.kind)),
+        );
+        add(
+            &mut self.patterns,
+            record.detections.iter().map(|named| named.finding.pattern.clone()),
+        );
         match record.kind {
             RecordKind::Review => self.review(place, session, record),
             RecordKind::Intervention => add(&mut self.interventions, [record.subject.clone()]),
@@ -125,17 +135,30 @@ impl Tally {
     }
 
     fn reason(&mut self, verdict: Verdict, reason: &str, example: Example) {
-        let at = self.reasons.iter().position(|known| known.verdict == verdict && known.reason == reason);
+        let at = self
+            .reasons
+            .iter()
+            .position(|known| known.verdict == verdict && known.reason == reason);
         let at = at.unwrap_or_else(|| {
             let reason = if self.reasons.len() < MOST_REASONS { reason } else { "other reasons" };
-            self.reasons.iter().position(|known| known.verdict == verdict && known.reason == reason).unwrap_or_else(|| {
-                self.reasons.push(Reason { verdict, reason: reason.to_owned(), count: 0, examples: Vec::new() });
-                self.reasons.len() - 1
-            })
+            self.reasons
+                .iter()
+                .position(|known| known.verdict == verdict && known.reason == reason)
+                .unwrap_or_else(|| {
+                    self.reasons.push(Reason {
+                        verdict,
+                        reason: reason.to_owned(),
+                        count: 0,
+                        examples: Vec::new(),
+                    });
+                    self.reasons.len() - 1
+                })
         });
         if let Some(known) = self.reasons.get_mut(at) {
             known.count += 1;
-            if known.examples.len() < EXAMPLES && known.examples.iter().all(|other| other.action != example.action) {
+            if known.examples.len() < EXAMPLES
+                && known.examples.iter().all(|other| other.action != example.action)
+            {
                 known.examples.push(example);
             }
         }
@@ -144,7 +167,9 @@ impl Tally {
     fn short(&self, place: &str) -> String {
         let below = place.strip_prefix(self.person.as_str()).filter(|_| self.person.len() > 1);
         one_line(
-            &below.filter(|below| below.is_empty() || below.starts_with('/')).map_or(place.to_owned(), |below| format!("~{below}")),
+            &below
+                .filter(|below| below.is_empty() || below.starts_with('/'))
+                .map_or(place.to_owned(), |below| format!("~{below}")),
             120,
         )
     }
@@ -153,40 +178,63 @@ impl Tally {
         self.verdicts.get(verdict.as_str()).copied().unwrap_or_default()
     }
 
-    /// The summary for people.
+    /// Formats the summary for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let since = paint::time(self.since);
         if self.actions == 0 {
             let _ = writeln!(text, "no action since {since} was found");
         } else {
-            let heading = format!("{} actions in {} sessions from {} to {}", self.actions, self.sessions, day(self.first), day(self.last));
-            let _ = writeln!(text, "{}\nas the configuration of now would have judged them:\n", paint::bold(heading));
-            for verdict in [Verdict::Allow, Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block] {
+            let (actions, sessions) =
+                (counted(self.actions, "action"), counted(self.sessions, "session"));
+            let heading =
+                format!("{actions} in {sessions} from {} to {}", day(self.first), day(self.last));
+            let _ = writeln!(
+                text,
+                "{}\nas the current configuration would have judged them:\n",
+                paint::bold(heading)
+            );
+            for verdict in
+                [Verdict::Allow, Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block]
+            {
                 let count = self.of(verdict);
                 let share = count as f64 * 100.0 / self.actions as f64;
-                let _ = writeln!(text, "  {} {count:>8}  {share:5.1} %", paint::verdict(verdict, 6));
+                let _ =
+                    writeln!(text, "  {} {count:>8}  {share:5.1} %", paint::verdict(verdict, 6));
             }
             OBJECTIONS.iter().for_each(|verdict| self.objections(&mut text, *verdict));
             self.by_project(&mut text);
         }
-        for (name, counts) in [("patterns", &self.patterns), ("interventions", &self.interventions), ("faults", &self.faults)] {
-            let parts: Vec<String> = counts.iter().map(|(key, count)| format!("{} {count}", one_line(key, 80))).collect();
+        for (name, counts) in [
+            ("patterns", &self.patterns),
+            ("interventions", &self.interventions),
+            ("faults", &self.faults),
+        ] {
+            let parts: Vec<String> = counts
+                .iter()
+                .map(|(key, count)| format!("{} {count}", one_line(key, 80)))
+                .collect();
             if !parts.is_empty() {
                 let _ = writeln!(text, "\n{name}: {}", parts.join(", "));
             }
         }
         for unread in &self.unread {
-            let _ = writeln!(text, "{}: `{}`: {}", paint::warn("not read"), unread.file.display(), one_line(&unread.why, 200));
+            let _ = writeln!(
+                text,
+                "{}: `{}`: {}",
+                paint::warn("not read"),
+                unread.file.display(),
+                one_line(&unread.why, 200)
+            );
         }
-        let note =
-            "What git could have given back is not known of the past, so deletions look worse here than they would have been judged.";
+        let note = "What git could have restored is not known for the past, so deletions look worse here than they would have been judged.";
         let _ = writeln!(text, "\n{}", paint::dim(note));
         text
     }
 
     fn objections(&self, text: &mut String, verdict: Verdict) {
-        let mut reasons: Vec<&Reason> = self.reasons.iter().filter(|reason| reason.verdict == verdict).collect();
+        let mut reasons: Vec<&Reason> =
+            self.reasons.iter().filter(|reason| reason.verdict == verdict).collect();
         if reasons.is_empty() {
             return;
         }
@@ -210,17 +258,31 @@ impl Tally {
             }
         }
         if reasons.len() > SHOWN_REASONS {
-            let _ = writeln!(text, "        and {} reasons more, see --json", reasons.len() - SHOWN_REASONS);
+            let _ = writeln!(
+                text,
+                "        and {} reasons more, see --json",
+                reasons.len() - SHOWN_REASONS
+            );
         }
     }
 
     fn by_project(&self, text: &mut String) {
-        let heading = format!("\n{:>9} {:>7} {:>7} {:>7} {:>7}  project", "actions", "warn", "modify", "ask", "block");
+        let heading = format!(
+            "\n{:>9} {:>7} {:>7} {:>7} {:>7}  project",
+            "actions", "warn", "modify", "ask", "block"
+        );
         let _ = writeln!(text, "{}", paint::bold(heading));
         for (name, project) in &self.projects {
-            let of = |verdict: Verdict| project.verdicts.get(verdict.as_str()).copied().unwrap_or_default();
-            let [warn, modify, ask, block] = [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block].map(of);
-            let _ = writeln!(text, "{:>9} {warn:>7} {modify:>7} {ask:>7} {block:>7}  {name}", project.actions);
+            let of = |verdict: Verdict| {
+                project.verdicts.get(verdict.as_str()).copied().unwrap_or_default()
+            };
+            let [warn, modify, ask, block] =
+                [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block].map(of);
+            let _ = writeln!(
+                text,
+                "{:>9} {warn:>7} {modify:>7} {ask:>7} {block:>7}  {name}",
+                project.actions
+            );
         }
     }
 }
@@ -237,13 +299,13 @@ fn fingerprint(call: &str) -> u64 {
     portcullis_core::text::fingerprint(&[call])
 }
 
-/// A reason without what is particular to one action, which stands in backticks.
+/// Removes the details in backticks, which are particular to one action, from a reason.
 fn general(reason: &str) -> String {
     let mut parts = reason.split('`');
     let mut text = parts.next().unwrap_or_default().to_owned();
     while let Some(_particular) = parts.next() {
         let after = parts.next().unwrap_or_default();
-        // Lists become one.
+        // Lists are merged into one placeholder.
         match text.strip_suffix(", ").filter(|before| before.ends_with("`…`")).map(str::len) {
             Some(before) => text.truncate(before),
             None => text.push_str("`…`"),

@@ -1,31 +1,32 @@
-//! `portcullis rules check`: reads rules files, tells what is wrong with line and column, tries examples.
+//! `portcullis rules check`: reads rules files, reports mistakes with line and column, and tests
+//! examples.
 
-use crate::config::problem::Problems;
-use crate::config::rules::RulesFile;
-use crate::config::{self, Config, file};
 use crate::paint;
-use crate::places::Places;
-use crate::rules::trial::{Bench, Outcome};
 use anyhow::Result;
+use portcullis_config::paths::Paths;
+use portcullis_config::problem::Problems;
+use portcullis_config::rules::RulesFile;
+use portcullis_config::{Config, file};
 use portcullis_core::text::one_line;
+use portcullis_review::rules::dry_run::{ExampleOutcome, RuleBench};
 use portcullis_rule_language::place::{Span, line_and_column, line_of};
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
-/// The longest part of a line that is shown.
+/// The most characters of a line that are shown.
 const MOST_SHOWN: usize = 160;
 
-/// Something that is wrong.
+/// A mistake.
 struct Failure {
     file: String,
     span: Option<Span>,
     what: String,
-    /// What the rule saw of an example.
+    /// The facts that the rule saw of an example.
     seen: Vec<String>,
 }
 
-/// A file that was looked at.
+/// A file that was checked.
 struct Checked {
     file: String,
     text: String,
@@ -35,12 +36,12 @@ struct Checked {
 }
 
 pub fn run(files: &[PathBuf], as_json: bool) -> Result<u8> {
-    let places = Places::from_environment()?;
+    let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::plain(&places);
     let mut all = Vec::new();
     if files.is_empty() {
-        let rules = config::rules_as_written(&places, &home)?;
+        let rules = portcullis_config::rules_as_written(&places, &home)?;
         for file in &rules.files {
             all.push(checked(file, &config, &home)?);
         }
@@ -50,22 +51,32 @@ pub fn run(files: &[PathBuf], as_json: bool) -> Result<u8> {
     }
     for path in files {
         all.push(match file::read(path) {
-            Ok(Some(text)) => checked(&RulesFile { path: path.clone(), of_project: false, text }, &config, &home)?,
+            Ok(Some(text)) => {
+                checked(&RulesFile { path: path.clone(), of_project: false, text }, &config, &home)?
+            }
             Ok(None) => unreadable(path, "there is no such file".to_owned()),
-            Err(problems) => unreadable(path, problems.problems.iter().map(|problem| problem.what.clone()).collect()),
+            Err(problems) => unreadable(
+                path,
+                problems.problems.iter().map(|problem| problem.what.clone()).collect(),
+            ),
         });
     }
     if as_json {
-        paint::print(&format!("{}\n", json!({ "files": all.iter().map(Checked::json).collect::<Vec<_>>() })));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "files": all.iter().map(Checked::json).collect::<Vec<_>>() })
+        ));
     } else if all.is_empty() {
-        paint::print("no rules file is configured: name one in `rules.files`, or on the command line\n");
+        paint::print(
+            "no rules file is configured: name one in `rules.files`, or on the command line\n",
+        );
     } else {
         all.iter().for_each(|checked| paint::print(&checked.text_of()));
     }
     Ok(u8::from(all.iter().any(|checked| !checked.failures.is_empty())))
 }
 
-/// What is wrong between files: names that two of them use, and those that none has.
+/// Returns mistakes that involve several files: names that two of them use, and unknown names.
 fn between(problems: &Problems) -> Checked {
     unreadable(&problems.file, problems.lines().join("; "))
 }
@@ -79,11 +90,20 @@ fn unreadable(path: &Path, what: String) -> Checked {
 fn checked(file: &RulesFile, config: &Config, home: &Home) -> Result<Checked> {
     let name = one_line(&file.path.display().to_string(), 1024);
     let failure = |span, what, seen| Failure { file: name.clone(), span: Some(span), what, seen };
-    let mut checked = Checked { file: name.clone(), text: file.text.clone(), rules: 0, examples: 0, failures: Vec::new() };
+    let mut checked = Checked {
+        file: name.clone(),
+        text: file.text.clone(),
+        rules: 0,
+        examples: 0,
+        failures: Vec::new(),
+    };
     let rules = match portcullis_rule_language::read(&file.text) {
         Ok(rules) => rules,
         Err(problems) => {
-            checked.failures = problems.into_iter().map(|problem| failure(problem.span, problem.what, Vec::new())).collect();
+            checked.failures = problems
+                .into_iter()
+                .map(|problem| failure(problem.span, problem.what, Vec::new()))
+                .collect();
             return Ok(checked);
         }
     };
@@ -92,11 +112,14 @@ fn checked(file: &RulesFile, config: &Config, home: &Home) -> Result<Checked> {
     if checked.rules == 0 {
         return Ok(checked);
     }
-    let mut bench = Bench::new(file, config, home)?;
-    for (rule, example) in rules.iter().flat_map(|read| read.examples.iter().map(move |example| (&read.rule, example))) {
+    let mut bench = RuleBench::new(file, config, home)?;
+    for (rule, example) in
+        rules.iter().flat_map(|read| read.examples.iter().map(move |example| (&read.rule, example)))
+    {
         let outcome = bench.run(&rule.name, example);
         if let Some(what) = outcome.wrong(&rule.name, example) {
-            let seen = if let Outcome::Judged { seen, .. } = outcome { seen } else { Vec::new() };
+            let seen =
+                if let ExampleOutcome::Judged { seen, .. } = outcome { seen } else { Vec::new() };
             checked.failures.push(failure(example.place, what, seen));
         }
     }
@@ -106,13 +129,20 @@ fn checked(file: &RulesFile, config: &Config, home: &Home) -> Result<Checked> {
 impl Checked {
     fn text_of(&self) -> String {
         if self.failures.is_empty() {
-            return format!("{}: {}, {}, {}\n", self.file, paint::good("ok"), count(self.rules, "rule"), count(self.examples, "example"));
+            return format!(
+                "{}: {}, {}, {}\n",
+                self.file,
+                paint::good("ok"),
+                count(self.rules, "rule"),
+                count(self.examples, "example")
+            );
         }
         self.failures.iter().map(|failure| failure.text(&self.text)).collect()
     }
 
     fn json(&self) -> Json {
-        let failures: Vec<Json> = self.failures.iter().map(|failure| failure.json(&self.text)).collect();
+        let failures: Vec<Json> =
+            self.failures.iter().map(|failure| failure.json(&self.text)).collect();
         json!({ "file": self.file, "rules": self.rules, "examples": self.examples, "failures": failures })
     }
 }
@@ -141,12 +171,20 @@ impl Failure {
     }
 }
 
-/// The line with a caret below each character that is meant; a long line is shown from where that begins.
+/// Formats the line with a caret below each character of the span; a long line is shown from the
+/// start of the span.
 fn pointed(text: &str, span: Span, line: usize, column: usize) -> String {
     let whole = line_of(text, span.start);
     let from = if column > MOST_SHOWN { column - 1 } else { 0 };
-    let shown: String = whole.chars().skip(from).take(MOST_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let meant = text.get(span.start..span.end).map_or(1, |meant| meant.lines().next().unwrap_or_default().chars().count());
+    let shown: String = whole
+        .chars()
+        .skip(from)
+        .take(MOST_SHOWN)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let meant = text
+        .get(span.start..span.end)
+        .map_or(1, |meant| meant.lines().next().unwrap_or_default().chars().count());
     let before = column - 1 - from;
     let carets = meant.clamp(1, shown.chars().count().saturating_sub(before).max(1));
     let number = line.to_string();
@@ -154,7 +192,7 @@ fn pointed(text: &str, span: Span, line: usize, column: usize) -> String {
     format!("{number} | {shown}\n{margin} | {space}{}\n", paint::bad("^".repeat(carets)))
 }
 
-/// A number of things, in words.
+/// Formats a number of things, in words.
 fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,7 +1,7 @@
-//! The command line of Claude Code, as far as `run` must understand it: where the prompt stands, which arguments
-//! would lead the agent out of its review, and what it is started with instead.
+//! The command line of Claude Code, as far as `run` must understand it: the position of the prompt,
+//! the arguments that would disable the review, and the arguments used instead.
 //!
-//! An option that is not known here is passed on. Whether the hooks really run is not judged by arguments: the client
+//! Unknown options are passed on. Arguments do not decide whether the hooks really run: the client
 //! is asked before it gets the prompt (`guard`).
 
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The client's name.
 pub const PROGRAM: &str = "claude";
 
-/// Options that take the next argument, whatever it is.
+/// Options that take the next argument unconditionally.
 const ONE: &[&str] = &[
     "--agent",
     "--agents",
@@ -53,7 +53,8 @@ const SEVERAL: &[&str] = &[
 ];
 
 /// Options that take the next argument unless that is an option.
-const PERHAPS: &[&str] = &["-d", "--debug", "--from-pr", "--prompt-suggestions", "-r", "--resume", "-w", "--worktree"];
+const PERHAPS: &[&str] =
+    &["-d", "--debug", "--from-pr", "--prompt-suggestions", "-r", "--resume", "-w", "--worktree"];
 
 /// Options that take nothing.
 const NONE: &[&str] = &[
@@ -82,46 +83,64 @@ const NONE: &[&str] = &[
 
 /// Options that `run` does not pass on, and what to do instead.
 const REFUSED: &[(&[&str], &str)] = &[
-    (&["--bare", "--safe-mode", "--restricted"], "starts the agent without the hooks that review it: leave it out"),
-    (&["--output-format"], "is `run`'s own matter: leave it out, and write `--json` before the `--` for one JSON document at the end"),
     (
-        &["--input-format", "--permission-prompt-tool"],
-        "is `run`'s own matter: leave it out, and give the prompt as an argument or on standard input",
+        &["--bare", "--safe-mode", "--restricted"],
+        "starts the agent without the hooks that review it: leave it out",
     ),
     (
-        &["--bg", "--background", "--cloud", "--desktop", "--environment", "--remote-control", "--teleport", "--tmux"],
+        &["--output-format"],
+        "is set by `run` itself: leave it out, and write `--json` before the `--` for one JSON document at the end",
+    ),
+    (
+        &["--input-format", "--permission-prompt-tool"],
+        "is set by `run` itself: leave it out, and give the prompt as an argument or on standard input",
+    ),
+    (
+        &[
+            "--bg",
+            "--background",
+            "--cloud",
+            "--desktop",
+            "--environment",
+            "--remote-control",
+            "--teleport",
+            "--tmux",
+        ],
         "has the agent work where `run` can neither follow nor stop it: leave it out",
     ),
     (&["-h", "--help", "-v", "--version"], "runs no agent: call `claude` itself"),
 ];
 
-/// What a person asks of the agent.
+/// The request of a person to the agent.
 #[derive(Debug, Default, PartialEq)]
-pub struct Asked {
-    /// The program as it was written.
+pub struct AgentRequest {
+    /// The program, as it was written.
     pub program: String,
     /// The arguments that are passed on: without the prompt and `--settings`.
     pub options: Vec<String>,
-    /// The prompt, where it is an argument.
+    /// The prompt, if it is an argument.
     pub prompt: Option<String>,
-    /// The settings that were given, a file or JSON.
+    /// The given settings, a file or JSON.
     pub settings: Option<String>,
-    /// Further folders that the agent works in.
+    /// Additional folders that the agent works in.
     pub folders: Vec<PathBuf>,
 }
 
-impl Asked {
-    /// Reads the words after `--`.
+impl AgentRequest {
+    /// Parses the words after `--`.
     ///
     /// # Errors
-    /// It is no command that can be followed and reviewed; the message names the argument and the mend.
+    /// Fails if it is not a command that can be followed and reviewed; the message names the
+    /// argument and the fix.
     pub fn read(words: &[String]) -> Result<Self> {
         let Some((program, words)) = words.split_first() else {
-            bail!("there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`");
+            bail!(
+                "there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`"
+            );
         };
         if Path::new(program).file_name().is_none_or(|name| name != PROGRAM) {
             bail!(
-                "`{program}` is no agent that can be reviewed: `run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
+                "unsupported agent `{program}`: `run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
             );
         }
         let mut asked = Self { program: program.clone(), ..Self::default() };
@@ -138,7 +157,9 @@ impl Asked {
                 places.push(word);
                 continue;
             }
-            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
+            let (name, value) = word
+                .split_once('=')
+                .map_or((word.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
             refuse(name)?;
             let mut values: Vec<String> = value.into_iter().collect();
             if values.is_empty() {
@@ -161,12 +182,18 @@ impl Asked {
             );
         }
         if !asked.options.iter().any(|option| option == "-p" || option == "--print") {
-            bail!("`{PROGRAM}` would wait for a person at its screen, which `run` does not show: add `-p`");
+            bail!(
+                "`{PROGRAM}` would wait for a person at its screen, which `run` does not show: add `-p`"
+            );
         }
         match places[..] {
             [] => {}
             [prompt] => asked.prompt = Some(prompt.clone()),
-            [first, second, ..] => bail!("there are two prompts, `{}` and `{}`: put one in quotes", short(first), short(second)),
+            [first, second, ..] => bail!(
+                "there are two prompts, `{}` and `{}`: put one in quotes",
+                short(first),
+                short(second)
+            ),
         }
         Ok(asked)
     }
@@ -175,9 +202,16 @@ impl Asked {
         match name {
             "--settings" => {
                 if self.settings.is_some() {
-                    bail!("`--settings` is given twice, of which the client reads one: put them together");
+                    bail!(
+                        "`--settings` is given twice, of which the client reads one: put them together"
+                    );
                 }
-                self.settings = Some(values.into_iter().next().context("`--settings` has no value: name a file, or write JSON")?);
+                self.settings = Some(
+                    values
+                        .into_iter()
+                        .next()
+                        .context("`--settings` has no value: name a file, or write JSON")?,
+                );
                 return Ok(());
             }
             "--add-dir" => self.folders.extend(values.iter().map(PathBuf::from)),
@@ -190,21 +224,28 @@ impl Asked {
         Ok(())
     }
 
-    /// The settings that were given, as a value to add the hooks to.
+    /// Returns the given settings as a value to add the hooks to.
     ///
     /// # Errors
-    /// They cannot be read, or switch hooks off.
+    /// Fails if they cannot be read, or if they disable hooks.
     pub fn own_settings(&self) -> Result<Map<String, Value>> {
         let Some(given) = &self.settings else { return Ok(Map::new()) };
         let text = if given.trim_start().starts_with('{') {
             given.clone()
         } else {
-            std::fs::read_to_string(given).with_context(|| format!("cannot read `{}`, which `--settings` names", short(given)))?
+            std::fs::read_to_string(given).with_context(|| {
+                format!("cannot read `{}`, which `--settings` names", short(given))
+            })?
         };
-        let value: Value = serde_json::from_str(&text).context("what `--settings` gives is no JSON")?;
-        let Value::Object(settings) = value else { bail!("what `--settings` gives is no JSON object: write `{{...}}`") };
+        let value: Value =
+            serde_json::from_str(&text).context("what `--settings` gives is not valid JSON")?;
+        let Value::Object(settings) = value else {
+            bail!("what `--settings` gives is not a JSON object: write `{{...}}`")
+        };
         if settings.get("disableAllHooks").is_some_and(|value| value != &Value::Bool(false)) {
-            bail!("`disableAllHooks` in `--settings` starts the agent without the hooks that review it: take it out");
+            bail!(
+                "`disableAllHooks` in `--settings` starts the agent without the hooks that review it: take it out"
+            );
         }
         Ok(settings)
     }
@@ -225,9 +266,9 @@ fn short(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Asked> {
-        // `+` stands for a blank within a word.
-        Asked::read(&line.split(' ').map(|word| word.replace('+', " ")).collect::<Vec<_>>())
+    fn read(line: &str) -> Result<AgentRequest> {
+        // `+` represents a space within a word.
+        AgentRequest::read(&line.split(' ').map(|word| word.replace('+', " ")).collect::<Vec<_>>())
     }
 
     #[test]
@@ -239,8 +280,16 @@ mod tests {
             ("claude -p --model opus hello", Some("hello"), "-p --model opus"),
             ("claude -p --model=opus hello", Some("hello"), "-p --model=opus"),
             ("claude -p --model --odd hello", Some("hello"), "-p --model --odd"),
-            ("claude -p hello --allowedTools Bash Edit", Some("hello"), "-p --allowedTools Bash Edit"),
-            ("claude --allowedTools Bash Edit -p hello", Some("hello"), "--allowedTools Bash Edit -p"),
+            (
+                "claude -p hello --allowedTools Bash Edit",
+                Some("hello"),
+                "-p --allowedTools Bash Edit",
+            ),
+            (
+                "claude --allowedTools Bash Edit -p hello",
+                Some("hello"),
+                "--allowedTools Bash Edit -p",
+            ),
             ("claude -p --resume abc hello", Some("hello"), "-p --resume abc"),
             ("claude --resume -p hello", Some("hello"), "--resume -p"),
             ("claude -c -p -- --hello", Some("--hello"), "-c -p"),
@@ -254,13 +303,18 @@ mod tests {
                 assert!(options.is_empty(), "{line}: {:?}", read(line));
                 continue;
             };
-            assert_eq!((asked.prompt.as_deref(), asked.options.join(" ").as_str()), (prompt, options), "{line}");
+            assert_eq!(
+                (asked.prompt.as_deref(), asked.options.join(" ").as_str()),
+                (prompt, options),
+                "{line}"
+            );
         }
     }
 
     #[test]
     fn folders_and_settings_are_known() {
-        let asked = read("claude -p --add-dir /a /b --settings {\"model\":\"x\"} --add-dir=/c").unwrap();
+        let asked =
+            read("claude -p --add-dir /a /b --settings {\"model\":\"x\"} --add-dir=/c").unwrap();
         assert_eq!(asked.folders, ["/a", "/b", "/c"].map(PathBuf::from));
         assert_eq!(asked.own_settings().unwrap().get("model"), Some(&Value::from("x")));
         assert_eq!(read("claude -p").unwrap().own_settings().unwrap(), Map::new());

@@ -1,35 +1,52 @@
-//! What `--confine` takes from the agent: writing elsewhere than where it works.
+//! `--confine`: restricts the agent's writes to the places it works in.
 
-use super::claude::Asked;
-use crate::places::Places;
+use super::claude::AgentRequest;
 use anyhow::{Context, Result, bail};
+use portcullis_config::paths::Paths;
 use portcullis_run::{Confinement, Enforced, Kernel, Report};
 use serde_json::{Value, json};
 use std::env;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Files and folders of the client itself, below the home folder. It works without those that are missing.
-const CLIENTS: &[&str] = &[".claude.json", ".cache/claude", ".cache/claude-cli-nodejs", ".local/state/claude", ".local/share/claude"];
+/// Files and folders of the client itself, below the home folder. It works without those that are
+/// missing.
+const CLIENTS: &[&str] = &[
+    ".claude.json",
+    ".cache/claude",
+    ".cache/claude-cli-nodejs",
+    ".local/state/claude",
+    ".local/share/claude",
+];
 
-/// The confinement of an agent that works in the current folder.
+/// Returns the confinement of an agent that works in the current folder.
 ///
 /// # Errors
-/// This kernel cannot keep it from writing, or a folder that was named is not there.
-pub fn confinement(places: &Places, asked: &Asked, further: &[(PathBuf, &str)]) -> Result<Confinement> {
+/// Fails if this kernel cannot restrict writes, or if a named folder does not exist.
+pub fn confinement(
+    places: &Paths,
+    asked: &AgentRequest,
+    further: &[(PathBuf, &str)],
+) -> Result<Confinement> {
     if !Kernel::ask().write {
         bail!(
             "this kernel cannot confine an agent (Landlock is missing or switched off): leave `--confine` out, or write `--confine=false`"
         );
     }
-    let current = env::current_dir().context("cannot tell the current folder")?;
+    let current = env::current_dir().context("cannot determine the current folder")?;
     let home = Path::new(&places.person);
-    let named = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named =
+        env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let own = named.unwrap_or_else(|| home.join(".claude"));
-    // A client that runs for the first time would make it.
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&own).with_context(|| format!("cannot make `{}`", own.display()))?;
+    // A client that runs for the first time would create it.
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&own)
+        .with_context(|| format!("cannot make `{}`", own.display()))?;
     let added = asked.folders.iter().map(|folder| (folder, "leave `--add-dir` out"));
-    let further: Vec<(&PathBuf, &str)> = added.chain(further.iter().map(|(path, mend)| (path, *mend))).collect();
+    let further: Vec<(&PathBuf, &str)> =
+        added.chain(further.iter().map(|(path, mend)| (path, *mend))).collect();
     if let Some((missing, mend)) = further.iter().find(|(path, _)| !path.exists()) {
         bail!("there is no `{}` for the agent to write to: make it, or {mend}", missing.display());
     }
@@ -42,22 +59,39 @@ pub fn confinement(places: &Places, asked: &Asked, further: &[(PathBuf, &str)]) 
     Ok(Confinement { write: Some(write), signals: true, ..Confinement::default() })
 }
 
-/// What is enforced and what not, one line each.
+/// Describes what is enforced and what is not, one line each.
 pub fn lines(confinement: &Confinement) -> Vec<String> {
     let report = Report::of(confinement);
-    let those = |which: Enforced| report.rows.iter().filter(move |row| row.1 == which).map(|row| row.0).collect::<Vec<_>>().join("; ");
+    let those = |which: Enforced| {
+        report
+            .rows
+            .iter()
+            .filter(move |row| row.1 == which)
+            .map(|row| row.0)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     let named = [
-        ("kept from it", those(Enforced::Yes)),
-        ("this kernel cannot keep from it", those(Enforced::Missing)),
+        ("blocked", those(Enforced::Yes)),
+        ("not blocked, this kernel cannot", those(Enforced::Missing)),
         ("open to it", those(Enforced::NotAsked)),
-        ("no kernel keeps from it", those(Enforced::Never)),
+        ("not blocked, no kernel can", those(Enforced::Never)),
     ];
-    let folders = confinement.write.iter().flatten().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let rows = named.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}"));
+    let folders = confinement
+        .write
+        .iter()
+        .flatten()
+        .map(|path| path.display().to_string())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let rows = named
+        .into_iter()
+        .filter(|(_, what)| !what.is_empty())
+        .map(|(name, what)| format!("{name}: {what}"));
     std::iter::once(format!("it may write in: {folders}")).chain(rows).collect()
 }
 
-/// The same for a script.
+/// Describes the same for a script.
 pub fn document(confinement: &Confinement) -> Value {
     let name = |enforced: &Enforced| match enforced {
         Enforced::Yes => "yes",
@@ -65,7 +99,10 @@ pub fn document(confinement: &Confinement) -> Value {
         Enforced::NotAsked => "not_asked",
         Enforced::Never => "never",
     };
-    let rows: Vec<Value> =
-        Report::of(confinement).rows.iter().map(|(what, enforced)| json!({"what": what, "enforced": name(enforced)})).collect();
+    let rows: Vec<Value> = Report::of(confinement)
+        .rows
+        .iter()
+        .map(|(what, enforced)| json!({"what": what, "enforced": name(enforced)}))
+        .collect();
     json!({"write": confinement.write, "enforced": rows})
 }

@@ -1,12 +1,12 @@
-//! Follows the agent's stream to its end: gives it the prompt once its hooks are known to run, answers its questions,
-//! stops it where its review stops it.
+//! Follows the agent's stream to its end: sends the prompt once its hooks are known to run, answers
+//! its questions, and stops it when its review does.
 
 use super::guard;
-use super::person::{Answer, Person};
-use super::view::tell;
+use super::person::{Person, PersonAnswer};
+use super::view::print_line;
 use super::watch::Shared;
-use crate::client::claude::handlers::Invocation;
 use crate::paint;
+use portcullis_agents::claude::handlers::Invocation;
 use portcullis_core::text::one_line;
 use portcullis_run::{Event, Line, Question, Run, Stopper, prompt, refuse, request, response};
 use serde_json::Value;
@@ -14,48 +14,53 @@ use std::io::Write;
 use std::process::ChildStdin;
 use std::sync::Arc;
 
-/// The request for the client's list of its hooks.
+/// The id of the request for the client's list of its hooks.
 const LISTING: &str = "hooks";
-/// How the client ends a turn that a hook stopped.
+/// The client's reason for ending a turn that a hook stopped.
 const HOOK_STOPPED: &str = "hook_stopped";
 
-/// What is said to the agent and how.
-pub struct Talk<'a> {
-    /// What the person asks for.
+/// The inputs of the conversation with the agent.
+pub struct Conversation<'a> {
+    /// The person's prompt.
     pub prompt: &'a str,
-    /// What its hooks are to be.
+    /// The hooks that it must have.
     pub wanted: &'a Invocation,
-    /// Who is asked, or why nobody can be.
+    /// The person who is asked, or why nobody can be.
     pub person: Result<Person, String>,
-    /// What is known of the run.
+    /// The shared state of the run.
     pub shared: Arc<Shared>,
-    /// What the agent says on standard error is passed on.
+    /// True if the agent's standard error is passed on.
     pub errors: bool,
 }
 
-/// What came of it.
+/// The result of following an agent.
 #[derive(Default)]
-pub struct Followed {
+pub struct FollowResult {
     /// The agent's last words.
     pub text: Option<String>,
-    /// Why it was not given its prompt.
+    /// The reason why it was not given its prompt.
     pub unguarded: Option<String>,
 }
 
-/// Takes the agent's events until there is none.
-pub fn follow(run: &mut Run, talk: &Talk<'_>) -> Followed {
+/// Processes the agent's events to the end of its stream.
+pub fn follow(run: &mut Run, talk: &Conversation<'_>) -> FollowResult {
     let mut input = run.input();
     let stopper = run.stopper();
-    let mut followed = Followed::default();
+    let mut followed = FollowResult::default();
     say(&mut input, &request("begin", "initialize"));
     say(&mut input, &request(LISTING, "get_hooks_listing"));
     while let Some(event) = run.next_event() {
         match event {
-            Event::Output(Line::Control(line)) => control(run, talk, &stopper, &line, &mut input, &mut followed),
+            Event::Output(Line::Control(line)) => {
+                control(run, talk, &stopper, &line, &mut input, &mut followed)
+            }
             Event::Output(Line::Result { text, reason, .. }) => {
                 // A client that did not obey its stop can end before the next look at the journal.
                 let stopped = talk.shared.stopped();
-                if let Some(why) = stopped.as_deref().or((reason == HOOK_STOPPED).then_some("a hook ended the agent's turn")) {
+                if let Some(why) = stopped
+                    .as_deref()
+                    .or((reason == HOOK_STOPPED).then_some("a hook ended the agent's turn"))
+                {
                     talk.shared.stop(&stopper, why);
                 }
                 followed.text = Some(text);
@@ -63,7 +68,7 @@ pub fn follow(run: &mut Run, talk: &Talk<'_>) -> Followed {
                 input = None;
             }
             Event::Output(line) => view(talk, &stopper, line),
-            Event::Error(line) if talk.errors => tell(&paint::dim(one_line(&line, 1000))),
+            Event::Error(line) if talk.errors => print_line(&paint::dim(one_line(&line, 1000))),
             Event::Warning(warning) => talk.shared.view().warn(&warning),
             _ => {}
         }
@@ -71,7 +76,7 @@ pub fn follow(run: &mut Run, talk: &Talk<'_>) -> Followed {
     followed
 }
 
-fn view(talk: &Talk<'_>, stopper: &Stopper, line: Line) {
+fn view(talk: &Conversation<'_>, stopper: &Stopper, line: Line) {
     let mut view = talk.shared.view();
     match line {
         Line::Session { id, model, .. } => view.session(&id, &model),
@@ -81,23 +86,37 @@ fn view(talk: &Talk<'_>, stopper: &Stopper, line: Line) {
             let unreviewed = view.end(&id, failed);
             drop(view);
             if let Some(tool) = unreviewed {
-                talk.shared.stop(stopper, &format!("{tool} was used and no hook of ours had reviewed it"));
+                talk.shared
+                    .stop(stopper, &format!("{tool} was used without a review by our hooks"));
             }
         }
         Line::Notice(text) => view.say(&paint::dim(one_line(&text, 400))),
-        Line::TooLong { bytes } => view.say(&paint::dim(format!("a line of {bytes} bytes was not read"))),
+        Line::TooLong { bytes } => {
+            view.say(&paint::dim(format!("a line of {bytes} bytes was not read")))
+        }
         _ => {}
     }
 }
 
-fn control(run: &Run, talk: &Talk<'_>, stopper: &Stopper, line: &Value, input: &mut Option<ChildStdin>, followed: &mut Followed) {
+fn control(
+    run: &Run,
+    talk: &Conversation<'_>,
+    stopper: &Stopper,
+    line: &Value,
+    input: &mut Option<ChildStdin>,
+    followed: &mut FollowResult,
+) {
     if let Some(listing) = response(line, LISTING) {
-        let loaded =
-            listing.map_err(|error| anyhow::anyhow!("the client did not tell which hooks it has loaded: {}", one_line(&error, 300)));
+        let loaded = listing.map_err(|error| {
+            anyhow::anyhow!(
+                "the client did not report which hooks it has loaded: {}",
+                one_line(&error, 300)
+            )
+        });
         match loaded.and_then(|listing| guard::loaded(&listing, talk.wanted)) {
             Ok(warning) => {
                 if let Some(warning) = warning {
-                    tell(&format!("{}: {warning}", paint::warn("warning")));
+                    print_line(&format!("{}: {warning}", paint::warn("warning")));
                 }
                 talk.shared.guarded();
                 say(input, &prompt(talk.prompt));
@@ -116,24 +135,40 @@ fn control(run: &Run, talk: &Talk<'_>, stopper: &Stopper, line: &Value, input: &
     }
 }
 
-/// The person's word on a call, or why it is refused without one.
-fn answer(run: &Run, talk: &Talk<'_>, question: &Question) -> String {
+/// Returns the person's decision on a call, or why it is refused without one.
+fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
     let review = talk.shared.view().review(&question.call);
     let decided = review.and_then(|record| record.decision.map(|decision| decision.primary_reason));
-    let reason = question.reason.clone().or(decided).unwrap_or_else(|| "the client asks for permission".to_owned());
+    let reason = question
+        .reason
+        .clone()
+        .or(decided)
+        .unwrap_or_else(|| "the client asks for permission".to_owned());
     let (answer, why) = match &talk.person {
-        Err(nobody) => (Answer::Nobody, format!("A person would have to decide, and {nobody}.")),
-        // An agent that ended meanwhile does not hear it.
-        Ok(person) => match person.ask(question, &reason, || run.is_over()).unwrap_or(Answer::No) {
-            Answer::Late => (Answer::Late, "A person would have to decide, and nobody at the terminal answered in time.".to_owned()),
-            said => (said, "The person at the terminal said no.".to_owned()),
-        },
+        Err(nobody) => {
+            (PersonAnswer::Nobody, format!("A person would have to decide, and {nobody}."))
+        }
+        // An agent that has ended meanwhile does not receive it.
+        Ok(person) => {
+            match person.ask(question, &reason, || run.is_over()).unwrap_or(PersonAnswer::No) {
+                PersonAnswer::Late => (
+                    PersonAnswer::Late,
+                    "A person would have to decide, and nobody at the terminal answered in time."
+                        .to_owned(),
+                ),
+                said => (said, "The person at the terminal said no.".to_owned()),
+            }
+        }
     };
     talk.shared.view().answered(&question.call, answer);
-    if answer == Answer::Yes { question.allow() } else { question.deny(&format!("{reason} {why}"), false) }
+    if answer == PersonAnswer::Yes {
+        question.allow()
+    } else {
+        question.deny(&format!("{reason} {why}"), false)
+    }
 }
 
-/// An agent that reads no more is about to end.
+/// Sends a line to the agent; one that no longer reads is about to end.
 fn say(input: &mut Option<ChildStdin>, line: &str) {
     let _ = input.as_mut().map(|input| input.write_all(line.as_bytes()));
 }

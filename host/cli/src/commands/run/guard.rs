@@ -1,72 +1,86 @@
-//! The hooks of one run: given to the client on its command line, and by the client's own word loaded, before it gets
-//! the prompt.
+//! The hooks of one run: passed to the client on its command line, and confirmed as loaded by the
+//! client before it gets the prompt.
 //!
-//! They stand beside those of an installation. The client runs handlers that are the same once, so the handler that is
-//! installed is given again where there is one.
+//! They are added to those of an installation. The client runs identical handlers once, so the
+//! installed handler is passed again if there is one.
 
-use crate::client::claude::handlers::{EVENTS, Invocation, group};
-use crate::client::claude::settings::Folders;
-use crate::client::claude::{registered, validate};
-use crate::client::file;
-use crate::client::json::Document;
-use crate::places::{Pins, Places};
 use anyhow::{Context, Result, bail};
+use portcullis_agents::claude::handlers::{EVENTS, Invocation, group};
+use portcullis_agents::claude::settings::Folders;
+use portcullis_agents::claude::{registered, validate};
+use portcullis_agents::file;
+use portcullis_agents::json::JsonDocument;
+use portcullis_config::paths::{PathOverrides, Paths};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The sources that a project or an agent cannot take hooks out of while the client runs.
+/// The sources from which neither a project nor an agent can remove hooks while the client runs.
 const SURE: &[&str] = &["flagSettings", "policySettings"];
 
-/// What the client is to start for each event.
+/// Returns the command that the client starts for each event.
 ///
 /// # Errors
-/// This program cannot be found, or its folders cannot be told to the hooks.
-pub fn invocation(places: &Places) -> Result<Invocation> {
-    if Pins::arguments().iter().any(|argument| argument == "--managed-config") {
+/// Fails if this program cannot be found, or if its folders cannot be passed to the hooks.
+pub fn invocation(places: &Paths) -> Result<Invocation> {
+    if PathOverrides::arguments().iter().any(|argument| argument == "--managed-config") {
         bail!("`run` cannot give --managed-config to the hooks: leave it out");
     }
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
-    let pinned = Invocation { program: program.clone(), pinned: Some((places.config.clone(), places.state.clone())) };
+    let program = std::env::current_exe().context("cannot determine where this program is")?;
+    let pinned = Invocation {
+        program: program.clone(),
+        pinned: Some((places.config.clone(), places.state.clone())),
+    };
     let shared = Invocation { program, pinned: None };
-    let current = std::env::current_dir().context("cannot tell the current folder")?;
+    let current = std::env::current_dir().context("cannot determine the current folder")?;
     let files = Folders::from_environment(Path::new(&places.person), &current).files();
     let settings = files.into_iter().filter_map(|(_, path)| settings(&path)).collect::<Vec<_>>();
-    let installed =
-        |wanted: &Invocation| settings.iter().any(|settings| registered::missing(&registered::find(settings, wanted)).is_empty());
+    let installed = |wanted: &Invocation| {
+        settings
+            .iter()
+            .any(|settings| registered::missing(&registered::find(settings, wanted)).is_empty())
+    };
     Ok(if installed(&shared) && !installed(&pinned) { shared } else { pinned })
 }
 
-/// What the client takes of a settings file. What it cannot read gives it no hooks.
+/// Reads a settings file as the client does. A file that the client cannot read gives it no hooks.
 fn settings(path: &Path) -> Option<Value> {
-    let bytes = file::look(path, validate::MOST_BYTES).ok()?.bytes?;
-    Some(Document::parse(&bytes).ok()?.value().clone())
+    let bytes = file::read_settings(path, validate::MOST_BYTES).ok()?.bytes?;
+    Some(JsonDocument::parse(&bytes).ok()?.value().clone())
 }
 
-/// The person's settings with our handlers behind theirs.
+/// Appends the hooks to the person's settings.
 ///
 /// # Errors
-/// The client would not take them.
+/// Fails if the client would not accept them.
 pub fn with_hooks(mut settings: Map<String, Value>, wanted: &Invocation) -> Result<String> {
     let wrong = "`hooks` in `--settings` is not as the client takes it: it holds a list of groups for each event";
-    let hooks = settings.entry("hooks").or_insert_with(|| json!({})).as_object_mut().context(wrong)?;
+    let hooks =
+        settings.entry("hooks").or_insert_with(|| json!({})).as_object_mut().context(wrong)?;
     for listened in EVENTS {
-        let groups = hooks.entry(listened.event).or_insert_with(|| json!([])).as_array_mut().context(wrong)?;
+        let groups = hooks
+            .entry(listened.event)
+            .or_insert_with(|| json!([]))
+            .as_array_mut()
+            .context(wrong)?;
         groups.push(group(&wanted.handler(listened)));
     }
     Ok(Value::Object(settings).to_string())
 }
 
-/// Reads the client's list of its hooks, and gives what to warn of.
+/// Checks the client's list of its hooks, and returns a warning if there is one.
 ///
 /// # Errors
-/// Ours are not among them for every event, so the agent would run unreviewed.
+/// Fails if the list lacks one of our hooks for some event, since the agent would run unreviewed.
 pub fn loaded(listing: &Value, wanted: &Invocation) -> Result<Option<String>> {
-    let hooks: Vec<&Value> = listing.get("hooks").and_then(Value::as_array).into_iter().flatten().collect();
-    let sure = |event: &str| hooks.iter().any(|hook| of(hook, "event") == event && is_sure(hook, wanted));
-    let missing: Vec<&str> = EVENTS.iter().map(|listened| listened.event).filter(|event| !sure(event)).collect();
+    let hooks: Vec<&Value> =
+        listing.get("hooks").and_then(Value::as_array).into_iter().flatten().collect();
+    let sure =
+        |event: &str| hooks.iter().any(|hook| of(hook, "event") == event && is_sure(hook, wanted));
+    let missing: Vec<&str> =
+        EVENTS.iter().map(|listened| listened.event).filter(|event| !sure(event)).collect();
     if !missing.is_empty() {
         bail!(
-            "the client does not run our hooks for {}, so the agent was not given its prompt: `portcullis doctor` tells what switches them off",
+            "the client does not run our hooks for {}, so the agent was not given its prompt: `portcullis doctor` shows what switches them off",
             missing.join(", ")
         );
     }
@@ -84,12 +98,16 @@ pub fn loaded(listing: &Value, wanted: &Invocation) -> Result<Option<String>> {
 
 fn is_sure(hook: &Value, wanted: &Invocation) -> bool {
     let everything = matches!(of(hook, "matcher"), "" | "*" | ".*");
-    SURE.contains(&of(hook, "source")) && everything && hook.get("disabled") != Some(&Value::Bool(true)) && is_ours(hook, wanted)
+    SURE.contains(&of(hook, "source"))
+        && everything
+        && hook.get("disabled") != Some(&Value::Bool(true))
+        && is_ours(hook, wanted)
 }
 
 fn is_ours(hook: &Value, wanted: &Invocation) -> bool {
     let text = of(hook, "commandText");
-    let named = text.split_whitespace().next().and_then(|program| program.rsplit('/').next()) == Some(env!("CARGO_PKG_NAME"));
+    let named = text.split_whitespace().next().and_then(|program| program.rsplit('/').next())
+        == Some(env!("CARGO_PKG_NAME"));
     (named || text.contains(&*wanted.program.to_string_lossy())) && text.contains("hook claude")
 }
 
@@ -105,7 +123,7 @@ mod tests {
         Invocation { program: "/opt/guard dog".into(), pinned: Some(("/c".into(), "/s".into())) }
     }
 
-    /// A listing in which every hook of ours has this value in this place.
+    /// Returns a listing in which one field of all our hooks has this value.
     fn listing(name: &str, value: Value) -> Value {
         let text = "/opt/guard dog hook claude --config /c --state /s";
         let mut hooks: Vec<Value> = EVENTS
@@ -141,8 +159,7 @@ mod tests {
     #[test]
     fn a_second_installation_is_told_of() {
         let mut twice = listing("disabled", json!(false));
-        let other =
-            json!({"event": "PreToolUse", "matcher": "", "source": "userSettings", "commandText": "/usr/bin/portcullis hook claude"});
+        let other = json!({"event": "PreToolUse", "matcher": "", "source": "userSettings", "commandText": "/usr/bin/portcullis hook claude"});
         twice["hooks"].as_array_mut().unwrap().push(other);
         let told = loaded(&twice, &wanted()).unwrap();
         assert!(told.as_ref().is_some_and(|told| told.contains("reviewed twice")), "{told:?}");
@@ -151,8 +168,13 @@ mod tests {
     #[test]
     fn hooks_of_the_person_stay_before_ours() {
         let own = json!({"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}});
-        let merged: Value = serde_json::from_str(&with_hooks(own.as_object().unwrap().clone(), &wanted()).unwrap()).unwrap();
-        assert_eq!((&merged["model"], &merged["hooks"]["Stop"][0]), (&own["model"], &own["hooks"]["Stop"][0]));
+        let merged: Value =
+            serde_json::from_str(&with_hooks(own.as_object().unwrap().clone(), &wanted()).unwrap())
+                .unwrap();
+        assert_eq!(
+            (&merged["model"], &merged["hooks"]["Stop"][0]),
+            (&own["model"], &own["hooks"]["Stop"][0])
+        );
         assert!(registered::missing(&registered::find(&merged, &wanted())).is_empty(), "{merged}");
         for wrong in [json!({"hooks": []}), json!({"hooks": {"Stop": {}}})] {
             assert!(with_hooks(wrong.as_object().unwrap().clone(), &wanted()).is_err(), "{wrong}");

@@ -1,10 +1,10 @@
 //! Asks the person at the terminal whether a call may run.
 //!
-//! The terminal is the controlling one, not standard input: that can hold the prompt. An agent that starts `run` is
-//! not asked in a person's place.
+//! The terminal is the controlling one, not standard input, which can hold the prompt. An agent
+//! that starts `run` is not asked in a person's place.
 
 use super::view::amount;
-use crate::human;
+use crate::interactive;
 use portcullis_core::text::{cut, lines, one_line};
 use portcullis_run::{Limit, Question};
 use rustix::process::getpgrp;
@@ -17,28 +17,28 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most that is read of an answer.
+/// The most bytes that are read of an answer.
 const MOST_ANSWER: u64 = 256;
-/// How long a call's input may be on the screen.
+/// The most bytes of a call's input that are shown.
 const MOST_INPUT: usize = 4000;
-/// How often it is looked whether the agent still waits.
+/// The interval between checks that the agent still waits.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What came of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// The person let the call run.
+pub enum PersonAnswer {
+    /// The person allowed the call.
     Yes,
     /// The person refused it.
     No,
     /// The person did not answer in time.
     Late,
-    /// There was nobody to ask.
+    /// Nobody could be asked.
     Nobody,
 }
 
-impl Answer {
-    /// The name in what scripts read.
+impl PersonAnswer {
+    /// Returns the name for scripts.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// For people.
+    /// Returns the words for people.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Yes => "the person let it run",
@@ -63,43 +63,62 @@ impl Answer {
 pub struct Person {
     terminal: File,
     patience: Option<Duration>,
-    /// Has one more line read.
+    /// Requests one more line.
     wanted: SyncSender<()>,
     lines: Receiver<String>,
-    /// A line is being read that an earlier question was not given.
+    /// True while a line is being read that an earlier question no longer waits for.
     reading: Cell<bool>,
 }
 
 impl Person {
-    /// Whoever sits at the terminal, who may take this long for an answer; or why nobody can be asked.
+    /// Returns the person at the terminal, with `patience` as their time to answer; or why nobody
+    /// can be asked.
     ///
     /// # Errors
-    /// There is no terminal, this runs in the background of it, or an agent runs this.
+    /// Fails if there is no terminal, if this runs in the background of it, or if an agent runs
+    /// this.
     pub fn here(patience: Option<Duration>) -> Result<Self, String> {
-        human::refuse_agents().map_err(|error| format!("{error:#}"))?;
-        let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| "there is no terminal".to_owned())?;
+        interactive::refuse_agents().map_err(|error| format!("{error:#}"))?;
+        let terminal = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/tty")
+            .map_err(|_| "there is no terminal".to_owned())?;
         match tcgetpgrp(&terminal) {
-            // Reading from the background would halt this process, and the limits with it.
+            // Reading in the background would suspend this process, and with it the enforcement of
+            // limits.
             Ok(group) if group == getpgrp() => {}
             _ => return Err("this runs in the background of its terminal".to_owned()),
         }
-        let input = terminal.try_clone().map_err(|error| format!("the terminal cannot be read: {error}"))?;
+        let input = terminal
+            .try_clone()
+            .map_err(|error| format!("the terminal cannot be read: {error}"))?;
         let (wanted, lines) = reader(input);
         Ok(Self { terminal, patience, wanted, lines, reading: Cell::new(false) })
     }
 
-    /// Whether the call may run; none when the agent ended while the person thought about it.
-    pub fn ask(&self, question: &Question, reason: &str, is_over: impl Fn() -> bool) -> Option<Answer> {
-        // What was typed before the question was shown is no answer to it.
+    /// Asks whether the call may run; `None` if the agent ended before the person answered.
+    pub fn ask(
+        &self,
+        question: &Question,
+        reason: &str,
+        is_over: impl Fn() -> bool,
+    ) -> Option<PersonAnswer> {
+        // Input typed before the question was shown is not an answer to it.
         tcflush(&self.terminal, QueueSelector::IFlush).ok()?;
         while self.lines.try_recv().is_ok() {
             self.reading.set(false);
         }
         let within = self
             .patience
-            .map(|patience| format!("(no after {}) ", amount(Limit::Time, u64::try_from(patience.as_millis()).unwrap_or(u64::MAX))))
+            .map(|patience| {
+                format!(
+                    "(no after {}) ",
+                    amount(Limit::Time, u64::try_from(patience.as_millis()).unwrap_or(u64::MAX))
+                )
+            })
             .unwrap_or_default();
-        self.show(&format!("{}Let it run? [y/N] {within}", shown(question, reason)))?;
+        self.show(&format!("{}Let it run? [y/N] {within}", format_question(question, reason)))?;
         if !self.reading.replace(true) {
             self.wanted.send(()).ok()?;
         }
@@ -108,14 +127,17 @@ impl Person {
             match self.lines.recv_timeout(LOOK) {
                 Ok(said) => {
                     self.reading.set(false);
-                    let yes = ["y", "yes"].iter().any(|word| said.trim().eq_ignore_ascii_case(word));
-                    return Some(if yes { Answer::Yes } else { Answer::No });
+                    let yes =
+                        ["y", "yes"].iter().any(|word| said.trim().eq_ignore_ascii_case(word));
+                    return Some(if yes { PersonAnswer::Yes } else { PersonAnswer::No });
                 }
-                Err(RecvTimeoutError::Disconnected) => return Some(Answer::No),
+                Err(RecvTimeoutError::Disconnected) => return Some(PersonAnswer::No),
                 Err(RecvTimeoutError::Timeout) if is_over() => return None,
-                Err(RecvTimeoutError::Timeout) if self.patience.is_some_and(|patience| asked.elapsed() >= patience) => {
+                Err(RecvTimeoutError::Timeout)
+                    if self.patience.is_some_and(|patience| asked.elapsed() >= patience) =>
+                {
                     self.show("\nnobody answered in time: it is refused\n")?;
-                    return Some(Answer::Late);
+                    return Some(PersonAnswer::Late);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -128,33 +150,42 @@ impl Person {
     }
 }
 
-/// What the agent wants, and why a person is asked. A command stands as it would run, line by line.
-fn shown(question: &Question, reason: &str) -> String {
+/// Formats what the agent wants, and why a person is asked. A command is shown as it would run,
+/// line by line.
+fn format_question(question: &Question, reason: &str) -> String {
     let mut rest = question.input.clone();
     let mut input = Vec::new();
     if let Some(object) = rest.as_object_mut()
         && let Some(command) = object.get("command").and_then(Value::as_str).map(str::to_owned)
     {
-        input.push(whole(lines(&command, usize::MAX)));
+        input.push(cut_visibly(lines(&command, usize::MAX)));
         object.remove("command");
-        // What it is for is the agent's own word.
+        // The description is the agent's own claim.
         object.remove("description");
     }
     if !rest.as_object().is_some_and(Map::is_empty) {
-        input.push(whole(one_line(&rest.to_string(), usize::MAX)));
+        input.push(cut_visibly(one_line(&rest.to_string(), usize::MAX)));
     }
     let input = input.join("\n").lines().map(|line| format!("  {line}\n")).collect::<String>();
-    format!("\nThe agent wants to use {}:\n{input}{}\n", one_line(&question.tool, 64), one_line(reason, 400))
+    format!(
+        "\nThe agent wants to use {}:\n{input}{}\n",
+        one_line(&question.tool, 64),
+        one_line(reason, 400)
+    )
 }
 
-/// Nobody lets run what they cannot see and do not know of.
-fn whole(shown: String) -> String {
+/// Cuts a long text visibly, so that nobody allows something without knowing that a part is hidden.
+fn cut_visibly(shown: String) -> String {
     let rest = shown.len().saturating_sub(MOST_INPUT);
-    if rest == 0 { shown } else { format!("{}\n(about {rest} more bytes are not shown)", cut(&shown, MOST_INPUT)) }
+    if rest == 0 {
+        shown
+    } else {
+        format!("{}\n(about {rest} more bytes are not shown)", cut(&shown, MOST_INPUT))
+    }
 }
 
-/// Reads a line whenever one is wanted, and nothing else: what a person types besides is for the shell. A read cannot
-/// be given up, so a line that comes too late is still read, by the next question or never.
+/// Reads a line on request and nothing else: anything else that a person types is for the shell. A
+/// read cannot be cancelled, so a late line is still consumed, by the next question or never.
 fn reader(terminal: File) -> (SyncSender<()>, Receiver<String>) {
     let (wanted, wants) = sync_channel(1);
     let (sender, lines) = channel();
@@ -181,21 +212,42 @@ mod tests {
             ("Bash", json!({"command": "ls", "description": "harmless"}), "Bash:\n  ls\nwhy\n"),
             ("Bash", json!({"command": "a\nb"}), "Bash:\n  a\n  b\nwhy\n"),
             ("Bash", json!({"command": "a\rb\u{1b}[2J"}), "Bash:\n  a\\u{d}b\\u{1b}[2J\nwhy\n"),
-            ("Bash", json!({"command": "ls", "timeout": 5}), "Bash:\n  ls\n  {\"timeout\":5}\nwhy\n"),
-            ("Write", json!({"file_path": "/a", "content": "x\ny"}), "Write:\n  {\"file_path\":\"/a\",\"content\":\"x\\ny\"}\nwhy\n"),
+            (
+                "Bash",
+                json!({"command": "ls", "timeout": 5}),
+                "Bash:\n  ls\n  {\"timeout\":5}\nwhy\n",
+            ),
+            (
+                "Write",
+                json!({"file_path": "/a", "content": "x\ny"}),
+                "Write:\n  {\"file_path\":\"/a\",\"content\":\"x\\ny\"}\nwhy\n",
+            ),
             ("Bash", json!({"command": 1}), "Bash:\n  {\"command\":1}\nwhy\n"),
             ("Odd", json!("text"), "Odd:\n  \"text\"\nwhy\n"),
         ] {
             let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t"});
-            let question = Question::read(&json!({"type": "control_request", "request_id": "r", "request": request})).unwrap();
-            assert_eq!(shown(&question, "why"), format!("\nThe agent wants to use {expected}"), "{input}");
+            let question = Question::read(
+                &json!({"type": "control_request", "request_id": "r", "request": request}),
+            )
+            .unwrap();
+            assert_eq!(
+                format_question(&question, "why"),
+                format!("\nThe agent wants to use {expected}"),
+                "{input}"
+            );
         }
     }
 
     #[test]
     fn what_is_cut_says_so() {
-        assert_eq!(whole("…".to_owned()), "…");
-        assert!(whole("a\n".repeat(MOST_INPUT)).ends_with("(about 4000 more bytes are not shown)"));
-        assert!(whole(format!("{}…", "a".repeat(MOST_INPUT))).ends_with("(about 3 more bytes are not shown)"));
+        assert_eq!(cut_visibly("…".to_owned()), "…");
+        assert!(
+            cut_visibly("a\n".repeat(MOST_INPUT))
+                .ends_with("(about 4000 more bytes are not shown)")
+        );
+        assert!(
+            cut_visibly(format!("{}…", "a".repeat(MOST_INPUT)))
+                .ends_with("(about 3 more bytes are not shown)")
+        );
     }
 }

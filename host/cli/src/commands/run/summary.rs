@@ -1,88 +1,128 @@
-//! How a run ended, for a person and for a script.
+//! The summary of a run, for a person and for a script.
 
-use super::person::Answer;
-use super::view::{View, amount, tell};
-use crate::{paint, show, sizes};
+use super::person::PersonAnswer;
+use super::view::{View, amount, print_line};
+use crate::{paint, show};
 use anyhow::Result;
+use portcullis_config::sizes;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
-use portcullis_run::{Ended, Limit, Outcome};
+use portcullis_run::{Limit, Outcome, RunResult};
 use serde_json::{Value, json};
 
-/// How many objections are listed for a person.
+/// The most objections that are listed for a person.
 const MOST_LISTED: usize = 20;
 
-/// All that is told of a run.
+/// The contents of the summary.
 pub struct Summary<'a> {
-    /// How it ended.
-    pub ended: &'a Ended,
-    /// Why it was stopped, if it was.
+    /// The end of the run.
+    pub ended: &'a RunResult,
+    /// The reason for stopping it, if it was stopped.
     pub reason: Option<String>,
     /// The agent's last words.
     pub text: Option<&'a str>,
-    /// What is known of it.
+    /// The observed state of the run.
     pub view: &'a View,
     /// Its reviews.
     pub reviews: Vec<Record>,
-    /// What it was kept from, where it was confined.
+    /// The confinement, if it was confined.
     pub confined: Option<Value>,
 }
 
 impl Summary<'_> {
-    /// For a person, on standard error.
+    /// Prints the summary for a person, on standard error.
     pub fn show(&self) {
         let totals = &self.ended.totals;
         let time = amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
-        let (memory, processes) = (sizes::shown(totals.memory), counted(totals.processes, "process", "processes"));
-        let (tokens, output) = (counted(totals.tokens.spent(), "token", "tokens"), sizes::shown(totals.output));
-        tell(&format!("\n{}", self.headline()));
-        tell(&format!("{time}, {tokens}, at most {memory} in {processes}, {output} of output"));
+        let (memory, processes) =
+            (sizes::shown(totals.memory), counted(totals.processes, "process", "processes"));
+        let (tokens, output) =
+            (counted(totals.tokens.spent(), "token", "tokens"), sizes::shown(totals.output));
+        print_line(&format!("\n{}", self.headline()));
+        print_line(&format!(
+            "{time}, {tokens}, at most {memory} in {processes}, {output} of output"
+        ));
         if let Some(stopped) = &self.ended.stopped {
-            let killed = if stopped.killed == 0 { String::new() } else { format!(", {} of them by force", stopped.killed) };
-            tell(&format!("its processes were stopped within {} ms{killed}", stopped.took.as_millis()));
+            let killed = if stopped.killed == 0 {
+                String::new()
+            } else {
+                format!(", {} of them by force", stopped.killed)
+            };
+            print_line(&format!(
+                "its processes were stopped within {} ms{killed}",
+                stopped.took.as_millis()
+            ));
             if !stopped.survivors.is_empty() {
-                let ids = stopped.survivors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-                tell(&format!("{}: these could not be stopped, look at them: {ids}", paint::bad("still there")));
+                let ids =
+                    stopped.survivors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                print_line(&format!(
+                    "{}: these could not be stopped, look at them: {ids}",
+                    paint::bad("still there")
+                ));
             }
         }
-        let counts = Verdict::ALL.iter().map(|verdict| (verdict, self.with(*verdict))).filter(|(_, count)| *count > 0);
-        let counts = counts.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ");
+        let counts = Verdict::ALL
+            .iter()
+            .map(|verdict| (verdict, self.with(*verdict)))
+            .filter(|(_, count)| *count > 0);
+        let counts = counts
+            .map(|(verdict, count)| format!("{count} {verdict}"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let reviewed = counted(self.reviews.len() as u64, "action", "actions");
-        tell(&format!("{reviewed} reviewed{}{counts}", if counts.is_empty() { "" } else { ": " }));
+        print_line(&format!(
+            "{reviewed} reviewed{}{counts}",
+            if counts.is_empty() { "" } else { ": " }
+        ));
         let objections: Vec<&Record> = self.objections().collect();
         for record in objections.iter().take(MOST_LISTED) {
-            tell(&format!("  {}\n                 {}", show::line(record), paint::dim(format!("{}{}", record.id, self.said(record)))));
+            print_line(&format!(
+                "  {}\n                 {}",
+                show::line(record),
+                paint::dim(format!("{}{}", record.id, self.said(record)))
+            ));
         }
         if objections.len() > MOST_LISTED {
-            tell(&format!("  and {} more", objections.len() - MOST_LISTED));
+            print_line(&format!("  and {} more", objections.len() - MOST_LISTED));
         }
         if !self.view.unreviewed().is_empty() {
             let ran = counted(self.view.unreviewed().len() as u64, "action", "actions");
-            tell(&format!("{}: {ran} ran without a review", paint::bad("unreviewed")));
+            print_line(&format!("{}: {ran} ran without a review", paint::bad("unreviewed")));
         }
         if let Some(first) = objections.first() {
-            tell(&format!("why:         portcullis explain {}", first.id));
+            print_line(&format!("why:         portcullis explain {}", first.id));
         }
-        if let Some(session) = self.view.newest_session().filter(|_| !objections.is_empty() || self.reason.is_some()) {
-            tell(&format!("all of it:   portcullis audit show --session {}", one_line(session, 80)));
+        if let Some(session) =
+            self.view.newest_session().filter(|_| !objections.is_empty() || self.reason.is_some())
+        {
+            print_line(&format!(
+                "all of it:   portcullis audit show --session {}",
+                one_line(session, 80)
+            ));
         }
         if let Some(incident) = self.view.incident() {
-            tell(&format!("the ways on: portcullis incident show {incident}"));
+            print_line(&format!("next steps:  portcullis incident show {incident}"));
         }
     }
 
     fn headline(&self) -> String {
-        let why = self.reason.as_deref().map(|why| format!(": {}", one_line(why, 300))).unwrap_or_default();
+        let why = self
+            .reason
+            .as_deref()
+            .map(|why| format!(": {}", one_line(why, 300)))
+            .unwrap_or_default();
         match self.ended.outcome {
-            Outcome::Well => paint::good("the agent ended well"),
+            Outcome::Success => paint::good("the agent finished successfully"),
             Outcome::Failed => {
                 let exit = self.ended.exit.map(|exit| format!(" ({exit})")).unwrap_or_default();
                 paint::bad(format!("the agent failed{exit}"))
             }
             Outcome::Limit(limit) => paint::bad(format!("stopped: it used up its {limit}")),
             Outcome::Emergency => paint::bad(format!("emergency stop{why}")),
-            Outcome::Unwatched => paint::bad("stopped: the process that watched it died or did not answer"),
+            Outcome::Unwatched => {
+                paint::bad("stopped: the process that watched it died or did not answer")
+            }
             Outcome::Interrupted => paint::warn("interrupted"),
         }
     }
@@ -91,27 +131,29 @@ impl Summary<'_> {
         self.reviews.iter().filter(|record| record.verdict() == Some(verdict)).count()
     }
 
-    /// What was blocked, and what a person had to decide.
+    /// Returns the blocked calls, and those that a person had to decide.
     fn objections(&self) -> impl Iterator<Item = &Record> {
-        self.reviews.iter().filter(|record| record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask))
+        self.reviews
+            .iter()
+            .filter(|record| record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask))
     }
 
     fn said(&self, record: &Record) -> String {
         self.answer(record).map(|answer| format!(", {}", answer.in_words())).unwrap_or_default()
     }
 
-    fn answer(&self, record: &Record) -> Option<Answer> {
+    fn answer(&self, record: &Record) -> Option<PersonAnswer> {
         self.view.answer(record.call.as_deref()?)
     }
 
-    /// For a script, on standard output.
+    /// Formats the summary for a script, on standard output.
     ///
     /// # Errors
-    /// It is no JSON, which no run gives.
+    /// Fails if it cannot be written as JSON, which does not happen for any run.
     pub fn document(&self) -> Result<String> {
         let (ended, totals) = (self.ended, &self.ended.totals);
         let (outcome, limit) = match ended.outcome {
-            Outcome::Well => ("well", None),
+            Outcome::Success => ("well", None),
             Outcome::Failed => ("failed", None),
             Outcome::Limit(limit) => ("limit", Some(limit.to_string())),
             Outcome::Emergency => ("emergency", None),
@@ -129,12 +171,14 @@ impl Summary<'_> {
                     "action": record.summary,
                     "verdict": record.verdict(),
                     "reason": record.decision.as_ref().map(|decision| &decision.primary_reason),
-                    "answer": self.answer(record).map(Answer::as_str),
+                    "answer": self.answer(record).map(PersonAnswer::as_str),
                 })
             })
             .collect();
-        let counts: serde_json::Map<String, Value> =
-            Verdict::ALL.iter().map(|verdict| (verdict.as_str().to_owned(), self.with(*verdict).into())).collect();
+        let counts: serde_json::Map<String, Value> = Verdict::ALL
+            .iter()
+            .map(|verdict| (verdict.as_str().to_owned(), self.with(*verdict).into()))
+            .collect();
         let warnings: Vec<Value> = ended
             .warnings
             .iter()
@@ -174,7 +218,7 @@ impl Summary<'_> {
     }
 }
 
-/// So many of what has these two names.
+/// Formats a count with the singular or plural noun.
 fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -1,75 +1,120 @@
-//! What an agent is held to: the command line goes before the files, and neither goes before the organisation's.
+//! The limits of a run: the command line takes precedence over the files, but neither over the
+//! organisation's.
 
 use super::Arguments;
-use crate::config::at_home;
-use crate::config::running::{Limit, Running};
-use crate::places::Places;
 use anyhow::{Result, bail};
+use portcullis_config::at_home;
+use portcullis_config::paths::Paths;
+use portcullis_config::running::{LimitDefault, RunDefaults};
 use portcullis_run::Limits;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-/// What holds for one run.
-pub struct Terms {
-    /// What it may use up.
+/// The terms of one run.
+pub struct RunSettings {
+    /// The limits of its resources.
     pub limits: Limits,
-    /// How long a person may take for an answer.
+    /// The time a person may take for an answer.
     pub answer: Option<Duration>,
-    /// How long a stop waits.
+    /// The grace period of a stop.
     pub grace: Duration,
-    /// It is confined.
+    /// True if it is confined.
     pub confine: bool,
-    /// Further paths that it then writes to, and what says so.
+    /// Additional writable paths under confinement, each with the source that names it.
     pub writable: Vec<(PathBuf, &'static str)>,
 }
 
-impl Terms {
-    /// Puts command line and files together.
+impl RunSettings {
+    /// Combines command line and files.
     ///
     /// # Errors
-    /// The command line says more than the organisation lets anybody say.
-    pub fn of(arguments: &Arguments, files: &Running, places: &Places) -> Result<Self> {
-        let time = number(("--time", "run.time_seconds"), arguments.time, files.time_seconds, 1000)?;
-        let answer = number(("--answer-time", "run.answer_seconds"), arguments.answer_time, files.answer_seconds, 1000)?;
+    /// Fails if the command line exceeds what the organisation allows.
+    pub fn of(arguments: &Arguments, files: &RunDefaults, places: &Paths) -> Result<Self> {
+        let time =
+            number(("--time", "run.time_seconds"), arguments.time, files.time_seconds, 1000)?;
+        let answer = number(
+            ("--answer-time", "run.answer_seconds"),
+            arguments.answer_time,
+            files.answer_seconds,
+            1000,
+        )?;
         let grace = number(("--grace", "run.grace_ms"), arguments.grace, files.grace_ms, 1)?;
         let limits = Limits {
             time: time.map(Duration::from_millis),
             memory: number(("--memory", "run.memory_mb"), arguments.memory, files.memory_mb, MIB)?,
-            processes: number(("--processes", "run.processes"), arguments.processes, files.processes, 1)?,
+            processes: number(
+                ("--processes", "run.processes"),
+                arguments.processes,
+                files.processes,
+                1,
+            )?,
             tokens: number(("--tokens", "run.tokens"), arguments.tokens, files.tokens, 1)?,
-            output: number(("--output-bytes", "run.output_mb"), arguments.output_bytes, files.output_mb, MIB)?,
+            output: number(
+                ("--output-bytes", "run.output_mb"),
+                arguments.output_bytes,
+                files.output_mb,
+                MIB,
+            )?,
         };
-        let (answer, grace) = (answer.map(Duration::from_millis), Duration::from_millis(grace.unwrap_or_default()));
+        let (answer, grace) =
+            (answer.map(Duration::from_millis), Duration::from_millis(grace.unwrap_or_default()));
         let confine = arguments.confine.unwrap_or(files.confine);
-        Ok(Self { limits, answer, grace, confine, writable: writable(arguments, files, places, confine)? })
+        Ok(Self {
+            limits,
+            answer,
+            grace,
+            confine,
+            writable: writable(arguments, files, places, confine)?,
+        })
     }
 }
 
-/// A number in the unit of its option, of which `unit` are one in the files.
-fn number((option, key): (&str, &str), said: Option<u64>, files: Limit, unit: u64) -> Result<Option<u64>> {
+/// Returns a number in the unit of its option; `unit` is the size of the files' unit.
+fn number(
+    (option, key): (&str, &str),
+    said: Option<u64>,
+    files: LimitDefault,
+    unit: u64,
+) -> Result<Option<u64>> {
     match (said, files.most) {
         (Some(said), Some(most)) if said > most.saturating_mul(unit) => {
-            bail!("`{option}` is more than your organisation allows (`{key} = {most}`): write less, or leave it out")
+            bail!(
+                "`{option}` is more than your organisation allows (`{key} = {most}`): write less, or leave it out"
+            )
         }
         (Some(said), _) => Ok(Some(said)),
         (None, _) => Ok(files.value.map(|value| value.saturating_mul(unit))),
     }
 }
 
-fn writable(arguments: &Arguments, files: &Running, places: &Places, confine: bool) -> Result<Vec<(PathBuf, &'static str)>> {
+fn writable(
+    arguments: &Arguments,
+    files: &RunDefaults,
+    places: &Paths,
+    confine: bool,
+) -> Result<Vec<(PathBuf, &'static str)>> {
     if files.confine_held && !confine {
-        bail!("`--confine=false` is not for you to say: your organisation has every agent confined (`run.confine = true`): leave it out");
+        bail!(
+            "`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`): leave it out"
+        );
     }
     if files.writable_held && !arguments.writable.is_empty() {
-        bail!("`--writable` is not for you to say: your organisation says where agents write (`run.writable`): leave it out");
+        bail!(
+            "`--writable` is not allowed: your organisation says where agents write (`run.writable`): leave it out"
+        );
     }
     if !confine && !arguments.writable.is_empty() {
-        bail!("`--writable` is for a confined agent, which writes nowhere else: add `--confine`, or leave it out");
+        bail!(
+            "`--writable` is for a confined agent, which writes nowhere else: add `--confine`, or leave it out"
+        );
     }
     let said = arguments.writable.iter().map(|path| (path.clone(), "leave `--writable` out"));
-    let written = files.writable.iter().map(|path| (at_home(path, &places.person), "take it out of `run.writable`"));
+    let written = files
+        .writable
+        .iter()
+        .map(|path| (at_home(path, &places.person), "take it out of `run.writable`"));
     Ok(said.chain(written).collect())
 }
 
@@ -85,24 +130,30 @@ mod tests {
         run: Arguments,
     }
 
-    /// What comes of a command line where the files have two hours and 4 MiB of output, of which the organisation says
-    /// how much at most.
-    fn terms(words: &[&str], most: Option<u64>, held: bool) -> Result<Terms, String> {
+    /// Returns the terms of a command line, given files with two hours and 4 MiB of output; `most`
+    /// is the organisation's maximum of the latter.
+    fn terms(words: &[&str], most: Option<u64>, held: bool) -> Result<RunSettings, String> {
         let line = Line::try_parse_from([&["run"], words, &["--", "claude"]].concat()).unwrap();
-        let files = Running {
-            time_seconds: Limit { value: Some(7200), most },
-            memory_mb: Limit { value: Some(512), most: None },
-            output_mb: Limit { value: Some(4), most: None },
-            answer_seconds: Limit { value: Some(60), most: None },
-            grace_ms: Limit { value: Some(300), most: None },
+        let files = RunDefaults {
+            time_seconds: LimitDefault { value: Some(7200), most },
+            memory_mb: LimitDefault { value: Some(512), most: None },
+            output_mb: LimitDefault { value: Some(4), most: None },
+            answer_seconds: LimitDefault { value: Some(60), most: None },
+            grace_ms: LimitDefault { value: Some(300), most: None },
             confine: held,
             confine_held: held,
             writable: vec!["~/shared".to_owned()],
             writable_held: held,
-            ..Running::default()
+            ..RunDefaults::default()
         };
-        let places = Places { person: "/home/me".into(), config: "/c".into(), state: "/s".into(), managed: "/m".into(), project: None };
-        Terms::of(&line.run, &files, &places).map_err(|error| error.to_string())
+        let places = Paths {
+            person: "/home/me".into(),
+            config: "/c".into(),
+            state: "/s".into(),
+            managed: "/m".into(),
+            project: None,
+        };
+        RunSettings::of(&line.run, &files, &places).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -122,7 +173,10 @@ mod tests {
             let time = terms(words, most, held).map(|terms| terms.limits.time.unwrap().as_secs());
             match (&time, expected) {
                 (Ok(time), Ok(expected)) => assert_eq!(*time, expected, "{words:?}"),
-                (Err(error), Err(part)) => assert!(error.contains(part) && error.contains("leave it out"), "{words:?}: {error}"),
+                (Err(error), Err(part)) => assert!(
+                    error.contains(part) && error.contains("leave it out"),
+                    "{words:?}: {error}"
+                ),
                 _ => panic!("{words:?}: {time:?}"),
             }
         }
@@ -131,8 +185,17 @@ mod tests {
     #[test]
     fn units_are_those_of_the_limits() {
         let terms = terms(&["--output-bytes", "10MB", "--confine"], None, false).unwrap();
-        assert_eq!((terms.limits.memory, terms.limits.output, terms.limits.tokens), (Some(512 << 20), Some(10_000_000), None));
-        assert_eq!((terms.answer, terms.grace), (Some(Duration::from_secs(60)), Duration::from_millis(300)));
-        assert_eq!(terms.writable, [(PathBuf::from("/home/me/shared"), "take it out of `run.writable`")]);
+        assert_eq!(
+            (terms.limits.memory, terms.limits.output, terms.limits.tokens),
+            (Some(512 << 20), Some(10_000_000), None)
+        );
+        assert_eq!(
+            (terms.answer, terms.grace),
+            (Some(Duration::from_secs(60)), Duration::from_millis(300))
+        );
+        assert_eq!(
+            terms.writable,
+            [(PathBuf::from("/home/me/shared"), "take it out of `run.writable`")]
+        );
     }
 }

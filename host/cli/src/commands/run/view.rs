@@ -1,8 +1,9 @@
-//! What a person sees while the agent runs, and what is known of it: its session, its calls and their reviews.
+//! The view of a running agent for a person, and its observed state: session, calls and their
+//! reviews.
 //!
-//! It reads the journal and decides nothing. Everything that comes from the agent is escaped.
+//! It reads the journal and decides nothing. All text from the agent is escaped.
 
-use super::person::Answer;
+use super::person::PersonAnswer;
 use crate::{paint, show};
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
@@ -14,50 +15,61 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::ops::ControlFlow;
 
-/// How much of what the agent says is shown.
+/// The most bytes of the agent's text that are shown.
 const MOST_TEXT: usize = 160;
-/// How much of a reason is shown.
+/// The most bytes of a reason that are shown.
 const MOST_REASON: usize = 240;
-/// Tools by which the client gives its own answer its form: they do nothing, and not every version reviews them.
+/// Tools with which the client formats its own answer: they have no effect, and not every version
+/// reviews them.
 const FORMAL: &[&str] = &["StructuredOutput"];
 
-/// A call whose review was not seen yet.
+/// A call whose review has not been seen yet.
 struct Call {
     id: String,
     tool: String,
 }
 
-/// What is known of a run.
+/// The observed state of a run.
 pub struct View {
     store: Store,
-    /// When the run began, in milliseconds since 1970.
+    /// The start of the run, in milliseconds since 1970.
     since: u64,
-    /// The agent's actions are shown as they come.
+    /// True if the agent's actions are shown as they occur.
     live: bool,
-    /// The sessions that the client told of, newest last.
+    /// The sessions that the client reported, newest last.
     sessions: Vec<String>,
     model: Option<String>,
     waiting: Vec<Call>,
     shown: BTreeSet<String>,
-    answers: HashMap<String, Answer>,
+    answers: HashMap<String, PersonAnswer>,
     unreviewed: Vec<String>,
 }
 
 impl View {
-    /// Nothing is known yet.
+    /// Creates an empty view.
     pub fn new(store: Store, since: u64, live: bool) -> Self {
         let (sessions, waiting, unreviewed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { store, since, live, sessions, model: None, waiting, shown: BTreeSet::new(), answers: HashMap::new(), unreviewed }
-    }
-
-    /// A line for the person, where the run is followed.
-    pub fn say(&self, line: &str) {
-        if self.live {
-            tell(line);
+        Self {
+            store,
+            since,
+            live,
+            sessions,
+            model: None,
+            waiting,
+            shown: BTreeSet::new(),
+            answers: HashMap::new(),
+            unreviewed,
         }
     }
 
-    /// A session began.
+    /// Prints a line for the person, if the run is shown live.
+    pub fn say(&self, line: &str) {
+        if self.live {
+            print_line(line);
+        }
+    }
+
+    /// Records the start of a session.
     pub fn session(&mut self, id: &str, model: &str) {
         if !self.sessions.iter().any(|known| known == id) {
             self.say(&paint::dim(format!("session {}, {}", one_line(id, 80), one_line(model, 80))));
@@ -66,7 +78,7 @@ impl View {
         self.model = Some(model.to_owned());
     }
 
-    /// The agent says something.
+    /// Shows a text of the agent.
     pub fn text(&self, text: &str, nested: bool) {
         let shown = one_line(text.trim(), MOST_TEXT);
         if !shown.is_empty() {
@@ -74,24 +86,26 @@ impl View {
         }
     }
 
-    /// The agent wants to use a tool.
+    /// Records that the agent wants to use a tool.
     pub fn begin(&mut self, id: &str, tool: &str) {
         self.waiting.push(Call { id: id.to_owned(), tool: tool.to_owned() });
     }
 
-    /// A tool was used or refused. Gives the tool that was used and that nobody had reviewed.
+    /// Records that a tool was used or refused. Returns the tool's name if it was used without a
+    /// review.
     pub fn end(&mut self, id: &str, failed: bool) -> Option<String> {
         self.look();
         let at = self.waiting.iter().position(|call| call.id == id)?;
         let call = self.waiting.remove(at);
         let tool = one_line(&call.tool, 64);
-        // What failed may never have run: the client knows no such tool, or refused it before any hook.
+        // A failed call may never have run: the client does not know the tool, or refused it before
+        // any hook.
         if failed || FORMAL.contains(&call.tool.as_str()) {
             self.say(&format!("{}            {tool}", paint::dim("refused by the client")));
             return None;
         }
         match self.reviewed(id) {
-            // What cannot be read now is told of by the hooks, which need the same journal.
+            // An unreadable journal is reported by the hooks, which need the same one.
             Err(error) => {
                 self.say(&format!("{}: {error}", paint::warn("the journal cannot be read")));
                 None
@@ -114,7 +128,7 @@ impl View {
         Ok(false)
     }
 
-    /// Shows the calls whose review is there by now.
+    /// Shows the calls that have been reviewed by now.
     pub fn look(&mut self) {
         for call in std::mem::take(&mut self.waiting) {
             match self.review(&call.id) {
@@ -124,9 +138,13 @@ impl View {
         }
     }
 
-    /// A call's review, where there is one.
+    /// Returns a call's review, if there is one.
     pub fn review(&self, id: &str) -> Option<Record> {
-        let found = self.sessions.iter().rev().find_map(|session| self.store.call(session, id, "review").ok()?)?;
+        let found = self
+            .sessions
+            .iter()
+            .rev()
+            .find_map(|session| self.store.call(session, id, "review").ok()?)?;
         serde_json::from_str(&found.record.document).ok()
     }
 
@@ -135,32 +153,40 @@ impl View {
             return;
         }
         let mut line = show::line(record);
-        let objection = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
+        let objection =
+            record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
         if let Some(decision) = objection {
-            line.push_str(&format!("\n               {}", paint::dim(one_line(&decision.primary_reason, MOST_REASON))));
+            line.push_str(&format!(
+                "\n               {}",
+                paint::dim(one_line(&decision.primary_reason, MOST_REASON))
+            ));
         }
         self.say(&line);
     }
 
-    /// A person was asked about a call, or could not be.
-    pub fn answered(&mut self, call: &str, answer: Answer) {
+    /// Records a person's answer about a call, or that nobody could be asked.
+    pub fn answered(&mut self, call: &str, answer: PersonAnswer) {
         self.answers.insert(call.to_owned(), answer);
     }
 
-    /// A limit comes near.
+    /// Warns that a limit is near.
     pub fn warn(&self, warning: &Warning) {
-        let (used, allowed) = (amount(warning.limit, warning.used), amount(warning.limit, warning.allowed));
+        let (used, allowed) =
+            (amount(warning.limit, warning.used), amount(warning.limit, warning.allowed));
         self.say(&format!("{} {}: {used} of {allowed}", paint::warn("limit"), warning.limit));
     }
 
-    /// Why the session was stopped, if it was.
+    /// Returns why the session was stopped, if it was.
     pub fn stopped(&self) -> Option<String> {
         self.session_state()?.stopped
     }
 
-    /// The incident of the session's stop, if it was stopped.
+    /// Returns the incident of the session's stop, if it was stopped.
     pub fn incident(&self) -> Option<String> {
-        self.session_state().filter(|session| session.stopped.is_some())?.stop.map(|stop| stop.incident)
+        self.session_state()
+            .filter(|session| session.stopped.is_some())?
+            .stop
+            .map(|stop| stop.incident)
     }
 
     fn session_state(&self) -> Option<Session> {
@@ -168,35 +194,39 @@ impl View {
         State::decode(snapshot.session.as_deref(), None).ok().map(|state| state.session)
     }
 
-    /// The newest session, once it is known.
+    /// Returns the newest session, once it is known.
     pub fn newest_session(&self) -> Option<&str> {
         self.sessions.last().map(String::as_str)
     }
 
-    /// The model, once it is known.
+    /// Returns the model, once it is known.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// What came of the question about a call, if there was one.
-    pub fn answer(&self, call: &str) -> Option<Answer> {
+    /// Returns the outcome of the question about a call, if there was one.
+    pub fn answer(&self, call: &str) -> Option<PersonAnswer> {
         self.answers.get(call).copied()
     }
 
-    /// Calls that ran and that nobody had reviewed.
+    /// Returns the calls that ran without a review.
     pub fn unreviewed(&self) -> &[String] {
         &self.unreviewed
     }
 
-    /// The reviews of this run, in order.
+    /// Returns the reviews of this run, in order.
     ///
     /// # Errors
-    /// The journal cannot be read.
+    /// Fails if the journal cannot be read.
     pub fn reviews(&self) -> Result<Vec<Record>, StoreError> {
         let mut reviews = Vec::new();
         for session in &self.sessions {
-            let filter =
-                Filter { session: Some(session.clone()), kind: Some("review".into()), since: Some(self.since), ..Filter::default() };
+            let filter = Filter {
+                session: Some(session.clone()),
+                kind: Some("review".into()),
+                since: Some(self.since),
+                ..Filter::default()
+            };
             self.store.query(&filter, |stored| {
                 reviews.extend(serde_json::from_str::<Record>(&stored.record.document));
                 ControlFlow::Continue(())
@@ -205,22 +235,23 @@ impl View {
         Ok(reviews)
     }
 
-    /// Whether work waits for `maintain`, which the agent's hooks could start but not finish.
+    /// Returns true if work waits for `maintain`, which the agent's hooks could start but not
+    /// finish.
     pub fn work_waits(&self, now: u64) -> bool {
         self.store.checkpoint_due() || self.store.work_due(now).unwrap_or(false)
     }
 }
 
-/// An amount of what a limit counts, for a person.
+/// Formats an amount of a limit's unit, for a person.
 pub fn amount(limit: Limit, count: u64) -> String {
     match limit {
         Limit::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
-        Limit::Memory | Limit::Output => crate::sizes::shown(count),
+        Limit::Memory | Limit::Output => portcullis_config::sizes::shown(count),
         Limit::Processes | Limit::Tokens => count.to_string(),
     }
 }
 
-/// A line on standard error. Where nobody reads it any more the agent is still followed.
-pub fn tell(line: &str) {
+/// Prints a line on standard error. If nobody reads it any more, the agent is still followed.
+pub fn print_line(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }

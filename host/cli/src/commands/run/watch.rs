@@ -1,5 +1,5 @@
-//! Looks at the journal while the agent works: for reviews that are to be shown, and for a stop that the client did not
-//! obey.
+//! Watches the journal while the agent works: for reviews to show, and for a stop that the client
+//! did not obey.
 
 use super::view::View;
 use portcullis_run::Stopper;
@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often it looks: two rows by their key each time.
+/// The polling interval; each poll reads two rows by key.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long the client may take to tell which hooks it has loaded; its own `SessionStart` hooks count.
+/// The timeout for the client's list of loaded hooks; its own `SessionStart` hooks count.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What the two threads share.
+/// The state that the two threads share.
 pub struct Shared {
     view: Mutex<View>,
     holds: Box<dyn Fn() -> bool + Send + Sync>,
@@ -23,58 +23,64 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Around a view of a run that begins. `holds`: whether a stop counts, which it does not where the guard only
-    /// observes.
+    /// Creates the shared state for a new run. `holds` returns whether a stop is enforced, which it
+    /// is not in observe mode.
     pub fn new(view: View, holds: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Self> {
         let (over, guarded) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { view: Mutex::new(view), holds: Box::new(holds), over, guarded, reason: Mutex::default() })
+        Arc::new(Self {
+            view: Mutex::new(view),
+            holds: Box::new(holds),
+            over,
+            guarded,
+            reason: Mutex::default(),
+        })
     }
 
-    /// What is known of the run.
+    /// Locks the view of the run.
     pub fn view(&self) -> MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client has the hooks, and the prompt.
+    /// Records that the client has the hooks and the prompt.
     pub fn guarded(&self) {
         self.guarded.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the agent was given its prompt.
+    /// Returns true if the agent was given its prompt.
     pub fn is_guarded(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)
     }
 
-    /// Why the review stopped the session, if it did and that counts.
+    /// Returns why the review stopped the session, if it did and the stop is enforced.
     pub fn stopped(&self) -> Option<String> {
         let stopped = self.view().stopped();
         stopped.filter(|_| (self.holds)())
     }
 
-    /// Stops the agent at once. The first reason is the one that is told.
+    /// Stops the agent at once. The first reason is the one that is reported.
     pub fn stop(&self, stopper: &Stopper, why: &str) {
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         if reason.is_none() {
             *reason = Some(why.to_owned());
-            // A second order would end the grace.
+            // A second order would end the grace period.
             stopper.emergency();
         }
     }
 
-    /// Why it was stopped, if it was.
+    /// Returns why it was stopped, if it was.
     pub fn reason(&self) -> Option<String> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The thread that looks, until it is dropped.
+/// The watching thread, which ends when this is dropped.
 pub struct Watch {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Begins.
+    /// Starts the thread.
     pub fn begin(shared: &Arc<Shared>, stopper: Stopper) -> Self {
         let ours = Arc::clone(shared);
         let thread = thread::spawn(move || look(&ours, &stopper));
@@ -87,7 +93,7 @@ impl Drop for Watch {
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A thread that panicked has nothing more to tell.
+            // A thread that panicked has nothing more to report.
             let _ = thread.join();
         }
     }
@@ -101,7 +107,7 @@ fn look(shared: &Shared, stopper: &Stopper) {
             shared.stop(stopper, &why);
         }
         if !shared.is_guarded() && begun.elapsed() > PATIENCE {
-            shared.stop(stopper, "the client did not tell which hooks it has loaded");
+            shared.stop(stopper, "the client did not report which hooks it has loaded");
         }
         thread::park_timeout(LOOK);
     }

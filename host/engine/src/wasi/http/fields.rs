@@ -1,7 +1,7 @@
-//! Headers: what a guest may put into a request, and what it reads of an answer.
+//! Headers: those that a guest may put into a request, and those that it reads from an answer.
 //!
-//! A name or a value that could end a line, or be read otherwise by a server than by the client, is not taken;
-//! neither are those that speak of the connection, which the client alone does.
+//! A name or a value that could end a line, or that a server could read differently from the
+//! client, is rejected. So are the headers that control the connection, which only the client sets.
 
 use super::parts::Fields;
 
@@ -10,7 +10,8 @@ const MOST: usize = 64;
 /// The most bytes of all names and values.
 const BYTES: usize = 16 << 10;
 
-/// Headers that are the client's own: where the request goes, how its body is framed, what becomes of the connection.
+/// Headers that only the client sets: the destination of the request, the framing of its body, the
+/// handling of the connection.
 const FORBIDDEN: &[&str] = &[
     "connection",
     "expect",
@@ -26,17 +27,17 @@ const FORBIDDEN: &[&str] = &[
     "upgrade",
 ];
 
-/// Why headers are not taken, in the words of `wasi:http`.
+/// The reason why headers are rejected, in the terms of `wasi:http`.
 pub(super) type Refusal = &'static str;
 
-/// All headers at once.
+/// Checks all headers at once.
 pub(super) fn checked(all: Fields) -> Result<Fields, Refusal> {
     let mut fields = Fields::new();
     all.into_iter().try_for_each(|(name, value)| append(&mut fields, &name, value))?;
     Ok(fields)
 }
 
-/// One more header.
+/// Adds one header.
 pub(super) fn append(fields: &mut Fields, name: &str, value: Vec<u8>) -> Result<(), Refusal> {
     let name = name.to_ascii_lowercase();
     check(&name, &value)?;
@@ -48,7 +49,7 @@ pub(super) fn append(fields: &mut Fields, name: &str, value: Vec<u8>) -> Result<
     Ok(())
 }
 
-/// These values in place of all that a header has.
+/// Replaces all values of a header with these.
 pub(super) fn set(fields: &mut Fields, name: &str, values: Vec<Vec<u8>>) -> Result<(), Refusal> {
     let mut changed = fields.clone();
     delete(&mut changed, name)?;
@@ -57,14 +58,14 @@ pub(super) fn set(fields: &mut Fields, name: &str, values: Vec<Vec<u8>>) -> Resu
     Ok(())
 }
 
-/// Without that header.
+/// Removes a header.
 pub(super) fn delete(fields: &mut Fields, name: &str) -> Result<(), Refusal> {
     check(&name.to_ascii_lowercase(), b"")?;
     fields.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     Ok(())
 }
 
-/// All values of a header.
+/// Returns all values of a header.
 pub(super) fn get<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = &'a Vec<u8>> {
     fields.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
@@ -111,18 +112,34 @@ mod tests {
         ];
         for (name, value, expected) in table {
             let mut fields = Fields::new();
-            assert_eq!(append(&mut fields, name, value.as_bytes().to_vec()), *expected, "{name}: {value:?}");
-            assert_eq!(set(&mut fields, name, vec![value.as_bytes().to_vec()]), *expected, "{name}: {value:?}");
+            assert_eq!(
+                append(&mut fields, name, value.as_bytes().to_vec()),
+                *expected,
+                "{name}: {value:?}"
+            );
+            assert_eq!(
+                set(&mut fields, name, vec![value.as_bytes().to_vec()]),
+                *expected,
+                "{name}: {value:?}"
+            );
             assert_eq!(fields.len(), usize::from(expected.is_ok()), "{name}: {value:?}");
         }
         let many = vec![("x".to_owned(), Vec::new()); MOST];
         assert_eq!(checked(many.clone()).map(|all| all.len()), Ok(MOST));
-        assert_eq!(checked([many, vec![("x".to_owned(), Vec::new())]].concat()), Err("invalid-syntax"));
+        assert_eq!(
+            checked([many, vec![("x".to_owned(), Vec::new())]].concat()),
+            Err("invalid-syntax")
+        );
     }
 
     #[test]
     fn finds_headers_in_any_case() {
-        let mut fields = checked(vec![("A".into(), b"1".to_vec()), ("b".into(), b"2".to_vec()), ("a".into(), b"3".to_vec())]).unwrap();
+        let mut fields = checked(vec![
+            ("A".into(), b"1".to_vec()),
+            ("b".into(), b"2".to_vec()),
+            ("a".into(), b"3".to_vec()),
+        ])
+        .unwrap();
         assert_eq!(get(&fields, "A").collect::<Vec<_>>(), [b"1", b"3"]);
         set(&mut fields, "A", vec![b"4".to_vec()]).unwrap();
         assert_eq!(get(&fields, "a").collect::<Vec<_>>(), [b"4"]);

@@ -1,31 +1,36 @@
-//! Answers: sending a request when its answer is wanted, and reading that answer.
+//! Answers: sends a request when its answer is wanted, and reads that answer.
 
 use super::parts::Sending;
-use super::{Part, Store, err, failed, idle, keep, listed, ok, part};
-use crate::faults::Ended;
+use super::{HttpResource, Store, err, failed, idle, keep, listed, ok, part};
+use crate::faults::Termination;
 use crate::host::charge;
 use crate::wasi::Arguments;
-use crate::wasi::things::Thing;
-use crate::web::{Answer, Problem, Request};
+use crate::wasi::resources::HostResource;
+use crate::web::{Answer, HttpError, Request};
 use portcullis_core::plugins::Grant;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Type, Val};
 
-/// How long an answer may take, its body included: half of a review's time, so that one slow server leaves a rest
-/// to the plugins that come after.
+/// The longest time that an answer may take, its body included: half of a review's time, so that
+/// one slow server leaves time for the plugins that come after.
 const LONGEST: Duration = Duration::from_secs(1);
 /// The most bytes of one read.
 const READ_BYTES: usize = 64 << 10;
 
-/// Answers a function of an answer; none where there is no such function.
-pub(super) fn call(store: &mut Store<'_>, function: &str, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Option<Val>> {
+/// Answers a function of an incoming answer; none if there is no such function.
+pub(super) fn call(
+    store: &mut Store<'_>,
+    function: &str,
+    ty: &Type,
+    given: &mut Arguments<'_>,
+) -> wasmtime::Result<Option<Val>> {
     Ok(Some(match function.trim_start_matches("[method]") {
         "future-incoming-response.subscribe" | "future-trailers.subscribe" => idle(store)?,
         "future-incoming-response.get" => get(store, ty, given)?,
         "incoming-response.status" => Val::U16(answer(store, given)?.0.status),
         "incoming-response.headers" => {
             let headers = answer(store, given)?.0.headers.clone();
-            keep(store, Part::Fields(headers, true))?
+            keep(store, HttpResource::Fields(headers, true))?
         }
         "incoming-response.consume" => {
             let (answer, taken) = answer(store, given)?;
@@ -33,46 +38,53 @@ pub(super) fn call(store: &mut Store<'_>, function: &str, ty: &Type, given: &mut
                 return Ok(Some(err(None)));
             }
             let body = std::mem::take(&mut answer.body);
-            ok(Some(keep(store, Part::Body(Some(body)))?))
+            ok(Some(keep(store, HttpResource::Body(Some(body)))?))
         }
         "incoming-body.stream" => {
-            let Part::Body(body) = part(store, given.handle(0))? else { return Err(Ended::Handle.into()) };
+            let HttpResource::Body(body) = part(store, given.handle(0))? else {
+                return Err(Termination::Handle.into());
+            };
             let Some(body) = body.take() else { return Ok(Some(err(None))) };
-            ok(Some(keep(store, Part::Stream(body.into(), 0))?))
+            ok(Some(keep(store, HttpResource::Stream(body.into(), 0))?))
         }
         "[static]incoming-body.finish" => idle(store)?,
-        // No trailers came.
+        // Trailers are not supported.
         "future-trailers.get" => Val::Option(Some(Box::new(ok(Some(ok(Some(Val::Option(None)))))))),
         _ => return Ok(None),
     }))
 }
 
-fn answer<'a>(store: &'a mut Store<'_>, given: &Arguments<'_>) -> wasmtime::Result<(&'a mut Answer, &'a mut bool)> {
+fn answer<'a>(
+    store: &'a mut Store<'_>,
+    given: &Arguments<'_>,
+) -> wasmtime::Result<(&'a mut Answer, &'a mut bool)> {
     match part(store, given.handle(0))? {
-        Part::Response(answer, taken) => Ok((answer, taken)),
-        _ => Err(Ended::Handle.into()),
+        HttpResource::Response(answer, taken) => Ok((answer, taken)),
+        _ => Err(Termination::Handle.into()),
     }
 }
 
-/// The answer, once.
+/// Returns the answer, once.
 fn get(store: &mut Store<'_>, ty: &Type, given: &Arguments<'_>) -> wasmtime::Result<Val> {
-    let Part::Future(sending) = part(store, given.handle(0))? else { return Err(Ended::Handle.into()) };
+    let HttpResource::Future(sending) = part(store, given.handle(0))? else {
+        return Err(Termination::Handle.into());
+    };
     let some = |value| Val::Option(Some(Box::new(value)));
     let Some(sending) = sending.take() else { return Ok(some(err(None))) };
     let answer = match send(store, *sending)? {
-        Ok(answer) => ok(Some(keep(store, Part::Response(Box::new(answer), false))?)),
+        Ok(answer) => ok(Some(keep(store, HttpResource::Response(Box::new(answer), false))?)),
         Err(problem) => {
-            let Type::Option(outer) = ty else { return Err(Ended::Handle.into()) };
-            let Type::Result(once) = outer.ty() else { return Err(Ended::Handle.into()) };
-            let inner = once.ok().ok_or(Ended::Handle)?;
+            let Type::Option(outer) = ty else { return Err(Termination::Handle.into()) };
+            let Type::Result(once) = outer.ty() else { return Err(Termination::Handle.into()) };
+            let inner = once.ok().ok_or(Termination::Handle)?;
             failed(store, &inner, problem)?
         }
     };
     Ok(some(ok(Some(answer))))
 }
 
-/// Sends a request and waits for its answer; each byte costs fuel, and the exchange is taken down.
-fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answer, Problem>> {
+/// Sends a request and waits for its answer; each byte costs fuel, and the exchange is recorded.
+fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answer, HttpError>> {
     let what = sending.what.clone();
     let request = match request(sending) {
         Ok(request) => request,
@@ -87,13 +99,14 @@ fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answ
         Ok(answer) => {
             let bytes = sent + answer.body.len();
             uses.used(Grant::Hosts, &what, bytes);
-            bytes + answer.headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+            bytes
+                + answer.headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
         }
-        Err(Problem { refused: true, says, .. }) => {
+        Err(HttpError { refused: true, says, .. }) => {
             uses.refused(Grant::Hosts, &what, says.unwrap_or_default());
             0
         }
-        // Some of it may have gone out.
+        // A part of it may have been sent.
         Err(_) => {
             uses.used(Grant::Hosts, &what, sent);
             sent
@@ -103,8 +116,8 @@ fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answ
     Ok(result)
 }
 
-/// The request as it is sent: with a body that is whole, and no length but that body's.
-fn request(sending: Sending) -> Result<Request, Problem> {
+/// Returns the request as it is sent: with a complete body, and no length but that body's.
+fn request(sending: Sending) -> Result<Request, HttpError> {
     let Sending { mut draft, patience, host, .. } = sending;
     let body = match &draft.upload {
         None => Vec::new(),
@@ -112,18 +125,22 @@ fn request(sending: Sending) -> Result<Request, Problem> {
             let mut upload = upload.borrow_mut();
             match upload.problem {
                 Some(problem) => return Err(problem),
-                None if !upload.finished => return Err(Problem::UNFINISHED),
+                None if !upload.finished => return Err(HttpError::UNFINISHED),
                 None => std::mem::take(&mut upload.bytes),
             }
         }
     };
     let length = body.len().to_string();
-    if draft.headers.iter().any(|(name, value)| name == "content-length" && *value != length.as_bytes()) {
-        return Err(Problem::OTHER_LENGTH);
+    if draft
+        .headers
+        .iter()
+        .any(|(name, value)| name == "content-length" && *value != length.as_bytes())
+    {
+        return Err(HttpError::OTHER_LENGTH);
     }
     draft.headers.retain(|(name, _)| name != "content-length");
     if !body.is_empty() && !matches!(draft.method, "POST" | "PUT" | "PATCH") {
-        return Err(Problem::METHOD);
+        return Err(HttpError::METHOD);
     }
     let path = match draft.path.unwrap_or_default() {
         path if path.starts_with('/') => path,
@@ -132,9 +149,17 @@ fn request(sending: Sending) -> Result<Request, Problem> {
     Ok(Request { host, method: draft.method, path, headers: draft.headers, body, patience })
 }
 
-/// `read` and `skip` of an answer's body; none where the stream is of another kind.
-pub(crate) fn read(store: &mut Store<'_>, skips: bool, given: &Arguments<'_>) -> Option<wasmtime::Result<Val>> {
-    let Some(Thing::Http(Part::Stream(bytes, at))) = store.data_mut().things.get(given.handle(0)) else { return None };
+/// Answers `read` and `skip` of an answer's body; none if the stream is of another kind.
+pub(crate) fn read(
+    store: &mut Store<'_>,
+    skips: bool,
+    given: &Arguments<'_>,
+) -> Option<wasmtime::Result<Val>> {
+    let Some(HostResource::Http(HttpResource::Stream(bytes, at))) =
+        store.data_mut().resources.get(given.handle(0))
+    else {
+        return None;
+    };
     let Some(Val::U64(wanted)) = given.values.get(1) else { return None };
     let wanted = usize::try_from(*wanted).unwrap_or(usize::MAX).min(READ_BYTES);
     let rest = bytes.get(*at..).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Requests while a guest puts them together, and the judgement of whether one may be sent.
+//! Requests while a guest builds them, and the check of whether one may be sent.
 
 use super::parts::{Draft, Fields, Sending, Upload};
-use super::{Part, Store, err, failed, keep, ok, part, some, text};
-use crate::faults::Ended;
+use super::{HttpResource, Store, err, failed, keep, ok, part, some, text};
+use crate::faults::Termination;
 use crate::grants::{MOST_HOSTS, Origin};
 use crate::state::State;
-use crate::wasi::things::Thing;
+use crate::wasi::resources::HostResource;
 use crate::wasi::{Arguments, files, octets};
-use crate::web::{Patience, Problem};
+use crate::web::{HttpError, Timeouts};
 use portcullis_core::plugins::Grant;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,45 +15,63 @@ use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{Type, Val};
 
-/// Requests of one call. A check that needs more asks for too much: with a second each they outlast the review.
+/// The most requests of one call. A check that needs more asks for too much: at a second each, they
+/// outlast the review.
 const MOST: u32 = 4;
 /// The most bytes of path and query; servers take about as many.
 const PATH_BYTES: usize = 8 << 10;
-/// Methods by the names that `wasi:http` has for them. `CONNECT` opens a tunnel and `TRACE` gives headers back; those
-/// of other names nobody thought about.
-const METHODS: &[(&str, &str)] =
-    &[("get", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("delete", "DELETE"), ("options", "OPTIONS"), ("patch", "PATCH")];
+/// The permitted methods, by their `wasi:http` names. `CONNECT` opens a tunnel and `TRACE` echoes
+/// headers; methods of other names are unknown and refused.
+const METHODS: &[(&str, &str)] = &[
+    ("get", "GET"),
+    ("head", "HEAD"),
+    ("post", "POST"),
+    ("put", "PUT"),
+    ("delete", "DELETE"),
+    ("options", "OPTIONS"),
+    ("patch", "PATCH"),
+];
 
-/// A request with these headers and nothing else yet.
+/// Returns a request with these headers and nothing else yet.
 pub(super) fn draft(store: &mut Store<'_>, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
-    let Some(Thing::Http(Part::Fields(headers, _))) = given.take(0) else { return Err(Ended::Handle.into()) };
-    let draft = Draft { method: "GET", secure: None, authority: None, path: None, headers, upload: None };
-    keep(store, Part::Request(Box::new(draft)))
+    let Some(HostResource::Http(HttpResource::Fields(headers, _))) = given.take(0) else {
+        return Err(Termination::Handle.into());
+    };
+    let draft =
+        Draft { method: "GET", secure: None, authority: None, path: None, headers, upload: None };
+    keep(store, HttpResource::Request(Box::new(draft)))
 }
 
 /// Answers a function of a request, its body, or its options.
-pub(super) fn call(store: &mut Store<'_>, function: &str, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
+pub(super) fn call(
+    store: &mut Store<'_>,
+    function: &str,
+    ty: &Type,
+    given: &mut Arguments<'_>,
+) -> wasmtime::Result<Val> {
     if function == "[static]outgoing-body.finish" {
         return finish(store, ty, given);
     }
     match part(store, given.handle(0))? {
-        Part::Request(draft) => match function {
+        HttpResource::Request(draft) => match function {
             "outgoing-request.body" => body(store, given),
             "outgoing-request.headers" => {
                 let headers: Fields = draft.headers.clone();
-                keep(store, Part::Fields(headers, true))
+                keep(store, HttpResource::Fields(headers, true))
             }
-            _ => of_draft(draft, function, given.values.get(1)).ok_or_else(|| Ended::NotOffered(function.to_owned()).into()),
+            _ => of_draft(draft, function, given.values.get(1))
+                .ok_or_else(|| Termination::NotOffered(function.to_owned()).into()),
         },
-        Part::Upload(upload) if function == "outgoing-body.write" => {
+        HttpResource::Upload(upload) if function == "outgoing-body.write" => {
             if std::mem::replace(&mut upload.borrow_mut().taken, true) {
                 return Ok(err(None));
             }
             let writer = Rc::clone(upload);
-            keep(store, Part::Writer(writer)).map(|value| ok(Some(value)))
+            keep(store, HttpResource::Writer(writer)).map(|value| ok(Some(value)))
         }
-        Part::Options(patience) => of_options(patience, function, given.values.get(1)).ok_or_else(|| Ended::Handle.into()),
-        _ => Err(Ended::Handle.into()),
+        HttpResource::Options(patience) => of_options(patience, function, given.values.get(1))
+            .ok_or_else(|| Termination::Handle.into()),
+        _ => Err(Termination::Handle.into()),
     }
 }
 
@@ -61,7 +79,10 @@ fn of_draft(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<Va
     let option = |value: Option<Val>| Val::Option(value.map(Box::new));
     Some(match function {
         "outgoing-request.method" => {
-            let name = METHODS.iter().find(|(_, method)| *method == draft.method).map_or("get", |(name, _)| name);
+            let name = METHODS
+                .iter()
+                .find(|(_, method)| *method == draft.method)
+                .map_or("get", |(name, _)| name);
             Val::Variant(name.to_owned(), None)
         }
         "outgoing-request.path-with-query" => option(draft.path.clone().map(Val::String)),
@@ -77,18 +98,22 @@ fn of_draft(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<Va
     })
 }
 
-/// Sets what a function is for; no where the value cannot be sent, none where the function is another.
+/// Sets a property of a request; false if the value cannot be sent, none if it is another function.
 fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
     match function {
         "outgoing-request.set-method" => {
             let Some(Val::Variant(wanted, None)) = value else { return Some(false) };
-            let Some((_, method)) = METHODS.iter().find(|(name, _)| name == wanted) else { return Some(false) };
+            let Some((_, method)) = METHODS.iter().find(|(name, _)| name == wanted) else {
+                return Some(false);
+            };
             draft.method = method;
         }
         "outgoing-request.set-path-with-query" => {
             let path = text(some(value)).map(str::to_owned);
             let sound = |path: &String| {
-                path.len() <= PATH_BYTES && path.starts_with(['/', '?']) && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
+                path.len() <= PATH_BYTES
+                    && path.starts_with(['/', '?'])
+                    && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
             };
             if !path.as_ref().is_none_or(sound) {
                 return Some(false);
@@ -115,7 +140,7 @@ fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
     Some(true)
 }
 
-fn of_options(patience: &mut Patience, function: &str, value: Option<&Val>) -> Option<Val> {
+fn of_options(patience: &mut Timeouts, function: &str, value: Option<&Val>) -> Option<Val> {
     let name = function.strip_prefix("request-options.")?;
     let slot = match name.trim_start_matches("set-") {
         "connect-timeout" => &mut patience.connect,
@@ -134,23 +159,27 @@ fn of_options(patience: &mut Patience, function: &str, value: Option<&Val>) -> O
     Some(ok(None))
 }
 
-/// The body of a request, once.
+/// Returns the body of a request, once.
 fn body(store: &mut Store<'_>, given: &Arguments<'_>) -> wasmtime::Result<Val> {
     let upload = Rc::new(RefCell::new(Upload::default()));
     match part(store, given.handle(0))? {
-        Part::Request(draft) if draft.upload.is_none() => draft.upload = Some(Rc::clone(&upload)),
+        HttpResource::Request(draft) if draft.upload.is_none() => {
+            draft.upload = Some(Rc::clone(&upload))
+        }
         _ => return Ok(err(None)),
     }
-    keep(store, Part::Upload(upload)).map(|value| ok(Some(value)))
+    keep(store, HttpResource::Upload(upload)).map(|value| ok(Some(value)))
 }
 
 fn finish(store: &mut Store<'_>, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
-    let Some(Thing::Http(Part::Upload(upload))) = given.take(0) else { return Err(Ended::Handle.into()) };
-    let trailers = matches!(given.take(1), Some(Thing::Http(Part::Fields(fields, _))) if !fields.is_empty());
+    let Some(HostResource::Http(HttpResource::Upload(upload))) = given.take(0) else {
+        return Err(Termination::Handle.into());
+    };
+    let trailers = matches!(given.take(1), Some(HostResource::Http(HttpResource::Fields(fields, _))) if !fields.is_empty());
     let problem = {
         let mut upload = upload.borrow_mut();
         if trailers {
-            upload.problem.get_or_insert(Problem::TRAILERS);
+            upload.problem.get_or_insert(HttpError::TRAILERS);
         }
         upload.finished = true;
         upload.problem
@@ -158,13 +187,22 @@ fn finish(store: &mut Store<'_>, ty: &Type, given: &mut Arguments<'_>) -> wasmti
     problem.map_or(Ok(ok(None)), |problem| failed(store, ty, problem))
 }
 
-/// Writes into a body; none where the stream leads to no body.
+/// Writes into a body; none if the stream does not lead to a body.
 pub(crate) fn write(store: &mut Store<'_>, given: &Arguments<'_>) -> Option<wasmtime::Result<Val>> {
-    let Some(Thing::Http(Part::Writer(upload))) = store.data_mut().things.get(given.handle(0)) else { return None };
+    let Some(HostResource::Http(HttpResource::Writer(upload))) =
+        store.data_mut().resources.get(given.handle(0))
+    else {
+        return None;
+    };
     let done = match given.values.get(1) {
-        // So many zeros. One more than is taken tells as much as all of them.
+        // This many zeros. One more than the limit has the same effect as all of them.
         Some(Val::U64(count)) => {
-            upload.borrow_mut().write(&vec![0; usize::try_from(*count).unwrap_or(usize::MAX).min(super::parts::UPLOAD_BYTES + 1)])
+            upload.borrow_mut().write(&vec![
+                0;
+                usize::try_from(*count)
+                    .unwrap_or(usize::MAX)
+                    .min(super::parts::UPLOAD_BYTES + 1)
+            ])
         }
         value => upload.borrow_mut().write(&octets(value)),
     };
@@ -172,29 +210,37 @@ pub(crate) fn write(store: &mut Store<'_>, given: &Arguments<'_>) -> Option<wasm
 }
 
 /// Takes a request over, if it may be sent.
-pub(super) fn handle(store: &mut Store<'_>, ty: &Type, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
-    let Some(Thing::Http(Part::Request(draft))) = given.take(0) else { return Err(Ended::Handle.into()) };
+pub(super) fn handle(
+    store: &mut Store<'_>,
+    ty: &Type,
+    given: &mut Arguments<'_>,
+) -> wasmtime::Result<Val> {
+    let Some(HostResource::Http(HttpResource::Request(draft))) = given.take(0) else {
+        return Err(Termination::Handle.into());
+    };
     let patience = match given.take(1) {
-        Some(Thing::Http(Part::Options(patience))) => patience,
-        _ => Patience::default(),
+        Some(HostResource::Http(HttpResource::Options(patience))) => patience,
+        _ => Timeouts::default(),
     };
     match judged(store.data_mut(), *draft, patience) {
-        Ok(sending) => keep(store, Part::Future(Some(Box::new(sending)))).map(|value| ok(Some(value))),
+        Ok(sending) => {
+            keep(store, HttpResource::Future(Some(Box::new(sending)))).map(|value| ok(Some(value)))
+        }
         Err(problem) => failed(store, ty, problem),
     }
 }
 
-fn judged(state: &mut State, draft: Draft, patience: Patience) -> Result<Sending, Problem> {
+fn judged(state: &mut State, draft: Draft, patience: Timeouts) -> Result<Sending, HttpError> {
     let authority = draft.authority.as_deref().unwrap_or_default();
-    // As other hosts do it: encrypted where the guest does not say.
-    let origin = Origin::of(draft.secure.unwrap_or(true), authority).ok_or(Problem::BAD_URI)?;
+    // If the guest does not name a scheme, use an encrypted connection, as other hosts do.
+    let origin = Origin::of(draft.secure.unwrap_or(true), authority).ok_or(HttpError::BAD_URI)?;
     let what = format!("{} {origin}", draft.method);
     let grants = Arc::clone(&state.grants);
     let named = grants.hosts.iter().take(MOST_HOSTS).find(|host| host.origin == origin);
     let problem = match named {
-        None => Problem::NOT_NAMED,
-        Some(_) if grants.offline => Problem::NOT_NOW,
-        Some(_) if state.requests >= MOST => Problem::TOO_MANY,
+        None => HttpError::NOT_NAMED,
+        Some(_) if grants.offline => HttpError::NOT_NOW,
+        Some(_) if state.requests >= MOST => HttpError::TOO_MANY,
         Some(host) => {
             state.requests += 1;
             return Ok(Sending { draft, patience, host: host.clone(), what });

@@ -1,28 +1,28 @@
-//! What stands behind the handles of `wasi:http`.
+//! The objects behind the handles of `wasi:http`.
 
 use crate::grants::Host;
-use crate::web::{Answer, Patience, Problem};
+use crate::web::{Answer, HttpError, Timeouts};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Names and values, in their order.
 pub(crate) type Fields = Vec<(String, Vec<u8>)>;
 
-/// One thing of `wasi:http`.
-pub(crate) enum Part {
-    /// Headers, and whether they cannot be changed.
+/// One object of `wasi:http`.
+pub(crate) enum HttpResource {
+    /// Headers, and true if they are immutable.
     Fields(Fields, bool),
-    /// A request that is being put together.
+    /// A request that is being built.
     Request(Box<Draft>),
     /// The body of a request.
     Upload(Rc<RefCell<Upload>>),
     /// The stream into that body.
     Writer(Rc<RefCell<Upload>>),
-    /// How long the guest wants to wait.
-    Options(Patience),
-    /// A request that is sent when its answer is wanted; none once it was.
+    /// The timeouts that the guest asks for.
+    Options(Timeouts),
+    /// A request that is sent when its answer is wanted; none once it was sent.
     Future(Option<Box<Sending>>),
-    /// An answer, its body until that was taken.
+    /// An answer, with its body until that was taken.
     Response(Box<Answer>, bool),
     /// The body of an answer; none once its stream was taken.
     Body(Option<Vec<u8>>),
@@ -30,23 +30,23 @@ pub(crate) enum Part {
     Stream(Rc<[u8]>, usize),
 }
 
-/// A request that is being put together.
+/// A request that is being built.
 pub(crate) struct Draft {
     pub(crate) method: &'static str,
     pub(crate) secure: Option<bool>,
     pub(crate) authority: Option<String>,
     pub(crate) path: Option<String>,
     pub(crate) headers: Fields,
-    /// None while the guest did not ask for it: then there is no body.
+    /// None as long as the guest has not asked for it: then there is no body.
     pub(crate) upload: Option<Rc<RefCell<Upload>>>,
 }
 
 /// A request that was handed over.
 pub(crate) struct Sending {
     pub(crate) draft: Draft,
-    pub(crate) patience: Patience,
+    pub(crate) patience: Timeouts,
     pub(crate) host: Host,
-    /// What stands in the record.
+    /// Its description in the record.
     pub(crate) what: String,
 }
 
@@ -54,22 +54,22 @@ pub(crate) struct Sending {
 #[derive(Default)]
 pub(crate) struct Upload {
     pub(crate) bytes: Vec<u8>,
-    /// Its stream was given.
+    /// Its stream was handed out.
     pub(crate) taken: bool,
-    /// The guest said that it is whole.
+    /// The guest marked it as complete.
     pub(crate) finished: bool,
-    /// Why it cannot be sent.
-    pub(crate) problem: Option<Problem>,
+    /// The reason why it cannot be sent.
+    pub(crate) problem: Option<HttpError>,
 }
 
 /// The most bytes of a request's body.
 pub(crate) const UPLOAD_BYTES: usize = 64 << 10;
 
 impl Upload {
-    /// Adds what was written; no, once it cannot be sent.
+    /// Appends bytes; false once the body cannot be sent.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         if self.bytes.len().saturating_add(bytes.len()) > UPLOAD_BYTES {
-            self.problem.get_or_insert(Problem::LONG_REQUEST);
+            self.problem.get_or_insert(HttpError::LONG_REQUEST);
         }
         if self.problem.is_some() || self.finished {
             return false;

@@ -33,7 +33,12 @@ impl Pattern for TestsWeakened {
         let mut folders: Vec<String> = FOLDERS.iter().map(|name| (*name).to_owned()).collect();
         for setting in settings {
             match &setting.value {
-                _ if setting.key != "folders" => return Err(Error::setting(&setting.key, "unknown: the only setting is folders")),
+                _ if setting.key != "folders" => {
+                    return Err(Error::setting(
+                        &setting.key,
+                        "unknown: the only setting is folders",
+                    ));
+                }
                 SettingValue::Texts(names) => folders.clone_from(names),
                 _ => return Err(Error::setting(&setting.key, "it must be a list of texts")),
             }
@@ -41,7 +46,13 @@ impl Pattern for TestsWeakened {
         Ok(folders.iter().flat_map(|name| [name.as_bytes(), b"\n"]).flatten().copied().collect())
     }
 
-    fn detect(prepared: &[u8], state: &[u8], _: &History, action: &Action, context: &Context) -> Result<Report, Error> {
+    fn detect(
+        prepared: &[u8],
+        state: &[u8],
+        _: &History,
+        action: &Action,
+        context: &Context,
+    ) -> Result<Report, Error> {
         if let Some(outcome) = &action.outcome {
             let state = runs::ended(action, outcome);
             return Ok(Report { detections: Vec::new(), state });
@@ -52,7 +63,8 @@ impl Pattern for TestsWeakened {
             return Ok(Report::nothing());
         }
         let folders = String::from_utf8_lossy(prepared);
-        let project = tests_of::Project { roots: &context.roots, folders: folders.lines().collect() };
+        let project =
+            tests_of::Project { roots: &context.roots, folders: folders.lines().collect() };
         Ok(match weakening::of(action, &project) {
             Some(found) => detection(&found, wanted, memory.as_ref(), action.step).into(),
             None => Report::nothing(),
@@ -64,17 +76,30 @@ portcullis_plugin::export!(pattern: TestsWeakened);
 
 fn detection(found: &Weakening, wanted: bool, failed: Option<&Memory>, step: u64) -> Detection {
     let name = found.thing.rsplit('/').next().unwrap_or_default();
-    let names_it = found.kind.is_of_a_file() && failed.is_some_and(|run| texts::contains(run.shown, name.as_bytes()));
+    let names_it = found.kind.is_of_a_file()
+        && failed.is_some_and(|run| texts::contains(run.shown, name.as_bytes()));
     let confidence = match (wanted, failed) {
         _ if names_it => 950,
         (true, Some(_)) => 800,
         _ => 700,
     };
-    let why = if wanted { "while the goal is to make the tests pass" } else { "after a test run that failed" };
-    let mut detection = Detection::new("tests_weakened", found.kind.severity(), &format!("{} {why}", found.summary()))
-        .sure(confidence, found.kind.impact())
-        .since(failed.map_or(step, |run| run.step))
-        .because(evidence(if found.kind.is_of_a_file() { "path" } else { "command" }, &found.thing, step));
+    let why = if wanted {
+        "while the goal is to make the tests pass"
+    } else {
+        "after a test run that failed"
+    };
+    let mut detection = Detection::new(
+        "tests_weakened",
+        found.kind.severity(),
+        &format!("{} {why}", found.summary()),
+    )
+    .sure(confidence, found.kind.impact())
+    .since(failed.map_or(step, |run| run.step))
+    .because(evidence(
+        if found.kind.is_of_a_file() { "path" } else { "command" },
+        &found.thing,
+        step,
+    ));
     if let Some(mark) = found.mark {
         detection = detection.because(evidence("mark", mark, step));
     }

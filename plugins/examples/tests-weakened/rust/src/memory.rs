@@ -1,18 +1,18 @@
 //! The newest test run that failed: the plugin's own state.
 
-/// How much is kept of what it showed.
+/// The most bytes of its output that are kept.
 const MOST_SHOWN: usize = 2048;
 
 /// A test run that failed.
 pub struct Memory<'a> {
     /// Its step.
     pub step: u64,
-    /// What it showed.
+    /// Its output.
     pub shown: &'a [u8],
 }
 
 impl<'a> Memory<'a> {
-    /// What the state tells of it.
+    /// Decodes the state.
     pub fn read(state: &'a [u8]) -> Option<Self> {
         let rest = state.strip_prefix(b"1 ")?;
         let end = rest.iter().position(|byte| *byte == b'\n')?;
@@ -21,7 +21,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The state that tells of it.
+/// Encodes the state.
 pub fn state(step: u64, error: &str, output: &str) -> Vec<u8> {
     let shown = [error, "\n", output].concat().into_bytes();
     let head = format!("1 {step}\n").into_bytes();

@@ -1,13 +1,25 @@
-//! Test runs: which commands are some, and what they leave out.
+//! Test runs: the commands that are test runs, and the tests that they leave out.
 
 use crate::memory;
 use crate::tests_of::is_never_one;
 use portcullis_plugin::types::{Action, Command, Operation, Outcome, Shell, Status};
 
-const RUNNERS: &[&str] = &["pytest", "py.test", "jest", "vitest", "mocha", "ctest", "rspec", "phpunit", "nosetests", "tox", "unittest"];
+const RUNNERS: &[&str] = &[
+    "pytest",
+    "py.test",
+    "jest",
+    "vitest",
+    "mocha",
+    "ctest",
+    "rspec",
+    "phpunit",
+    "nosetests",
+    "tox",
+    "unittest",
+];
 const TOOLS: &[&str] = &[
-    "cargo", "go", "npm", "pnpm", "yarn", "bun", "deno", "make", "just", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "mix", "swift",
-    "rake",
+    "cargo", "go", "npm", "pnpm", "yarn", "bun", "deno", "make", "just", "mvn", "mvnw", "gradle",
+    "gradlew", "dotnet", "mix", "swift", "rake",
 ];
 const LEAVE_OUT: &[&str] = &[
     "--deselect",
@@ -22,7 +34,7 @@ const LEAVE_OUT: &[&str] = &[
 ];
 const HIDES: &[&str] = &["|| true", "||true", "|| :", "|| exit 0"];
 
-/// The state after an action: none where it tells nothing of the tests.
+/// Returns the state after an action: none if it reveals nothing about the tests.
 pub fn ended(action: &Action, outcome: &Outcome) -> Option<Vec<u8>> {
     let Operation::Shell(shell) = &action.operation else { return None };
     let mut runs = shell.commands.iter().filter(|command| is_test_run(command)).peekable();
@@ -37,27 +49,38 @@ pub fn ended(action: &Action, outcome: &Outcome) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether a command runs tests.
+/// Returns true if a command runs tests.
 pub fn is_test_run(command: &Command) -> bool {
     let program = command.program.as_str();
     let has = |wanted: fn(&str) -> bool| command.words.iter().any(|word| wanted(&word.text));
     RUNNERS.contains(&program)
         || (TOOLS.contains(&program)
-            && has(|word| matches!(word, "test" | "tests" | "check" | "nextest" | "verify") || word.starts_with("test:")))
-        || (matches!(program, "python" | "python3") && has(|word| matches!(word, "unittest" | "pytest")))
+            && has(|word| {
+                matches!(word, "test" | "tests" | "check" | "nextest" | "verify")
+                    || word.starts_with("test:")
+            }))
+        || (matches!(program, "python" | "python3")
+            && has(|word| matches!(word, "unittest" | "pytest")))
 }
 
-/// What a test run leaves out.
+/// Returns the tests that a test run leaves out.
 pub fn left_out(command: &Command, shell: &Shell) -> Option<String> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    words.iter().enumerate().find_map(|(at, word)| by_word(word, words.get(at + 1).copied())).or_else(|| hidden(command, shell))
+    words
+        .iter()
+        .enumerate()
+        .find_map(|(at, word)| by_word(word, words.get(at + 1).copied()))
+        .or_else(|| hidden(command, shell))
 }
 
 fn by_word(word: &str, next: Option<&str>) -> Option<String> {
     if matches!(word, "-k" | "-m") {
-        return next.filter(|next| next.starts_with("not ") || next.contains(" not ")).map(|next| format!("{word} {next}"));
+        return next
+            .filter(|next| next.starts_with("not ") || next.contains(" not "))
+            .map(|next| format!("{word} {next}"));
     }
-    let (option, value) = word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));
+    let (option, value) =
+        word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));
     if !LEAVE_OUT.contains(&option) || value.or(next).is_some_and(is_never_one) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a test is.
+//! The definition of a test.
 
 const NEVER: &[&str] = &[
     "node_modules",
@@ -17,11 +17,11 @@ const NEVER: &[&str] = &[
     "testdata",
 ];
 const ENDINGS: &[&str] = &[
-    "py", "rs", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "java", "kt", "rb", "php", "c", "cc", "cpp", "h", "cs", "swift", "scala",
-    "ex", "exs", "sh", "lua", "dart",
+    "py", "rs", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "java", "kt", "rb", "php", "c", "cc",
+    "cpp", "h", "cs", "swift", "scala", "ex", "exs", "sh", "lua", "dart",
 ];
 
-/// Where tests lie.
+/// The folders in which tests are found.
 pub struct Project<'a> {
     /// Its folders.
     pub roots: &'a [String],
@@ -30,12 +30,15 @@ pub struct Project<'a> {
 }
 
 impl Project<'_> {
-    /// Where a path lies in the project; none outside of it.
+    /// Returns the location of a path in the project; none outside of it.
     pub fn place<'p>(&self, path: &'p str) -> Option<&'p str> {
-        self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/')).filter(|place| !place.is_empty())
+        self.roots
+            .iter()
+            .find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'))
+            .filter(|place| !place.is_empty())
     }
 
-    /// The place of a path that is a test.
+    /// Returns the location of a path that is a test.
     pub fn test<'p>(&self, path: &'p str) -> Option<&'p str> {
         self.place(path).filter(|place| self.is_test(place))
     }
@@ -48,25 +51,28 @@ impl Project<'_> {
         let mut folders = place.split('/').rev().skip(1);
         is_named_as_test(name)
             || self.folders.contains(&name)
-            || (ENDINGS.contains(&ending(name)) && folders.any(|folder| self.folders.contains(&folder)))
+            || (ENDINGS.contains(&ending(name))
+                && folders.any(|folder| self.folders.contains(&folder)))
     }
 }
 
-/// One of its parts holds no tests, whatever lies there.
+/// Returns true if one of its parts is a folder that never holds tests.
 pub fn is_never_one(path: &str) -> bool {
     path.split('/').any(|part| NEVER.contains(&part))
 }
 
-/// The name is that of a test.
+/// Returns true if the name is that of a test.
 pub fn is_named_as_test(name: &str) -> bool {
     let Some((stem, _)) = name.rsplit_once('.') else { return false };
     let capital = |rest: &str| rest.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
     stem.starts_with("test_")
-        || ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests"].iter().any(|end| stem.ends_with(end))
+        || ["_test", "_tests", "_spec", ".test", ".spec", "Test", "Tests"]
+            .iter()
+            .any(|end| stem.ends_with(end))
         || stem.strip_prefix("Test").is_some_and(capital)
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }

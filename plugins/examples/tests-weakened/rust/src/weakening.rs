@@ -1,10 +1,11 @@
-//! What weakens tests.
+//! Actions that weaken tests.
 
 use crate::runs;
 use crate::tests_of::{Project, is_named_as_test, name};
 use crate::texts::{count, is_blank};
 use portcullis_plugin::types::{
-    Access, Action, Command, Direction, Effect, EffectKind, Entry, FileOperation, Operation, Path, Score, Severity, Shell,
+    Access, Action, Command, Direction, Effect, EffectKind, Entry, FileOperation, Operation, Path,
+    Score, Severity, Shell,
 };
 
 const MARKS: &[&str] = &[
@@ -51,7 +52,7 @@ const OF_NOTHING: &[&str] = &[
     "expect(true).toBe(true)",
 ];
 
-/// How tests are weakened.
+/// The ways to weaken tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A file of them is deleted.
@@ -66,22 +67,22 @@ pub enum Kind {
     Cut,
     /// One asserts less.
     Loosened,
-    /// The runner is told to leave some out.
+    /// The runner is set to leave some out.
     LeftOut,
 }
 
-/// What weakens tests.
+/// A weakening of tests.
 pub struct Weakening {
-    /// How.
+    /// Its kind.
     pub kind: Kind,
-    /// The file's place, or what leaves them out.
+    /// The file's place, or the option that leaves them out.
     pub thing: String,
     /// The mark that skips one.
     pub mark: Option<&'static str>,
 }
 
 impl Kind {
-    /// The worst that it can mean.
+    /// Returns the severity of the worst that it can mean.
     pub const fn severity(self) -> Severity {
         match self {
             Self::Loosened | Self::LeftOut => Severity::Medium,
@@ -89,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// How much of the tests it touches.
+    /// Returns the share of the tests that it affects.
     pub const fn impact(self) -> Score {
         match self {
             Self::Deleted | Self::Moved | Self::Emptied => 800,
@@ -98,7 +99,7 @@ impl Kind {
         }
     }
 
-    /// It is a file that is weakened.
+    /// Returns true if it weakens a file.
     pub fn is_of_a_file(self) -> bool {
         self != Self::LeftOut
     }
@@ -109,14 +110,16 @@ impl Kind {
 }
 
 impl Weakening {
-    /// In words.
+    /// Describes it in words.
     pub fn summary(&self) -> String {
         let thing = &self.thing;
         match self.kind {
             Kind::Deleted => format!("{thing} is deleted"),
             Kind::Moved => format!("{thing} is moved to where no test runs"),
             Kind::Emptied => format!("{thing} is emptied"),
-            Kind::Skipped => format!("a test in {thing} is skipped ({})", self.mark.unwrap_or_default()),
+            Kind::Skipped => {
+                format!("a test in {thing} is skipped ({})", self.mark.unwrap_or_default())
+            }
             Kind::Cut => format!("a test is taken out of {thing}"),
             Kind::Loosened => format!("assertions are taken out of {thing}"),
             Kind::LeftOut => format!("tests are left out ({thing})"),
@@ -124,7 +127,7 @@ impl Weakening {
     }
 }
 
-/// What an action does to the tests.
+/// Returns the weakening that an action causes.
 pub fn of(action: &Action, project: &Project<'_>) -> Option<Weakening> {
     match &action.operation {
         Operation::Shell(shell) => of_shell(shell, action, project),
@@ -141,11 +144,17 @@ struct Change<'a> {
 }
 
 fn of_shell(shell: &Shell, action: &Action, project: &Project<'_>) -> Option<Weakening> {
-    let changes: Vec<Change<'_>> = action.facts.effects.iter().filter_map(|effect| change(effect, shell, action)).collect();
-    let kinds =
-        [(Kind::Deleted, deletes as fn(&Change<'_>, &[Change<'_>], &Project<'_>) -> bool), (Kind::Moved, moves), (Kind::Emptied, empties)];
+    let changes: Vec<Change<'_>> =
+        action.facts.effects.iter().filter_map(|effect| change(effect, shell, action)).collect();
+    let kinds = [
+        (Kind::Deleted, deletes as fn(&Change<'_>, &[Change<'_>], &Project<'_>) -> bool),
+        (Kind::Moved, moves),
+        (Kind::Emptied, empties),
+    ];
     for (kind, is_one) in kinds {
-        let found = changes.iter().find_map(|change| project.test(&change.path.text).filter(|_| is_one(change, &changes, project)));
+        let found = changes.iter().find_map(|change| {
+            project.test(&change.path.text).filter(|_| is_one(change, &changes, project))
+        });
         if let Some(place) = found {
             return Some(kind.with(place.to_owned()));
         }
@@ -155,7 +164,10 @@ fn of_shell(shell: &Shell, action: &Action, project: &Project<'_>) -> Option<Wea
 }
 
 fn change<'a>(effect: &'a Effect, shell: &'a Shell, action: &'a Action) -> Option<Change<'a>> {
-    let changes = matches!(effect.kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete);
+    let changes = matches!(
+        effect.kind,
+        EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete
+    );
     let path = action.facts.paths.get(effect.path? as usize)?;
     let command = effect.command.and_then(|at| Some((at, shell.commands.get(at as usize)?)));
     changes.then_some(Change { kind: &effect.kind, path, command })
@@ -165,7 +177,7 @@ fn words(command: &Command) -> impl Iterator<Item = &str> {
     command.words.iter().map(|word| word.text.as_str())
 }
 
-/// `rm`, or `git rm`.
+/// Returns true for `rm`, or `git rm`.
 fn is(command: &Command, name: &str) -> bool {
     command.program == name || (command.program == "git" && words(command).next() == Some(name))
 }
@@ -176,20 +188,30 @@ fn deletes(change: &Change<'_>, _: &[Change<'_>], _: &Project<'_>) -> bool {
 }
 
 fn moves(change: &Change<'_>, changes: &[Change<'_>], project: &Project<'_>) -> bool {
-    let Some((at, command)) = change.command.filter(|(_, command)| is(command, "mv")) else { return false };
+    let Some((at, command)) = change.command.filter(|(_, command)| is(command, "mv")) else {
+        return false;
+    };
     let of_git = |change: &Change<'_>| change.path.text.split('/').any(|part| part == ".git");
-    let mut own = changes.iter().filter(|change| change.command.is_some_and(|(of, _)| of == at) && !of_git(change));
+    let mut own = changes
+        .iter()
+        .filter(|change| change.command.is_some_and(|(of, _)| of == at) && !of_git(change));
     let first = words(command).any(|word| word == "-t" || word.starts_with("--target-directory"));
     let target = if first { own.next() } else { own.next_back() };
-    target.is_some_and(|target| !std::ptr::eq(target, change) && !keeps(change.path, target.path, project))
+    target.is_some_and(|target| {
+        !std::ptr::eq(target, change) && !keeps(change.path, target.path, project)
+    })
 }
 
-/// A test that is moved there is a test still.
+/// Returns true if a test that is moved there is still a test.
 fn keeps(source: &Path, target: &Path, project: &Project<'_>) -> bool {
     let (from, to) = (name(&source.text), name(&target.text));
     let into = target.entry == Entry::Folder || (!to.contains('.') && from.contains('.'));
     let end = if into { format!("{}/{from}", target.text) } else { target.text.clone() };
-    if is_named_as_test(from) { project.place(&end).is_some() && is_named_as_test(name(&end)) } else { project.test(&end).is_some() }
+    if is_named_as_test(from) {
+        project.place(&end).is_some() && is_named_as_test(name(&end))
+    } else {
+        project.test(&end).is_some()
+    }
 }
 
 fn empties(change: &Change<'_>, _: &[Change<'_>], _: &Project<'_>) -> bool {
@@ -205,7 +227,10 @@ fn empties(change: &Change<'_>, _: &[Change<'_>], _: &Project<'_>) -> bool {
         "echo" | "printf" => {
             words.next_if_eq(&"-n");
             words.all(|word| word.replace("\\n", "").chars().all(is_blank))
-                && !command.redirections.iter().any(|redirection| redirection.direction == Direction::Append)
+                && !command
+                    .redirections
+                    .iter()
+                    .any(|redirection| redirection.direction == Direction::Append)
         }
         _ => false,
     }
@@ -228,7 +253,8 @@ fn of_file(file: &FileOperation, project: &Project<'_>) -> Option<Weakening> {
         return Some(Weakening { mark: Some(mark), ..Kind::Skipped.with(place) });
     }
     let tests = |text: &str| sum(text, TESTS, true);
-    let assertions = |text: &str| sum(text, ASSERTIONS, false).saturating_sub(sum(text, OF_NOTHING, false));
+    let assertions =
+        |text: &str| sum(text, ASSERTIONS, false).saturating_sub(sum(text, OF_NOTHING, false));
     if tests(new) < tests(old) {
         return Some(Kind::Cut.with(place));
     }

@@ -1,6 +1,27 @@
-//! What an address of a request says: its path, its query, and who answers there.
+//! The parts of a request's address: its path, its query, and the server behind it.
 
-/// The parts of an address's path, and its query.
+/// Ports of this machine that offer more than a program under development: container engines,
+/// clusters, databases, queues, search engines, secret stores, brokers of other machines.
+const SERVICES: &[u16] = &[
+    2375, 2376, 2379, 2380, 4001, 4646, 5432, 5601, 5984, 6333, 6379, 6443, 7474, 7700, 8001, 8086,
+    8091, 8108, 8123, 8200, 8500, 8529, 8983, 9090, 9091, 9093, 9200, 9243, 10250, 10255, 15672,
+    27017, 28015,
+];
+
+/// Returns true for a server of one's own on this machine; `short` clients accept `:3000` for one.
+pub(super) fn is_own_server(address: &str, short: bool) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let port =
+        authority.rsplit_once(':').map(|(_, port)| port).filter(|_| !authority.ends_with(']'));
+    let is_service =
+        port.is_some_and(|port| !port.parse().is_ok_and(|port: u16| !SERVICES.contains(&port)));
+    let here = (short && authority.starts_with(':'))
+        || crate::places::host(address).is_some_and(|host| crate::places::is_loopback(&host));
+    here && !is_service
+}
+
+/// Returns the parts of an address's path, and its query.
 pub(super) fn parts(address: &str) -> (Vec<&str>, &str) {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let rest = rest.split('#').next().unwrap_or("");
@@ -9,21 +30,23 @@ pub(super) fn parts(address: &str) -> (Vec<&str>, &str) {
     (path.split('/').filter(|part| !part.is_empty()).take(64).collect(), query)
 }
 
-/// The machine and the port.
+/// Returns the machine and the port.
 fn authority(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
     authority.rsplit('@').next().unwrap_or("").to_ascii_lowercase()
 }
 
-/// A search engine answers there, whose first part of the path is an index.
+/// Returns true if a search engine answers there, whose first part of the path is an index.
 pub(super) fn is_search(address: &str) -> bool {
     let authority = authority(address);
     [":9200", ":9201", ":9243"].iter().any(|port| authority.ends_with(port))
-        || authority.split(['.', ':', '-']).any(|part| part.starts_with("elastic") || part.starts_with("opensearch") || part == "es")
+        || authority.split(['.', ':', '-']).any(|part| {
+            part.starts_with("elastic") || part.starts_with("opensearch") || part == "es"
+        })
 }
 
-/// A machine of a cloud gets its credentials there.
+/// Returns true if a cloud machine gets its credentials there.
 pub(super) fn gives_credentials(address: &str) -> bool {
     const SERVERS: &[&str] = &[
         "100.100.100.200",
@@ -41,8 +64,15 @@ pub(super) fn gives_credentials(address: &str) -> bool {
         "metadata.google.internal",
     ];
     let authority = authority(address);
-    let host = match authority.strip_suffix(|c: char| c.is_ascii_digit()).and_then(|_| authority.rsplit_once(':')) {
-        Some((host, port)) if !authority.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+    let host = match authority
+        .strip_suffix(|c: char| c.is_ascii_digit())
+        .and_then(|_| authority.rsplit_once(':'))
+    {
+        Some((host, port))
+            if !authority.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            host
+        }
         _ => authority.as_str(),
     };
     let low = address.to_ascii_lowercase();

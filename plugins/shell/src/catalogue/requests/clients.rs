@@ -1,4 +1,4 @@
-//! How HTTP clients are told what to request.
+//! The calling conventions of HTTP clients.
 
 use super::super::plan::Plan;
 use super::Request;
@@ -6,7 +6,7 @@ use super::Request;
 /// Letters of curl that take a value.
 pub(crate) const VALUED: &str = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
 
-/// `curl`, `curlie`: flags say the method and the body.
+/// Reads `curl` and `curlie`: flags give the method and the body.
 pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
     let mut asks = false;
@@ -17,7 +17,12 @@ pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
             "-G" | "--get" => asks = true,
             "-T" | "--upload-file" => request.body = Some("@"),
             "--url" => request.targets.extend(at),
-            _ if name == "-d" || name == "-F" || name == "--json" || name.starts_with("--data") || name.starts_with("--form") => {
+            _ if name == "-d"
+                || name == "-F"
+                || name == "--json"
+                || name.starts_with("--data")
+                || name.starts_with("--form") =>
+            {
                 request.body = Some(if is_file(name, value) { "@" } else { value });
             }
             _ => {}
@@ -29,23 +34,31 @@ pub(super) fn curl<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// Whether a value of these flags of curl names a file.
+/// Returns true if a value of these flags of curl names a file.
 fn is_file(flag: &str, value: &str) -> bool {
     match flag {
         "--data-raw" | "--form-string" => false,
         "-F" | "--form" => value.contains("=@") || value.contains("=<"),
-        "--data-urlencode" => value.find(['@', '=']).and_then(|at| value.get(at..)).is_some_and(|rest| rest.starts_with('@')),
+        "--data-urlencode" => value
+            .find(['@', '='])
+            .and_then(|at| value.get(at..))
+            .is_some_and(|rest| rest.starts_with('@')),
         _ => value.starts_with('@'),
     }
 }
 
-/// `gh api`, `glab api`: the path of the address, and fields that make a body.
+/// Reads `gh api` and `glab api`: the path of the address, and fields that make a body.
 pub(super) fn service<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
-    let mut request = Request { targets: plan.operands.first().copied().into_iter().collect(), ..Request::default() };
+    let mut request = Request {
+        targets: plan.operands.first().copied().into_iter().collect(),
+        ..Request::default()
+    };
     for Flag { name, value, .. } in options(words, "XfFHqtp") {
         match name {
             "-X" | "--method" => request.method = value.to_ascii_uppercase(),
-            "-f" | "-F" | "--field" | "--raw-field" | "--form" if request.body.is_none() || value.starts_with("query=") => {
+            "-f" | "-F" | "--field" | "--raw-field" | "--form"
+                if request.body.is_none() || value.starts_with("query=") =>
+            {
                 request.body = Some(value);
             }
             "--input" => request.body = Some("@"),
@@ -55,7 +68,7 @@ pub(super) fn service<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// `wget`: long flags.
+/// Reads `wget`: long flags.
 pub(super) fn wget<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
     for Flag { name, value, .. } in options(words, "") {
@@ -69,11 +82,14 @@ pub(super) fn wget<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// `http`, `xh`: the method in capitals, the address, then the items of the body.
+/// Reads `http` and `xh`: the method in capitals, the address, then the items of the body.
 pub(super) fn httpie<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
-    let mut operands = plan.operands.iter().filter_map(|at| words.get(*at).map(|word| (*at, *word))).peekable();
+    let mut operands =
+        plan.operands.iter().filter_map(|at| words.get(*at).map(|word| (*at, *word))).peekable();
     let mut request = Request::default();
-    if let Some((_, word)) = operands.next_if(|(_, word)| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase())) {
+    if let Some((_, word)) = operands
+        .next_if(|(_, word)| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase()))
+    {
         request.method = word.to_owned();
     }
     request.targets.extend(operands.next().map(|(at, _)| at));
@@ -91,26 +107,41 @@ pub(super) fn httpie<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// `grpcurl`: the address, then `package.Service/Method`, which says what is done.
+/// Reads `grpcurl`: the address, then `package.Service/Method`, which determines the effect.
 pub(super) fn grpc<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
-    let body = options(words, "d").into_iter().find(|flag| flag.name == "-d").map(|flag| flag.value);
-    let method = plan.operands.iter().filter_map(|at| words.get(*at)).find_map(|word| word.rsplit_once('/').map(|(_, method)| method));
+    let body =
+        options(words, "d").into_iter().find(|flag| flag.name == "-d").map(|flag| flag.value);
+    let method = plan
+        .operands
+        .iter()
+        .filter_map(|at| words.get(*at))
+        .find_map(|word| word.rsplit_once('/').map(|(_, method)| method));
     let said = match method.map(super::verbs::of_name) {
         None | Some(super::Does::Look) => "GET",
         Some(super::Does::Destroy | super::Does::DestroyAll) => "DELETE",
         Some(_) => "POST",
     };
-    Request { method: said.to_owned(), body, targets: plan.operands.first().copied().into_iter().collect() }
+    Request {
+        method: said.to_owned(),
+        body,
+        targets: plan.operands.first().copied().into_iter().collect(),
+    }
 }
 
-/// `Invoke-RestMethod`, `Invoke-WebRequest`: flags in any case, which may be cut short.
+/// Reads `Invoke-RestMethod` and `Invoke-WebRequest`: flags in any case, which may be abbreviated.
 pub(super) fn powershell<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     let mut request = Request { targets: plan.operands.clone(), ..Request::default() };
     for (at, word) in words.iter().enumerate() {
-        let Some(flag) = word.strip_prefix('-').map(str::to_ascii_lowercase).filter(|flag| flag.len() > 1) else { continue };
+        let Some(flag) =
+            word.strip_prefix('-').map(str::to_ascii_lowercase).filter(|flag| flag.len() > 1)
+        else {
+            continue;
+        };
         let value = words.get(at + 1).copied().unwrap_or("");
         match flag.as_str() {
-            "me" | "met" | "meth" | "metho" | "method" | "custommethod" => request.method = value.to_ascii_uppercase(),
+            "me" | "met" | "meth" | "metho" | "method" | "custommethod" => {
+                request.method = value.to_ascii_uppercase()
+            }
             "bo" | "bod" | "body" => request.body = Some(value),
             "inf" | "infile" | "form" => request.body = Some("@"),
             "ur" | "uri" => request.targets.push(at + 1),
@@ -122,19 +153,20 @@ pub(super) fn powershell<'w>(words: &[&'w str], plan: &Plan) -> Request<'w> {
     request
 }
 
-/// A flag with what stands behind it.
+/// A flag with the word after it.
 pub(crate) struct Flag<'w> {
     /// With its dashes; of the short ones those that matter here, `-` for all others.
     pub(crate) name: &'w str,
-    /// Its value, or the word that would be it.
+    /// Its value, or the word in the position of one.
     pub(crate) value: &'w str,
-    /// The word that is the value, where it is a word of its own.
+    /// The word that is the value, if it is a separate word.
     pub(crate) at: Option<usize>,
     /// The word of the flag.
     pub(crate) word: usize,
 }
 
-/// The flags of a call: letters may be joined (`-sXDELETE`), and `valued` names those that take a value.
+/// Returns the flags of a call: letters may be joined (`-sXDELETE`), and `valued` names those that
+/// take a value.
 pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -149,7 +181,9 @@ pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
             }
             continue;
         }
-        for (offset, letter) in word.char_indices().skip(1).take_while(|_| word.starts_with('-')).take(16) {
+        for (offset, letter) in
+            word.char_indices().skip(1).take_while(|_| word.starts_with('-')).take(16)
+        {
             let end = offset + letter.len_utf8();
             let rest = word.get(end..).unwrap_or("");
             let Some(name) = short(letter) else { break };
@@ -166,7 +200,7 @@ pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
     found
 }
 
-/// The short flags that matter here.
+/// Returns the name of a short flag that matters here.
 fn short(letter: char) -> Option<&'static str> {
     Some(match letter {
         'X' => "-X",

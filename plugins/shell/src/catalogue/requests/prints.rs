@@ -1,13 +1,14 @@
-//! Whether an HTTP client writes what it fetched to its standard output, or into files alone.
+//! Decides if an HTTP client writes the fetched content to its standard output, or into files
+//! alone.
 //!
-//! What is not understood counts as written: only a call whose every flag about output is known to lead
-//! elsewhere is silent.
+//! Anything that is not understood counts as written: only a call whose every flag about output is
+//! known to lead elsewhere is silent.
 
 use super::super::plan::Plan;
 use super::clients::VALUED;
 use crate::places;
 
-/// Whether this call may print something of what it fetches.
+/// Returns true if this call may print some of the fetched content.
 pub(super) fn prints(item: &str, words: &[&str], plan: &Plan) -> bool {
     let known = match item {
         "request-curl" => curl(words),
@@ -15,7 +16,12 @@ pub(super) fn prints(item: &str, words: &[&str], plan: &Plan) -> bool {
         "request-powershell" => powershell(words),
         _ => None,
     };
-    known.unwrap_or(true) || plan.operands.iter().filter_map(|at| words.get(*at)).any(|word| word.contains('\u{fffd}'))
+    known.unwrap_or(true)
+        || plan
+            .operands
+            .iter()
+            .filter_map(|at| words.get(*at))
+            .any(|word| word.contains('\u{fffd}'))
 }
 
 /// An address and where its content goes, in the order in which curl pairs them.
@@ -23,16 +29,25 @@ pub(super) fn prints(item: &str, words: &[&str], plan: &Plan) -> bool {
 struct Node {
     address: bool,
     placed: bool,
-    /// Into a file.
+    /// True if it goes into a file.
     kept: bool,
 }
 
-/// `curl`: each `-o` or `-O` belongs to the next address that has none, `--remote-name-all` to those that come
-/// after it, and `--next` begins anew. None where a flag may print what none of these tells.
+/// `curl`: each `-o` or `-O` belongs to the next address that has none, `--remote-name-all` to
+/// those that come after it, and `--next` starts over. None if a flag may print something that
+/// these flags do not control.
 fn curl(words: &[&str]) -> Option<bool> {
     /// Letters and names that print something else of the answer, or that read flags from elsewhere.
     const TELLING: &str = "DwK:";
-    const TELLING_NAMES: &[&str] = &["--config", "--dump-header", "--libcurl", "--stderr", "--trace", "--trace-ascii", "--write-out"];
+    const TELLING_NAMES: &[&str] = &[
+        "--config",
+        "--dump-header",
+        "--libcurl",
+        "--stderr",
+        "--trace",
+        "--trace-ascii",
+        "--write-out",
+    ];
     let mut nodes: Vec<Node> = Vec::new();
     let (mut all, mut only_addresses, mut printed) = (false, false, false);
     let mut words = words.iter();
@@ -68,7 +83,11 @@ fn curl(words: &[&str]) -> Option<bool> {
                 match letter {
                     _ if TELLING.contains(letter) => return None,
                     'O' => place(&mut nodes, all, true),
-                    'o' => place(&mut nodes, all, is_file(if rest.is_empty() { words.next()? } else { rest })),
+                    'o' => place(
+                        &mut nodes,
+                        all,
+                        is_file(if rest.is_empty() { words.next()? } else { rest }),
+                    ),
                     _ if VALUED.contains(letter) && rest.is_empty() => drop(words.next()),
                     _ => {}
                 }
@@ -81,8 +100,8 @@ fn curl(words: &[&str]) -> Option<bool> {
     Some(printed || shown(&nodes) || !nodes.iter().any(|node| node.address))
 }
 
-/// The long flags of curl whose value is a word of its own, as far as they are common: a value that is taken for
-/// an address counts as printed, which errs on the safe side.
+/// Returns true for the common long flags of curl whose value is a word of its own: a value that is
+/// mistaken for an address counts as printed, which errs on the safe side.
 fn takes_value(flag: &str) -> bool {
     const FLAGS: &[&str] = &[
         "--cacert",
@@ -116,7 +135,12 @@ fn takes_value(flag: &str) -> bool {
 }
 
 /// Changes the first that `fits`, or a new one at the end.
-fn change(nodes: &mut Vec<Node>, all: bool, fits: impl Fn(&Node) -> bool, change: impl FnOnce(&mut Node)) {
+fn change(
+    nodes: &mut Vec<Node>,
+    all: bool,
+    fits: impl Fn(&Node) -> bool,
+    change: impl FnOnce(&mut Node),
+) {
     if !nodes.iter().any(&fits) {
         nodes.push(Node { kept: all, ..Node::default() });
     }
@@ -135,9 +159,13 @@ fn shown(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| node.address && !node.kept)
 }
 
-/// A name that is surely a file's.
+/// Returns true if the name is surely a file's.
 fn is_file(name: &str) -> bool {
-    !name.is_empty() && name != "-" && !name.contains('\u{fffd}') && !places::is_stream(name) && !name.starts_with("/proc/")
+    !name.is_empty()
+        && name != "-"
+        && !name.contains('\u{fffd}')
+        && !places::is_stream(name)
+        && !name.starts_with("/proc/")
 }
 
 /// `wget`: into files, unless one of them is the standard output; with `--spider` nothing is fetched at all.
@@ -145,7 +173,9 @@ fn wget<'w>(words: &[&'w str]) -> Option<bool> {
     if words.contains(&"--spider") {
         return Some(false);
     }
-    let long = words.iter().any(|word| word.starts_with("--output-document") || word.starts_with("--output-file"));
+    let long = words
+        .iter()
+        .any(|word| word.starts_with("--output-document") || word.starts_with("--output-file"));
     let to_output = |(at, word): (usize, &&'w str)| -> Option<&'w str> {
         let is_short = word.starts_with('-') && !word.starts_with("--");
         let (_, rest) = word.split_once(['O', 'o', 'a']).filter(|_| is_short)?;
@@ -154,11 +184,12 @@ fn wget<'w>(words: &[&'w str]) -> Option<bool> {
     Some(long || words.iter().enumerate().filter_map(to_output).any(|name| !is_file(name)))
 }
 
-/// `Invoke-WebRequest -OutFile`: what is saved is not handed on without `-PassThru`.
+/// `Invoke-WebRequest -OutFile`: a saved response is not passed on without `-PassThru`.
 fn powershell(words: &[&str]) -> Option<bool> {
     let is = |word: &str, flag: &str, least: usize| {
         let given = word.strip_prefix('-').unwrap_or("");
-        given.len() >= least && flag.get(..given.len()).is_some_and(|start| start.eq_ignore_ascii_case(given))
+        given.len() >= least
+            && flag.get(..given.len()).is_some_and(|start| start.eq_ignore_ascii_case(given))
     };
     let at = words.iter().position(|word| is(word, "outfile", 4))?;
     let file = words.get(at + 1)?;

@@ -1,16 +1,28 @@
-//! The flags that change what a call does, whatever its verb is: help, dry runs, and how far it reaches.
+//! The flags that change the effect of a call whatever its verb is: help, dry runs, and reach.
 
 use super::super::plan::Plan;
 use super::{Call, Grammar};
 
 impl Call<'_> {
-    /// Flags that make it reach further than the one thing that is named.
+    /// Returns true for flags that make it reach further than the one thing that is named.
     pub(super) fn is_wide(&self) -> bool {
-        const WIDE: &[&str] = &["--all", "--all-namespaces", "--force-delete-without-recovery", "--force-destroy", "--skip-final-snapshot"];
+        const WIDE: &[&str] = &[
+            "--all",
+            "--all-namespaces",
+            "--force-delete-without-recovery",
+            "--force-destroy",
+            "--skip-final-snapshot",
+        ];
         let flag = |names: &[&str]| {
-            self.plan.flags.iter().filter_map(|at| self.words.get(*at)).any(|flag| names.contains(&flag.trim_end_matches("=true")))
+            self.plan
+                .flags
+                .iter()
+                .filter_map(|at| self.words.get(*at))
+                .any(|flag| names.contains(&flag.trim_end_matches("=true")))
         };
-        let tops = || self.plan.operands.iter().filter_map(|at| self.words.get(*at)).any(|word| is_top(word));
+        let tops = || {
+            self.plan.operands.iter().filter_map(|at| self.words.get(*at)).any(|word| is_top(word))
+        };
         flag(WIDE) || flag(&["-A"]) || (flag(&["--recursive", "-r", "-R"]) && tops())
     }
 
@@ -22,7 +34,7 @@ impl Call<'_> {
             || self.flags_for_sure().any(|flag| matches!(flag, "--help" | "-help" | "--usage"))
     }
 
-    /// It says what it would do, and no flag takes that back.
+    /// Returns true for a dry run that no other flag cancels.
     pub(super) fn is_dry_run(&self) -> bool {
         const DRY: &[&str] = &[
             "--check-only",
@@ -45,18 +57,23 @@ impl Call<'_> {
         let taken_back = self.plan.flags.iter().any(|at| {
             let flag = self.words.get(*at).copied().unwrap_or("");
             let off = matches!(self.words.get(at + 1), Some(&("none" | "false")));
-            name(flag).starts_with("--no-dry") || (DRY.contains(&name(flag).as_str()) && (is_off(flag) || off))
+            name(flag).starts_with("--no-dry")
+                || (DRY.contains(&name(flag).as_str()) && (is_off(flag) || off))
         });
         !taken_back && self.flags_for_sure().any(|flag| DRY.contains(&name(flag).as_str()))
     }
 
-    /// The flags that cannot be the value of the flag before them.
+    /// Returns the flags that cannot be the value of the flag before them.
     fn flags_for_sure(&self) -> impl Iterator<Item = &str> {
-        self.plan.flags.iter().filter(|at| !may_be_value(self.words, self.plan, **at)).filter_map(|at| self.words.get(*at).copied())
+        self.plan
+            .flags
+            .iter()
+            .filter(|at| !may_be_value(self.words, self.plan, **at))
+            .filter_map(|at| self.words.get(*at).copied())
     }
 }
 
-/// Whether the word before this one is a flag that nothing is known of, so that this may be its value.
+/// Returns true if the word before this one is an unknown flag, so that this word may be its value.
 pub(super) fn may_be_value(words: &[&str], plan: &Plan, at: usize) -> bool {
     const SWITCHES: &[&str] = &[
         "--all",
@@ -103,12 +120,12 @@ pub(super) fn may_be_value(words: &[&str], plan: &Plan, at: usize) -> bool {
     plan.flags.contains(&before) && !flag.contains('=') && !SWITCHES.contains(&flag)
 }
 
-/// A flag that is switched off: `--dry-run=none`.
+/// Returns true for a flag that is switched off: `--dry-run=none`.
 pub(super) fn is_off(flag: &str) -> bool {
     matches!(flag.split_once('=').map(|(_, value)| value), Some("none" | "false" | "no" | "0"))
 }
 
-/// Whether an address names a bucket, not something in it.
+/// Returns true if an address names a bucket, not something in it.
 fn is_top(word: &str) -> bool {
     word.split_once("://").is_some_and(|(_, rest)| !rest.trim_end_matches(['/', '*']).contains('/'))
 }

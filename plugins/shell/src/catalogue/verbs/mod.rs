@@ -1,12 +1,12 @@
-//! What a call does by the words that it is made of: `list`, `create-user`, `apps:destroy`, `--delete`.
+//! The effect of a call, derived from the words in its subcommands: `list`, `create-user`,
+//! `apps:destroy`, `--delete`.
 //!
-//! For programs with hundreds of subcommands that are named alike, and for those that nobody listed.
-//! The path of subcommands is read from the left until a word says what is done; names of things
-//! (`logs`, `run`) leave that to the words behind them, and what follows is a resource's name. A word
-//! that is known neither way changes something.
+//! This is for programs with hundreds of similarly named subcommands, and for programs that are not
+//! in the catalogue. The path of subcommands is read from the left until a word is a verb; names of
+//! things (`logs`, `run`) defer to the words after them, and the words after the verb name a
+//! resource. An unknown word counts as a change.
 //!
-//! It reads words only. Which values a program's flags take, and what its exceptions are, stands in
-//! the tables.
+//! Only words are read. The tables list the program's flags with values and its exceptions.
 
 mod flags;
 mod words;
@@ -16,14 +16,14 @@ use crate::types::EffectKind;
 use flags::{is_off, may_be_value};
 use words::{ADVERBS, METADATA, Meaning, NAMED, REVEAL, SECRET, WHOLE, has, meaning};
 
-/// What a call does, from the least to the gravest.
+/// The effect of a call, from the least to the gravest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Does {
-    /// It prints how it is used.
+    /// It prints its usage.
     Nothing,
     Look,
     Change,
-    /// It shows what a secret holds.
+    /// It shows the contents of a secret.
     Reveal,
     /// It destroys one thing.
     Destroy,
@@ -31,7 +31,7 @@ pub(super) enum Does {
     DestroyAll,
 }
 
-/// How a program's subcommands are made.
+/// The structure of a program's subcommands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grammar {
     /// Nouns and verbs in any order; resources may be named after a noun that is a verb too (`logs`).
@@ -40,8 +40,9 @@ enum Grammar {
     Groups,
 }
 
-/// Adds what the words tell: of a service at `HOST` (`verbs@HOST`, `verbs-groups@HOST`), or of this
-/// machine (`verbs-system`). A secret that its own store shows has not reached another machine.
+/// Adds the effects that the words imply: on a service at `HOST` (`verbs@HOST`,
+/// `verbs-groups@HOST`), or on this machine (`verbs-system`). A secret that its own store shows has
+/// not reached another machine.
 pub(super) fn apply(plan: &mut Plan, item: &'static str, words: &[&str]) {
     let (name, host) = item.split_once('@').unwrap_or((item, ""));
     let (local, grammar) = match name {
@@ -63,7 +64,9 @@ pub(super) fn apply(plan: &mut Plan, item: &'static str, words: &[&str]) {
         Does::Reveal => (EffectKind::SecretRead, None),
         Does::Change if local => (EffectKind::SystemChange, None),
         Does::Change => (EffectKind::RemoteChange, None),
-        Does::Destroy | Does::DestroyAll if local => (EffectKind::SystemChange, Some("remove-installed")),
+        Does::Destroy | Does::DestroyAll if local => {
+            (EffectKind::SystemChange, Some("remove-installed"))
+        }
         Does::Destroy => (EffectKind::RemoteDelete, Some("delete-remote")),
         Does::DestroyAll => (EffectKind::RemoteDelete, Some("destroy-remote")),
     };
@@ -71,10 +74,11 @@ pub(super) fn apply(plan: &mut Plan, item: &'static str, words: &[&str]) {
     plan.items.extend(form.map(Item::Form));
 }
 
-/// How many words of the path are read.
+/// The number of words of the path that are read.
 const PATH: usize = 12;
 
-/// What a call with these words does; the plan tells which of them are flags, values and operands.
+/// Returns the effect of a call with these words; the plan classifies them as flags, values and
+/// operands.
 fn does(words: &[&str], plan: &Plan, grammar: Grammar) -> Does {
     let call = Call { words, plan, path: path(words, plan), grammar };
     if call.asks_for_help() {
@@ -87,29 +91,51 @@ fn does(words: &[&str], plan: &Plan, grammar: Grammar) -> Does {
     }
 }
 
-/// What a name made of several words does: a method, a path segment (`deleteUser`, `delete_series`).
+/// Returns the effect of a name made of several words: a method, a path segment (`deleteUser`,
+/// `delete_series`).
 pub(super) fn of_name(name: &str) -> Does {
     let step = Step { parts: parts(name), doubtful: false };
     match step.verb() {
-        (Meaning::Unknown | Meaning::LookNoun | Meaning::ChangeNoun | Meaning::Change, _) => Does::Change,
+        (Meaning::Unknown | Meaning::LookNoun | Meaning::ChangeNoun | Meaning::Change, _) => {
+            Does::Change
+        }
         (Meaning::Look, _) => Does::Look,
-        (Meaning::Destroy | Meaning::End, at) if is_whole(step.parts.get(at + 1..).unwrap_or_default()) => Does::DestroyAll,
+        (Meaning::Destroy | Meaning::End, at)
+            if is_whole(step.parts.get(at + 1..).unwrap_or_default()) =>
+        {
+            Does::DestroyAll
+        }
         (Meaning::Destroy | Meaning::End, _) => Does::Destroy,
     }
 }
 
-/// Whether the last of these nouns holds many other things.
+/// Returns true if the last of these nouns holds many other things.
 pub(super) fn is_whole<S: AsRef<str>>(nouns: &[S]) -> bool {
     const SERVERS: &[&str] = &["instance", "instances", "server", "servers"];
-    const STORES: &[&str] =
-        &["bigtable", "cosmosdb", "database", "databases", "db", "mongodb", "mysql", "postgres", "rds", "redis", "spanner", "sql"];
+    const STORES: &[&str] = &[
+        "bigtable",
+        "cosmosdb",
+        "database",
+        "databases",
+        "db",
+        "mongodb",
+        "mysql",
+        "postgres",
+        "rds",
+        "redis",
+        "spanner",
+        "sql",
+    ];
     let Some((last, before)) = nouns.split_last() else { return false };
     let of = before.last().map_or("", AsRef::as_ref);
     let last = last.as_ref();
     match last {
         "all" => true,
         "account" | "accounts" => of != "service",
-        _ => has(WHOLE, last) || (has(SERVERS, last) && before.iter().any(|noun| has(STORES, noun.as_ref()))),
+        _ => {
+            has(WHOLE, last)
+                || (has(SERVERS, last) && before.iter().any(|noun| has(STORES, noun.as_ref())))
+        }
     }
 }
 
@@ -129,7 +155,7 @@ struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// What the path says, if a word of it says something.
+    /// Returns the effect of the path, if one of its words is a verb.
     fn by_words(&self) -> Option<Does> {
         let (mut alone, mut doubted, mut named) = (None, None, false);
         for (at, step) in self.path.iter().enumerate() {
@@ -147,7 +173,8 @@ impl Call<'_> {
                 _ if step.doubtful => doubted = doubted.max(Some(does)),
                 Meaning::LookNoun | Meaning::ChangeNoun => {
                     alone = Some(does);
-                    named = self.grammar == Grammar::Free && matches!(step.parts.as_slice(), [only] if has(NAMED, only));
+                    named = self.grammar == Grammar::Free
+                        && matches!(step.parts.as_slice(), [only] if has(NAMED, only));
                 }
                 _ => return doubted.filter(|doubted| *doubted >= Does::Destroy).max(Some(does)),
             }
@@ -155,9 +182,14 @@ impl Call<'_> {
         alone.max(doubted)
     }
 
-    /// What the flags say, for programs whose verbs are flags; the gravest counts.
+    /// Returns the effect of the flags, for programs whose verbs are flags; the gravest counts.
     fn by_flags(&self) -> Does {
-        let flags = self.plan.flags.iter().filter_map(|at| self.words.get(*at)).filter(|flag| flag.len() > 2 && !is_off(flag));
+        let flags = self
+            .plan
+            .flags
+            .iter()
+            .filter_map(|at| self.words.get(*at))
+            .filter(|flag| flag.len() > 2 && !is_off(flag));
         let said = flags.filter_map(|flag| {
             let name = flag.trim_start_matches('-').split(['=', '-']).next().unwrap_or("");
             match meaning(name) {
@@ -167,45 +199,67 @@ impl Call<'_> {
                 _ => None,
             }
         });
-        let unsaid = if self.plan.operands.is_empty() && self.plan.flags.is_empty() { Does::Look } else { Does::Change };
+        let unsaid = if self.plan.operands.is_empty() && self.plan.flags.is_empty() {
+            Does::Look
+        } else {
+            Does::Change
+        };
         said.max().unwrap_or(unsaid)
     }
 
-    /// A list of changes, as JSON among the words, has one that deletes.
+    /// Returns true if a list of changes, as JSON among the words, has one that deletes.
     fn orders_deletion(&self) -> bool {
-        let orders = |word: &&str| word.starts_with(['{', '[']) && (word.contains("\"DELETE\"") || word.contains("\"DeleteRequest\""));
+        let orders = |word: &&str| {
+            word.starts_with(['{', '['])
+                && (word.contains("\"DELETE\"") || word.contains("\"DeleteRequest\""))
+        };
         self.grammar == Grammar::Groups && self.words.iter().any(orders)
     }
 
     fn looked_at(&self, at: usize, verb: usize) -> Does {
         let Some(step) = self.path.get(at) else { return Does::Look };
         let reveals = step.parts.get(verb).is_some_and(|word| has(REVEAL, word));
-        let before = at.checked_sub(1).and_then(|before| self.path.get(before)).map_or(&[][..], |step| &step.parts);
+        let before = at
+            .checked_sub(1)
+            .and_then(|before| self.path.get(before))
+            .map_or(&[][..], |step| &step.parts);
         let nouns = match step.parts.get(verb + 1..) {
             Some(after) if !after.is_empty() => after,
             _ => before,
         };
-        let is_secret = nouns.iter().any(|noun| has(SECRET, noun)) && !nouns.iter().any(|noun| has(METADATA, noun));
+        let is_secret = nouns.iter().any(|noun| has(SECRET, noun))
+            && !nouns.iter().any(|noun| has(METADATA, noun));
         if reveals && is_secret { Does::Reveal } else { Does::Look }
     }
 
     fn destroyed(&self, at: usize, verb: usize) -> Does {
         let Some(step) = self.path.get(at) else { return Does::Destroy };
-        let everything = step.parts.get(verb).is_some_and(|word| matches!(word.as_str(), "flushall" | "flushdb" | "rb"));
+        let everything = step
+            .parts
+            .get(verb)
+            .is_some_and(|word| matches!(word.as_str(), "flushall" | "flushdb" | "rb"));
         let after = step.parts.get(verb + 1..).unwrap_or_default();
-        let mut nouns: Vec<&str> = self.path.iter().take(at).flat_map(|step| &step.parts).map(String::as_str).collect();
+        let mut nouns: Vec<&str> =
+            self.path.iter().take(at).flat_map(|step| &step.parts).map(String::as_str).collect();
         if after.is_empty() && verb > 0 {
             nouns.extend(step.parts.iter().take(verb).map(String::as_str));
         }
         nouns.extend(after.iter().map(String::as_str));
-        let follows = if at == 0 && after.is_empty() { self.kinds_behind(&step.parts) } else { Vec::new() };
+        let follows =
+            if at == 0 && after.is_empty() { self.kinds_behind(&step.parts) } else { Vec::new() };
         let whole = is_whole(&nouns) || follows.iter().any(|noun| is_whole(&[*noun]));
         if whole || everything { Does::DestroyAll } else { Does::Destroy }
     }
 
-    /// The kinds of things in the word behind a verb that stands first: `delete ns/a`, `drop db,user`.
+    /// Returns the kinds of things in the word after a verb that comes first: `delete ns/a`,
+    /// `drop db,user`.
     fn kinds_behind(&self, verb: &[String]) -> Vec<&str> {
-        let all = self.plan.subcommand.iter().chain(&self.plan.operands).filter_map(|at| self.words.get(*at));
+        let all = self
+            .plan
+            .subcommand
+            .iter()
+            .chain(&self.plan.operands)
+            .filter_map(|at| self.words.get(*at));
         let mut behind = all.skip_while(|word| parts(word) != verb).skip(1);
         let kinds = behind.next().map_or("", |word| word.split('/').next().unwrap_or(word));
         kinds.split(',').take(8).collect()
@@ -213,25 +267,31 @@ impl Call<'_> {
 }
 
 impl Step {
-    /// What it says, and which of its parts says so. A single word may be a noun; of several the first
-    /// that is no adverb is the verb, or else the last.
+    /// Returns the meaning, and the index of the part that carries it. A single word may be a noun;
+    /// of several the first that is not an adverb is the verb, or else the last.
     fn verb(&self) -> (Meaning, usize) {
-        let first = self.parts.iter().take_while(|part| self.parts.len() > 1 && has(ADVERBS, part)).count();
+        let first =
+            self.parts.iter().take_while(|part| self.parts.len() > 1 && has(ADVERBS, part)).count();
         let first = if first == self.parts.len() { 0 } else { first };
         let last = self.parts.len().saturating_sub(1);
         let says = |at: usize| self.parts.get(at).map_or(Meaning::Unknown, |part| meaning(part));
         let said = says(first);
-        if said == Meaning::End && last > first && self.parts.last().is_some_and(|part| part == "deletion") {
+        if said == Meaning::End
+            && last > first
+            && self.parts.last().is_some_and(|part| part == "deletion")
+        {
             return (Meaning::Change, first);
         }
-        if said == Meaning::Unknown && matches!(says(last), Meaning::Look | Meaning::Destroy | Meaning::End) {
+        if said == Meaning::Unknown
+            && matches!(says(last), Meaning::Look | Meaning::Destroy | Meaning::End)
+        {
             return (says(last), last);
         }
         (said, first)
     }
 }
 
-/// The words that name what is done and to which kind of thing.
+/// Returns the words that name the effect and the kind of thing affected.
 fn path(words: &[&str], plan: &Plan) -> Vec<Step> {
     let mut path = Vec::new();
     for at in plan.subcommand.iter().chain(&plan.operands).take(64) {
@@ -245,15 +305,17 @@ fn path(words: &[&str], plan: &Plan) -> Vec<Step> {
     path
 }
 
-/// Whether a word can name a subcommand.
+/// Returns true if a word can name a subcommand.
 fn is_name(word: &str) -> bool {
     word.len() <= 64
         && word.starts_with(|first: char| first.is_ascii_alphabetic())
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.'))
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.'))
         && !word.contains("::")
 }
 
-/// The words that a name is made of: parted by hyphens and the like, or by capitals.
+/// Splits a name into words, at hyphens and the like, or at capitals.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut small = false;

@@ -1,8 +1,8 @@
-//! The words that subcommands are made of, by what they say.
+//! The words that subcommands are made of, by meaning.
 //!
-//! In lower case and sorted; those of the first six lists stand in one of them only.
+//! They are in lower case and sorted; a word of the first six lists is in one of them only.
 
-/// Looks, whatever stands behind it.
+/// Verbs that only look, before any noun.
 #[rustfmt::skip]
 pub(super) const LOOK: &[&str] = &[
     "about", "analyse", "analyze", "avail", "browse", "can", "cat", "commands", "compare", "completion", "completions", "convert",
@@ -16,7 +16,7 @@ pub(super) const LOOK: &[&str] = &[
     "which", "whoami", "why", "xrange", "zrange",
 ];
 
-/// Looks when it stands alone; also the name of a thing that another word is done to.
+/// Verbs that only look if they are the only word; also names of things that another word acts on.
 #[rustfmt::skip]
 pub(super) const LOOK_NOUN: &[&str] = &[
     "access", "activities", "activity", "auth", "check", "checks", "client", "config", "configs", "configuration", "context",
@@ -29,7 +29,7 @@ pub(super) const LOOK_NOUN: &[&str] = &[
     "usage", "use", "users", "version", "versions", "watch", "workspace", "workspaces",
 ];
 
-/// Makes or changes something, whatever stands behind it.
+/// Verbs that make or change something, before any noun.
 #[rustfmt::skip]
 pub(super) const CHANGE: &[&str] = &[
     "abort", "accept", "activate", "add", "allocate", "allow", "alter", "annotate", "append", "apply", "approve", "assign",
@@ -42,7 +42,7 @@ pub(super) const CHANGE: &[&str] = &[
     "undelete", "undo", "unlock", "unpause", "unseal", "untaint", "update", "upgrade", "upload", "upsert", "write", "zadd",
 ];
 
-/// Makes or changes something when it stands alone; also the name of a thing.
+/// Verbs that make or change something if they are the only word; also names of things.
 #[rustfmt::skip]
 pub(super) const CHANGE_NOUN: &[&str] = &[
     "alert", "backup", "backups", "build", "builds", "cache", "change", "charge", "charges", "clone", "comment", "commit",
@@ -55,7 +55,7 @@ pub(super) const CHANGE_NOUN: &[&str] = &[
     "webhook", "webhooks", "workflow", "workflows",
 ];
 
-/// Destroys the thing that it is done to.
+/// Verbs that destroy their object.
 #[rustfmt::skip]
 pub(super) const DESTROY: &[&str] = &[
     "autoremove", "clean", "cleanup", "clear", "decommission", "del", "delete", "deletefile", "deletion", "deprovision",
@@ -64,7 +64,7 @@ pub(super) const DESTROY: &[&str] = &[
     "shred", "teardown", "terminate", "truncate", "undefine", "undeploy", "uninstall", "unpublish", "wipe", "wipefs", "zap",
 ];
 
-/// Ends what a thing does, or who may use it; the thing itself stays.
+/// Verbs that end what a thing does, or who may use it; the thing itself stays.
 #[rustfmt::skip]
 pub(super) const END: &[&str] = &[
     "abandon", "archive", "ban", "cancel", "deactivate", "deregister", "detach", "disable", "disassociate", "discard", "dismiss",
@@ -89,21 +89,21 @@ pub(super) const SECRET: &[&str] = &[
     "tokens",
 ];
 
-/// Beside the name of a secret: what is looked at is not the secret.
+/// Words that, next to the name of a secret, mean that something else than the secret is looked at.
 #[rustfmt::skip]
 pub(super) const METADATA: &[&str] = &[
     "config", "count", "description", "engine", "engines", "groups", "id", "ids", "info", "last", "list", "metadata", "names",
     "policies", "policy", "report", "rotation", "scanning", "status", "usage", "used", "version", "versions",
 ];
 
-/// Ways of looking that show what a thing holds.
+/// Ways of looking that show the contents of a thing.
 #[rustfmt::skip]
 pub(super) const REVEAL: &[&str] = &[
     "access", "cat", "decrypt", "download", "dump", "export", "fetch", "get", "print", "pull", "read", "retrieve", "reveal",
     "show", "view",
 ];
 
-/// Prefixes that say how it is done, not what.
+/// Prefixes that modify a verb.
 #[rustfmt::skip]
 pub(super) const ADVERBS: &[&str] = &[
     "admin", "async", "batch", "bulk", "do", "force", "global", "mass", "multi", "safe", "schedule",
@@ -117,7 +117,7 @@ pub(super) const NAMED: &[&str] = &[
     "status", "switch", "sync", "test", "touch", "trace", "trigger", "use", "watch",
 ];
 
-/// What one word says.
+/// The meaning of one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Look,
@@ -129,7 +129,7 @@ pub(super) enum Meaning {
     Unknown,
 }
 
-/// What a word in lower case says.
+/// Returns the meaning of a word in lower case.
 pub(super) fn meaning(word: &str) -> Meaning {
     let lists = [
         (LOOK, Meaning::Look),
@@ -142,7 +142,7 @@ pub(super) fn meaning(word: &str) -> Meaning {
     lists.iter().find(|(list, _)| has(list, word)).map_or(Meaning::Unknown, |(_, meaning)| *meaning)
 }
 
-/// Whether a sorted list has a word in it.
+/// Returns true if a sorted list contains a word.
 pub(super) fn has(list: &[&str], word: &str) -> bool {
     list.binary_search(&word).is_ok()
 }
@@ -153,9 +153,22 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_no_word_says_two_things() {
-        for list in [LOOK, LOOK_NOUN, CHANGE, CHANGE_NOUN, DESTROY, END, WHOLE, SECRET, METADATA, REVEAL, ADVERBS, NAMED] {
+        for list in [
+            LOOK,
+            LOOK_NOUN,
+            CHANGE,
+            CHANGE_NOUN,
+            DESTROY,
+            END,
+            WHOLE,
+            SECRET,
+            METADATA,
+            REVEAL,
+            ADVERBS,
+            NAMED,
+        ] {
             for pair in list.windows(2) {
-                assert!(pair[0] < pair[1], "`{}` must stand before `{}`", pair[1], pair[0]);
+                assert!(pair[0] < pair[1], "`{}` must come before `{}`", pair[1], pair[0]);
             }
         }
         let mut all: Vec<&str> = [LOOK, LOOK_NOUN, CHANGE, CHANGE_NOUN, DESTROY, END].concat();

@@ -1,10 +1,10 @@
-//! Literals in code: where they stand, what they say, and which variables hold them.
+//! Literals in code: their positions, their texts, and the variables that hold them.
 
 use super::super::environment::UNKNOWN;
 use crate::syntax::unescape;
 use std::collections::BTreeMap;
 
-/// Most variables that are remembered.
+/// The maximum number of variables that are remembered.
 const VARIABLES: usize = 64;
 
 pub(super) fn clip(text: &str, most: usize) -> &str {
@@ -12,22 +12,39 @@ pub(super) fn clip(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-/// The match is the end of a longer name.
+/// Returns true if the match is the end of a longer name.
 pub(super) fn is_word_before(text: &str, at: usize, call: &str) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     let dotted = !call.starts_with('.')
-        && matches!(call, "exec(" | "eval(" | "open(" | "spawn(" | "system(" | "fetch(" | "exec " | "eval " | "system ");
-    before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$' || (dotted && c == '.')) && !call.starts_with('.')
+        && matches!(
+            call,
+            "exec("
+                | "eval("
+                | "open("
+                | "spawn("
+                | "system("
+                | "fetch("
+                | "exec "
+                | "eval "
+                | "system "
+        );
+    before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$' || (dotted && c == '.'))
+        && !call.starts_with('.')
 }
 
-/// The texts that simple assignments give to variables: `p = "x"`, `p = Path("x")`, `const p = 'x'`.
+/// Returns the texts that simple assignments give to variables: `p = "x"`, `p = Path("x")`,
+/// `const p = 'x'`.
 pub(super) fn variables(code: &str, masked: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (at, _) in masked.match_indices('=').take(256) {
-        let (before, after) = (masked.get(..at).unwrap_or("").trim_end(), code.get(at + 1..).unwrap_or(""));
+        let (before, after) =
+            (masked.get(..at).unwrap_or("").trim_end(), code.get(at + 1..).unwrap_or(""));
         let name = word_before(before);
         let value = clip(after.trim_start(), 1024);
-        let wrapped = ["Path(", "pathlib.Path(", "os.path.expanduser("].iter().find_map(|call| value.strip_prefix(call)).unwrap_or(value);
+        let wrapped = ["Path(", "pathlib.Path(", "os.path.expanduser("]
+            .iter()
+            .find_map(|call| value.strip_prefix(call))
+            .unwrap_or(value);
         if !name.is_empty()
             && !before.ends_with(['=', '!', '<', '>'])
             && wrapped.starts_with(['"', '\'', '`', 'f', 'r'])
@@ -44,16 +61,20 @@ pub(super) fn variables(code: &str, masked: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The name at the end of a text.
+/// Returns the name at the end of a text.
 pub(super) fn word_before(text: &str) -> &str {
-    let start = text
-        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .map_or(0, |at| at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
+    let start = text.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| {
+        at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    });
     text.get(start..).unwrap_or("")
 }
 
-/// The path that a method's own object stands for: `Path("x").unlink()`, `p.unlink()`.
-pub(super) fn object_before(whole: &str, at: usize, variables: &BTreeMap<String, String>) -> Option<String> {
+/// Returns the path of a method's own object: `Path("x").unlink()`, `p.unlink()`.
+pub(super) fn object_before(
+    whole: &str,
+    at: usize,
+    variables: &BTreeMap<String, String>,
+) -> Option<String> {
     let before = whole.get(..at)?;
     if before.ends_with(')') {
         let start = before.rfind("Path(")?;
@@ -62,20 +83,33 @@ pub(super) fn object_before(whole: &str, at: usize, variables: &BTreeMap<String,
     variables.get(word_before(before)).cloned()
 }
 
-/// The texts of a call's arguments: literals, and variables that hold one in the first place.
+/// Returns the texts of a call's arguments: literals, and variables that hold one in the first
+/// place.
 pub(super) fn texts(arguments: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
     let first = arguments.trim_start();
     let name: String = first.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let mut texts = literals(arguments);
-    let ends =
-        first.get(name.len()..).is_some_and(|rest| rest.trim_start().starts_with([',', ')', '+', '/', '.']) && !rest.starts_with(".join"));
+    let ends = first.get(name.len()..).is_some_and(|rest| {
+        rest.trim_start().starts_with([',', ')', '+', '/', '.']) && !rest.starts_with(".join")
+    });
     if let Some(text) = variables.get(&name).filter(|_| ends) {
         texts.insert(0, text.clone());
     }
-    let home = ["expanduser", "homedir()", "Path.home()", "env.HOME", "environ[\"HOME\"]", "environ['HOME']", "ENV['HOME']", "Dir.home"];
+    let home = [
+        "expanduser",
+        "homedir()",
+        "Path.home()",
+        "env.HOME",
+        "environ[\"HOME\"]",
+        "environ['HOME']",
+        "ENV['HOME']",
+        "Dir.home",
+    ];
     if let Some(text) = texts.first_mut() {
-        if home.iter().any(|mark| first.starts_with(mark) || first.split(['"', '\'', '`']).next().is_some_and(|start| start.contains(mark)))
-        {
+        if home.iter().any(|mark| {
+            first.starts_with(mark)
+                || first.split(['"', '\'', '`']).next().is_some_and(|start| start.contains(mark))
+        }) {
             *text = format!("~/{}", text.trim_start_matches("~/").trim_start_matches('/'));
         }
         if first.starts_with(['f', 'F']) || first.starts_with('`') {
@@ -85,7 +119,8 @@ pub(super) fn texts(arguments: &str, variables: &BTreeMap<String, String>) -> Ve
     texts
 }
 
-/// A text with its `{...}` and `${...}` taken for what only the run can tell.
+/// Replaces `{...}` and `${...}` in a text by the placeholder for text that is known only at run
+/// time.
 fn interpolated(text: &str) -> String {
     let mut left = text;
     let mut out = String::new();
@@ -98,7 +133,7 @@ fn interpolated(text: &str) -> String {
     out
 }
 
-/// The code with what is in its texts and comments blanked, byte for byte.
+/// Returns the code with the contents of its texts and comments blanked, byte for byte.
 pub(super) fn mask(code: &str, language: &str) -> String {
     let hash = !matches!(language, "node");
     let slashes = matches!(language, "node" | "php");
@@ -121,7 +156,11 @@ pub(super) fn mask(code: &str, language: &str) -> String {
             (None, '`') if !comment && language == "node" => quote = Some(c),
             (None, '\n') => comment = false,
             (None, '#') if hash => comment = true,
-            (None, '/') if slashes && !comment && chars.peek() == Some(&'/') && !masked.ends_with(':') => comment = true,
+            (None, '/')
+                if slashes && !comment && chars.peek() == Some(&'/') && !masked.ends_with(':') =>
+            {
+                comment = true
+            }
             _ => {}
         }
         if blank && quote.is_some() || comment {
@@ -133,7 +172,7 @@ pub(super) fn mask(code: &str, language: &str) -> String {
     masked
 }
 
-/// The quoted texts in a list of arguments, up to its end.
+/// Returns the quoted texts in a list of arguments, up to its end.
 pub(super) fn literals(arguments: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = 0_i32;
@@ -151,7 +190,7 @@ pub(super) fn literals(arguments: &str) -> Vec<String> {
             '\n' | ';' if open <= 0 => break,
             _ => {}
         }
-        if open < 0 || found.len() >= 32 {
+        if open < 0 || found.len() >= 256 {
             break;
         }
     }

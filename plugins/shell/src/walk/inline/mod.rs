@@ -1,7 +1,8 @@
 //! Code of other languages on the command line: the literal calls in it that delete, write, start
-//! programs or reach the network. It is no parser: what a call's arguments are is told only where they
-//! are literals, and what is in comments and texts does not count.
+//! programs or reach the network. It is not a parser: a call's arguments are known only if they are
+//! literals, and comments and texts do not count.
 
+mod imports;
 mod literals;
 mod tables;
 
@@ -17,25 +18,51 @@ use std::collections::BTreeMap;
 use tables::{Does, NODE, PYTHON, SCRIPT};
 
 /// Longest list of arguments that is looked at, in bytes.
-const ARGUMENTS: usize = 2048;
+const ARGUMENTS: usize = 16 * 1024;
 /// Most calls that are looked at.
 const CALLS: usize = 256;
 
-/// Signs that a text is put together from an encoded one, and that it is fetched.
-const ENCODED: &[&str] =
-    &["b64decode", "fromhex", "atob(", "base64", "unhexlify", "codecs.decode", "zlib", "chr(", "decode64", "fromCharCode"];
-const FETCHED: &[&str] = &["urlopen", "requests.", "fetch(", "http.get", "https.get", "Net::HTTP", "file_get_contents", "URI.open"];
+/// Signs that a text is computed from an encoded one, and that it is fetched.
+const ENCODED: &[&str] = &[
+    "b64decode",
+    "fromhex",
+    "atob(",
+    "base64",
+    "unhexlify",
+    "codecs.decode",
+    "zlib",
+    "chr(",
+    "decode64",
+    "fromCharCode",
+];
+const FETCHED: &[&str] = &[
+    "urlopen",
+    "requests.",
+    "fetch(",
+    "http.get",
+    "https.get",
+    "Net::HTTP",
+    "file_get_contents",
+    "URI.open",
+];
+
+/// The code computes the text that is run.
+const BUILT: &str = "a text that code puts together and runs";
 
 /// One call in the code.
 struct Found<'c> {
     does: Does,
-    /// What stands between its brackets, and after.
+    /// The text between its brackets, and after.
     arguments: &'c str,
-    /// Where its name begins.
+    /// The position of its name.
     at: usize,
+    /// The text between its brackets is literal: `%x(...)`, `qx{...}`.
+    bare: bool,
+    /// Its arguments are longer than the part that is looked at.
+    cut: bool,
 }
 
-/// The code at hand.
+/// The current code.
 struct Code<'c> {
     field: &'c Field,
     language: &'c str,
@@ -43,11 +70,18 @@ struct Code<'c> {
 }
 
 impl Walker<'_> {
-    /// Notes what a program's text does, as far as its literal calls tell; what it prints.
-    pub(super) fn code(&mut self, language: &str, field: &Field, command: Option<u32>, setting: &Setting) -> Feed {
+    /// Notes the effects of a program's text, as far as its literal calls reveal them; returns its
+    /// output.
+    pub(super) fn code(
+        &mut self,
+        language: &str,
+        field: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Feed {
         self.spend(2 * field.text.len());
         if self.work == 0 || self.depth >= crate::syntax::DEPTH {
-            self.out.gap("more text than is read");
+            self.out.limit("more text than is read");
             return Feed::default();
         }
         let table = match language {
@@ -59,17 +93,32 @@ impl Walker<'_> {
             }
             _ => SCRIPT,
         };
+        let resolved = imports::resolve(&field.text, language);
+        if let Some(gap) = resolved.gap {
+            self.out.gap(gap);
+            self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+        let field = &Field { text: resolved.text, ..field.clone() };
         let masked = mask(&field.text, language);
-        let connects = ["socket", "TCPSocket", "net.connect", "fsockopen", "net.Socket"].iter().any(|call| masked.contains(call));
-        if connects && ["/bin/sh", "/bin/bash", "cmd.exe", "pty.spawn", "dup2"].iter().any(|mark| field.text.contains(mark)) {
+        let connects = ["socket", "TCPSocket", "net.connect", "fsockopen", "net.Socket"]
+            .iter()
+            .any(|call| masked.contains(call));
+        if connects
+            && ["/bin/sh", "/bin/bash", "cmd.exe", "pty.spawn", "dup2"]
+                .iter()
+                .any(|mark| field.text.contains(mark))
+        {
             self.out.form("remote-shell", command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
         self.whole_environment(&masked, command, setting);
         let code = Code { field, language, variables: variables(&field.text, &masked) };
         let calls = calls(table, &masked, &field.text);
+        if calls.iter().any(|call| call.cut) {
+            self.out.limit("a call in code with longer arguments than are looked at");
+        }
         if calls.len() >= CALLS {
-            self.out.gap("more calls than are looked at");
+            self.out.limit("more calls than are looked at");
         }
         self.depth += 1;
         let mut printed = Some(String::new());
@@ -89,10 +138,18 @@ impl Walker<'_> {
         }
     }
 
-    fn inline_call(&mut self, call: &Found<'_>, code: &Code<'_>, command: Option<u32>, setting: &Setting) {
+    fn inline_call(
+        &mut self,
+        call: &Found<'_>,
+        code: &Code<'_>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let texts = texts(call.arguments, &code.variables);
         let first = texts.first().map(String::as_str);
-        let word = |text: Option<&str>| Field::plain(&self::at_home(text.unwrap_or("\u{fffd}"), self.home), code.field.span);
+        let word = |text: Option<&str>| {
+            Field::plain(&self::at_home(text.unwrap_or("\u{fffd}"), self.home), code.field.span)
+        };
         let own = || object_before(&code.field.text, call.at, &code.variables);
         let (one, two) = (word(first), word(texts.get(1).map(String::as_str)));
         match call.does {
@@ -106,7 +163,9 @@ impl Walker<'_> {
                 self.file(EffectKind::FileDelete, &one, true, command, setting);
             }
             Does::Write => self.file(EffectKind::FileModify, &one, false, command, setting),
-            Does::WriteOwn => self.file(EffectKind::FileModify, &word(own().as_deref()), false, command, setting),
+            Does::WriteOwn => {
+                self.file(EffectKind::FileModify, &word(own().as_deref()), false, command, setting)
+            }
             Does::Make => self.file(EffectKind::FileCreate, &one, false, command, setting),
             Does::Move | Does::Copy | Does::Link => {
                 match call.does {
@@ -117,68 +176,143 @@ impl Walker<'_> {
                 self.file(EffectKind::FileModify, &two, false, command, setting);
             }
             Does::Read => self.file(EffectKind::FileRead, &one, false, command, setting),
-            Does::ReadOwn => self.file(EffectKind::FileRead, &word(own().as_deref()), false, command, setting),
+            Does::ReadOwn => {
+                self.file(EffectKind::FileRead, &word(own().as_deref()), false, command, setting)
+            }
             Does::Open => self.opens(call, &texts, &one, command, setting),
             Does::Network => self.contacts(call, &one, command, setting),
             Does::Send | Does::RemoteDelete => {
                 self.network(&one, command, setting);
-                let kind = if call.does == Does::Send { EffectKind::Send } else { EffectKind::RemoteDelete };
+                let kind = if call.does == Does::Send {
+                    EffectKind::Send
+                } else {
+                    EffectKind::RemoteDelete
+                };
                 self.at_host(kind, &one, command, setting);
             }
             Does::Statement => self.in_code(first.unwrap_or(""), code, command, setting),
             Does::Stop => self.plain(EffectKind::ProcessStop, "", false, command, setting),
             Does::Dynamic => self.dynamic(call, first, code, command, setting),
+            Does::Shell if call.bare => self.bare_text(call.arguments, code.field, setting),
             Does::Shell => self.started(call.arguments, &texts, code.field, command, setting),
             Does::Print => {}
         }
     }
 
-    /// `open` and the like: the mode tells.
-    fn opens(&mut self, call: &Found<'_>, texts: &[String], file: &Field, command: Option<u32>, setting: &Setting) {
+    /// Handles `open` and the like: the mode decides.
+    fn opens(
+        &mut self,
+        call: &Found<'_>,
+        texts: &[String],
+        file: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if file.text.contains("://") {
             return self.network(file, command, setting);
         }
         let own = call.arguments.split(')').next().unwrap_or("");
-        let flags = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"].iter().any(|flag| own.contains(flag));
-        let writes = flags || texts.iter().skip(1).any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
-        self.file(if writes { EffectKind::FileModify } else { EffectKind::FileRead }, file, false, command, setting);
+        let flags = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"]
+            .iter()
+            .any(|flag| own.contains(flag));
+        let writes = flags
+            || texts
+                .iter()
+                .skip(1)
+                .any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
+        self.file(
+            if writes { EffectKind::FileModify } else { EffectKind::FileRead },
+            file,
+            false,
+            command,
+            setting,
+        );
     }
 
-    /// A request whose method stands in its options.
-    fn contacts(&mut self, call: &Found<'_>, address: &Field, command: Option<u32>, setting: &Setting) {
+    /// Notes a request whose method is in its options.
+    fn contacts(
+        &mut self,
+        call: &Found<'_>,
+        address: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         self.network(address, command, setting);
         let options = call.arguments.split(';').next().unwrap_or("");
         let has = |marks: &[&str]| marks.iter().any(|mark| options.contains(mark));
         if has(&["'DELETE'", "\"DELETE\""]) {
             self.at_host(EffectKind::RemoteDelete, address, command, setting);
-        } else if has(&["'POST'", "\"POST\"", "'PUT'", "\"PUT\"", "'PATCH'", "\"PATCH\"", "body:", "data=", "json="]) {
+        } else if has(&[
+            "'POST'",
+            "\"POST\"",
+            "'PUT'",
+            "\"PUT\"",
+            "'PATCH'",
+            "\"PATCH\"",
+            "body:",
+            "data=",
+            "json=",
+        ]) {
             self.at_host(EffectKind::Send, address, command, setting);
         }
     }
 
-    fn at_host(&mut self, kind: EffectKind, address: &Field, command: Option<u32>, setting: &Setting) {
+    fn at_host(
+        &mut self,
+        kind: EffectKind,
+        address: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let host = crate::places::host(&address.text).unwrap_or_default();
         if kind == EffectKind::RemoteDelete || !places::is_loopback(&host) {
             self.plain(kind, &host, !host.is_empty(), command, setting);
         }
     }
 
-    /// A statement that code hands to a database: a file's, where the code opens one.
-    fn in_code(&mut self, statement: &str, code: &Code<'_>, command: Option<u32>, setting: &Setting) {
-        let opened = code.field.text.split_once("sqlite3.connect(").map(|(_, rest)| texts(clip(rest, ARGUMENTS), &code.variables));
+    /// Reads a statement that code hands to a database: a file's, if the code opens one.
+    fn in_code(
+        &mut self,
+        statement: &str,
+        code: &Code<'_>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let opened = code
+            .field
+            .text
+            .split_once("sqlite3.connect(")
+            .map(|(_, rest)| texts(clip(rest, ARGUMENTS), &code.variables));
         match opened.and_then(|texts| texts.into_iter().next()) {
-            Some(file) => self.changed(sql::change(statement), Some(&Field::plain(&file, code.field.span)), command, setting),
+            Some(file) => self.changed(
+                sql::change(statement),
+                Some(&Field::plain(&file, code.field.span)),
+                command,
+                setting,
+            ),
             None => self.changed(sql::change(statement), None, command, setting),
         }
     }
 
-    /// Code that is put together when it runs: read as code where it is a literal, plain or encoded.
-    fn dynamic(&mut self, call: &Found<'_>, first: Option<&str>, code: &Code<'_>, command: Option<u32>, setting: &Setting) {
+    /// Follows code that is computed when it runs: read as code if it is a literal, plain or
+    /// encoded.
+    fn dynamic(
+        &mut self,
+        call: &Found<'_>,
+        first: Option<&str>,
+        code: &Code<'_>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let own = call.arguments.split('\n').next().unwrap_or("");
         let hidden = ENCODED.iter().any(|mark| own.contains(mark));
         let fetched = FETCHED.iter().any(|mark| code.field.text.contains(mark));
         if let Some(text) = first {
-            let clear = if hidden { feed::base64(text).or_else(|| feed::hex(text)) } else { Some(text.to_owned()) };
+            let clear = if hidden {
+                feed::base64(text).or_else(|| feed::hex(text))
+            } else {
+                Some(text.to_owned())
+            };
             if let Some(text) = clear.filter(|text| text.len() > 3) {
                 self.code(code.language, &Field { text, ..code.field.clone() }, command, setting);
             }
@@ -186,55 +320,106 @@ impl Walker<'_> {
         match (hidden || ENCODED.iter().any(|mark| code.field.text.contains(mark)), fetched) {
             (_, true) => self.unseen(Source::DOWNLOADED, command, setting),
             (true, _) => self.unseen(Source::DECODED, command, setting),
-            _ => self.plain(EffectKind::ProcessStart, "", false, command, setting),
+            _ => {
+                if first.is_none() {
+                    self.out.gap(BUILT);
+                }
+                self.plain(EffectKind::ProcessStart, "", false, command, setting);
+            }
         }
     }
 
-    /// Code that takes the whole environment, which often holds credentials.
+    /// Notes code that takes the whole environment, which often holds credentials.
     fn whole_environment(&mut self, masked: &str, command: Option<u32>, setting: &Setting) {
-        let whole = ["os.environ", "process.env", "ENV.to_h", "%ENV", "$_ENV", "getenv()"].iter().any(|name| {
-            masked.match_indices(name).take(16).any(|(at, _)| {
-                let rest = masked.get(at + name.len()..).unwrap_or("").trim_start();
-                rest.is_empty()
-                    || rest.starts_with([')', ',', ';', '}'])
-                    || rest.starts_with(".items")
-                    || rest.starts_with(".copy")
-                    || rest.starts_with("\n")
-            })
-        });
+        let whole = ["os.environ", "process.env", "ENV.to_h", "%ENV", "$_ENV", "getenv()"]
+            .iter()
+            .any(|name| {
+                masked.match_indices(name).take(16).any(|(at, _)| {
+                    let rest = masked.get(at + name.len()..).unwrap_or("").trim_start();
+                    rest.is_empty()
+                        || rest.starts_with([')', ',', ';', '}'])
+                        || rest.starts_with(".items")
+                        || rest.starts_with(".copy")
+                        || rest.starts_with("\n")
+                })
+            });
         if whole {
             self.plain(EffectKind::SecretRead, "environment", false, command, setting);
         }
     }
 
-    /// A program that code starts: a shell's text, or a list of words.
-    fn started(&mut self, arguments: &str, texts: &[String], code: &Field, command: Option<u32>, setting: &Setting) {
+    /// Follows a program that code starts: a shell's text, or a list of words.
+    fn started(
+        &mut self,
+        arguments: &str,
+        texts: &[String],
+        code: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let Some(first) = texts.first() else {
+            self.out.gap(BUILT);
             return self.plain(EffectKind::ProcessStart, "", false, command, setting);
         };
-        let is_list = arguments.trim_start().starts_with(['[', '(']) || (texts.len() > 1 && !first.contains(' '));
-        let text = if is_list { texts.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ") } else { first.clone() };
-        let field = Field { known: !text.contains(super::environment::UNKNOWN), text, span: code.span, ..Field::default() };
+        let is_list = arguments.trim_start().starts_with(['[', '('])
+            || (texts.len() > 1 && !first.contains(' '));
+        let text = if is_list {
+            texts.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        } else {
+            first.clone()
+        };
+        let field = Field {
+            known: !text.contains(super::environment::UNKNOWN),
+            text,
+            span: code.span,
+            ..Field::default()
+        };
         self.nested(&field, "code", setting);
     }
 
-    /// Backquotes run a command in perl, ruby and php.
+    /// Follows `%x(COMMAND)`: up to the bracket that closes it.
+    fn bare_text(&mut self, arguments: &str, code: &Field, setting: &Setting) {
+        let text = arguments.split([')', '}', '/']).next().unwrap_or("");
+        let text = if text.len() + 1 < arguments.len() && arguments.contains(['}', ')']) {
+            arguments.rsplit_once(['}', ')']).map_or(text, |(text, _)| text)
+        } else {
+            text
+        };
+        let field = Field {
+            text: text.replace(['}', ')'], " ; "),
+            known: true,
+            span: code.span,
+            ..Field::default()
+        };
+        self.nested(&field, "code", setting);
+    }
+
+    /// Follows backquotes, which run a command in perl, ruby and php.
     fn quoted_commands(&mut self, code: &Code<'_>, masked: &str, setting: &Setting) {
         if !matches!(code.language, "perl" | "ruby" | "php") {
             return;
         }
-        let marks: Vec<usize> = masked.match_indices('`').map(|(at, _)| at).take(32).collect();
+        let marks: Vec<usize> = masked.match_indices('`').map(|(at, _)| at).take(1024).collect();
         for pair in marks.chunks_exact(2) {
             if let [start, end] = pair
                 && let Some(text) = code.field.text.get(start + 1..*end)
             {
-                self.nested(&Field { text: text.to_owned(), known: true, span: code.field.span, ..Field::default() }, "code", setting);
+                self.nested(
+                    &Field {
+                        text: text.to_owned(),
+                        known: true,
+                        span: code.field.span,
+                        ..Field::default()
+                    },
+                    "code",
+                    setting,
+                );
             }
         }
     }
 }
 
-/// The calls of a table that stand in the code, in the code's order.
+/// Returns the calls of a table that occur in the code, in the code's order.
 fn calls<'c>(table: &[(&str, Does)], masked: &str, code: &'c str) -> Vec<Found<'c>> {
     let mut found: Vec<Found<'c>> = Vec::new();
     for (name, does) in table {
@@ -243,8 +428,20 @@ fn calls<'c>(table: &[(&str, Does)], masked: &str, code: &'c str) -> Vec<Found<'
                 break;
             }
             if !is_word_before(masked, at, name) {
-                let arguments = code.get(at + name.len()..).map_or("", |rest| clip(rest, ARGUMENTS));
-                found.push(Found { does: *does, arguments, at });
+                let whole = code.get(at + name.len()..).unwrap_or("");
+                let arguments = clip(whole, ARGUMENTS);
+                let cut = arguments.len() < whole.len()
+                    && !masked
+                        .get(at..at + arguments.len())
+                        .unwrap_or("")
+                        .contains([')', '\n', ';']);
+                found.push(Found {
+                    does: *does,
+                    arguments,
+                    at,
+                    bare: name.starts_with("%x") || name.starts_with("qx"),
+                    cut,
+                });
             }
         }
     }
@@ -252,7 +449,7 @@ fn calls<'c>(table: &[(&str, Does)], masked: &str, code: &'c str) -> Vec<Found<'
     found
 }
 
-/// The literals of awk's code that it pipes into or from: `"sort" | getline`, `print | "sh"`.
+/// Returns the literals that awk's code pipes into or from: `"sort" | getline`, `print | "sh"`.
 pub(super) fn piped(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = code;
@@ -268,7 +465,7 @@ pub(super) fn piped(code: &str) -> Vec<String> {
     found
 }
 
-/// `~/x` is in the home: code that says so has asked for it.
+/// Expands `~/x`: code that says so has asked for the home.
 fn at_home(text: &str, home: &str) -> String {
     match text.strip_prefix("~/") {
         Some(rest) if !home.is_empty() => format!("{home}/{rest}"),

@@ -1,6 +1,6 @@
-//! What the literal calls of other languages do.
+//! The effects of literal calls in other languages.
 
-/// What a call does with its first literal.
+/// The effect of a call on its first literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Delete,
@@ -13,7 +13,7 @@ pub(super) enum Does {
     Copy,
     /// A link to the first at the second.
     Link,
-    /// `open` and the like: the mode tells.
+    /// `open` and the like: the mode decides.
     Open,
     Read,
     Shell,
@@ -24,13 +24,13 @@ pub(super) enum Does {
     RemoteDelete,
     /// A statement for a database.
     Statement,
-    /// What stands before the dot is the file that is deleted, written, read.
+    /// The file before the dot is deleted, written, read.
     DeleteOwn,
     WriteOwn,
     ReadOwn,
     /// Prints its literal.
     Print,
-    /// Runs code that is put together when it runs.
+    /// Runs code that is computed at run time.
     Dynamic,
     Stop,
 }
@@ -62,6 +62,22 @@ pub(super) const PYTHON: &[(&str, Does)] = &[
     ("os.execlp(", Does::Shell),
     ("os.spawnl(", Does::Shell),
     ("pty.spawn(", Does::Shell),
+    ("os.execve(", Does::Shell),
+    ("os.execvpe(", Does::Shell),
+    ("os.execle(", Does::Shell),
+    ("os.execlpe(", Does::Shell),
+    ("os.spawn", Does::Shell),
+    ("os.posix_spawn", Does::Shell),
+    ("os.startfile(", Does::Shell),
+    ("posix.system(", Does::Shell),
+    ("commands.getoutput(", Does::Shell),
+    ("asyncio.create_subprocess_shell(", Does::Shell),
+    ("asyncio.create_subprocess_exec(", Does::Shell),
+    ("ctypes.CDLL(", Does::Dynamic),
+    ("compile(", Does::Dynamic),
+    ("runpy.run_path(", Does::Dynamic),
+    ("builtins.exec(", Does::Dynamic),
+    ("builtins.eval(", Does::Dynamic),
     ("urlopen(", Does::Network),
     ("urlretrieve(", Does::Network),
     ("requests.get(", Does::Network),
@@ -134,6 +150,9 @@ pub(super) const NODE: &[(&str, Does)] = &[
     ("require('child_process').exec(", Does::Shell),
     ("cp.exec(", Does::Shell),
     ("child_process.exec(", Does::Shell),
+    ("child_process.fork(", Does::Dynamic),
+    ("promises.unlink(", Does::Delete),
+    ("vm.runIn", Does::Dynamic),
     ("writeFileSync(", Does::Write),
     ("writeFile(", Does::Write),
     ("appendFileSync(", Does::Write),
@@ -204,6 +223,26 @@ pub(super) const SCRIPT: &[(&str, Does)] = &[
     ("qx(", Does::Shell),
     ("Open3.capture2(", Does::Shell),
     ("IO.popen(", Does::Shell),
+    ("Kernel.system(", Does::Shell),
+    ("Kernel.exec(", Does::Shell),
+    ("Kernel.spawn(", Does::Shell),
+    ("Process.spawn(", Does::Shell),
+    ("Open3.", Does::Shell),
+    ("PTY.spawn(", Does::Shell),
+    ("%x(", Does::Shell),
+    ("%x{", Does::Shell),
+    ("qx{", Does::Shell),
+    ("qx/", Does::Shell),
+    ("pcntl_exec(", Does::Shell),
+    ("rm_rf ", Does::DeleteTree),
+    ("rm_r ", Does::DeleteTree),
+    ("FileUtils::rm_rf(", Does::DeleteTree),
+    ("FileUtils::rm_r(", Does::DeleteTree),
+    ("File::delete(", Does::Delete),
+    ("shell-command ", Does::Shell),
+    ("shell-command-to-string ", Does::Shell),
+    ("delete-directory ", Does::DeleteTree),
+    ("delete-file ", Does::Delete),
     ("spawn(", Does::Shell),
     ("file_put_contents(", Does::Write),
     ("File.write(", Does::Write),

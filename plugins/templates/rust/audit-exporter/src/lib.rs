@@ -17,7 +17,12 @@ impl AuditExporter for Plugin {
         let mut text = String::from(if first { "number\tkind\tverdict\tsummary\n" } else { "" });
         for record in records {
             let verdict = record.decision.as_ref().map_or("", |decision| decision.verdict.as_str());
-            text.push_str(&format!("{}\t{}\t{verdict}\t{}\n", record.sequence, record.kind.as_str(), plain(&record.summary)));
+            text.push_str(&format!(
+                "{}\t{}\t{verdict}\t{}\n",
+                record.sequence,
+                record.kind.as_str(),
+                plain(&record.summary)
+            ));
         }
         Ok(Rendered::text(text, "text/tab-separated-values; charset=utf-8"))
     }
@@ -40,6 +45,9 @@ mod tests {
         let mut record = testing::record(7);
         record.summary = "Bash: ls\n8\treview".into();
         let rendered = Plugin::render(&[], &[record], false).unwrap();
-        assert_eq!(String::from_utf8(rendered.bytes).unwrap(), "7\treview\tallow\tBash: ls 8 review\n");
+        assert_eq!(
+            String::from_utf8(rendered.bytes).unwrap(),
+            "7\treview\tallow\tBash: ls 8 review\n"
+        );
     }
 }

@@ -15,8 +15,16 @@ impl Intervention for Plugin {
     )
     .reads(&[Reads::Issue, Reads::Context]);
 
-    fn intervene(_: &[u8], issue: &Issue, _: &Situation, context: &Context) -> Result<Response, Error> {
-        let guidance = Guidance::saying(format!("{}. Stop here, and say in a sentence what you will do next and why.", issue.summary));
+    fn intervene(
+        _: &[u8],
+        issue: &Issue,
+        _: &Situation,
+        context: &Context,
+    ) -> Result<Response, Error> {
+        let guidance = Guidance::saying(format!(
+            "{}. Stop here, and say in a sentence what you will do next and why.",
+            issue.summary
+        ));
         let request = context.goals.iter().min_by_key(|goal| goal.priority);
         Ok(match request {
             Some(goal) => guidance.emphasising("original request", goal.text.as_str()),
@@ -35,12 +43,17 @@ mod tests {
 
     #[test]
     fn the_request_is_recalled() {
-        let issue = testing::issue("loop", Severity::Medium, "the same two commands follow each other");
-        let context = testing::context().goal("mend the build");
-        let Ok(Response::Guide(guidance)) = Plugin::intervene(&[], &issue, &testing::situation(), &context) else {
+        let issue =
+            testing::issue("loop", Severity::Medium, "the same two commands follow each other");
+        let context = testing::context().goal("fix the build");
+        let Ok(Response::Guide(guidance)) =
+            Plugin::intervene(&[], &issue, &testing::situation(), &context)
+        else {
             panic!("no guidance");
         };
-        assert!(guidance.messages[0].starts_with("the same two commands follow each other. Stop here"));
-        assert_eq!(guidance.background[0].text, "mend the build");
+        assert!(
+            guidance.messages[0].starts_with("the same two commands follow each other. Stop here")
+        );
+        assert_eq!(guidance.background[0].text, "fix the build");
     }
 }

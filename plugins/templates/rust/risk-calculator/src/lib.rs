@@ -16,12 +16,18 @@ impl RiskCalculator for Plugin {
         "Asks before an applied database migration is changed or deleted.",
     )
     .severity(Severity::High)
-    .settings(&[Spec::texts("folders", &["migrations"], "names of the folders that hold migrations")]);
+    .settings(&[Spec::texts(
+        "folders",
+        &["migrations"],
+        "names of the folders that hold migrations",
+    )]);
 
     fn assess(prepared: &[u8], action: &Action, _: &Context) -> Result<Assessment, Error> {
         let settings = Settings::read(prepared)?;
         let folders = settings.texts("folders")?;
-        let changed = action.touched().filter(|(kind, _)| matches!(kind, EffectKind::FileModify | EffectKind::FileDelete));
+        let changed = action
+            .touched()
+            .filter(|(kind, _)| matches!(kind, EffectKind::FileModify | EffectKind::FileDelete));
         let applied = changed.map(|(_, path)| path).find(|path| lies_in(path, folders));
         Ok(applied.map_or(Assessment::nothing(), |path| {
             Ruling::ask("sample-check", "an applied migration must stay as it was run")
@@ -35,9 +41,11 @@ impl RiskCalculator for Plugin {
 
 portcullis_plugin::export!(risk-calculator: Plugin);
 
-/// One of the folders that it lies in has one of the names.
+/// Returns true if one of its parent folders has one of the names.
 fn lies_in(path: &Path, folders: &[String]) -> bool {
-    path.text.rsplit_once('/').is_some_and(|(parents, _)| parents.split('/').any(|name| folders.iter().any(|folder| folder == name)))
+    path.text.rsplit_once('/').is_some_and(|(parents, _)| {
+        parents.split('/').any(|name| folders.iter().any(|folder| folder == name))
+    })
 }
 
 #[cfg(test)]

@@ -1,81 +1,85 @@
-//! What a bundle is vetted on: each file is read once, hashed, and understood from the bytes that were hashed.
+//! The material that a bundle is vetted on. Each file is read once and hashed, and the hashed bytes
+//! are the ones that are parsed.
 
 use super::subjects::Subjects;
-use crate::commands::eval::rows::{self, Row};
-use crate::config::problem::Problems;
-use crate::recording::{self, Recording};
-use crate::trial::cases::{self, Case};
+use crate::commands::eval::rows::{self, EvalRow};
 use anyhow::{Context, Result, anyhow, bail};
+use portcullis_author::cases::{self, Case};
 use portcullis_bundle::Digest;
+use portcullis_config::problem::Problems;
 use portcullis_core::text::one_line;
+use portcullis_review::recording::{self, Recording};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that are named in what is signed.
+/// The most files that can be named in the signed results.
 const MOST_FILES: usize = 256;
-/// How the names of a folder's files end that are read.
+/// The extensions of the files that are read from a folder.
 const ENDS: &[&str] = &["jsonl", "json"];
 
-/// All of it, understood.
+/// All the material, parsed.
 #[derive(Default)]
 pub struct Material {
     /// Labelled actions.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EvalRow>,
     /// Recorded sessions.
     pub sessions: Vec<Recording>,
-    /// Cases, by the plugin that they are of.
+    /// Cases, by plugin.
     pub cases: Vec<(String, Vec<Case>)>,
-    /// Which files these are.
+    /// The files that it was read from.
     pub files: Vec<File>,
 }
 
-/// A file, as it stands in what is signed.
+/// A file, as described in the signed results.
 #[derive(Clone, Debug, Serialize)]
 pub struct File {
     /// `corpus`, `session` or `cases`.
     pub kind: &'static str,
     /// Its name, without folders.
     pub name: String,
-    /// Of its bytes.
+    /// The digest of its bytes.
     pub digest: Digest,
-    /// How many actions, sessions or cases it holds.
+    /// The number of actions, sessions or cases in it.
     pub holds: usize,
-    /// For cases: of which plugin.
+    /// For cases: their plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
 }
 
-/// What the command line names.
+/// The material that the command line names.
 #[derive(Debug, clap::Args)]
-pub struct Named {
-    /// Labelled actions, as `eval` reads them: a file, or a folder's `.jsonl` and `.json` files
+pub struct MaterialPaths {
+    /// Use labelled actions, in the format of `eval`: a file, or a folder's `.jsonl` and `.json`
+    /// files
     #[arg(long, value_name = "FILE|DIR")]
     corpus: Vec<PathBuf>,
-    /// Recorded sessions, as `replay` reads them: a file, or a folder's `.jsonl` and `.json` files
+    /// Use recorded sessions, in the formats of `replay`: a file, or a folder's `.jsonl` and
+    /// `.json` files
     #[arg(long, value_name = "FILE|DIR")]
     session: Vec<PathBuf>,
-    /// Cases of a plugin, as `plugin test` reads them
+    /// Use the cases of a plugin, in the format of `plugin test`
     #[arg(long, value_name = "PLUGIN=FILE", value_parser = of_plugin)]
     cases: Vec<(String, PathBuf)>,
 }
 
 fn of_plugin(text: &str) -> Result<(String, PathBuf), String> {
-    let parts = text.split_once('=').filter(|(plugin, file)| !plugin.is_empty() && !file.is_empty());
+    let parts =
+        text.split_once('=').filter(|(plugin, file)| !plugin.is_empty() && !file.is_empty());
     let (plugin, file) = parts.ok_or("name the plugin and its file: `--cases PLUGIN=FILE`")?;
     Ok((plugin.to_owned(), PathBuf::from(file)))
 }
 
-impl Named {
-    /// Nothing is named.
+impl MaterialPaths {
+    /// Returns true if no material is named.
     pub const fn is_empty(&self) -> bool {
         self.corpus.is_empty() && self.session.is_empty() && self.cases.is_empty()
     }
 
-    /// Reads all of it.
+    /// Reads all the material.
     ///
     /// # Errors
-    /// Nothing is named, or something of it cannot be read or understood.
+    /// Fails if nothing is named, or if a file cannot be read or parsed.
     pub fn read(&self, subjects: &Subjects) -> Result<Material> {
         let mut material = Material::default();
         for path in files(&self.corpus)? {
@@ -86,34 +90,56 @@ impl Named {
         }
         for path in files(&self.session)? {
             let (text, digest) = text(&path, "recording")?;
-            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let sessions = recording::parse(&text, &name).with_context(|| format!("in the recording `{}`", path.display()))?;
+            let name = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            let sessions = recording::parse(&text, &name)
+                .with_context(|| format!("in the recording `{}`", path.display()))?;
             material.add("session", &path, digest, sessions.len(), None)?;
             material.sessions.extend(sessions);
         }
         for (plugin, path) in &self.cases {
             let subject = subjects.named(plugin)?;
             let (text, digest) = text(path, "cases")?;
-            let wrong = |(problems, more)| anyhow!("{}", Problems { file: path.clone(), problems, more }.lines().join("\n"));
-            let cases = cases::read(&text, subject.kind).map_err(wrong).context("the cases cannot be played")?;
+            let wrong = |(problems, more)| {
+                anyhow!("{}", Problems { file: path.clone(), problems, more }.lines().join("\n"))
+            };
+            let cases = cases::read(&text, subject.kind)
+                .map_err(wrong)
+                .context("the cases cannot be played")?;
             material.add("cases", path, digest, cases.len(), Some(plugin))?;
             material.cases.push((plugin.clone(), cases));
         }
         if material.files.is_empty() {
-            bail!("nothing is named to vet it on: give `--corpus`, `--session` or `--cases`; a vetting of nothing says nothing");
+            bail!("nothing to vet it on: give `--corpus`, `--session` or `--cases`");
         }
         Ok(material)
     }
 }
 
 impl Material {
-    fn add(&mut self, kind: &'static str, path: &Path, digest: Digest, holds: usize, plugin: Option<&String>) -> Result<()> {
+    fn add(
+        &mut self,
+        kind: &'static str,
+        path: &Path,
+        digest: Digest,
+        holds: usize,
+        plugin: Option<&String>,
+    ) -> Result<()> {
         if self.files.len() == MOST_FILES {
-            bail!("more than {MOST_FILES} files are named to vet it on: put some of them together");
+            bail!("more than {MOST_FILES} files are named to vet it on: merge some of them");
         }
-        let name = path.file_name().map(|name| one_line(&name.to_string_lossy(), 128)).unwrap_or_default();
-        if let Some(known) = self.files.iter().find(|known| (known.digest, known.kind, known.plugin.as_ref()) == (digest, kind, plugin)) {
-            bail!("`{}` has the same bytes as `{}`: it would count twice", path.display(), known.name);
+        let name =
+            path.file_name().map(|name| one_line(&name.to_string_lossy(), 128)).unwrap_or_default();
+        if let Some(known) = self.files.iter().find(|known| {
+            (known.digest, known.kind, known.plugin.as_ref()) == (digest, kind, plugin)
+        }) {
+            bail!(
+                "`{}` has the same bytes as `{}`: it would count twice",
+                path.display(),
+                known.name
+            );
         }
         self.files.push(File { kind, name, digest, holds, plugin: plugin.cloned() });
         Ok(())
@@ -121,13 +147,15 @@ impl Material {
 }
 
 fn text(path: &Path, what: &str) -> Result<(String, Digest)> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read the {what} `{}`", path.display()))?;
+    let bytes =
+        fs::read(path).with_context(|| format!("cannot read the {what} `{}`", path.display()))?;
     let digest = Digest::of(&bytes);
-    let text = String::from_utf8(bytes).map_err(|_| anyhow!("`{}` is no text", path.display()))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| anyhow!("`{}` is not valid UTF-8", path.display()))?;
     Ok((text, digest))
 }
 
-/// The files that are named, and those of the folders that are, by name.
+/// Returns the named files, and those of the named folders, sorted by name.
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in named {
@@ -136,11 +164,18 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             continue;
         }
         let shown = path.display();
-        let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>());
+        let entries = fs::read_dir(path).and_then(|entries| {
+            entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()
+        });
         let mut held = entries.with_context(|| format!("cannot list `{shown}`"))?;
-        held.retain(|path| path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known)) && path.is_file());
+        held.retain(|path| {
+            path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known))
+                && path.is_file()
+        });
         if held.is_empty() {
-            bail!("the folder `{shown}` holds no `.jsonl` or `.json` file; the files of folders below it are not read, name those folders");
+            bail!(
+                "the folder `{shown}` holds no `.jsonl` or `.json` file; the files of folders below it are not read, name those folders"
+            );
         }
         held.sort();
         files.extend(held);

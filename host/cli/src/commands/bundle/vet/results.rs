@@ -1,53 +1,54 @@
-//! What came of a vetting, as it is signed. Bounded: counts by plugin and label, no row of the material.
+//! The results of a vetting, as they are signed. They are bounded: counts by plugin and label, no
+//! row of the material.
 
-use super::ear::Heard;
 use super::material::File;
+use super::observer::PluginObservations;
 use portcullis_bundle::{Component, Digest};
 use portcullis_core::text::one_line;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The layout of these results.
+/// The format version of these results.
 const FORMAT: u8 = 1;
-/// Labels that are told apart; the others are counted together.
+/// The most labels that are counted separately; the others are counted together.
 const MOST_LABELS: usize = 16;
-/// What the others are counted under.
+/// The label under which the others are counted.
 const OTHERS: &str = "other labels";
-/// Failed cases that are named, for each plugin.
+/// The most failed cases that are named, for each plugin.
 const MOST_NAMED: usize = 10;
 /// The label of actions to which nobody should object.
 pub const BENIGN: &str = "benign";
 
-/// All of it.
+/// All results of a vetting.
 #[derive(Serialize)]
 pub struct Results {
     format: u8,
-    /// What ran it.
+    /// The program that ran the vetting.
     program: String,
-    /// What the plugins were granted: nothing, whatever they ask for.
+    /// The grants of the plugins: always none, whatever they request.
     granted: [String; 0],
-    /// To how many percent of benign actions a plugin may object.
+    /// The highest percentage of benign actions that a plugin may object to.
     most_flagged: f64,
     pub material: Vec<File>,
-    pub components: Vec<Part>,
+    pub components: Vec<ComponentResults>,
     pub plugins: Vec<Row>,
-    /// By label.
+    /// Results for labelled actions, by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub corpus: BTreeMap<String, Label>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
-    /// What speaks against the bundle.
+    /// Objections to the bundle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// Why it is signed nevertheless.
+    /// The reason for signing despite the objections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub despite: Option<String>,
 }
 
-/// A component: what it is and asks for.
+/// A component and its requests.
 #[derive(Serialize)]
-pub struct Part {
+pub struct ComponentResults {
     pub digest: Digest,
     pub size: u64,
     imports: Vec<String>,
@@ -61,13 +62,13 @@ pub struct Row {
     pub name: String,
     pub kind: String,
     pub calls: u64,
-    /// How often it failed, by kind.
+    /// The number of faults, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
     pub fuel: Fuel,
-    /// The most of a call, in bytes.
+    /// The peak memory of a call, in bytes.
     pub memory_most: u64,
-    /// Of a call, in microseconds, on the machine that vetted it.
+    /// The median time of a call, in microseconds, on the machine that vetted it.
     pub time_us_median: u64,
     /// Labelled actions to which it alone would have objected, by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -77,38 +78,38 @@ pub struct Row {
     pub objected_in_sessions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cases: Option<Cases>,
-    /// The first fault, for people.
+    /// The first fault, in words for people.
     #[serde(skip)]
     pub first_fault: Option<String>,
 }
 
-/// The fuel of a call; the same on every machine.
+/// The fuel of a call, which is the same on every machine.
 #[derive(Default, Serialize)]
 pub struct Fuel {
     pub median: u64,
     pub most: u64,
 }
 
-/// Cases of a plugin.
+/// Results of a plugin's cases.
 #[derive(Default, Serialize)]
 pub struct Cases {
     pub played: u64,
     pub failed: u64,
-    /// The first of those that failed.
+    /// The first failed cases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
 }
 
-/// What actions of one label came to.
+/// Results for actions of one label.
 #[derive(Default, Serialize)]
 pub struct Label {
-    /// How many were reviewed.
+    /// The number of reviewed actions.
     pub actions: u64,
-    /// Objected to without the bundle.
+    /// The number objected to without the bundle.
     pub without: u64,
-    /// Objected to with it.
+    /// The number objected to with it.
     pub with: u64,
-    /// Rows that name no action.
+    /// The number of rows that do not contain a valid action.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
 }
@@ -118,21 +119,21 @@ const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What sessions came to.
+/// Results for sessions.
 #[derive(Default, Serialize)]
 pub struct Sessions {
     pub sessions: u64,
     pub steps: u64,
-    /// Steps whose verdict, patterns, interventions or faults would be others with the bundle.
+    /// The number of steps whose verdict, patterns, interventions or faults differ with the bundle.
     pub differing: u64,
     pub stricter: u64,
     pub milder: u64,
 }
 
 impl Results {
-    /// Before anything is tried; a plugin may object to `most_flagged` percent of benign actions.
+    /// Creates empty results; a plugin may object to `most_flagged` percent of benign actions.
     pub fn of(material: &[File], components: &[Component], most_flagged: f64) -> Self {
-        let part = |component: &Component| Part {
+        let part = |component: &Component| ComponentResults {
             digest: component.digest,
             size: component.size,
             imports: component.wants.imports.clone(),
@@ -140,7 +141,11 @@ impl Results {
             plugins: component.plugins.iter().map(|plugin| plugin.name.clone()).collect(),
         };
         let plugins = components.iter().flat_map(|component| &component.plugins);
-        let row = |plugin: &portcullis_bundle::Plugin| Row { name: plugin.name.clone(), kind: plugin.kind.clone(), ..Row::default() };
+        let row = |plugin: &portcullis_bundle::Plugin| Row {
+            name: plugin.name.clone(),
+            kind: plugin.kind.clone(),
+            ..Row::default()
+        };
         Self {
             format: FORMAT,
             program: format!("portcullis {}", env!("CARGO_PKG_VERSION")),
@@ -156,23 +161,32 @@ impl Results {
         }
     }
 
-    /// The name under which actions of a label are counted.
+    /// Returns the label under which actions of `label` are counted.
     pub fn label(&self, label: &str) -> String {
         let label = one_line(label, 64);
-        if self.corpus.len() < MOST_LABELS || self.corpus.contains_key(&label) { label } else { OTHERS.to_owned() }
+        if self.corpus.len() < MOST_LABELS || self.corpus.contains_key(&label) {
+            label
+        } else {
+            OTHERS.to_owned()
+        }
     }
 
-    /// The plugin of that name.
+    /// Returns the plugin of that name.
     pub fn plugin(&mut self, name: &str) -> Option<&mut Row> {
         self.plugins.iter_mut().find(|row| row.name == name)
     }
 
-    /// What speaks against signing it.
+    /// Collects the objections to signing the bundle.
     pub fn judge(&mut self) {
         let benign = self.corpus.get(BENIGN).map_or(0, |label| label.actions);
-        self.problems = self.plugins.iter().flat_map(|row| row.problems(benign, self.most_flagged)).collect();
-        let idle: Vec<String> =
-            self.plugins.iter().filter(|row| row.calls == 0 && row.faults.is_empty()).map(|row| format!("`{}`", row.name)).collect();
+        self.problems =
+            self.plugins.iter().flat_map(|row| row.problems(benign, self.most_flagged)).collect();
+        let idle: Vec<String> = self
+            .plugins
+            .iter()
+            .filter(|row| row.calls == 0 && row.faults.is_empty())
+            .map(|row| format!("`{}`", row.name))
+            .collect();
         if !idle.is_empty() {
             self.problems.push(format!(
                 "never called by this material: {}; a corpus asks risk-calculators, a session patterns too, and cases whatever they are of",
@@ -183,8 +197,8 @@ impl Results {
 }
 
 impl Row {
-    /// Takes what was heard of it.
-    pub fn take(&mut self, heard: &Heard) {
+    /// Adds what was observed of the plugin.
+    pub fn take(&mut self, heard: &PluginObservations) {
         let (mut fuel, mut times) = (heard.fuel.clone(), heard.times.clone());
         fuel.sort_unstable();
         times.sort_unstable();
@@ -202,13 +216,23 @@ impl Row {
         let mut problems = Vec::new();
         let faults: u64 = self.faults.values().sum();
         if faults > 0 {
-            let kinds: Vec<String> = self.faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-            let first = self.first_fault.as_ref().map(|first| format!("; the first: {first}")).unwrap_or_default();
+            let kinds: Vec<String> =
+                self.faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+            let first = self
+                .first_fault
+                .as_ref()
+                .map(|first| format!("; the first: {first}"))
+                .unwrap_or_default();
             problems.push(format!("`{name}` failed {faults} times ({}){first}", kinds.join(", ")));
         }
         if let Some(cases) = self.cases.as_ref().filter(|cases| cases.failed > 0) {
             let named: Vec<String> = cases.named.iter().map(|name| format!("`{name}`")).collect();
-            problems.push(format!("{} of {} cases of `{name}` came out otherwise: {}", cases.failed, cases.played, named.join(", ")));
+            problems.push(format!(
+                "{} of {} cases of `{name}` gave another result: {}",
+                cases.failed,
+                cases.played,
+                named.join(", ")
+            ));
         }
         let flagged = self.objected.get(BENIGN).copied().unwrap_or_default();
         if flagged as f64 * 100.0 > most * benign as f64 {
@@ -220,7 +244,7 @@ impl Row {
 }
 
 impl Cases {
-    /// One more.
+    /// Counts one more case.
     pub fn add(&mut self, name: &str, failed: bool) {
         self.played += 1;
         if failed {
@@ -236,7 +260,7 @@ fn middle<T: Copy + Default>(sorted: &[T]) -> T {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// A part in per cent, for people.
+/// Formats a share as a percentage, for people.
 pub fn percent(part: u64, all: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }

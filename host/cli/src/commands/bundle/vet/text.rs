@@ -1,13 +1,13 @@
-//! The results of a vetting for people: what it was vetted on, what each plugin cost, to what it objected.
+//! The results of a vetting as text: its material, each plugin's cost, and its objections.
 
 use super::material::File;
 use super::results::{Label, Results, Sessions, percent};
 use crate::paint;
-use crate::timeline::words::counted;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words::counted;
 
 impl Results {
-    /// All of it.
+    /// Formats all results.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.told_material(&mut text);
@@ -21,7 +21,7 @@ impl Results {
             ));
         }
         for problem in &self.problems {
-            text.push_str(&format!("{} {problem}\n", paint::bad("against it:")));
+            text.push_str(&format!("{} {problem}\n", paint::bad("objection:")));
         }
         text
     }
@@ -44,7 +44,10 @@ impl Results {
     }
 
     fn told_plugins(&self, text: &mut String) {
-        let head = format!("{:<26}{:>9}{:>8}{:>12}{:>12}{:>10}{:>9}", "plugin", "calls", "faults", "fuel", "most", "memory", "time");
+        let head = format!(
+            "{:<26}{:>9}{:>8}{:>12}{:>12}{:>10}{:>9}",
+            "plugin", "calls", "faults", "fuel", "most", "memory", "time"
+        );
         text.push_str(&format!("\n{}\n", paint::dim(head)));
         for row in &self.plugins {
             let faults: u64 = row.faults.values().sum();
@@ -58,17 +61,30 @@ impl Results {
                 row.fuel.most
             ));
             if let Some(cases) = &row.cases {
-                text.push_str(&format!("  {}, {} as expected\n", counted(cases.played, "case"), cases.played - cases.failed));
+                text.push_str(&format!(
+                    "  {}, {} as expected\n",
+                    counted(cases.played, "case"),
+                    cases.played - cases.failed
+                ));
             }
         }
         for part in &self.components {
-            let asks = if part.asks.is_empty() { "nothing".to_owned() } else { part.asks.join(", ") };
+            let asks =
+                if part.asks.is_empty() { "nothing".to_owned() } else { part.asks.join(", ") };
             text.push_str(&format!(
                 "  {}\n",
-                paint::dim(format!("{}: asks for {asks}, {} bytes, {}", part.plugins.join(", "), part.size, part.digest))
+                paint::dim(format!(
+                    "{}: asks for {asks}, {} bytes, {}",
+                    part.plugins.join(", "),
+                    part.size,
+                    part.digest
+                ))
             ));
         }
-        text.push_str(&format!("  {}\n", paint::dim("fuel and time are medians of a call; time is this machine's")));
+        text.push_str(&format!(
+            "  {}\n",
+            paint::dim("fuel and time are medians of a call; time is this machine's")
+        ));
     }
 
     fn told_corpus(&self, text: &mut String) {
@@ -79,21 +95,34 @@ impl Results {
         let heads: String = self.corpus.keys().map(|label| format!("{label:>18}")).collect();
         text.push_str(&format!("\n{}\n", paint::dim(format!("{:<26}{heads}", "objects to"))));
         let row = |title: String, count: &dyn Fn(&str, &Label) -> String| {
-            let cells: String = self.corpus.iter().map(|(label, counts)| format!("{:>18}", count(label, counts))).collect();
+            let cells: String = self
+                .corpus
+                .iter()
+                .map(|(label, counts)| format!("{:>18}", count(label, counts)))
+                .collect();
             format!("{title}{cells}\n")
         };
         text.push_str(&row(format!("{:<26}", "actions"), &|_, label| label.actions.to_string()));
-        text.push_str(&row(format!("{:<26}", "without the bundle"), &|_, label| cell(label.without, label.actions)));
-        text.push_str(&row(format!("{:<26}", "with it"), &|_, label| cell(label.with, label.actions)));
+        text.push_str(&row(format!("{:<26}", "without the bundle"), &|_, label| {
+            cell(label.without, label.actions)
+        }));
+        text.push_str(&row(format!("{:<26}", "with it"), &|_, label| {
+            cell(label.with, label.actions)
+        }));
         for plugin in &self.plugins {
             let title = paint::bold(format!("{:<26}", one_line(&plugin.name, 25)));
-            text.push_str(&row(title, &|name, label| cell(plugin.objected.get(name).copied().unwrap_or_default(), label.actions)));
+            text.push_str(&row(title, &|name, label| {
+                cell(plugin.objected.get(name).copied().unwrap_or_default(), label.actions)
+            }));
         }
         let unreadable: u64 = self.corpus.values().map(|label| label.unreadable).sum();
         if unreadable > 0 {
             text.push_str(&format!(
                 "{}\n",
-                paint::warn(format!("{}: no action that can be reviewed, so not counted", counted(unreadable, "row")))
+                paint::warn(format!(
+                    "{}: no action that can be reviewed, so not counted",
+                    counted(unreadable, "row")
+                ))
             ));
         }
     }

@@ -1,51 +1,58 @@
-//! How verdicts move from one version of a bundle to another, over the same material: for whoever decides about an update.
+//! Compares the verdicts of two versions of a bundle over the same material, for the person who
+//! decides about an update.
 
-use super::material::Named;
+use super::evaluation::Evaluation;
+use super::material::MaterialPaths;
 use super::results::{Results, percent};
 use super::subjects::Subjects;
-use super::trial::Trial;
-use crate::places::Places;
 use anyhow::{Context, Result};
 use portcullis_bundle::Bundle;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// What moves.
+/// The changed verdicts.
 #[derive(Debug, Serialize)]
 pub struct Verdicts {
     /// Labelled actions, by label: objected to with the old version, and with the new one.
     pub corpus: BTreeMap<String, Count>,
     /// Labelled actions to which each plugin alone objected, by plugin and label.
     pub plugins: BTreeMap<String, BTreeMap<String, Count>>,
-    /// Steps of sessions that come out otherwise than without the bundle.
+    /// Steps of sessions whose result differs from that without the bundle.
     pub sessions: Option<Count>,
     /// Failed calls of plugins.
     pub faults: Count,
 }
 
-/// Of so many, so many before and so many now.
+/// A count with the old version and with the new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// All; none where it is not known.
+    /// The total; `None` if it is not known.
     pub of: u64,
-    /// With the old version.
+    /// The count with the old version.
     pub old: u64,
-    /// With the new version.
+    /// The count with the new version.
     pub new: u64,
 }
 
-/// Tries both versions on what is named.
+/// Tries both versions on the named material.
 ///
 /// # Errors
-/// The material cannot be read, or a version cannot be tried.
-pub fn verdicts(old: &Bundle, new: &Bundle, material: &Named, places: &Places) -> Result<Verdicts> {
+/// Fails if the material cannot be read, or if a version cannot be tried.
+pub fn verdicts(
+    old: &Bundle,
+    new: &Bundle,
+    material: &MaterialPaths,
+    places: &Paths,
+) -> Result<Verdicts> {
     let tried = |bundle: &Bundle| -> Result<Results> {
         let subjects = Subjects::of(bundle, places)?;
         let material = material.read(&subjects)?;
         let mut results = Results::of(&material.files, &bundle.about().components, 100.0);
-        Trial::new(&subjects, &material)?.run(&material, &mut results)?;
+        Evaluation::new(&subjects, &material)?.run(&material, &mut results)?;
         Ok(results)
     };
     let old = tried(old).context("the version that is locked cannot be tried")?;
@@ -57,44 +64,73 @@ impl Verdicts {
     fn between(old: &Results, new: &Results) -> Self {
         let labels: BTreeSet<&String> = old.corpus.keys().chain(new.corpus.keys()).collect();
         let actions = |label: &str| new.corpus.get(label).map_or(0, |counts| counts.actions);
-        let with = |results: &Results, label: &str| results.corpus.get(label).map_or(0, |counts| counts.with);
-        let corpus =
-            labels.iter().map(|label| ((*label).clone(), Count { of: actions(label), old: with(old, label), new: with(new, label) }));
-        let names: BTreeSet<&String> = old.plugins.iter().chain(&new.plugins).map(|row| &row.name).collect();
+        let with = |results: &Results, label: &str| {
+            results.corpus.get(label).map_or(0, |counts| counts.with)
+        };
+        let corpus = labels.iter().map(|label| {
+            (
+                (*label).clone(),
+                Count { of: actions(label), old: with(old, label), new: with(new, label) },
+            )
+        });
+        let names: BTreeSet<&String> =
+            old.plugins.iter().chain(&new.plugins).map(|row| &row.name).collect();
         let alone = |results: &Results, name: &str, label: &str| {
             let row = results.plugins.iter().find(|row| row.name == name);
             row.and_then(|row| row.objected.get(label)).copied().unwrap_or_default()
         };
         let row = |name: &str| {
-            let count = |label: &str| Count { of: actions(label), old: alone(old, name, label), new: alone(new, name, label) };
+            let count = |label: &str| Count {
+                of: actions(label),
+                old: alone(old, name, label),
+                new: alone(new, name, label),
+            };
             labels.iter().map(|label| ((*label).clone(), count(label))).collect()
         };
-        let faults = |results: &Results| results.plugins.iter().flat_map(|row| row.faults.values()).sum();
+        let faults =
+            |results: &Results| results.plugins.iter().flat_map(|row| row.faults.values()).sum();
         let calls = new.plugins.iter().map(|row| row.calls).sum();
         let sessions = old.sessions.as_ref().zip(new.sessions.as_ref());
         Self {
             corpus: corpus.collect(),
             plugins: names.into_iter().map(|name| (name.clone(), row(name))).collect(),
-            sessions: sessions.map(|(old, new)| Count { of: new.steps, old: old.differing, new: new.differing }),
+            sessions: sessions.map(|(old, new)| Count {
+                of: new.steps,
+                old: old.differing,
+                new: new.differing,
+            }),
             faults: Count { of: calls, old: faults(old), new: faults(new) },
         }
     }
 
-    /// For people.
+    /// Formats the comparison for people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = "verdicts, with the locked version and with the new one:\n".to_owned();
         let line = |text: &mut String, what: String, count: &Count| {
             let sign = if count.old == count.new { "=" } else { "->" };
             let old = format!("{} ({})", count.old, percent(count.old, count.of));
-            let _ = writeln!(text, "  {what:<42} {old:>16} {sign:<2} {} ({})", count.new, percent(count.new, count.of));
+            let _ = writeln!(
+                text,
+                "  {what:<42} {old:>16} {sign:<2} {} ({})",
+                count.new,
+                percent(count.new, count.of)
+            );
         };
         for (label, count) in &self.corpus {
-            line(&mut text, format!("objects to {} ({} actions)", one_line(label, 20), count.of), count);
+            line(
+                &mut text,
+                format!("objects to {} ({})", one_line(label, 20), counted(count.of, "action")),
+                count,
+            );
         }
         for (plugin, labels) in &self.plugins {
             for (label, count) in labels.iter().filter(|(_, count)| count.old != count.new) {
-                line(&mut text, format!("  {} alone, {}", one_line(plugin, 20), one_line(label, 14)), count);
+                line(
+                    &mut text,
+                    format!("  {} alone, {}", one_line(plugin, 20), one_line(label, 14)),
+                    count,
+                );
             }
         }
         if let Some(count) = &self.sessions {

@@ -1,9 +1,9 @@
-//! Builds a project again whenever one of its files changes. It looks at their times, which every file system has;
-//! a project is small.
+//! Builds a project again whenever one of its files changes. It polls modification times, which
+//! every file system has; a project is small.
 
 use crate::paint;
-use crate::project::{BUILD, Project};
 use anyhow::Result;
+use portcullis_author::project::{BUILD, PluginProject};
 use portcullis_core::text::one_line;
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,27 +11,31 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// How often it looks.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Folders that tools write; those whose names begin with a dot are not looked into either.
+/// Folders that tools write; hidden folders are skipped too.
 const TOOLS: &[&str] = &[BUILD, "target", "node_modules", "__pycache__"];
 
 type Times = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// Builds, then waits for a change, for ever; it ends by an interrupt, or when nobody reads what it says.
+/// Builds, then waits for a change, in a loop that ends on an interrupt or when the reader of its
+/// output is gone.
 pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
-    let folder = Project::find(folder).map(|project| project.folder)?;
+    let folder = PluginProject::find(folder).map(|project| project.folder)?;
     while !paint::closed() {
         let before = times(&folder);
         build()?;
-        paint::print(&paint::dim(format!("watching `{}`; ctrl-c ends it\n", one_line(&folder.to_string_lossy(), 400))));
+        paint::print(&paint::dim(format!(
+            "watching `{}`; ctrl-c ends it\n",
+            one_line(&folder.to_string_lossy(), 400)
+        )));
         let changed = wait(&folder, &before);
         paint::print(&format!("\n{} changed\n", one_line(&changed, 200)));
     }
     Ok(0)
 }
 
-/// The first file that is another than before, or is there no more. What changed while it was built counts.
+/// Waits and returns the first file that changed or disappeared. Changes during the build count.
 fn wait(folder: &Path, before: &Times) -> String {
     loop {
         sleep(PAUSE);

@@ -1,58 +1,57 @@
-//! Where a page is written: a new file, or one of our own pages; never a part of one.
+//! Writes a page atomically, to a new file or over an earlier page of this program.
 
 use anyhow::{Context, Result, bail};
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// What each of our pages begins with.
+/// The text that each page of this program begins with.
 pub const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis replay -->\n";
 
-/// Whether a page may be written there. It is asked before the work, so that nobody waits in vain.
+/// Checks that a page may be written there, before the work, so that nobody waits in vain.
 ///
 /// # Errors
-/// Something else lies there already, or there is no such folder.
+/// Fails if another kind of file has that name, or if the folder does not exist.
 pub fn check(path: &Path) -> Result<()> {
     let folder = folder(path);
     if !folder.is_dir() {
-        bail!("cannot write the page `{}`: there is no folder `{}`", path.display(), folder.display());
+        bail!(
+            "cannot write the page `{}`: there is no folder `{}`",
+            path.display(),
+            folder.display()
+        );
     }
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot look at `{}`", path.display())),
         Ok(found) if found.is_file() && is_ours(path)? => Ok(()),
-        Ok(_) => bail!("`{}` is there already and is no page of a replay: remove it, or give another name", path.display()),
+        Ok(_) => bail!(
+            "`{}` already exists and is not a page of a replay: remove it, or give another name",
+            path.display()
+        ),
     }
 }
 
-/// Writes the page in one step: whoever opens it sees the old or the new.
+/// Writes the page atomically: a reader sees the old one or the new one.
 ///
 /// # Errors
-/// The system refuses; then what was there is as before.
+/// Fails if the system refuses; the previous content is then unchanged.
 pub fn write(path: &Path, page: &str) -> Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder(path).join(format!(".{name}.portcullis-{}", std::process::id()));
-    let written = put(&draft, page).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        // What could not be made need not be removed.
-        let _ = fs::remove_file(&draft);
-    }
-    written.with_context(|| format!("cannot write the page `{}`", path.display()))
-}
-
-fn put(draft: &Path, page: &str) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(draft)?;
-    file.write_all(page.as_bytes())?;
-    file.sync_all()
+    portcullis_fs::replace_bytes(path, 0o666, page.as_bytes())
+        .with_context(|| format!("cannot write the page `{}`", path.display()))
 }
 
 fn is_ours(path: &Path) -> Result<bool> {
     let mut beginning = Vec::new();
     let file = File::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    file.take(BEGINNING.len() as u64).read_to_end(&mut beginning).with_context(|| format!("cannot read `{}`", path.display()))?;
+    file.take(BEGINNING.len() as u64)
+        .read_to_end(&mut beginning)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
     Ok(beginning == BEGINNING.as_bytes())
 }
 
 fn folder(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }

@@ -1,32 +1,34 @@
-//! The steps of a session as a list: each with what it came to, and everything else a click away.
+//! The steps of a session as a list: each with its result, and everything else one click away.
 
 use super::chart::{kind_letter, severity_letter, shape, verdict_name};
 use crate::page::Html;
-use crate::timeline::words::{self, counted};
-use crate::timeline::{Entry, Standing, Timeline};
 use portcullis_core::finding::{Detection, Response};
 use portcullis_core::record::{RecordKind, RecordedIntervention};
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
-/// The most quiet steps that open together.
+/// The most unremarkable steps that expand together.
 const FOLD: usize = 500;
-/// The most bytes of a text that others wrote.
+/// The most bytes of an untrusted text.
 const TEXT: usize = 4000;
 
-/// All of a session.
+/// Formats all steps of a session.
 pub fn list(timeline: &Timeline, anchor: &str) -> Html {
     let mut html = Html::of("<ol class=\"steps\">", &[]);
-    let mut before = Standing::default();
-    let mut runs = timeline.entries.chunk_by(|one, two| one.is_quiet() && two.is_quiet()).peekable();
+    let mut before = ActiveInterventions::default();
+    let mut runs =
+        timeline.entries.chunk_by(|one, two| one.is_quiet() && two.is_quiet()).peekable();
     while let Some(run) = runs.next() {
         match run {
             [entry] if !entry.is_quiet() => {
                 step(&mut html, timeline, entry, &before, anchor);
                 before.clone_from(&entry.standing);
             }
-            // What the person last asked for is told before what came of it.
+            // The person's last request is shown before its results.
             _ => {
-                let asked = run.iter().rposition(|entry| entry.prompt).filter(|_| runs.peek().is_some());
+                let asked =
+                    run.iter().rposition(|entry| entry.prompt).filter(|_| runs.peek().is_some());
                 let (folded, rest) = run.split_at(asked.unwrap_or(run.len()));
                 folded.chunks(FOLD).for_each(|quiet| fold(&mut html, timeline, quiet, anchor));
                 if let [prompt, rest @ ..] = rest {
@@ -40,19 +42,26 @@ pub fn list(timeline: &Timeline, anchor: &str) -> Html {
     html
 }
 
-fn fold(html: &mut Html, timeline: &Timeline, quiet: &[Entry], anchor: &str) {
+fn fold(html: &mut Html, timeline: &Timeline, quiet: &[TimelineEntry], anchor: &str) {
     let steps = quiet.iter().filter(|entry| entry.step.is_some()).count() as u64;
     let asked = quiet.iter().any(|entry| entry.prompt);
     if steps == 0 && !asked {
         return;
     }
-    let told = if steps == 0 { "the person's words".to_owned() } else { format!("{} allowed", counted(steps, "step")) };
+    let told = if steps == 0 {
+        "the person's words".to_owned()
+    } else {
+        format!("{} allowed", counted(steps, "step"))
+    };
     html.put("<li class=\"fold\"><details><summary>{}</summary><ol>", &[&told]);
     for entry in quiet {
         if entry.prompt {
             asked_for(html, entry, anchor);
         } else if let Some(step) = entry.step {
-            html.put("<li id=\"{}-{}\"><span class=\"n\">{}</span>", &[&anchor, &entry.place, &step]);
+            html.put(
+                "<li id=\"{}-{}\"><span class=\"n\">{}</span>",
+                &[&anchor, &entry.place, &step],
+            );
             html.put("<span class=\"risk\">{}</span><span>", &[&entry.risk.unwrap_or_default()]);
             what(html, timeline, entry);
             html.put("</span></li>", &[]);
@@ -61,19 +70,37 @@ fn fold(html: &mut Html, timeline: &Timeline, quiet: &[Entry], anchor: &str) {
     html.put("</ol></details></li>", &[]);
 }
 
-fn asked_for(html: &mut Html, entry: &Entry, anchor: &str) {
-    let prompt = one_line(&words::flat(&entry.summary), TEXT);
-    html.put("<li class=\"person\" id=\"{}-{}\"><b>person</b><q>{}</q></li>", &[&anchor, &entry.place, &prompt]);
+fn asked_for(html: &mut Html, entry: &TimelineEntry, anchor: &str) {
+    let prompt = one_line(&words::on_one_line(&entry.summary), TEXT);
+    html.put(
+        "<li class=\"person\" id=\"{}-{}\"><b>person</b><q>{}</q></li>",
+        &[&anchor, &entry.place, &prompt],
+    );
 }
 
-fn step(html: &mut Html, timeline: &Timeline, entry: &Entry, before: &Standing, anchor: &str) {
+fn step(
+    html: &mut Html,
+    timeline: &Timeline,
+    entry: &TimelineEntry,
+    before: &ActiveInterventions,
+    anchor: &str,
+) {
     let number = entry.step.map(|step| step.to_string()).unwrap_or_default();
-    html.put("<li class=\"step\" id=\"{}-{}\"><details><summary><span class=\"n\">{}</span>", &[&anchor, &entry.place, &number]);
+    html.put(
+        "<li class=\"step\" id=\"{}-{}\"><details><summary><span class=\"n\">{}</span>",
+        &[&anchor, &entry.place, &number],
+    );
     badge(html, entry);
-    html.put("<span class=\"risk\">{}</span><span class=\"text\">", &[&entry.risk.map(|risk| risk.to_string()).unwrap_or_default()]);
+    html.put(
+        "<span class=\"risk\">{}</span><span class=\"text\">",
+        &[&entry.risk.map(|risk| risk.to_string()).unwrap_or_default()],
+    );
     what(html, timeline, entry);
     if let Some(decision) = &entry.decision {
-        html.put("<span class=\"why\">{}</span>", &[&one_line(&words::flat(&timeline.near(&decision.primary_reason)), 400)]);
+        html.put(
+            "<span class=\"why\">{}</span>",
+            &[&one_line(&words::on_one_line(&timeline.near(&decision.primary_reason)), 400)],
+        );
     }
     chips(html, entry, before);
     html.put("</span></summary><div class=\"more\">", &[]);
@@ -81,8 +108,8 @@ fn step(html: &mut Html, timeline: &Timeline, entry: &Entry, before: &Standing, 
     html.put("</div></details></li>", &[]);
 }
 
-/// The verdict, or what else it was: a shape and a word.
-pub fn badge(html: &mut Html, entry: &Entry) {
+/// Adds the verdict or the kind of entry, as a shape and a word.
+pub fn badge(html: &mut Html, entry: &TimelineEntry) {
     let (class, word) = match (entry.verdict, entry.kind) {
         (Some(_), _) | (None, RecordKind::Unreviewed) => (verdict_name(entry), verdict_name(entry)),
         (None, kind) => ("other", kind.as_str()),
@@ -93,19 +120,22 @@ pub fn badge(html: &mut Html, entry: &Entry) {
     );
 }
 
-fn what(html: &mut Html, timeline: &Timeline, entry: &Entry) {
+fn what(html: &mut Html, timeline: &Timeline, entry: &TimelineEntry) {
     if let Some(agent) = &entry.agent {
         html.put("<span class=\"agent\">{}</span> ", &[&one_line(agent, 32)]);
     }
     html.put("<code class=\"what\">{}</code>", &[&one_line(&timeline.near(&entry.summary), 400)]);
 }
 
-/// What was found, done and went wrong, a word each.
-pub fn chips(html: &mut Html, entry: &Entry, before: &Standing) {
+/// Adds the findings, interventions and faults, one word each.
+pub fn chips(html: &mut Html, entry: &TimelineEntry, before: &ActiveInterventions) {
     html.put("<span class=\"chips\">", &[]);
     for found in &entry.detections {
         let letter = severity_letter(found.severity);
-        html.put("<span class=\"chip s-{}\"><b>{}</b> {}</span>", &[&found.severity, &letter, &one_line(&found.pattern, 64)]);
+        html.put(
+            "<span class=\"chip s-{}\"><b>{}</b> {}</span>",
+            &[&found.severity, &letter, &one_line(&found.pattern, 64)],
+        );
     }
     for (kind, done) in entry.kinds().zip(&entry.interventions) {
         html.put("<span class=\"chip k\"><b>{}</b> {}</span>", &[&kind_letter(kind), &done.kind]);
@@ -113,7 +143,9 @@ pub fn chips(html: &mut Html, entry: &Entry, before: &Standing) {
     for fault in &entry.faults {
         html.put("<span class=\"chip fault\">fault: {}</span>", &[&fault.kind]);
     }
-    let most = |standing: &Standing| standing.limits.iter().map(|limit| limit.maximum).collect::<Vec<_>>();
+    let most = |standing: &ActiveInterventions| {
+        standing.limits.iter().map(|limit| limit.maximum).collect::<Vec<_>>()
+    };
     let now = &entry.standing;
     let news = [
         ("limited", most(now) != most(before)),
@@ -129,8 +161,8 @@ pub fn chips(html: &mut Html, entry: &Entry, before: &Standing) {
     html.put("</span>", &[]);
 }
 
-/// All that is known of a step.
-pub fn more(html: &mut Html, timeline: &Timeline, entry: &Entry) {
+/// Adds all details of a step.
+pub fn more(html: &mut Html, timeline: &Timeline, entry: &TimelineEntry) {
     html.put("<dl>", &[]);
     if let Some(decision) = &entry.decision {
         texts(html, "why", decision.reasons.iter().map(|reason| timeline.near(reason)));
@@ -171,25 +203,33 @@ fn detection(html: &mut Html, timeline: &Timeline, found: &Detection) {
 
 fn intervention(html: &mut Html, done: &RecordedIntervention) {
     html.put("<dt>intervention</dt><dd><p>{}</p>", &[&words::intervention(done)]);
-    for told in words::told(done) {
+    for told in words::intervention_text(done) {
         html.put("<blockquote>{}</blockquote>", &[&portcullis_core::text::lines(&told, TEXT)]);
     }
     if let Response::Stop { report, .. } = &done.response {
-        let parts = [("immediate", &report.immediate), ("preventive", &report.preventive), ("configuration", &report.configuration)];
+        let parts = [
+            ("immediate", &report.immediate),
+            ("preventive", &report.preventive),
+            ("configuration", &report.configuration),
+        ];
         html.put("<ul>", &[]);
         for (name, steps) in parts {
-            steps.iter().for_each(|step| html.put("<li>{}: {}</li>", &[&name, &one_line(step, TEXT)]));
+            steps
+                .iter()
+                .for_each(|step| html.put("<li>{}: {}</li>", &[&name, &one_line(step, TEXT)]));
         }
         html.put("</ul>", &[]);
     }
     html.put("</dd>", &[]);
 }
 
-/// A term with its texts; nothing without any.
+/// Adds a term with its texts; nothing without any.
 fn texts(html: &mut Html, term: &'static str, texts: impl Iterator<Item = String>) {
     let mut texts = texts.peekable();
     if texts.peek().is_some() {
         html.put("<dt>{}</dt>", &[&term]);
     }
-    texts.for_each(|text| html.put("<dd class=\"said\">{}</dd>", &[&portcullis_core::text::lines(&text, TEXT)]));
+    texts.for_each(|text| {
+        html.put("<dd class=\"said\">{}</dd>", &[&portcullis_core::text::lines(&text, TEXT)])
+    });
 }

@@ -1,30 +1,30 @@
 //! The page's tables and sums.
 
-use super::super::sum::{Row, Sum, part};
+use super::super::sum::{SessionTotals, TotalsRow, part};
 use super::super::table::{change, percent};
 use super::chart::{kind_letter, severity_letter, shape};
 use crate::page::Html;
-use crate::timeline::Timeline;
-use crate::timeline::words::{self, counted};
-use portcullis_core::intervene::Kind;
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Severity, Verdict};
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::Timeline;
+use portcullis_review::timeline::words::{self, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The verdicts that are an objection.
 const OBJECTIONS: [Verdict; 4] = [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block];
 
-/// A session's row in the table of all.
+/// Adds a session's row to the overview.
 pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differing: Option<usize>) {
     let name = one_line(&timeline.name, 120);
-    // What nothing would change in has no part of its own.
+    // Skip sections without changes.
     if differing == Some(0) {
         html.put("<tr><th scope=\"row\">{}", &[&name]);
     } else {
         html.put("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>", &[&anchor, &name]);
     }
     if let Some(goal) = timeline.goal() {
-        html.put("<span class=\"goal\">{}</span>", &[&one_line(&words::flat(goal), 160)]);
+        html.put("<span class=\"goal\">{}</span>", &[&one_line(&words::on_one_line(goal), 160)]);
     }
     html.put("</th><td>{}</td>", &[&timeline.steps().count()]);
     let none_as_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
@@ -41,7 +41,7 @@ pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differin
     html.put("</tr>", &[]);
 }
 
-/// The table of all sessions; `differing` names its last column, if it has one.
+/// Adds the table of all sessions; `differing` names its last column, if it has one.
 pub fn overview(html: &mut Html, rows: &Html, differing: &str) {
     html.put("<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th scope=\"col\">session</th><th scope=\"col\">steps</th>", &[]);
     OBJECTIONS.iter().for_each(|verdict| html.put("<th scope=\"col\">{}</th>", &[verdict]));
@@ -54,7 +54,7 @@ pub fn overview(html: &mut Html, rows: &Html, differing: &str) {
     html.put("</tbody></table></div></section>", &[]);
 }
 
-/// A session's figures.
+/// Adds a session's figures.
 pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
     let steps = timeline.steps().count() as u64;
     html.put("<ul class=\"figures\"><li>{}</li>", &[&counted(steps, "step")]);
@@ -65,12 +65,20 @@ pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
         }
     }
     let mut patterns: BTreeMap<&str, u64> = BTreeMap::new();
-    timeline.entries.iter().flat_map(|entry| &entry.detections).for_each(|found| *patterns.entry(&found.pattern).or_default() += 1);
+    timeline
+        .entries
+        .iter()
+        .flat_map(|entry| &entry.detections)
+        .for_each(|found| *patterns.entry(&found.pattern).or_default() += 1);
     for (pattern, count) in patterns {
         html.put("<li>{} {}</li>", &[&count, &one_line(pattern, 64)]);
     }
-    let mut kinds: BTreeMap<Kind, u64> = BTreeMap::new();
-    timeline.entries.iter().flat_map(crate::timeline::Entry::kinds).for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    let mut kinds: BTreeMap<InterventionKind, u64> = BTreeMap::new();
+    timeline
+        .entries
+        .iter()
+        .flat_map(portcullis_review::timeline::TimelineEntry::kinds)
+        .for_each(|kind| *kinds.entry(kind).or_default() += 1);
     for (kind, count) in kinds {
         html.put("<li>{} {}</li>", &[&count, &kind]);
     }
@@ -80,16 +88,19 @@ pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
     html.put("</ul>", &[]);
 }
 
-/// What the marks mean.
+/// Explains the marks.
 pub fn legend(html: &mut Html) {
     html.put("<div class=\"legend\"><div><b>verdicts</b><ul>", &[]);
     Verdict::ALL.iter().for_each(|verdict| mark(html, *verdict, verdict.as_str()));
     html.put("</ul></div><div><b>patterns</b><ul>", &[]);
     for severity in Severity::ALL {
-        html.put("<li class=\"chip s-{}\"><b>{}</b> {}</li>", &[severity, &severity_letter(*severity), severity]);
+        html.put(
+            "<li class=\"chip s-{}\"><b>{}</b> {}</li>",
+            &[severity, &severity_letter(*severity), severity],
+        );
     }
     html.put("</ul></div><div><b>interventions</b><ul>", &[]);
-    for kind in Kind::ALL {
+    for kind in InterventionKind::ALL {
         html.put("<li class=\"chip k\"><b>{}</b> {}</li>", &[&kind_letter(*kind), kind]);
     }
     html.put("</ul></div></div>", &[]);
@@ -102,25 +113,37 @@ fn mark(html: &mut Html, verdict: Verdict, text: &str) {
     );
 }
 
-/// The verdicts as parts of one strip.
-pub fn strip(html: &mut Html, sum: &Sum, about: &str) {
-    let told = Verdict::ALL.iter().map(|verdict| (*verdict, sum.reach(&Row::Verdict(*verdict)).steps)).filter(|(_, steps)| *steps > 0);
+/// Draws the verdicts as parts of one strip.
+pub fn strip(html: &mut Html, sum: &SessionTotals, about: &str) {
+    let told = Verdict::ALL
+        .iter()
+        .map(|verdict| (*verdict, sum.reach(&TotalsRow::Verdict(*verdict)).steps))
+        .filter(|(_, steps)| *steps > 0);
     let told: Vec<(Verdict, u64)> = told.collect();
-    let words: Vec<String> = told.iter().map(|(verdict, steps)| format!("{verdict} {}", percent(sum.share(*steps)))).collect();
+    let words: Vec<String> = told
+        .iter()
+        .map(|(verdict, steps)| format!("{verdict} {}", percent(sum.share(*steps))))
+        .collect();
     let about = format!("{about}: {}", words.join(", "));
     html.put("<figure class=\"strip\"><figcaption>{}</figcaption>", &[&about]);
-    html.put("<svg viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">", &[]);
+    html.put(
+        "<svg viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+        &[],
+    );
     let mut left = 0;
     for (verdict, steps) in told {
         let wide = part(steps, sum.steps);
-        html.put("<rect class=\"v-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"16\"/>", &[&verdict, &left, &wide]);
+        html.put(
+            "<rect class=\"v-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"16\"/>",
+            &[&verdict, &left, &wide],
+        );
         left += wide;
     }
     html.put("</svg></figure>", &[]);
 }
 
-/// How far each verdict, pattern and intervention reaches.
-pub fn reach(html: &mut Html, sum: &Sum) {
+/// Adds the reach of each verdict, pattern and intervention.
+pub fn add_reach(html: &mut Html, sum: &SessionTotals) {
     begin(
         html,
         "<th scope=\"col\">sessions</th><th scope=\"col\">share</th><th scope=\"col\">steps</th><th scope=\"col\">share</th><th scope=\"col\">times</th>",
@@ -144,8 +167,8 @@ pub fn reach(html: &mut Html, sum: &Sum) {
     end(html, sum);
 }
 
-/// The same of two set-ups, with the difference.
-pub fn beside(html: &mut Html, yours: &Sum, other: &Sum) {
+/// Adds the reach in both setups, with the difference.
+pub fn add_comparison(html: &mut Html, yours: &SessionTotals, other: &SessionTotals) {
     begin(
         html,
         "<th scope=\"col\">sessions, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th><th scope=\"col\">steps, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th>",
@@ -169,14 +192,17 @@ fn begin(html: &mut Html, columns: &'static str) {
     html.put("</tr></thead><tbody>", &[]);
 }
 
-fn open(html: &mut Html, group: &mut &'static str, row: &Row, columns: u8) {
+fn open(html: &mut Html, group: &mut &'static str, row: &TotalsRow, columns: u8) {
     if *group != row.group() {
         *group = row.group();
-        html.put("<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>", &[&columns, group]);
+        html.put(
+            "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>",
+            &[&columns, group],
+        );
     }
 }
 
-fn end(html: &mut Html, sum: &Sum) {
+fn end(html: &mut Html, sum: &SessionTotals) {
     html.put("</tbody></table></div>", &[]);
     for (fault, count) in &sum.faults {
         html.put("<p class=\"chip fault\">fault {}: {}</p>", &[&one_line(fault, 200), &count]);

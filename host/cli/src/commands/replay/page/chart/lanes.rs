@@ -1,19 +1,20 @@
-//! The lanes under the bars: what was in force, where each pattern was seen and since when, what was done.
+//! The lanes under the bars: restraints in force, when each pattern was seen and since when, and
+//! interventions.
 
 use super::{Chart, LANE, LEFT, RIGHT, number, tenths};
 use crate::page::Html;
-use crate::timeline::Entry;
-use crate::timeline::words;
 use portcullis_core::finding::Detection;
-use portcullis_core::intervene::Kind;
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::Severity;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::TimelineEntry;
+use portcullis_review::timeline::words;
 
-/// The least distance of marks, so that none hides another.
+/// The least distance between marks, so that no mark hides another.
 const APART: f64 = 12.0;
 
 impl Chart<'_> {
-    /// What limits or ends the session, from when to when.
+    /// Draws the periods in which something limits or ends the session.
     pub(super) fn restraints(&self, html: &mut Html, lane: f64) -> f64 {
         name(html, lane, "in force");
         let mut index = 0;
@@ -21,8 +22,10 @@ impl Chart<'_> {
             if let Some((class, word)) = run.first().and_then(|step| restraint(step)) {
                 let half = (RIGHT - LEFT) / self.steps.len() as f64 / 2.0;
                 let (from, to) = (self.x(index) - half, self.x(index + run.len() - 1) + half);
-                let limits = run.last().map(|step| words::limits(&step.standing.limits)).unwrap_or_default();
-                let about = if limits.is_empty() { word.to_owned() } else { format!("{word}: {limits}") };
+                let limits =
+                    run.last().map(|step| words::limits(&step.standing.limits)).unwrap_or_default();
+                let about =
+                    if limits.is_empty() { word.to_owned() } else { format!("{word}: {limits}") };
                 html.put(
                     "<g><title>{}, {}</title><rect class=\"shade\" x=\"{}\" y=\"18\" width=\"{}\" height=\"140\"/>",
                     &[&about, &words::counted(run.len() as u64, "step"), &tenths(from), &tenths(to - from)],
@@ -32,29 +35,45 @@ impl Chart<'_> {
                     &[&class, &tenths(from), &tenths(lane + 5.0), &tenths(to - from)],
                 );
                 let room = to - from;
-                let short = if room > 56.0 { word } else { word.get(..1).filter(|_| room > 9.0).unwrap_or_default() };
-                html.put("<text class=\"in\" x=\"{}\" y=\"{}\">{}</text></g>", &[&tenths((from + to) / 2.0), &tenths(lane + 15.5), &short]);
+                let short = if room > 56.0 {
+                    word
+                } else {
+                    word.get(..1).filter(|_| room > 9.0).unwrap_or_default()
+                };
+                html.put(
+                    "<text class=\"in\" x=\"{}\" y=\"{}\">{}</text></g>",
+                    &[&tenths((from + to) / 2.0), &tenths(lane + 15.5), &short],
+                );
             }
             index += run.len();
         }
         lane + LANE
     }
 
-    /// Where a pattern was seen, and since when.
+    /// Draws when a pattern was seen, and since when.
     pub(super) fn pattern(&self, html: &mut Html, lane: f64, pattern: &str) -> f64 {
         name(html, lane, &one_line(pattern, 24));
         let seen = self.steps.iter().enumerate().flat_map(|(index, step)| {
             let of_it = step.detections.iter().filter(|found| found.pattern == pattern);
             of_it.map(move |found| (index, *step, found))
         });
-        let seen: Vec<(usize, &Entry, &Detection)> = seen.collect();
+        let seen: Vec<(usize, &TimelineEntry, &Detection)> = seen.collect();
         let middle = lane + LANE / 2.0;
         for (index, step, found) in &seen {
-            let since = self.places.get(&(step.agent.as_deref(), found.first_step)).copied().unwrap_or(*index);
-            html.put("<path class=\"since\" d=\"M{} {}H{}\"/>", &[&tenths(self.x(since)), &tenths(middle), &tenths(self.x(*index))]);
+            let since = self
+                .places
+                .get(&(step.agent.as_deref(), found.first_step))
+                .copied()
+                .unwrap_or(*index);
+            html.put(
+                "<path class=\"since\" d=\"M{} {}H{}\"/>",
+                &[&tenths(self.x(since)), &tenths(middle), &tenths(self.x(*index))],
+            );
         }
         let marks = seen.iter().map(|(index, step, found)| (self.x(*index), (*step, *found)));
-        for (x, (step, found)) in apart(marks, |(_, found)| (found.severity, found.confidence)) {
+        for (x, (step, found)) in
+            spread_marks(marks, |(_, found)| (found.severity, found.confidence))
+        {
             let title = format!("step {}: {}", number(step), words::detection(found));
             self.linked(html, step, |html| {
                 html.put(
@@ -67,12 +86,16 @@ impl Chart<'_> {
         lane + LANE
     }
 
-    /// What was done.
+    /// Draws the interventions.
     pub(super) fn answers(&self, html: &mut Html, lane: f64) -> f64 {
         name(html, lane, "interventions");
         let middle = lane + LANE / 2.0;
-        let done = self.steps.iter().enumerate().filter_map(|(index, step)| Some((self.x(index), (*step, step.kinds().max()?))));
-        for (x, (step, kind)) in apart(done, |(_, kind)| kind) {
+        let done = self
+            .steps
+            .iter()
+            .enumerate()
+            .filter_map(|(index, step)| Some((self.x(index), (*step, step.kinds().max()?))));
+        for (x, (step, kind)) in spread_marks(done, |(_, kind)| kind) {
             let done: Vec<String> = step.interventions.iter().map(words::intervention).collect();
             self.linked(html, step, |html| {
                 html.put(
@@ -88,15 +111,24 @@ impl Chart<'_> {
 
 fn name(html: &mut Html, lane: f64, name: &str) {
     html.put("<path class=\"lane\" d=\"M148 {}H948\"/>", &[&tenths(lane + LANE / 2.0)]);
-    html.put("<text class=\"name\" x=\"140\" y=\"{}\">{}</text>", &[&tenths(lane + LANE / 2.0 + 3.5), &name]);
+    html.put(
+        "<text class=\"name\" x=\"140\" y=\"{}\">{}</text>",
+        &[&tenths(lane + LANE / 2.0 + 3.5), &name],
+    );
 }
 
 fn letter(html: &mut Html, x: f64, y: f64, letter: char) {
-    html.put("<text class=\"in\" x=\"{}\" y=\"{}\">{}</text>", &[&tenths(x), &tenths(y + 3.5), &letter]);
+    html.put(
+        "<text class=\"in\" x=\"{}\" y=\"{}\">{}</text>",
+        &[&tenths(x), &tenths(y + 3.5), &letter],
+    );
 }
 
-/// Of marks that would lie over each other the weightiest.
-pub(super) fn apart<T: Copy, W: Ord>(marks: impl Iterator<Item = (f64, T)>, weight: impl Fn(T) -> W) -> Vec<(f64, T)> {
+/// Keeps only the mark with the greatest weight of those that would overlap.
+pub(super) fn spread_marks<T: Copy, W: Ord>(
+    marks: impl Iterator<Item = (f64, T)>,
+    weight: impl Fn(T) -> W,
+) -> Vec<(f64, T)> {
     let mut kept: Vec<(f64, T)> = Vec::new();
     for (x, mark) in marks {
         match kept.last_mut().filter(|(last, _)| x - last < APART) {
@@ -108,8 +140,8 @@ pub(super) fn apart<T: Copy, W: Ord>(marks: impl Iterator<Item = (f64, T)>, weig
     kept
 }
 
-/// Class and word of what is in force after a step.
-pub(super) fn restraint(step: &Entry) -> Option<(&'static str, &'static str)> {
+/// Returns the class and word of the restraint in force after a step.
+pub(super) fn restraint(step: &TimelineEntry) -> Option<(&'static str, &'static str)> {
     let now = &step.standing;
     match (&now.stopped, &now.held, now.limits.is_empty()) {
         (Some(_), _, _) => Some(("f-stopped", "stopped")),
@@ -119,7 +151,7 @@ pub(super) fn restraint(step: &Entry) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The letter of a severity.
+/// Returns the letter of a severity.
 pub const fn severity_letter(severity: Severity) -> char {
     match severity {
         Severity::Low => 'L',
@@ -129,13 +161,13 @@ pub const fn severity_letter(severity: Severity) -> char {
     }
 }
 
-/// The letter of an intervention.
-pub const fn kind_letter(kind: Kind) -> char {
+/// Returns the letter of an intervention.
+pub const fn kind_letter(kind: InterventionKind) -> char {
     match kind {
-        Kind::SoftCorrection => 'S',
-        Kind::ContextReinforcement => 'C',
-        Kind::ResourceThrottling => 'T',
-        Kind::CheckpointRollback => 'R',
-        Kind::EmergencyStop => 'E',
+        InterventionKind::SoftCorrection => 'S',
+        InterventionKind::ContextReinforcement => 'C',
+        InterventionKind::ResourceThrottling => 'T',
+        InterventionKind::CheckpointRollback => 'R',
+        InterventionKind::EmergencyStop => 'E',
     }
 }

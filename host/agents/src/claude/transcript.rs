@@ -1,0 +1,298 @@
+//! Claude Code's transcript: the agent's calls, to be compared with the reviewed ones.
+//!
+//! The transcript is written even while no hook is called, so it can show that the guard was off
+//! for a while. It is the client's internal format, may lag behind, and the agent can write to it:
+//! an unreviewed call in it is a finding, and a missing call proves nothing.
+
+use crate::shown_call::ShownCall;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The most bytes that are read of one transcript, from its end: the newest calls.
+pub const MOST_BYTES: u64 = 8 << 20;
+/// The longest line that is read, in bytes; longer ones are skipped.
+const MOST_LINE: u64 = 1 << 20;
+/// The most calls that are returned.
+const MOST_CALLS: usize = 1000;
+
+/// The transcripts named in a hook's input.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Transcripts {
+    transcript_path: Option<PathBuf>,
+    agent_transcript_path: Option<PathBuf>,
+}
+
+/// Returns the transcript of the acting agent: a subagent's own, otherwise the session's.
+pub fn path_in(input: &[u8]) -> Option<PathBuf> {
+    let named: Transcripts = serde_json::from_slice(input).unwrap_or_default();
+    named.agent_transcript_path.or(named.transcript_path)
+}
+
+/// Returns the calls that began at `since` (milliseconds since 1970) or later and ended, in order.
+/// Calls that never ran, because the client does not know the tool or the parameters do not fit it,
+/// are left out, and so are calls that still run.
+///
+/// # Errors
+/// Fails if it is not a file, or cannot be read.
+pub fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>> {
+    let mut file = File::options().read(true).open(checked(transcript)?)?;
+    let start = file.metadata()?.len().saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut lines = Lines { reader: BufReader::new(file.take(MOST_BYTES)), cut: start > 0 };
+    let mut found = Calls::default();
+    while let Some(line) = lines.next()? {
+        // Most lines are prompts and copies of them; only lines with these two words are worth
+        // parsing.
+        if [b"\"tool_use\"".as_slice(), b"\"tool_result\""].iter().any(|mark| contains(&line, mark))
+            && let Ok(entry) = serde_json::from_slice::<Entry>(&line)
+        {
+            found.take(entry, since);
+        }
+    }
+    Ok(found.ended())
+}
+
+/// Checks for a regular file: a pipe would wait for a writer, and a device might never end.
+fn checked(path: &Path) -> io::Result<&Path> {
+    if std::fs::metadata(path)?.is_file() {
+        Ok(path)
+    } else {
+        Err(io::Error::other("it is not a file"))
+    }
+}
+
+fn contains(line: &[u8], mark: &[u8]) -> bool {
+    line.windows(mark.len()).any(|window| window == mark)
+}
+
+struct Lines<R> {
+    reader: R,
+    /// True if the first line began before the part that is read.
+    cut: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let mut line = Vec::new();
+            if self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line)? == 0 {
+                return Ok(None);
+            }
+            let whole = line.ends_with(b"\n");
+            if !whole {
+                self.reader.skip_until(b'\n')?;
+            }
+            if !std::mem::take(&mut self.cut) && (whole || (line.len() as u64) < MOST_LINE) {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    timestamp: String,
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Value,
+}
+
+#[derive(Default)]
+struct Calls {
+    begun: Vec<ShownCall>,
+    /// True for each call that ran, false for each that did not; missing while unknown.
+    results: HashMap<String, bool>,
+}
+
+impl Calls {
+    fn take(&mut self, entry: Entry, since: u64) {
+        let at = entry
+            .timestamp
+            .parse::<jiff::Timestamp>()
+            .ok()
+            .and_then(|time| u64::try_from(time.as_millisecond()).ok());
+        let Some(Message { content: Value::Array(blocks) }) = entry.message else { return };
+        for block in blocks {
+            match (entry.kind.as_str(), block.get("type").and_then(Value::as_str)) {
+                // An unreadable time is not a reason to ignore a call.
+                ("assistant", Some("tool_use")) if at.is_none_or(|at| at >= since) => {
+                    self.begin(&block)
+                }
+                ("user", Some("tool_result")) => self.end(&block),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, block: &Value) {
+        let text =
+            |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let input = block.get("input").and_then(Value::as_object).cloned().unwrap_or_default();
+        if self.begun.len() < MOST_CALLS {
+            self.begun.push(ShownCall {
+                id: text("id"),
+                tool: text("name"),
+                input,
+                failed: false,
+                output: String::new(),
+            });
+        }
+    }
+
+    fn end(&mut self, block: &Value) {
+        let Some(id) = block.get("tool_use_id").and_then(Value::as_str) else { return };
+        let output = plain(block.get("content").unwrap_or(&Value::Null));
+        let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
+        self.results.insert(id.to_owned(), !(failed && never_ran(&output)));
+        if let Some(call) = self.begun.iter_mut().rev().find(|call| call.id == id) {
+            call.failed = failed;
+            call.output = output;
+        }
+    }
+
+    fn ended(self) -> Vec<ShownCall> {
+        let Self { begun, results } = self;
+        begun.into_iter().filter(|call| results.get(&call.id) == Some(&true)).collect()
+    }
+}
+
+/// Returns true for the client's message about a call that it did not run: an unknown tool, unfit
+/// parameters, or a refusal by a person or a rule.
+fn never_ran(output: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "InputValidationError",
+        "No such tool available",
+        "The user doesn't want to proceed",
+        "Permission to use ",
+    ];
+    let text =
+        output.trim_start().trim_start_matches("<tool_use_error>").trim_start_matches("Error: ");
+    WORDS.iter().any(|words| text.starts_with(words))
+}
+
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USE: &str = r#"{"type":"assistant","timestamp":"2026-11-20T10:00:00.000Z","message":{"content":[{"type":"tool_use","id":"ID","name":"Bash","input":{"command":"ls"}}]}}"#;
+    const RESULT: &str = r#"{"type":"user","timestamp":"2026-11-20T10:00:01.000Z","message":{"content":[{"type":"tool_result","tool_use_id":"ID","is_error":FAILED,"content":"OUTPUT"}]}}"#;
+    const BEGUN: u64 = 1_795_168_800_000;
+
+    fn call(id: &str) -> String {
+        USE.replace("ID", id)
+    }
+
+    fn result(id: &str, failed: bool, output: &str) -> String {
+        RESULT.replace("ID", id).replace("FAILED", &failed.to_string()).replace("OUTPUT", output)
+    }
+
+    fn shown(text: &str, since: u64) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        std::fs::write(&path, text).unwrap();
+        calls(&path, since)
+            .unwrap()
+            .into_iter()
+            .map(|call| format!("{}{}", call.id, if call.failed { " failed" } else { "" }))
+            .collect()
+    }
+
+    #[test]
+    fn calls_that_ran_are_shown() {
+        let huge =
+            format!("{{\"type\":\"assistant\",\"x\":\"{}\"}}", "\\\"tool_use\\\"".repeat(200_000));
+        for (lines, since, expected) in [
+            (vec![call("a"), result("a", false, "x")], 0, vec!["a"]),
+            (vec![call("a"), result("a", true, "exit 1")], 0, vec!["a failed"]),
+            (vec![call("a")], 0, vec![]),
+            (vec![result("a", false, "x")], 0, vec![]),
+            (
+                vec![call("a"), call("b"), result("b", false, "x"), result("a", false, "x")],
+                0,
+                vec!["a", "b"],
+            ),
+            (vec![call("a"), result("a", false, "x")], BEGUN, vec!["a"]),
+            (vec![call("a"), result("a", false, "x")], BEGUN + 1, vec![]),
+            (
+                vec![call("a").replace("2026-11-20T10", "soon"), result("a", false, "x")],
+                BEGUN + 1,
+                vec!["a"],
+            ),
+            (
+                vec![call("a"), result("a", true, "<tool_use_error>InputValidationError: no")],
+                0,
+                vec![],
+            ),
+            (
+                vec![
+                    call("a"),
+                    result("a", true, "<tool_use_error>Error: No such tool available: X"),
+                ],
+                0,
+                vec![],
+            ),
+            (
+                vec![call("a"), result("a", false, "InputValidationError is only a word here")],
+                0,
+                vec!["a"],
+            ),
+            (
+                vec![
+                    "not json \"tool_use\"".into(),
+                    "{\"tool_use\"".into(),
+                    huge,
+                    call("a"),
+                    result("a", false, "x"),
+                ],
+                0,
+                vec!["a"],
+            ),
+            (vec![], 0, vec![]),
+        ] {
+            assert_eq!(shown(&lines.join("\n"), since), expected, "{lines:?} since {since}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_long_transcript_is_read() {
+        let filler = format!("{}\n", "x".repeat(1000)).repeat(9000);
+        let text = format!(
+            "{}\n{}\n{filler}{}\n{}\n",
+            call("early"),
+            result("early", false, "x"),
+            call("late"),
+            result("late", false, "x")
+        );
+        assert_eq!(shown(&text, 0), ["late"]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_an_error() {
+        for path in ["/dev/zero", "/nonexistent", "/"] {
+            assert!(calls(Path::new(path), 0).is_err(), "{path}");
+        }
+    }
+}

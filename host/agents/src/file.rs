@@ -1,0 +1,173 @@
+//! A settings file on disk: bounded reading, and atomic replacement that keeps owner and mode.
+
+use anyhow::{Context, Result, bail};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+/// A settings file with its content.
+#[derive(Debug)]
+pub struct SettingsFile {
+    /// The path that was given.
+    pub path: PathBuf,
+    /// The real path, with all links followed.
+    pub real: PathBuf,
+    /// The content; `None` if there is no file.
+    pub bytes: Option<Vec<u8>>,
+    metadata: Option<Metadata>,
+}
+
+/// Resolves `path` and reads at most `most` bytes.
+///
+/// # Errors
+/// Fails if it is not a file, is a broken link, is larger, or cannot be read.
+pub fn read_settings(path: &Path, most: u64) -> Result<SettingsFile> {
+    let missing = || SettingsFile {
+        path: path.to_owned(),
+        real: path.to_owned(),
+        bytes: None,
+        metadata: None,
+    };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(missing()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot look at `{}`", path.display()));
+        }
+        Ok(_) => {}
+    }
+    let real = fs::canonicalize(path).with_context(|| {
+        format!("`{}` is a link that leads nowhere: fix or remove it", path.display())
+    })?;
+    let metadata =
+        fs::metadata(&real).with_context(|| format!("cannot look at `{}`", real.display()))?;
+    if !metadata.is_file() {
+        bail!("`{}` is not a file: move it away", path.display());
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(&real).with_context(|| format!("cannot read `{}`", path.display()))?;
+    file.take(most + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    if bytes.len() as u64 > most {
+        bail!(
+            "`{}` is larger than {most} bytes, so the client does not read it: make it smaller",
+            path.display()
+        );
+    }
+    Ok(SettingsFile { path: path.to_owned(), real, bytes: Some(bytes), metadata: Some(metadata) })
+}
+
+impl SettingsFile {
+    /// Returns true if the path is a link.
+    #[must_use]
+    pub fn linked(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+    }
+
+    /// Returns the number of other hard links to the file, which keep the old content.
+    #[must_use]
+    pub fn other_names(&self) -> u64 {
+        self.metadata.as_ref().map_or(0, |metadata| metadata.nlink().saturating_sub(1))
+    }
+
+    /// Checks that it can be replaced, as far as possible without trying.
+    ///
+    /// # Errors
+    /// Fails if it is read-only: it is probably generated, or meant to stay unchanged.
+    pub fn check_writable(&self) -> Result<()> {
+        match &self.metadata {
+            Some(metadata) if metadata.mode() & 0o222 == 0 => {
+                bail!(
+                    "`{}` is read-only: make it writable, or add the hooks where it is generated (see --dry-run)",
+                    self.path.display()
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces the content atomically: a reader sees the old or the new bytes. Mode and owner are
+    /// kept; a new file gets `mode`. Returns the created folders, the outermost first.
+    ///
+    /// # Errors
+    /// Fails if it changed since it was read, or on a system error; then it is unchanged.
+    pub fn replace(&self, bytes: &[u8], mode: u32) -> Result<Vec<PathBuf>> {
+        self.unchanged()?;
+        let folder = self.real.parent().unwrap_or(Path::new("/"));
+        let made = make_folders(folder, mode)?;
+        let name = self.real.file_name().unwrap_or_default().to_string_lossy();
+        let draft = folder.join(format!(".{name}.portcullis-{}", std::process::id()));
+        let written = self.write(&draft, bytes, mode).and_then(|()| fs::rename(&draft, &self.real));
+        if written.is_err() {
+            // A draft that could not be created need not be removed.
+            let _ = fs::remove_file(&draft);
+        }
+        written.with_context(|| format!("cannot write `{}`", self.real.display()))?;
+        sync(folder);
+        Ok(made)
+    }
+
+    /// Removes the file.
+    ///
+    /// # Errors
+    /// Fails if it changed since it was read, or on a system error.
+    pub fn remove(&self) -> Result<()> {
+        self.unchanged()?;
+        fs::remove_file(&self.real)
+            .with_context(|| format!("cannot remove `{}`", self.real.display()))?;
+        sync(self.real.parent().unwrap_or(Path::new("/")));
+        Ok(())
+    }
+
+    fn unchanged(&self) -> Result<()> {
+        let now =
+            read_settings(&self.path, self.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+                .ok()
+                .filter(|now| now.bytes == self.bytes && now.real == self.real);
+        if now.is_none() {
+            bail!(
+                "`{}` changed in the meantime: nothing was written, run this again",
+                self.path.display()
+            );
+        }
+        Ok(())
+    }
+
+    fn write(&self, draft: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+        file.write_all(bytes)?;
+        if let Some(before) = &self.metadata {
+            let own = file.metadata()?;
+            if (own.uid(), own.gid()) != (before.uid(), before.gid()) {
+                chown(draft, Some(before.uid()), Some(before.gid()))?;
+            }
+        }
+        let mode = self.metadata.as_ref().map_or(mode, |before| before.mode() & 0o7777);
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.sync_all()
+    }
+}
+
+/// Creates the missing folders of a path, and returns them.
+fn make_folders(folder: &Path, file_mode: u32) -> Result<Vec<PathBuf>> {
+    let mut made: Vec<PathBuf> = folder
+        .ancestors()
+        .take_while(|above| above.symlink_metadata().is_err())
+        .map(Path::to_owned)
+        .collect();
+    made.reverse();
+    // Users who may read the file may enter its folder.
+    let mode = if file_mode & 0o044 == 0 { 0o700 } else { 0o755 };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(mode)
+        .create(folder)
+        .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    Ok(made)
+}
+
+/// Syncs a folder. If that is impossible, the rename is only as durable as the system makes it.
+fn sync(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}

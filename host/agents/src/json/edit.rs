@@ -1,0 +1,299 @@
+//! Edits of a document. New parts look like their surroundings: on separate lines, with the same
+//! indentation and line endings, if their neighbours are, else in the same line.
+
+use super::{Children, JsonDocument, NotJson, escape};
+use serde_json::Value;
+use std::ops::Range;
+
+/// The indentation step for a file that shows none.
+const STEP: &str = "  ";
+
+impl JsonDocument {
+    /// Adds a member at the end of the object at `pointer`.
+    ///
+    /// # Errors
+    /// Fails if there is no object.
+    pub fn add_member(&self, pointer: &str, name: &str, value: &Value) -> Result<Self, NotJson> {
+        let style = Style::of(self);
+        let text = format!("{}{}{}", Value::from(name), style.colon(), style.write(value));
+        self.add(pointer, &text, '{')
+    }
+
+    /// Adds an element at the end of the array at `pointer`.
+    ///
+    /// # Errors
+    /// Fails if there is no array.
+    pub fn add_element(&self, pointer: &str, value: &Value) -> Result<Self, NotJson> {
+        self.add(pointer, &Style::of(self).write(value), '[')
+    }
+
+    /// Replaces the value at `pointer`.
+    ///
+    /// # Errors
+    /// Fails if there is no value.
+    pub fn replace(&self, pointer: &str, value: &Value) -> Result<Self, NotJson> {
+        let span = self
+            .find(pointer)
+            .map(|node| node.span.clone())
+            .ok_or_else(|| self.nothing(pointer))?;
+        self.spliced(span, &Style::of(self).write(value))
+    }
+
+    /// Removes a member or an element, with its superfluous comma.
+    ///
+    /// # Errors
+    /// Fails if there is nothing at `pointer`.
+    pub fn remove(&self, pointer: &str) -> Result<Self, NotJson> {
+        let nothing = || self.nothing(pointer);
+        let (above, last) = pointer.rsplit_once('/').ok_or_else(nothing)?;
+        let parent = self.find(above).ok_or_else(nothing)?;
+        let at = match &parent.children {
+            Children::None => None,
+            Children::Members(members) => {
+                members.iter().rposition(|member| escape(&member.name) == last)
+            }
+            Children::Elements(_) => last.parse().ok(),
+        };
+        let spans = parent.spans();
+        let at = at.ok_or_else(nothing)?;
+        let span = spans.get(at).ok_or_else(nothing)?;
+        let before = at.checked_sub(1).and_then(|before| spans.get(before));
+        let range = match (before, spans.get(at + 1)) {
+            (Some(before), _) => before.end..span.end,
+            (None, Some(after)) => span.start..after.start,
+            (None, None) => inside(&parent.span),
+        };
+        self.spliced(range, "")
+    }
+
+    fn add(&self, pointer: &str, text: &str, bracket: char) -> Result<Self, NotJson> {
+        let parent = self.find(pointer).filter(|node| {
+            self.text.get(node.span.start..).is_some_and(|text| text.starts_with(bracket))
+        });
+        let parent = parent.ok_or_else(|| self.nothing(pointer))?;
+        let style = Style::of(self);
+        let own = self.indentation(parent.span.start);
+        let Some(last) = parent.spans().pop() else {
+            let text = match style.lines {
+                true => format!(
+                    "{newline}{own}{step}{text}{newline}{own}",
+                    newline = style.newline,
+                    step = style.step
+                ),
+                false => text.to_owned(),
+            };
+            return self.spliced(inside(&parent.span), &text);
+        };
+        let first = parent.spans().into_iter().next().map_or(last.start, |first| first.start);
+        let in_lines =
+            self.text.get(parent.span.start..first).is_some_and(|text| text.contains('\n'));
+        let text = match in_lines {
+            true => format!(",{}{}{text}", style.newline, self.indentation(first)),
+            false if style.spaced => format!(", {text}"),
+            false => format!(",{text}"),
+        };
+        self.spliced(last.end..last.end, &text)
+    }
+
+    /// Returns the white space at the beginning of the line of `offset`.
+    fn indentation(&self, offset: usize) -> &str {
+        let line = self.text.get(..offset).unwrap_or_default().rfind('\n').map_or(0, |end| end + 1);
+        let line = self.text.get(line..).unwrap_or_default();
+        let end = line.find(|c| c != ' ' && c != '\t').unwrap_or(line.len());
+        line.get(..end).unwrap_or_default()
+    }
+
+    fn spliced(&self, range: Range<usize>, text: &str) -> Result<Self, NotJson> {
+        let mut whole = self.text.clone();
+        whole.replace_range(range, text);
+        Self::read(self.marked, whole)
+    }
+
+    fn nothing(&self, pointer: &str) -> NotJson {
+        NotJson {
+            place: self.place(pointer),
+            what: format!("there is no `{pointer}` of the kind that is edited"),
+        }
+    }
+}
+
+fn inside(span: &Range<usize>) -> Range<usize> {
+    span.start + 1..span.end.saturating_sub(1)
+}
+
+/// The style of a file.
+struct Style {
+    newline: &'static str,
+    step: String,
+    /// True if its values are on separate lines.
+    lines: bool,
+    /// True if there is a space after colons and commas.
+    spaced: bool,
+}
+
+impl Style {
+    fn of(document: &JsonDocument) -> Self {
+        let text = &document.text;
+        let children = document.root.spans();
+        let first = children.first();
+        let lines = first.is_none_or(|first| {
+            text.get(document.root.span.start..first.start).is_some_and(|text| text.contains('\n'))
+        });
+        let step = first
+            .filter(|_| lines)
+            .map(|first| document.indentation(first.start))
+            .filter(|step| !step.is_empty());
+        Self {
+            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            step: step.unwrap_or(STEP).to_owned(),
+            lines,
+            spaced: lines || text.contains("\": ") || text.contains("\", "),
+        }
+    }
+
+    const fn colon(&self) -> &'static str {
+        if self.spaced { ": " } else { ":" }
+    }
+
+    /// Formats a value in one line.
+    fn write(&self, value: &Value) -> String {
+        let (comma, colon) = if self.spaced { (", ", ": ") } else { (",", ":") };
+        match value {
+            Value::Object(members) if !members.is_empty() => {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|(name, value)| {
+                        format!("{}{colon}{}", Value::from(name.as_str()), self.write(value))
+                    })
+                    .collect();
+                let (open, close) = if self.spaced { ("{ ", " }") } else { ("{", "}") };
+                format!("{open}{}{close}", members.join(comma))
+            }
+            Value::Array(elements) => {
+                let elements: Vec<String> =
+                    elements.iter().map(|element| self.write(element)).collect();
+                format!("[{}]", elements.join(comma))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> JsonDocument {
+        JsonDocument::parse(text.as_bytes()).unwrap()
+    }
+
+    fn written(document: &JsonDocument) -> String {
+        String::from_utf8(document.bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_is_added_looks_like_what_is_there() {
+        for (text, pointer, expected) in [
+            ("", "", "{\n  \"new\": { \"x\": [1, 2] }\n}\n"),
+            ("{}", "", "{\n  \"new\": { \"x\": [1, 2] }\n}"),
+            ("{\n}\n", "", "{\n  \"new\": { \"x\": [1, 2] }\n}\n"),
+            ("{\"a\":1}", "", "{\"a\":1,\"new\":{\"x\":[1,2]}}"),
+            ("{\"a\": 1}", "", "{\"a\": 1, \"new\": { \"x\": [1, 2] }}"),
+            ("{\n\t\"a\": 1\n}\n", "", "{\n\t\"a\": 1,\n\t\"new\": { \"x\": [1, 2] }\n}\n"),
+            (
+                "{\r\n    \"a\": 1\r\n}",
+                "",
+                "{\r\n    \"a\": 1,\r\n    \"new\": { \"x\": [1, 2] }\r\n}",
+            ),
+            ("\u{feff}{\"a\":1}\n\n", "", "\u{feff}{\"a\":1,\"new\":{\"x\":[1,2]}}\n\n"),
+            (
+                "{\n  \"a\" : {},\n\n  \"b\":[ ]\n}",
+                "/a",
+                "{\n  \"a\" : {\n    \"new\": { \"x\": [1, 2] }\n  },\n\n  \"b\":[ ]\n}",
+            ),
+            (
+                "{\n  \"a\": {\n      \"odd\": 1,\n    \"even\": 2 }\n}",
+                "/a",
+                "{\n  \"a\": {\n      \"odd\": 1,\n    \"even\": 2,\n      \"new\": { \"x\": [1, 2] } }\n}",
+            ),
+            (
+                "{\n  \"a\": {\"b\": 1}\n}",
+                "/a",
+                "{\n  \"a\": {\"b\": 1, \"new\": { \"x\": [1, 2] }}\n}",
+            ),
+            (
+                "{\"ä/~\": {\"é\": 1}}",
+                "/ä~1~0",
+                "{\"ä/~\": {\"é\": 1, \"new\": { \"x\": [1, 2] }}}",
+            ),
+        ] {
+            let added = read(text).add_member(pointer, "new", &json!({"x": [1, 2]})).unwrap();
+            assert_eq!(written(&added), expected, "{text:?}");
+            assert_eq!(added.value().pointer(&format!("{pointer}/new/x/1")), Some(&json!(2)));
+            let removed = added.remove(&format!("{pointer}/new")).unwrap();
+            assert_eq!(removed.value(), read(text).value(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn elements_are_added_replaced_and_removed() {
+        for (text, added, replaced, removed) in [
+            ("[]", "[\n  7\n]", None, None),
+            ("[1]", "[1,7]", Some("[9]"), Some("[]")),
+            ("[1, \"a\", 2]", "[1, \"a\", 2, 7]", Some("[9, \"a\", 2]"), Some("[\"a\", 2]")),
+            (
+                "[\n  1,\n  2\n]",
+                "[\n  1,\n  2,\n  7\n]",
+                Some("[\n  9,\n  2\n]"),
+                Some("[\n  2\n]"),
+            ),
+        ] {
+            let document = read(text);
+            assert_eq!(written(&document.add_element("", &json!(7)).unwrap()), added);
+            assert_eq!(
+                document.replace("/0", &json!(9)).ok().as_ref().map(written).as_deref(),
+                replaced
+            );
+            assert_eq!(document.remove("/0").ok().as_ref().map(written).as_deref(), removed);
+        }
+        assert!(read("{}").add_element("", &json!(1)).is_err());
+        assert!(read("[]").add_member("", "a", &json!(1)).is_err());
+        assert!(read("{\"a\": 1}").add_member("/b", "a", &json!(1)).is_err());
+    }
+
+    #[test]
+    fn of_a_name_that_stands_twice_the_last_counts() {
+        let document = read("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2, \"c\": 3}, \"a\": 2}");
+        assert_eq!(document.repeated(), ["/b/c", "/a"]);
+        assert_eq!(document.value(), &json!({"a": 2, "b": {"c": 3}}));
+        assert_eq!(
+            written(&document.replace("/a", &json!(0)).unwrap()),
+            "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2, \"c\": 3}, \"a\": 0}"
+        );
+        assert_eq!(
+            written(&document.remove("/b/c").unwrap()),
+            "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}, \"a\": 2}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_named_with_its_place() {
+        for (bytes, line, column, what) in [
+            (&b"{"[..], 1, 1, "EOF"),
+            (b"{\n  // no\n}", 2, 3, "key must be a string"),
+            (b"{\"a\": 1,}", 1, 9, "trailing comma"),
+            (b"{\"a\": 'x'}", 1, 7, "expected value"),
+            (b"{\"a\": 01}", 1, 8, "invalid number"),
+            (b"{\"a\": \"\xe9\"}", 1, 8, "not UTF-8"),
+            (b"{} x", 1, 4, "trailing characters"),
+            (b"{\"a\": NaN}", 1, 7, "expected value"),
+        ] {
+            let error = JsonDocument::parse(bytes).unwrap_err();
+            assert_eq!((error.place.line, error.place.column), (line, column), "{error:?}");
+            assert!(error.what.contains(what), "{error:?}");
+        }
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        assert!(JsonDocument::parse(deep.as_bytes()).unwrap_err().what.contains("recursion limit"));
+    }
+}

@@ -1,0 +1,415 @@
+//! Merges the files: the organisation's takes precedence over the person's, and that over the
+//! project's.
+//!
+//! A project's file can only tighten: only its stricter values count. Other values count after a
+//! person has trusted exactly that file, and then only for keys that neither the organisation nor
+//! the person sets. Values that do not count are kept and reported. The meaning of the values is
+//! not known here.
+
+use super::keys::{ConfigKey, ProjectScope, toml_text};
+use super::parse::{ConfigDocument, KeyValue, Pipeline};
+use super::rules;
+use portcullis_engine::SettingValue as Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The owner of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// The organisation's.
+    Managed,
+    /// The person's.
+    User,
+    /// The project's.
+    Project,
+}
+
+/// One file that was read.
+#[derive(Clone, Debug)]
+pub struct LayerFile {
+    /// Its owner.
+    pub layer: Layer,
+    /// Its path.
+    pub path: PathBuf,
+    /// Its content.
+    pub document: ConfigDocument,
+    /// BLAKE3 of its bytes.
+    pub digest: blake3::Hash,
+}
+
+/// The circumstances of a merge.
+#[derive(Clone, Debug)]
+pub struct LayerContext<'a> {
+    /// The person's home folder; empty when unknown.
+    pub person: &'a str,
+    /// The project's folder.
+    pub project: Option<&'a Path>,
+    /// True if a person trusted the project's file in its current state.
+    pub trusted: bool,
+    /// A pipeline to take in place of those that match the project.
+    pub pipeline: Option<&'a str>,
+}
+
+/// The values in force, and the values that do not count.
+#[derive(Clone, Debug, Default)]
+pub struct MergedSettings {
+    /// The values that were set and are in force, by path. All other keys have their default.
+    pub entries: BTreeMap<String, EffectiveValue>,
+    /// The values that do not count.
+    pub ignored: Vec<IgnoredKey>,
+    /// The organisation's values, by path: a project or a command line may tighten them, and
+    /// nothing loosens them.
+    pub held: BTreeMap<String, Value>,
+    /// The files that were read.
+    pub files: Vec<(Layer, PathBuf)>,
+}
+
+/// A value that holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectiveValue {
+    /// The setting; its value is the one in force.
+    pub said: KeyValue,
+    /// Its origin.
+    pub origin: ValueOrigin,
+}
+
+/// The origin of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueOrigin {
+    /// The owner of its file.
+    pub layer: Layer,
+    /// The pipeline that contains it.
+    pub pipeline: Option<String>,
+    /// True if the project's file tightened the value that would be in force otherwise.
+    pub tightened: bool,
+}
+
+/// A value in a file that does not count, or only in part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IgnoredKey {
+    /// The key with its table.
+    pub path: String,
+    /// The value, as TOML.
+    pub value: String,
+    /// The owner of the file.
+    pub layer: Layer,
+    /// The line.
+    pub line: usize,
+    /// The reason.
+    pub why: IgnoreReason,
+}
+
+/// The reason why a value does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IgnoreReason {
+    /// It would loosen or redirect, and nobody trusted the project's file.
+    Untrusted,
+    /// A file that takes precedence has another value.
+    Overridden(Layer),
+    /// The key applies to the whole installation, and no project can change it.
+    Global,
+    /// Only the organisation and the person can set it.
+    Owner,
+}
+
+impl Layer {
+    /// Returns the name in machine-readable output.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+impl IgnoreReason {
+    /// Returns a description for people.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Untrusted => "it needs trust: look at it with `portcullis trust`",
+            Self::Overridden(Layer::Managed) => "the organisation's file says otherwise",
+            Self::Overridden(_) => "your own file says otherwise",
+            Self::Global => "it holds for the whole installation, and no project changes it",
+            Self::Owner => "no project says it, only you and your organisation",
+        }
+    }
+}
+
+/// Merges the files.
+pub fn merge_layers(files: &[LayerFile], scene: &LayerContext<'_>) -> MergedSettings {
+    let mut settled = MergedSettings {
+        files: files.iter().map(|file| (file.layer, file.path.clone())).collect(),
+        ..MergedSettings::default()
+    };
+    let own = Matching::of(scene);
+    for layer in [Layer::User, Layer::Managed] {
+        for file in files.iter().filter(|file| file.layer == layer) {
+            settled.take(layer, None, &file.document.said);
+            if let Some(pipeline) = own.first(&file.document.pipelines) {
+                settled.take(layer, Some(&pipeline.name), &pipeline.said);
+            }
+        }
+    }
+    let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
+    settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
+    for file in files.iter().filter(|file| file.layer == Layer::Project) {
+        settled.project(&file.document, scene.trusted.then_some(&own));
+    }
+    settled
+}
+
+impl MergedSettings {
+    /// Returns the value in force; `None` if there is no default either.
+    pub fn value(&self, key: &ConfigKey) -> Option<Value> {
+        self.entries.get(key.path).map(|entry| entry.said.value.clone()).or_else(key.default)
+    }
+
+    /// Applies a file's keys, which take precedence over the earlier ones.
+    fn take(&mut self, layer: Layer, pipeline: Option<&str>, said: &[KeyValue]) {
+        for said in said {
+            let origin =
+                ValueOrigin { layer, pipeline: pipeline.map(str::to_owned), tightened: false };
+            let before = self.entries.remove(&said.path);
+            let added = before.as_ref().and_then(|before| rules::added(said, &before.said));
+            let together = added.is_some();
+            self.entries.insert(
+                said.path.clone(),
+                EffectiveValue { said: added.unwrap_or_else(|| said.clone()), origin },
+            );
+            if together {
+                continue;
+            }
+            if let Some(before) = before
+                .filter(|before| before.origin.layer != layer && before.said.value != said.value)
+            {
+                self.ignored.push(IgnoredKey::of(
+                    &before.said,
+                    before.origin.layer,
+                    IgnoreReason::Overridden(layer),
+                ));
+            }
+        }
+    }
+
+    fn project(&mut self, document: &ConfigDocument, trusted: Option<&Matching<'_>>) {
+        let spoken: BTreeMap<String, Layer> =
+            self.entries.iter().map(|(path, entry)| (path.clone(), entry.origin.layer)).collect();
+        for said in &document.said {
+            self.project_says(said, None, trusted.is_some(), &spoken);
+        }
+        let chosen = trusted.and_then(|matching| matching.first(&document.pipelines));
+        if let Some(pipeline) = chosen {
+            for said in &pipeline.said {
+                self.project_says(said, Some(&pipeline.name), true, &spoken);
+            }
+        }
+        if trusted.is_none() {
+            self.ignored.extend(document.pipelines.iter().map(|pipeline| IgnoredKey {
+                path: format!("{}.{}", super::keys::PIPELINES, pipeline.name),
+                value: format!("{} keys", pipeline.said.len()),
+                layer: Layer::Project,
+                line: pipeline.place.0,
+                why: IgnoreReason::Untrusted,
+            }));
+        }
+    }
+
+    /// Applies a value of the project's file. `spoken` contains the keys that files with precedence
+    /// over it set.
+    fn project_says(
+        &mut self,
+        said: &KeyValue,
+        pipeline: Option<&str>,
+        trusted: bool,
+        spoken: &BTreeMap<String, Layer>,
+    ) {
+        if said.key.is_owners() {
+            let why = if said.key.is_global() { IgnoreReason::Global } else { IgnoreReason::Owner };
+            self.ignored.push(IgnoredKey::of(said, Layer::Project, why));
+            return;
+        }
+        let spoken = spoken.get(&said.path).copied();
+        let origin = |tightened| ValueOrigin {
+            layer: Layer::Project,
+            pipeline: pipeline.map(str::to_owned),
+            tightened,
+        };
+        if trusted && spoken.is_none() {
+            self.entries.insert(
+                said.path.clone(),
+                EffectiveValue { said: said.clone(), origin: origin(false) },
+            );
+            return;
+        }
+        let current = self
+            .entries
+            .get(&said.path)
+            .map(|entry| entry.said.value.clone())
+            .or_else(|| (said.key.default)());
+        let tightened =
+            current.as_ref().map_or_else(|| first(said), |current| tighten(said, current));
+        if let Some(value) = tightened.clone().filter(|value| Some(value) != current.as_ref()) {
+            let entry =
+                EffectiveValue { said: KeyValue { value, ..said.clone() }, origin: origin(true) };
+            self.entries.insert(said.path.clone(), entry);
+        }
+        let holds = tightened.or(current);
+        if !holds.is_some_and(|holds| same(&holds, &said.value)) {
+            let why = spoken
+                .filter(|_| trusted)
+                .map_or(IgnoreReason::Untrusted, IgnoreReason::Overridden);
+            self.ignored.push(IgnoredKey::of(said, Layer::Project, why));
+        }
+    }
+}
+
+impl IgnoredKey {
+    fn of(said: &KeyValue, layer: Layer, why: IgnoreReason) -> Self {
+        Self {
+            path: said.path.clone(),
+            value: toml_text(&said.value),
+            layer,
+            line: said.place.0,
+            why,
+        }
+    }
+}
+
+/// Returns the value that is in force if only an untrusted project's file sets the key: a limit is
+/// stricter than none.
+fn first(said: &KeyValue) -> Option<Value> {
+    matches!((said.key.project, &said.value), (ProjectScope::Least, Value::Integer(_)))
+        .then(|| said.value.clone())
+}
+
+/// Returns the value in force after an untrusted project's file sets the key; `None` if that
+/// changes nothing. It is never looser than `current`.
+fn tighten(said: &KeyValue, current: &Value) -> Option<Value> {
+    match (said.key.project, &said.value, current) {
+        (ProjectScope::Least, Value::Integer(wanted), Value::Integer(current)) => {
+            Some(Value::Integer(*wanted.min(current)))
+        }
+        (ProjectScope::Least, Value::Decimal(wanted), Value::Decimal(current)) => {
+            Some(Value::Decimal(wanted.min(*current)))
+        }
+        (ProjectScope::Most, Value::Decimal(wanted), Value::Decimal(current)) => {
+            Some(Value::Decimal(wanted.max(*current)))
+        }
+        (ProjectScope::True, Value::Flag(true), _) => Some(Value::Flag(true)),
+        (ProjectScope::False, Value::Flag(false), _) => Some(Value::Flag(false)),
+        (ProjectScope::Later, Value::Text(wanted), Value::Text(current)) => {
+            said.key.later(wanted, current).map(|word| Value::Text(word.into()))
+        }
+        (ProjectScope::Within, Value::Texts(wanted), Value::Texts(current))
+            if current.is_empty() =>
+        {
+            let within = wanted
+                .iter()
+                .filter(|glob| !glob.starts_with(['/', '~']))
+                .cloned()
+                .collect::<Vec<_>>();
+            (!within.is_empty()).then_some(Value::Texts(within))
+        }
+        (ProjectScope::TrueIfBuiltin, Value::Flag(true), _)
+            if portcullis_builtin::find(&said.name).is_some() =>
+        {
+            Some(Value::Flag(true))
+        }
+        (ProjectScope::Word(word), Value::Text(wanted), _) if wanted == word => {
+            Some(said.value.clone())
+        }
+        (ProjectScope::Union, Value::Texts(wanted), Value::Texts(current)) => {
+            let mut all = current.clone();
+            for item in wanted {
+                if !all.contains(item) {
+                    all.push(item.clone());
+                }
+            }
+            Some(Value::Texts(all))
+        }
+        (ProjectScope::Intersection, Value::Texts(wanted), Value::Texts(current)) => {
+            Some(Value::Texts(in_both(wanted, current)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the folders that are inside one of `wanted` and one of `current`.
+fn in_both(wanted: &[String], current: &[String]) -> Vec<String> {
+    let mut both: Vec<String> = Vec::new();
+    for folder in current {
+        for other in wanted {
+            let narrower = if Path::new(folder).starts_with(other) {
+                folder
+            } else if Path::new(other).starts_with(folder) {
+                other
+            } else {
+                continue;
+            };
+            if !both.contains(narrower) {
+                both.push(narrower.clone());
+            }
+        }
+    }
+    both
+}
+
+/// Compares values; lists are treated as sets.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Texts(a), Value::Texts(b)) => {
+            a.iter().all(|item| b.contains(item)) && b.iter().all(|item| a.contains(item))
+        }
+        _ => a == b,
+    }
+}
+
+/// Finds the pipeline for a project.
+struct Matching<'a> {
+    named: Option<&'a str>,
+    project: Option<PathBuf>,
+    homes: Vec<String>,
+}
+
+impl<'a> Matching<'a> {
+    fn of(scene: &LayerContext<'a>) -> Self {
+        // A link made by an agent must not select the pipeline, so the project's real path counts.
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut homes = Vec::new();
+        if !scene.person.is_empty() {
+            homes = vec![
+                scene.person.to_owned(),
+                real(Path::new(scene.person)).to_string_lossy().into_owned(),
+            ];
+        }
+        Self { named: scene.pipeline, project: scene.project.map(real), homes }
+    }
+
+    /// Returns the first pipeline that applies to the project.
+    fn first<'p>(&self, pipelines: &'p [Pipeline]) -> Option<&'p Pipeline> {
+        match (self.named, &self.project) {
+            (Some(name), _) => pipelines.iter().find(|pipeline| pipeline.name == name),
+            (None, Some(project)) => pipelines.iter().find(|pipeline| {
+                pipeline.projects.iter().any(|pattern| self.fits(pattern, project))
+            }),
+            (None, None) => None,
+        }
+    }
+
+    fn fits(&self, pattern: &str, project: &Path) -> bool {
+        let options =
+            glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
+        let fits = |pattern: &str| {
+            glob::Pattern::new(pattern)
+                .is_ok_and(|pattern| pattern.matches_path_with(project, options))
+        };
+        match pattern.strip_prefix("~/") {
+            Some(below) => self
+                .homes
+                .iter()
+                .any(|home| fits(&format!("{}/{below}", glob::Pattern::escape(home)))),
+            None => fits(pattern),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The locations of the person's home, our configuration, our state and the project.
+//!
+//! The command line can pin the folders of an installation. The hooks that `install` writes do so,
+//! since an agent can change the environment of the hooks through its client's settings. This
+//! module only determines the names of folders; `config` reads the files.
+
+use anyhow::{Result, bail};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The organisation's configuration, which belongs to root.
+#[cfg(target_os = "macos")]
+const MANAGED: &str = "/Library/Application Support/Portcullis/config.toml";
+/// The organisation's configuration, which belongs to root.
+#[cfg(not(target_os = "macos"))]
+const MANAGED: &str = "/etc/portcullis/config.toml";
+
+/// A project's configuration, below the project's folder.
+pub const PROJECT_FILE: &str = ".portcullis/config.toml";
+/// A folder that holds this is the root of a project.
+const ROOT_MARK: &str = ".git";
+/// The most parent folders that are searched for a project.
+const MOST_LEVELS: usize = 64;
+
+/// The folders that the command line pins, for every command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathOverrides {
+    /// The folder of your configuration, in place of the one that the environment names
+    pub config: Option<PathBuf>,
+    /// The folder of journal, key and compiled plugins, in place of the one that the environment names
+    pub state: Option<PathBuf>,
+    /// The organisation's configuration, in place of the system's
+    pub managed: Option<PathBuf>,
+}
+
+static PINS: OnceLock<PathOverrides> = OnceLock::new();
+
+/// The folders that this process works with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The person's home folder; empty if the environment does not contain it.
+    pub person: String,
+    /// The folder of `config.toml` and `plugins/`.
+    pub config: PathBuf,
+    /// The folder of journal, key and compiled code.
+    pub state: PathBuf,
+    /// The organisation's configuration, which need not exist.
+    pub managed: PathBuf,
+    /// The current project's folder: the nearest one, upwards, with a `.portcullis/config.toml` or
+    /// a `.git`.
+    pub project: Option<PathBuf>,
+}
+
+impl PathOverrides {
+    /// Parses pins without the argument parser, for the hook, which cannot wait for it; returns
+    /// `None` if there are any other arguments.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut pins = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let pin = match argument.to_str()? {
+                "--config" => &mut pins.config,
+                "--state" => &mut pins.state,
+                "--managed-config" => &mut pins.managed,
+                _ => return None,
+            };
+            if pin.is_some() {
+                return None;
+            }
+            *pin = Some(PathBuf::from(arguments.next()?));
+        }
+        Some(pins)
+    }
+
+    /// Makes these the process's pins. Only the first call counts.
+    pub fn hold(self) {
+        let _first = PINS.set(self);
+    }
+
+    /// Returns configuration and state folder, if the command line pins both.
+    #[must_use]
+    pub fn folders() -> Option<(PathBuf, PathBuf)> {
+        PINS.get().and_then(|pins| Some((pins.config.clone()?, pins.state.clone()?)))
+    }
+
+    /// Returns the pins as arguments, for a process that has to work with the same folders.
+    #[must_use]
+    pub fn arguments() -> Vec<OsString> {
+        let pins = PINS.get().cloned().unwrap_or_default();
+        let named = [
+            ("--config", pins.config),
+            ("--state", pins.state),
+            ("--managed-config", pins.managed),
+        ];
+        named
+            .into_iter()
+            .filter_map(|(name, pin)| Some([OsString::from(name), pin?.into_os_string()]))
+            .flatten()
+            .collect()
+    }
+}
+
+impl Paths {
+    /// Uses the command line's pins, else the environment: `PORTCULLIS_HOME` for configuration and
+    /// state, else the XDG folders. The project is that of `CLAUDE_PROJECT_DIR`, else of the
+    /// current folder.
+    ///
+    /// # Errors
+    /// Fails if a pin is not absolute, or if nothing determines the state and configuration
+    /// folders.
+    pub fn from_environment() -> Result<Self> {
+        let start = env::current_dir().unwrap_or_default();
+        Self::for_event(&start.to_string_lossy())
+    }
+
+    /// Returns the places of an event in `cwd`: without `CLAUDE_PROJECT_DIR` the project is that of
+    /// `cwd`.
+    ///
+    /// # Errors
+    /// Fails like `from_environment`.
+    pub fn for_event(cwd: &str) -> Result<Self> {
+        let named =
+            env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let places = Self::find(PINS.get().cloned().unwrap_or_default())?;
+        Ok(places.in_project_of(&named.unwrap_or_else(|| PathBuf::from(cwd))))
+    }
+
+    /// Replaces the project by the one that contains `folder`.
+    #[must_use]
+    pub fn in_project_of(self, folder: &Path) -> Self {
+        Self { project: project_of(folder, &self.person), ..self }
+    }
+
+    /// Removes the project, so that only global values remain.
+    #[must_use]
+    pub fn without_project(self) -> Self {
+        Self { project: None, ..self }
+    }
+
+    fn find(pins: PathOverrides) -> Result<Self> {
+        let pinned = [
+            ("--config", &pins.config),
+            ("--state", &pins.state),
+            ("--managed-config", &pins.managed),
+        ];
+        if let Some((name, path)) = pinned
+            .iter()
+            .find_map(|(name, pin)| Some((name, pin.as_ref()?)))
+            .filter(|(_, path)| path.is_relative())
+        {
+            bail!("{name} is `{}`: it must be an absolute path", path.display());
+        }
+        let person = env::var("HOME").ok().filter(|home| home.starts_with('/')).unwrap_or_default();
+        let (config, state) = match (pins.config, pins.state) {
+            (Some(config), Some(state)) => (config, state),
+            (config, state) => {
+                let named = folders(&person)?;
+                (config.unwrap_or(named.0), state.unwrap_or(named.1))
+            }
+        };
+        Ok(Self {
+            person,
+            config,
+            state,
+            managed: pins.managed.unwrap_or_else(|| MANAGED.into()),
+            project: None,
+        })
+    }
+}
+
+/// Returns the folder for data that can be recreated: `~/.cache/portcullis`, unless
+/// `XDG_CACHE_HOME` is set; `None` without a home.
+pub fn cache_folder() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(folder.join("portcullis"))
+}
+
+/// Returns the configuration and state folders from the environment.
+fn folders(person: &str) -> Result<(PathBuf, PathBuf)> {
+    if let Some(home) = env::var_os("PORTCULLIS_HOME").filter(|home| !home.is_empty()) {
+        let home = PathBuf::from(home);
+        if !home.is_absolute() {
+            bail!("PORTCULLIS_HOME is `{}`: it must be an absolute path", home.display());
+        }
+        return Ok((home.clone(), home));
+    }
+    if person.is_empty() {
+        bail!(
+            "HOME is not set: set it, or set PORTCULLIS_HOME to a folder for our state and configuration"
+        );
+    }
+    let xdg = |name: &str, default: &str| {
+        let named = env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| PathBuf::from(person).join(default)).join("portcullis")
+    };
+    Ok((xdg("XDG_CONFIG_HOME", ".config"), xdg("XDG_STATE_HOME", ".local/state")))
+}
+
+/// Returns the first folder from `start` upwards that has a configuration or is a repository's
+/// root, else `start` itself. Neither the person's home nor `/` is a project: a file there would
+/// affect all projects.
+fn project_of(start: &Path, person: &str) -> Option<PathBuf> {
+    if !start.is_absolute() {
+        return None;
+    }
+    let home = identity(Path::new(person));
+    let foreign = |folder: &Path| {
+        folder.parent().is_none()
+            || folder == Path::new(person)
+            || (home.is_some() && identity(folder) == home)
+    };
+    let mut folders =
+        start.ancestors().take(MOST_LEVELS).take_while(|folder| !foreign(folder)).peekable();
+    let first = folders.peek().map(|folder| folder.to_path_buf());
+    // Any entry with that name counts, even a pipe or a dead link: reading it is an error later.
+    let exists = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+    folders
+        .find(|folder| exists(folder, PROJECT_FILE) || exists(folder, ROOT_MARK))
+        .map(Path::to_path_buf)
+        .or(first)
+}
+
+/// Returns a folder's identity, independent of how its path is written.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    fs::metadata(folder).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn pins_are_read_as_the_argument_parser_would() {
+        let pins =
+            |config: Option<&str>, state: Option<&str>, managed: Option<&str>| PathOverrides {
+                config: config.map(PathBuf::from),
+                state: state.map(PathBuf::from),
+                managed: managed.map(PathBuf::from),
+            };
+        for (arguments, expected) in [
+            (&[][..], Some(pins(None, None, None))),
+            (&["--config", "/c", "--state", "/s"], Some(pins(Some("/c"), Some("/s"), None))),
+            (
+                &["--managed-config", "/m", "--config", "/c"],
+                Some(pins(Some("/c"), None, Some("/m"))),
+            ),
+            (&["--config"], None),
+            (&["--config", "/a", "--config", "/b"], None),
+            (&["--confg", "/c"], None),
+            (&["--config=/c"], None),
+            (&["stray"], None),
+        ] {
+            assert_eq!(
+                PathOverrides::read(arguments.iter().map(OsString::from)),
+                expected,
+                "{arguments:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_project_is_found_upwards_and_never_in_the_home_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
+        let home = root.join("home");
+        for folder in [
+            "home/.portcullis",
+            "home/repo/.git",
+            "home/repo/src/deep",
+            "home/repo/part/.portcullis",
+            "home/repo/part/src",
+            "home/plain/x",
+        ] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(home.join(PROJECT_FILE), "").unwrap();
+        symlink("/nowhere", home.join("repo/part").join(PROJECT_FILE)).unwrap();
+        symlink(&home, root.join("link")).unwrap();
+        for (start, expected) in [
+            ("home/repo/src/deep", Some("home/repo")),
+            ("home/repo", Some("home/repo")),
+            ("home/repo/part/src", Some("home/repo/part")),
+            ("home/repo/part/not/there", Some("home/repo/part")),
+            ("home/plain/x", Some("home/plain/x")),
+            ("home", None),
+            ("link", None),
+            ("link/plain", Some("link/plain")),
+        ] {
+            let found = project_of(&root.join(start), &home.to_string_lossy());
+            assert_eq!(found, expected.map(|path| root.join(path)), "{start}");
+        }
+        assert_eq!(project_of(Path::new("relative"), ""), None);
+        assert_eq!(project_of(Path::new("/"), ""), None);
+    }
+}

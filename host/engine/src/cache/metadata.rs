@@ -1,0 +1,40 @@
+//! The facts about a plugin that each process would otherwise have to find out again.
+
+use super::Stamp;
+use crate::inspect::Inspection;
+use serde::{Deserialize, Serialize};
+
+/// The cached metadata of a plugin with its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct CachedMetadata {
+    pub(crate) facts: CachedFacts,
+    /// The answer of `prepare`.
+    pub(crate) prepared: Vec<u8>,
+}
+
+/// The part of the metadata that is encoded with field names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CachedFacts {
+    pub(crate) inspection: Inspection,
+    /// The plugin's own file, if it was loaded from one.
+    pub(crate) source: Option<Stamp>,
+    /// The file of compiled code whose signature was checked.
+    pub(crate) code: Option<Stamp>,
+}
+
+impl CachedMetadata {
+    /// Encodes the metadata: the length of the named part, the named part, the rest.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let facts = serde_json::to_vec(&self.facts).unwrap_or_default();
+        let length = u32::try_from(facts.len()).unwrap_or_default();
+        [&length.to_le_bytes(), facts.as_slice(), self.prepared.as_slice()].concat()
+    }
+
+    /// Decodes metadata; none if the bytes are not from this version of the program.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let (facts, prepared) = rest.split_at_checked(length)?;
+        Some(Self { facts: serde_json::from_slice(facts).ok()?, prepared: prepared.to_vec() })
+    }
+}

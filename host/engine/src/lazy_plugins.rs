@@ -1,0 +1,133 @@
+//! The plugins' slots, which a thread may load before the first call.
+//!
+//! A hook opens its journal and reads its shell text while the plugins that it will call are
+//! mapped. The code that needs a slot locks it, and finds it loaded or loads it: it waits only for
+//! the one plugin that is being loaded. The thread that loads a plugin makes no difference to the
+//! plugin.
+
+use crate::backstop::TimeBudget;
+use crate::engine::Engine;
+use crate::kind::Kind;
+use crate::plugin::{LazyPlugin, PluginSpec, Source};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+
+/// The needs of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preload {
+    /// The action has ended.
+    pub ended: bool,
+    /// It contains text for a shell.
+    pub shell: bool,
+}
+
+/// All slots of a set.
+pub(crate) struct LazyPlugins {
+    /// The host's own shell reader.
+    reader: Arc<Mutex<LazyPlugin>>,
+    /// Kinds that are known without reading the disk, in the same order.
+    kinds: Vec<Option<Kind>>,
+    slots: Arc<[Mutex<LazyPlugin>]>,
+}
+
+impl LazyPlugins {
+    pub(crate) fn new(reader: PluginSpec, entries: Vec<PluginSpec>) -> Self {
+        let kind = |entry: &PluginSpec| match entry.source {
+            Source::Builtin { kind, .. } => Some(kind),
+            Source::File(_) | Source::Pinned { .. } => None,
+        };
+        let kinds = entries.iter().map(kind).collect();
+        let slots = entries.into_iter().map(|entry| Mutex::new(LazyPlugin::new(entry))).collect();
+        Self { reader: Arc::new(Mutex::new(LazyPlugin::new(reader))), kinds, slots }
+    }
+
+    /// Returns the shell reader's slot.
+    pub(crate) fn reader(&self) -> MutexGuard<'_, LazyPlugin> {
+        lock_slot(&self.reader)
+    }
+
+    /// Returns the number of slots without the shell reader's.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns all of them, in order, each as soon as its lock is free.
+    pub(crate) fn all(&self) -> impl Iterator<Item = MutexGuard<'_, LazyPlugin>> {
+        self.slots.iter().map(lock_slot)
+    }
+
+    /// Returns those that may be of this kind: a file's kind is not known here.
+    pub(crate) fn maybe(&self, kind: Kind) -> impl Iterator<Item = MutexGuard<'_, LazyPlugin>> {
+        let others = move |known: &Option<Kind>| known.is_some_and(|known| known != kind);
+        self.kinds
+            .iter()
+            .zip(self.slots.iter())
+            .filter(move |(known, _)| !others(known))
+            .map(|(_, slot)| lock_slot(slot))
+    }
+
+    /// Returns those of third-party plugins.
+    pub(crate) fn files(&self) -> impl Iterator<Item = MutexGuard<'_, LazyPlugin>> {
+        self.kinds
+            .iter()
+            .zip(self.slots.iter())
+            .filter(|(known, _)| known.is_none())
+            .map(|(_, slot)| lock_slot(slot))
+    }
+
+    /// Loads the plugins that a review will need on a separate thread, in the order of their use,
+    /// except for files that must prepare themselves first.
+    pub(crate) fn preload(&self, engine: &Engine, now_ms: u64, ahead: Preload) {
+        let theirs = Self {
+            reader: Arc::clone(&self.reader),
+            kinds: self.kinds.clone(),
+            slots: Arc::clone(&self.slots),
+        };
+        let engine = engine.clone();
+        let load = move || {
+            let _room = reserve_heap();
+            let load = |slot: &mut LazyPlugin| {
+                drop(slot.load(&engine, now_ms, &mut TimeBudget::unbounded()))
+            };
+            if ahead.shell {
+                load(&mut theirs.reader());
+            }
+            let kinds: &[Kind] =
+                if ahead.ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
+            for kind in kinds {
+                for mut slot in theirs.maybe(*kind) {
+                    // No clock runs here: a file whose own code would have to run first is loaded
+                    // at its call.
+                    let awaited = ahead.ended || !slot.waits_for_outcome(&engine);
+                    if awaited
+                        && slot.loads_without_guest_code(&engine)
+                        && slot.kind(&engine) == Some(*kind)
+                    {
+                        load(&mut slot);
+                    }
+                }
+            }
+        };
+        // Without a thread, each plugin is loaded at its call.
+        drop(Builder::new().name("portcullis-load".into()).spawn(load));
+    }
+}
+
+/// Locks a slot. If a thread panicked while holding it, the slot is unchanged: it loads, or fails,
+/// at its call.
+fn lock_slot(slot: &Mutex<LazyPlugin>) -> MutexGuard<'_, LazyPlugin> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reserves heap for the plugins, allocated at once and freed except for its end. glibc lets the
+/// heap of a thread other than the first grow by a page at a time, each with a system call that
+/// makes all threads of the process wait: two hundred of them in a hook. On other systems it costs
+/// nothing.
+fn reserve_heap() -> Vec<u8> {
+    /// Larger blocks would not be on the heap.
+    const BLOCK: usize = 112 << 10;
+    const BLOCKS: usize = 9;
+    let mut blocks: Vec<Vec<u8>> =
+        (0..BLOCKS).map(|_| std::hint::black_box(Vec::with_capacity(BLOCK))).collect();
+    blocks.pop().unwrap_or_default()
+}

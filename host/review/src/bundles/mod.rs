@@ -1,0 +1,56 @@
+//! The bundles of an installation: which ones have to run, who is trusted, and what a component
+//! really is and asks for.
+//!
+//! ```text
+//! components --described--> what a bundle says of them
+//!
+//! locks + policies + shelf --verify--> Receipt --> plugins that the engine holds to their digests
+//!                             |                       ^
+//!                             +-- told_truly, judge   +-- the next hook, while nothing of it changed
+//! ```
+//!
+//! The locations are:
+//!
+//! - the organisation's `trust.toml` and `portcullis.lock` next to its configuration, owned by
+//!   root;
+//! - the person's files next to theirs; the project's `portcullis.lock` in the project's folder. A
+//!   project has no trust policy: a cloned repository would bring its own keys.
+//! - installed bundles in the state folder.
+//!
+//! The commands install, update and show bundles.
+
+mod component;
+pub mod locks;
+pub mod policies;
+pub mod receipt;
+#[cfg(test)]
+mod tests;
+pub mod verify;
+
+pub use component::{check_description, described, exports};
+pub use policies::Policies;
+
+use anyhow::{Context, Result};
+use portcullis_bundle::BundleStore;
+use portcullis_config::paths::Paths;
+
+/// The folder of installed bundles, in the state folder.
+pub const SHELF: &str = "bundles";
+
+/// Opens the store of installed bundles.
+///
+/// # Errors
+/// Fails if their folder cannot be created.
+pub fn open_store(places: &Paths) -> Result<BundleStore> {
+    BundleStore::open(&places.state.join(SHELF)).context("cannot open the installed bundles")
+}
+
+/// Returns one digest of several texts, unambiguous about where each text ends.
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
+}

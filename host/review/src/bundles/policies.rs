@@ -1,0 +1,226 @@
+//! The trust policies of this machine: the organisation's `trust.toml` and the person's. If both
+//! exist, a bundle has to satisfy both, so that neither weakens the other.
+
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, Trust};
+use portcullis_config::file;
+use portcullis_config::paths::Paths;
+use portcullis_core::text::one_line;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The name of a policy's file, next to `config.toml`.
+pub const TRUST_FILE: &str = "trust.toml";
+
+/// The texts of the existing policies, not yet parsed.
+#[derive(Debug)]
+pub struct PolicyTexts {
+    all: Vec<(PolicyOwner, PathBuf, String)>,
+    /// The paths that were searched.
+    looked: Vec<PathBuf>,
+}
+
+/// The policies that apply.
+#[derive(Debug)]
+pub struct Policies {
+    all: Vec<(PolicyOwner, Trust)>,
+    looked: Vec<PathBuf>,
+}
+
+/// The owner of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyOwner {
+    /// The organisation's, next to its configuration.
+    Organisation,
+    /// The person's.
+    Person,
+    /// A file that a command names, which replaces both.
+    Named,
+}
+
+/// The result for a trusted bundle.
+#[derive(Debug)]
+pub struct TrustedBundle {
+    /// The end of its validity, in milliseconds since 1970.
+    pub until: Option<u64>,
+    /// The keys of the policies that signed or vetted it.
+    pub signers: BTreeSet<KeyId>,
+}
+
+impl PolicyTexts {
+    /// Reads the files; a missing file is not a policy.
+    ///
+    /// # Errors
+    /// Fails if one cannot be read: then nothing is trusted, since its prohibitions are unknown.
+    pub fn read(places: &Paths) -> Result<Self> {
+        let mut texts = Self { all: Vec::new(), looked: Vec::new() };
+        let organisation = (
+            PolicyOwner::Organisation,
+            of_organisation(places),
+            file::read_managed as fn(&Path) -> _,
+        );
+        for (owner, path, read) in
+            [organisation, (PolicyOwner::Person, of_person(places), file::read)]
+        {
+            let text =
+                read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+            texts.looked.push(path.clone());
+            texts.all.extend(text.map(|text| (owner, path, text)));
+        }
+        Ok(texts)
+    }
+
+    /// Reads one file in place of the policies that apply, to see how it would judge a bundle.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read, or does not exist.
+    pub fn named(path: &Path) -> Result<Self> {
+        let shown = one_line(&path.display().to_string(), 400);
+        let text =
+            file::read(path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+        let text = text.with_context(|| format!("there is no trust policy `{shown}`"))?;
+        Ok(Self {
+            all: vec![(PolicyOwner::Named, path.to_owned(), text)],
+            looked: vec![path.to_owned()],
+        })
+    }
+
+    /// Returns a digest that changes with every byte and the owner of every policy.
+    pub fn digest(&self) -> blake3::Hash {
+        super::digest(
+            self.all
+                .iter()
+                .flat_map(|(owner, _, text)| [owner.as_str().as_bytes(), text.as_bytes()]),
+        )
+    }
+
+    /// Parses the policies.
+    ///
+    /// # Errors
+    /// Fails if one is invalid: then nothing is trusted.
+    pub fn parse(self) -> Result<Policies> {
+        let read =
+            |(owner, path, text): (PolicyOwner, PathBuf, String)| -> Result<(PolicyOwner, Trust)> {
+                let shown = one_line(&path.display().to_string(), 400);
+                let trust = Trust::read(&text).with_context(|| {
+                    format!("`{shown}` is not a trust policy; nothing is trusted until it is fixed")
+                })?;
+                Ok((owner, trust))
+            };
+        let mut all = self.all.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let revoked: Vec<_> =
+            all.iter().flat_map(|(_, trust)| trust.revoked_keys()).cloned().collect();
+        for (_, trust) in &mut all {
+            trust.revoke_keys(&revoked);
+        }
+        Ok(Policies { all, looked: self.looked })
+    }
+}
+
+impl Policies {
+    /// Reads the policies that apply.
+    ///
+    /// # Errors
+    /// Fails like [`PolicyTexts::read`] and [`PolicyTexts::parse`].
+    pub fn read(places: &Paths) -> Result<Self> {
+        PolicyTexts::read(places)?.parse()
+    }
+
+    /// Judges a bundle by all policies; without any policy nothing is trusted.
+    #[must_use]
+    pub fn judge(&self, subject: &CandidateBundle<'_>) -> Judgement {
+        let ruled = self.all.iter().any(|(_, trust)| trust.has_rules());
+        let judge = |(owner, trust): &(PolicyOwner, Trust)| {
+            let mut judged = if ruled && !trust.has_rules() {
+                Judgement { requirements: vec![trust.revokes(subject.index)], until: None }
+            } else {
+                trust.judge(subject)
+            };
+            if self.all.len() > 1 {
+                for requirement in &mut judged.requirements {
+                    requirement.what =
+                        format!("{} ({}'s policy)", requirement.what, owner.as_str());
+                }
+            }
+            judged
+        };
+        let judged = self.all.iter().map(judge).reduce(Judgement::and);
+        judged.unwrap_or_else(|| Judgement { requirements: vec![self.none()], until: None })
+    }
+
+    /// Checks that a bundle satisfies all policies.
+    ///
+    /// # Errors
+    /// Fails with the requirements that are not met.
+    pub fn require(&self, subject: &CandidateBundle<'_>) -> Result<TrustedBundle> {
+        let judged = self.judge(subject);
+        if judged.is_trusted() {
+            return Ok(TrustedBundle { until: judged.until, signers: self.signers(subject)? });
+        }
+        let about = subject.index.about();
+        let missed = judged
+            .requirements
+            .iter()
+            .filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
+        bail!(
+            "`{} {}` is not trusted: {}",
+            about.name,
+            about.version,
+            missed.collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    /// Returns the keys of the policies that made a statement about exactly this bundle.
+    ///
+    /// # Errors
+    /// Never fails in practice: it would take a failed write of a key into memory.
+    pub fn signers(&self, subject: &CandidateBundle<'_>) -> Result<BTreeSet<KeyId>> {
+        let mut signers = BTreeSet::new();
+        for (_, trust) in &self.all {
+            signers.extend(trust.signers(subject)?);
+        }
+        Ok(signers)
+    }
+
+    /// Returns the names that the policies give to a signature's key, without duplicates, each with
+    /// true if a policy revokes the key.
+    #[must_use]
+    pub fn keys_of(&self, signature: &Signature) -> BTreeMap<String, bool> {
+        let mut keys = BTreeMap::new();
+        for (name, revoked) in self.all.iter().flat_map(|(_, trust)| trust.keys_of(signature)) {
+            *keys.entry(name.to_owned()).or_default() |= revoked;
+        }
+        keys
+    }
+
+    fn none(&self) -> Requirement {
+        let looked: Vec<String> =
+            self.looked.iter().map(|path| format!("`{}`", path.display())).collect();
+        Requirement {
+            what: "a trust policy".to_owned(),
+            met: Err(format!("there is none: write {}", looked.join(" or "))),
+        }
+    }
+}
+
+impl PolicyOwner {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Organisation => "organisation",
+            Self::Person => "person",
+            Self::Named => "named file",
+        }
+    }
+}
+
+/// Returns the path of the person's policy.
+#[must_use]
+pub fn of_person(places: &Paths) -> PathBuf {
+    places.config.join(TRUST_FILE)
+}
+
+/// Returns the path of the organisation's policy, next to its configuration.
+#[must_use]
+pub fn of_organisation(places: &Paths) -> PathBuf {
+    places.managed.with_file_name(TRUST_FILE)
+}

@@ -1,0 +1,241 @@
+//! Caches the result of a verification, so that the next hook need not repeat it.
+//!
+//! A receipt is valid for exactly the locks, policies and installed bundles that it was written
+//! for, to the byte, until the first signature expires. It carries an authentication code under the
+//! home's key: a receipt from another machine, or from anyone without the key, is refused. It does
+//! not make a component's bytes trusted: it contains their required digest, which the engine
+//! enforces.
+//!
+//! It also remembers which bundles ran in a project: a lock with fewer entries does not switch them
+//! off.
+
+use super::locks;
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_bundle::{BundleName, Digest};
+use portcullis_config::file;
+use portcullis_config::paths::Paths;
+use portcullis_store::Home;
+use semver::Version;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "bundles/receipts";
+const PURPOSE: &str = "portcullis 2026 bundle receipts";
+const ENDING: &str = "json";
+const MOST_BYTES: u64 = 4 << 20;
+/// The time after which the bundles of an absent project are forgotten, in milliseconds: 90 days.
+const AWAY: u64 = 90 * 24 * 60 * 60 * 1000;
+
+/// The result of verifying the bundles of a project.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundleReceipt {
+    /// The project's folder; empty if there is none.
+    pub place: String,
+    /// The digest of the locks, the policies and the list of installed bundles: BLAKE3, 64 hex
+    /// digits.
+    pub stands_for: String,
+    /// The time when it was written, in milliseconds since 1970.
+    pub at: u64,
+    /// The end of its validity.
+    pub until: Option<u64>,
+    /// The bundles, with their versions.
+    pub bundles: Vec<InstalledRef>,
+    /// Their plugins.
+    pub plugins: Vec<PluginPin>,
+}
+
+/// A bundle that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstalledRef {
+    /// Its name.
+    pub name: BundleName,
+    /// Its version.
+    pub version: Version,
+    /// The digest of its index.
+    pub digest: Digest,
+    /// The lock that names it.
+    pub by: PathBuf,
+}
+
+/// A plugin of a bundle, as it has to be loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginPin {
+    /// The name of the bundle.
+    pub bundle: String,
+    /// Its own name.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// BLAKE3 of the component, 64 hex digits.
+    pub digest: String,
+    /// True if the component holds several plugins, of which one has to be selected.
+    pub several: bool,
+    /// The bundle's settings, which the configuration can override.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// True if the organisation locked it: nobody else can switch it off.
+    pub organisation: bool,
+    /// The keys of the grants that it may have at most, if the configuration grants them.
+    pub grants: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    receipt: BundleReceipt,
+    code: String,
+}
+
+impl BundleReceipt {
+    /// Returns true if it is still valid for that digest at that time. A clock that was set back to
+    /// before its time invalidates it too.
+    #[must_use]
+    pub fn holds(&self, stands_for: &blake3::Hash, now: u64) -> bool {
+        self.stands_for == stands_for.to_hex().as_str()
+            && self.at <= now
+            && self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// Returns the receipt of a place, or `None` if nothing was verified yet.
+///
+/// # Errors
+/// Fails if there is one that this home did not write for this place.
+pub fn read(home: &Home, place: &str) -> Result<Option<BundleReceipt>> {
+    let path = path(home, place);
+    let found = opened(home, &path)?;
+    match found {
+        Some(receipt) if receipt.place != place => Err(foreign(&path)),
+        found => Ok(found),
+    }
+}
+
+/// Returns the receipts of a project and of the folders around it, its own first: bundles that ran
+/// in one of them still have to run.
+///
+/// # Errors
+/// Fails like [`read`].
+pub fn receipts_around(home: &Home, places: &Paths) -> Result<Vec<BundleReceipt>> {
+    let mut all = Vec::new();
+    for place in locations(places) {
+        all.extend(read(home, &place)?);
+    }
+    Ok(all)
+}
+
+fn opened(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
+    let text = file::read_at_most(path, MOST_BYTES)
+        .map_err(|problems| anyhow!("{}; {MEND}", problems.lines().join("\n")))?;
+    let Some(text) = text else { return Ok(None) };
+    let Sealed { receipt, code } = serde_json::from_str(&text).map_err(|_| foreign(path))?;
+    // Comparing `Hash` values takes constant time.
+    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &receipt)?) {
+        return Err(foreign(path));
+    }
+    Ok(Some(receipt))
+}
+
+const MEND: &str =
+    "have a person verify the bundles again, with `portcullis bundle install` at a terminal";
+
+fn foreign(path: &Path) -> anyhow::Error {
+    anyhow!("`{}` was not written by this home for this project: {MEND}", path.display())
+}
+
+/// Returns the receipts of all projects. Receipts that this home did not write are skipped here;
+/// they are errors in their project. The receipt of an absent project is kept for a while, since
+/// the project may return.
+///
+/// # Errors
+/// Fails if their folder cannot be read.
+pub fn all(home: &Home, now: u64) -> Result<Vec<BundleReceipt>> {
+    let folder = home.path().join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(|| format!("cannot read `{}`", folder.display()))?,
+    };
+    let paths = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == ENDING));
+    let mut all = Vec::new();
+    for path in paths {
+        let Ok(Some(receipt)) = opened(home, &path) else { continue };
+        let away = !receipt.place.is_empty() && !Path::new(&receipt.place).is_dir();
+        if away && receipt.at.saturating_add(AWAY) < now {
+            let _kept = fs::remove_file(&path);
+        } else {
+            all.push(receipt);
+        }
+    }
+    Ok(all)
+}
+
+/// Forgets bundles that a person removed from a lock, so that no project misses them.
+///
+/// # Errors
+/// Fails if a receipt cannot be written.
+pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()> {
+    for mut receipt in all(home, now)? {
+        let before = receipt.bundles.len();
+        receipt
+            .bundles
+            .retain(|ran| !gone.iter().any(|gone| (&gone.name, &gone.by) == (&ran.name, &ran.by)));
+        if receipt.bundles.len() < before {
+            // It is no longer valid; only its list of bundles remains in use.
+            receipt.stands_for = String::new();
+            write(home, receipt)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a receipt, replacing an older one.
+///
+/// # Errors
+/// Fails if it cannot be written.
+pub fn write(home: &Home, receipt: BundleReceipt) -> Result<()> {
+    let path = path(home, &receipt.place);
+    let code = seal(home, &receipt)?.to_hex().to_string();
+    let text = serde_json::to_vec(&Sealed { receipt, code })?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
+        bail!("the bundles of this project have too many plugins, or too large settings");
+    }
+    let told = || format!("cannot write `{}`", path.display());
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(home.path().join(FOLDER))
+        .with_context(told)?;
+    portcullis_fs::replace_bytes(&path, 0o600, &text).with_context(told)
+}
+
+/// Returns a project's name in its receipt: its real folder, so that a link cannot lend the receipt
+/// to another project.
+#[must_use]
+pub fn place(places: &Paths) -> String {
+    places.project.as_deref().map(real).unwrap_or_default()
+}
+
+/// Returns the project and the folders around it, under the names in their receipts.
+fn locations(places: &Paths) -> Vec<String> {
+    let all: Vec<String> = locks::folders(places).iter().map(|folder| real(folder)).collect();
+    if all.is_empty() { vec![place(places)] } else { all }
+}
+
+fn real(folder: &Path) -> String {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).to_string_lossy().into_owned()
+}
+
+fn path(home: &Home, place: &str) -> PathBuf {
+    let name = blake3::hash(place.as_bytes()).to_hex();
+    home.path().join(FOLDER).join(format!("{}.{ENDING}", name.get(..32).unwrap_or_default()))
+}
+
+fn seal(home: &Home, receipt: &BundleReceipt) -> Result<blake3::Hash> {
+    Ok(blake3::keyed_hash(&home.derive_key(PURPOSE), &serde_json::to_vec(receipt)?))
+}

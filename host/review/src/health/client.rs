@@ -1,0 +1,158 @@
+//! The installed client: its version, and its own report of which of our hooks it loaded.
+
+use super::finding::{Check, HealthFinding};
+use super::handlers::Handler;
+use super::settings::ClientFile;
+use portcullis_agents::claude::handlers::Invocation;
+use portcullis_agents::claude::listing::{self, DisabledReason};
+use portcullis_agents::claude::registered;
+use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::claude::version::{self, LEAST};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Asks the client for its version.
+pub(super) fn version(client: Option<&Path>) -> HealthFinding {
+    let Some(client) = client else {
+        let what = "no `claude` in PATH or where its installers put it: its version and what it loaded were not looked at";
+        return HealthFinding::note(Check::Version, what, "");
+    };
+    let shown = client.display();
+    match version::query_version(client) {
+        Ok(found) if found < LEAST => {
+            let what = format!(
+                "`{shown}` is {found}: it runs a tool whenever a hook fails, since it does not know `onFailure`"
+            );
+            HealthFinding::problem(
+                Check::Version,
+                what,
+                format!("update it to {LEAST} or later: `claude update`"),
+            )
+        }
+        Ok(found) => HealthFinding::ok(Check::Version, format!("Claude Code {found}, `{shown}`")),
+        Err(error) => HealthFinding::warning(
+            Check::Version,
+            format!("{error:#}"),
+            "start it by hand to see what is wrong",
+        ),
+    }
+}
+
+/// Asks the client which of our hooks it loaded. It is started in `folder`, and runs the hooks that
+/// apply there.
+pub(super) fn listing(client: &Path, folder: &Path, handlers: &[Handler]) -> Vec<HealthFinding> {
+    let listing = match listing::query_listing(client, folder) {
+        Ok(listing) => listing,
+        Err(error) => {
+            return vec![HealthFinding::warning(
+                Check::Listing,
+                format!("{error:#}"),
+                "start it by hand to see what is wrong",
+            )];
+        }
+    };
+    let mut findings: Vec<HealthFinding> = listing
+        .errors
+        .iter()
+        .map(|problem| {
+            let what = format!(
+                "the client cannot use `{}` in `{}`: {}",
+                problem.path, problem.file, problem.message
+            );
+            HealthFinding::problem(
+                Check::Listing,
+                what,
+                "fix it: the client ignores the whole file",
+            )
+        })
+        .collect();
+    let mut scopes: Vec<Scope> = Vec::new();
+    for handler in handlers.iter().filter(|handler| !handler.off) {
+        if scopes.contains(&handler.scope) {
+            continue;
+        }
+        scopes.push(handler.scope);
+        let of_scope: Vec<&Handler> =
+            handlers.iter().filter(|other| other.scope == handler.scope).collect();
+        findings.extend(compare(&listing, handler, &of_scope));
+    }
+    super::finding::or_ok(findings, Check::Listing, "the client confirmed that it loads our hooks")
+}
+
+/// Compares the handlers in the file with the handlers that the client reports as loaded.
+fn compare(
+    listing: &listing::Listing,
+    first: &Handler,
+    of_scope: &[&Handler],
+) -> Option<HealthFinding> {
+    let pins = first.pins().ok()?;
+    let pinned = pins.and_then(|pins| Some((pins.config?, pins.state?)));
+    let wanted = Invocation { program: PathBuf::from(&first.registered.program), pinned };
+    let off = listing.off(first.scope, &wanted)?;
+    let off = match off {
+        DisabledReason::NotLoaded(events) => {
+            // Handlers that are wrong in the file are reported by the check of the file.
+            let whole = |event: &&str| {
+                of_scope
+                    .iter()
+                    .any(|handler| handler.registered.event == *event && stands(handler, &wanted))
+            };
+            let events: Vec<&str> = events.into_iter().filter(whole).collect();
+            if events.is_empty() {
+                return None;
+            }
+            DisabledReason::NotLoaded(events)
+        }
+        other => other,
+    };
+    let what = format!("the client does not run the hooks of `{}`: {off}", first.file.display());
+    Some(HealthFinding::problem(
+        Check::Listing,
+        what,
+        "restart the client; if it stays so, run `portcullis install claude`",
+    ))
+}
+
+fn stands(handler: &Handler, wanted: &Invocation) -> bool {
+    let mut hooks = serde_json::Map::new();
+    hooks.insert(
+        handler.registered.event.clone(),
+        serde_json::json!([{ "hooks": [handler.value] }]),
+    );
+    let settings =
+        Value::Object([("hooks".to_owned(), Value::Object(hooks))].into_iter().collect());
+    registered::find(&settings, wanted).iter().any(|found| found.deviations.is_empty())
+}
+
+/// Returns the folder in which the client can be started without running foreign programs: the
+/// project only if its own settings contain nothing but our entries.
+pub(super) fn safe_folder<'a>(
+    project: &'a Path,
+    scratch: &'a Path,
+    files: &[ClientFile],
+    handlers: &[Handler],
+    ours: &Invocation,
+) -> &'a Path {
+    let of_project = |file: &&ClientFile| matches!(file.scope, Scope::Project | Scope::Local);
+    let foreign = |file: &ClientFile| match file.settings() {
+        Some(settings) => !only_ours(settings, ours),
+        None => !matches!(file.content, super::settings::Content::Missing),
+    };
+    let has_ours = files.iter().filter(of_project).any(|file| file.settings().is_some());
+    let started = handlers.iter().any(|handler| handler.stranger(project).is_some());
+    let strangers = started
+        || files.iter().filter(of_project).any(foreign)
+        || project.join(".mcp.json").exists();
+    if has_ours && !strangers { project } else { scratch }
+}
+
+fn only_ours(settings: &Value, ours: &Invocation) -> bool {
+    let keys = settings
+        .as_object()
+        .is_some_and(|keys| keys.keys().all(|key| key == "hooks" || key == "$schema"));
+    let events = settings.get("hooks").and_then(Value::as_object);
+    keys && events
+        .into_iter()
+        .flatten()
+        .all(|(event, _)| registered::others(settings, event, ours).is_empty())
+}

@@ -1,0 +1,328 @@
+//! Our handlers in the client's settings: one for every event, in the required form.
+
+use super::finding::{Check, HealthFinding};
+use super::program;
+use super::settings::{ClientFile, switched_off};
+use portcullis_agents::claude::handlers::{EVENTS, Invocation};
+use portcullis_agents::claude::registered::{self, Deviation, HookHandler};
+use portcullis_agents::claude::settings::Scope;
+use portcullis_config::paths::{PathOverrides, Paths};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The shortest timeout that is not reported, in seconds: the client may end a hook too early.
+const SHORT: f64 = 5.0;
+/// The longest timeout that is not reported, in seconds: a hanging hook would look like a hanging
+/// client.
+const LONG: f64 = 600.0;
+/// The client's timeout for handlers that do not set one, in seconds.
+const DEFAULT_TIMEOUT: f64 = 600.0;
+
+/// One of our handlers as it is registered.
+#[derive(Clone, Debug)]
+pub(super) struct Handler {
+    /// The scope of its file.
+    pub scope: Scope,
+    /// Its file.
+    pub file: PathBuf,
+    /// Its position, its program, and its deviations.
+    pub registered: HookHandler,
+    /// Its JSON value.
+    pub value: Value,
+    /// True if hooks of its scope are disabled.
+    pub off: bool,
+}
+
+impl Handler {
+    /// Returns the program and its arguments, if the client starts it without a shell.
+    pub(super) fn exec(&self) -> Option<(&str, Vec<&str>)> {
+        let arguments = self.value.get("args")?.as_array()?;
+        Some((
+            self.value.get("command")?.as_str()?,
+            arguments.iter().filter_map(Value::as_str).collect(),
+        ))
+    }
+
+    /// Returns the line that the client passes to a shell.
+    pub(super) fn line(&self) -> Option<&str> {
+        self.value.get("command")?.as_str().filter(|_| self.value.get("args").is_none())
+    }
+
+    /// Returns the client's timeout in seconds.
+    pub(super) fn timeout(&self) -> f64 {
+        self.value.get("timeout").and_then(Value::as_f64).unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    /// Returns true if the client refuses when the handler fails.
+    pub(super) fn closed(&self) -> bool {
+        self.value.get("onFailure").and_then(Value::as_str) == Some("block")
+    }
+
+    /// Returns the folders that it pins: `None` if it pins none, an error if its arguments are not
+    /// those of our hooks.
+    pub(super) fn pins(&self) -> Result<Option<PathOverrides>, ()> {
+        let words: Vec<OsString> = match (self.exec(), self.line()) {
+            (Some((_, arguments)), _) => arguments.iter().map(OsString::from).collect(),
+            (None, Some(line)) => line
+                .replace(['"', '\''], "")
+                .split_whitespace()
+                .skip(1)
+                .map(OsString::from)
+                .collect(),
+            (None, None) => return Err(()),
+        };
+        let mut words = words.into_iter().skip_while(|word| word != "hook");
+        if words.next().is_none() || words.next().is_none_or(|agent| agent != "claude") {
+            return Err(());
+        }
+        let pins = PathOverrides::read(words).ok_or(())?;
+        Ok((pins != PathOverrides::default()).then_some(pins))
+    }
+
+    /// Returns the program if it is inside the project and named by the project's own settings: the
+    /// author of the project controls both. The client asks the person before it trusts a folder;
+    /// this program does not start it.
+    pub(super) fn stranger(&self, project: &Path) -> Option<String> {
+        if !matches!(self.scope, Scope::Project | Scope::Local) {
+            return None;
+        }
+        let Some((command, _)) = self.exec() else { return self.line().map(str::to_owned) };
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let inside = |path: PathBuf| !path.is_absolute() || real(&path).starts_with(real(project));
+        program::find(command).is_none_or(inside).then(|| command.to_owned())
+    }
+
+    /// Returns true if it reaches every call of its event and the client waits for it.
+    fn covers(&self) -> bool {
+        let gap = |deviation: &Deviation| {
+            matches!(
+                deviation,
+                Deviation::Event
+                    | Deviation::Matcher(_)
+                    | Deviation::Condition(_)
+                    | Deviation::Async
+                    | Deviation::Once
+            )
+        };
+        !self.registered.deviations.iter().any(gap)
+    }
+}
+
+/// Returns our handlers in all settings files that are valid for the client.
+pub(super) fn find(files: &[ClientFile], wanted: &Invocation) -> Vec<Handler> {
+    let mut handlers = Vec::new();
+    for file in files {
+        let Some(settings) = file.settings() else { continue };
+        let off = switched_off(files, file.scope).is_some();
+        for registered in registered::find(settings, wanted) {
+            let value = settings.pointer(&registered.pointer).cloned().unwrap_or_default();
+            handlers.push(Handler {
+                scope: file.scope,
+                file: file.path.clone(),
+                registered,
+                value,
+                off,
+            });
+        }
+    }
+    handlers
+}
+
+/// Checks the handlers. `plugin`: our plugin for the client is enabled, whose hooks are not in a
+/// settings file.
+pub(super) fn check(handlers: &[Handler], places: &Paths, plugin: bool) -> Vec<HealthFinding> {
+    if handlers.is_empty() {
+        return vec![if plugin {
+            HealthFinding::note(
+                Check::Handlers,
+                "our hooks come with the client's plugin, not from a settings file",
+                "`portcullis install claude` pins the folders too",
+            )
+        } else {
+            HealthFinding::problem(
+                Check::Handlers,
+                "no settings file that Claude Code reads here has our hooks: nothing is reviewed",
+                INSTALL,
+            )
+        }];
+    }
+    let mut findings = Vec::from_iter(missing(handlers));
+    findings.extend(differing(handlers, places));
+    findings.extend(programs(handlers));
+    if findings.is_empty() {
+        let mut files: Vec<String> =
+            handlers.iter().map(|handler| handler.file.display().to_string()).collect();
+        files.dedup();
+        findings.push(HealthFinding::ok(
+            Check::Handlers,
+            format!("all {} events, in `{}`", EVENTS.len(), files.join("`, `")),
+        ));
+    }
+    findings
+}
+
+/// The advice that fixes most problems.
+const INSTALL: &str = "run `portcullis install claude`";
+
+fn install(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => INSTALL,
+        Scope::Project => "run `portcullis install claude --project`",
+        Scope::Local => "run `portcullis install claude --local`",
+        Scope::Managed => "run `sudo portcullis install claude --managed`",
+    }
+}
+
+fn missing(handlers: &[Handler]) -> Option<HealthFinding> {
+    // The `switches` check reports that all hooks are off.
+    let all_off = handlers.iter().all(|handler| handler.off);
+    let covered = |event: &str| {
+        handlers.iter().any(|handler| {
+            handler.registered.event == event && (all_off || !handler.off) && handler.covers()
+        })
+    };
+    let missing: Vec<&str> =
+        EVENTS.iter().map(|listened| listened.event).filter(|event| !covered(event)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let unseen = if missing.contains(&"PreToolUse") { ": actions run unreviewed" } else { "" };
+    let scope = handlers.first().map_or(Scope::User, |handler| handler.scope);
+    Some(HealthFinding::problem(
+        Check::Handlers,
+        format!("none of our hooks covers {}{unseen}", names(&missing)),
+        install(scope),
+    ))
+}
+
+/// Returns one finding for each kind of deviation in each file, with the events concerned.
+fn differing(handlers: &[Handler], places: &Paths) -> Vec<HealthFinding> {
+    let mut found: BTreeMap<(PathBuf, String), (HealthFinding, Vec<&str>)> = BTreeMap::new();
+    for handler in handlers {
+        for deviation in &handler.registered.deviations {
+            let Some((finding, what)) = judge(handler, deviation, places) else { continue };
+            let entry = found
+                .entry((handler.file.clone(), what))
+                .or_insert_with(|| (finding.clone(), Vec::new()));
+            // The worse of two events determines the level.
+            if finding.level > entry.0.level {
+                entry.0 = finding;
+            }
+            entry.1.push(&handler.registered.event);
+        }
+    }
+    let tell =
+        |((file, what), (finding, mut events)): ((PathBuf, String), (HealthFinding, Vec<&str>))| {
+            events.dedup();
+            HealthFinding {
+                what: format!("{} in `{}`: {what}", names(&events), file.display()),
+                ..finding
+            }
+        };
+    found.into_iter().map(tell).collect()
+}
+
+fn judge(
+    handler: &Handler,
+    deviation: &Deviation,
+    places: &Paths,
+) -> Option<(HealthFinding, String)> {
+    let mend = install(handler.scope);
+    let problem = |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend), what));
+    let warning = |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend), what));
+    let holds_back = matches!(handler.registered.event.as_str(), "PreToolUse" | "ConfigChange");
+    match deviation {
+        Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {
+            problem(deviation.to_string())
+        }
+        Deviation::Open if holds_back => problem(deviation.to_string()),
+        Deviation::Open | Deviation::Shell | Deviation::Mixed | Deviation::Repeated => {
+            warning(deviation.to_string())
+        }
+        Deviation::Timeout(said) => timeout(handler, said)
+            .map(|what| (HealthFinding::warning(Check::Handlers, "", mend), what)),
+        Deviation::Arguments => arguments(handler, places),
+        Deviation::Event => {
+            Some((HealthFinding::note(Check::Handlers, "", mend), deviation.to_string()))
+        }
+        // A different program is checked through its file.
+        Deviation::Program(_) => None,
+    }
+}
+
+fn timeout(handler: &Handler, said: &str) -> Option<String> {
+    let seconds = handler.timeout();
+    if seconds < SHORT {
+        return Some(format!(
+            "the client waits {said} s for it, which a loaded machine can exceed"
+        ));
+    }
+    (seconds > LONG)
+        .then(|| format!("the client waits {said} s for it, which looks like a client that hangs"))
+}
+
+fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String)> {
+    let mend = install(handler.scope);
+    let Ok(pins) = handler.pins() else {
+        return Some((
+            HealthFinding::problem(Check::Handlers, "", mend),
+            "its arguments are not those of our hooks".to_owned(),
+        ));
+    };
+    let Some(pins) = pins else {
+        let open = || {
+            (
+                HealthFinding::warning(Check::Handlers, "", mend),
+                "it names no folders: `env` in the settings can lead it to others".to_owned(),
+            )
+        };
+        // A file that others use as well cannot name one person's folders.
+        return matches!(handler.scope, Scope::User | Scope::Local).then(open);
+    };
+    let other = |pinned: &Option<PathBuf>, used: &Path| {
+        pinned.as_ref().filter(|pinned| pinned.as_path() != used).cloned()
+    };
+    let mut apart: Vec<(&str, PathBuf)> = Vec::new();
+    apart.extend(other(&pins.config, &places.config).map(|path| ("--config", path)));
+    apart.extend(other(&pins.state, &places.state).map(|path| ("--state", path)));
+    apart.extend(other(&pins.managed, &places.managed).map(|path| ("--managed-config", path)));
+    let (_, first) = apart.first()?;
+    let options: Vec<String> = apart
+        .iter()
+        .map(|(name, path)| format!("{name} {}", super::access::quoted(path)))
+        .collect();
+    let mend = format!("{mend}, or look at those: `portcullis {} doctor`", options.join(" "));
+    Some((
+        HealthFinding::problem(Check::Handlers, "", mend),
+        format!("it uses `{}`, which is not the folder checked here", first.display()),
+    ))
+}
+
+/// Reports handlers that start more than one program.
+fn programs(handlers: &[Handler]) -> Option<HealthFinding> {
+    let mut programs: Vec<&str> =
+        handlers.iter().map(|handler| handler.registered.program.as_str()).collect();
+    programs.sort_unstable();
+    programs.dedup();
+    let (first, rest) = programs.split_first()?;
+    (!rest.is_empty()).then(|| {
+        let what =
+            format!("the hooks start more than one program: `{first}`, `{}`", rest.join("`, `"));
+        HealthFinding::warning(Check::Handlers, what, INSTALL)
+    })
+}
+
+/// Formats event names for a message.
+fn names(events: &[&str]) -> String {
+    if events.len() == EVENTS.len() {
+        return format!("all {} events", events.len());
+    }
+    match events {
+        [first, second, third, rest @ ..] if rest.len() > 1 => {
+            format!("{first}, {second}, {third} and {} more events", rest.len())
+        }
+        _ => events.join(", "),
+    }
+}

@@ -1,0 +1,332 @@
+//! Checks that the protection is complete: each check reports its observation and advice.
+//!
+//! The checks change nothing important: they neither create nor repair a key, a journal or a
+//! configuration. They only write data that can be recreated (compiled plugins), and the records of
+//! the canary's own reviews. Observation and judgement are separate if possible.
+
+mod access;
+mod answer;
+mod bundles;
+mod canary;
+mod client;
+mod finding;
+mod grants;
+mod guard;
+mod handlers;
+mod journal;
+mod machine;
+mod notify;
+mod program;
+mod settings;
+mod start;
+mod stops;
+mod undo;
+mod upkeep;
+
+pub use canary::SESSION as CANARY;
+pub use finding::{Check, Group, HealthFinding, Level, worst_level};
+pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
+
+use crate::reviewer::Reviewer;
+use handlers::Handler;
+use portcullis_agents::claude::find;
+use portcullis_agents::claude::handlers::Invocation;
+use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
+use portcullis_core::policy::Mode;
+use portcullis_store::{Durability, Home, Store};
+use settings::ClientFile;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The installation to check.
+pub struct HealthInput {
+    /// Our folders.
+    pub places: Paths,
+    /// The folder in which the client would be started.
+    pub project: PathBuf,
+    /// The time, in milliseconds since 1970.
+    pub now: u64,
+    /// Skips checks that start programs, compile plugins or read the whole journal.
+    pub quick: bool,
+}
+
+/// The results of one part's checks, for later parts.
+struct Guard {
+    home: Option<Home>,
+    config: Option<Config>,
+    observing: bool,
+}
+
+impl HealthInput {
+    /// Runs all checks; `progress` is called with the name of each next one.
+    pub fn examine(&self, mut progress: impl FnMut(&str)) -> Vec<HealthFinding> {
+        let mut findings = Vec::new();
+        progress("folders and configuration");
+        let guard = self.guard(&mut findings);
+        progress("plugins");
+        self.plugins(&guard, &mut findings);
+        progress("the journal");
+        self.journal(&guard, &mut findings);
+        self.machine(&mut findings);
+        progress("the client's settings");
+        let (files, handlers) = self.registration(&mut findings);
+        if !self.quick {
+            progress("the hooks as they are installed");
+            self.started(&guard, &files, &handlers, &mut findings, &mut progress);
+        }
+        // A stable order: by subject, the worst first.
+        findings.sort_by_key(|finding| (finding.check, std::cmp::Reverse(finding.level)));
+        findings
+    }
+
+    fn guard(&self, findings: &mut Vec<HealthFinding>) -> Guard {
+        let (state, config) = (self.places.state.as_path(), self.places.config.as_path());
+        let home = Home::open_existing(state);
+        let loaded = Config::load(&self.places, home.as_ref().ok().and_then(Option::as_ref))
+            .map_err(|error| format!("{error:#}"));
+        let plugins = loaded
+            .as_ref()
+            .map_or_else(|_| config.join("plugins"), |config| config.plugins_dir.clone());
+        let access = access::check(state, config, &plugins);
+        let told = worst_level(&access) == Level::Problem;
+        findings.extend(access);
+        if let Err(error) = &home
+            && !told
+        {
+            findings.push(HealthFinding::problem(
+                Check::Access,
+                error.to_string(),
+                "fix what it names",
+            ));
+        }
+        findings.extend(guard::configuration(&loaded));
+        let (home, config) = (home.ok().flatten(), loaded.ok());
+        let mut observing = false;
+        if let (Some(home), Some(config)) = (&home, &config) {
+            let mode = guard::mode(home, config, self.now);
+            observing = matches!(config.policy.mode, Mode::Observe | Mode::Off)
+                || mode.level == Level::Warning;
+            findings.push(mode);
+        }
+        Guard { home, config, observing }
+    }
+
+    fn plugins(&self, guard: &Guard, findings: &mut Vec<HealthFinding>) {
+        let (Some(home), Some(config)) = (&guard.home, &guard.config) else { return };
+        let bundles = bundles::check(&self.places, self.now);
+        let told = worst_level(&bundles) == Level::Problem;
+        findings.extend(bundles);
+        if told {
+            // Without them no plugin is loaded; that is reported.
+            return;
+        }
+        let mut reviewer =
+            match Reviewer::installed(&self.places, home, config.clone(), &[], self.now) {
+                Ok(reviewer) => reviewer,
+                Err(error) => {
+                    return findings.push(HealthFinding::problem(
+                        Check::Plugins,
+                        format!("{error:#}"),
+                        "fix what it names",
+                    ));
+                }
+            };
+        let descriptions = reviewer.plugins.describe();
+        // An unreadable journal is reported by its own check.
+        let known = Store::open_existing(home, Durability::Process)
+            .and_then(|store| store.breakers())
+            .unwrap_or_default();
+        findings.extend(guard::held_plugins(&known, &mut reviewer, self.now));
+        let uncompiled = guard::uncompiled(&descriptions, &home.cache());
+        if self.quick {
+            findings.extend(guard::described(&descriptions));
+        } else {
+            findings.extend(guard::plugins(&mut reviewer, &descriptions));
+        }
+        // This would compile uncompiled plugins, which takes seconds.
+        if !self.quick || uncompiled.is_empty() {
+            findings.push(guard::judgement(&mut reviewer, &known, self.now));
+        }
+        findings.extend(guard::code(&uncompiled, &reviewer, !self.quick));
+    }
+
+    fn journal(&self, guard: &Guard, findings: &mut Vec<HealthFinding>) {
+        let Some(home) = &guard.home else {
+            return findings.push(machine::clock(self.now, None, machine::program_made()));
+        };
+        findings.extend(
+            guard.config.iter().flat_map(|config| undo::check(home.path(), &config.checkpoints)),
+        );
+        let (database, facts) = journal::database(home);
+        findings.extend(database);
+        findings.push(machine::clock(
+            self.now,
+            facts.as_ref().and_then(|facts| facts.newest_at),
+            machine::program_made(),
+        ));
+        if facts.is_none() {
+            return;
+        }
+        let Ok(mut store) = Store::open_existing(home, Durability::Process) else { return };
+        if !self.quick {
+            let anchors = guard.config.iter().flat_map(|config| {
+                config.audit.anchors.iter().filter(|path| path.exists()).cloned()
+            });
+            findings.extend(journal::chain(&mut store, &anchors.collect::<Vec<_>>()));
+            findings.extend(journal::beginning(home, &store));
+        }
+        findings.extend(journal::faults(&store, self.now));
+        findings.push(journal::unreviewed(&store, self.now));
+        findings.extend(journal::held_changes(&store, self.now));
+        findings.extend(
+            guard.config.iter().flat_map(|config| stops::check(&store, home, config, self.now)),
+        );
+        findings.extend(
+            guard
+                .config
+                .iter()
+                .flat_map(|config| notify::check(config, &self.places.person, &store)),
+        );
+        findings.extend(upkeep::check(&store, &home.path().join("maintain.lock"), self.now));
+    }
+
+    fn machine(&self, findings: &mut Vec<HealthFinding>) {
+        let state = &self.places.state;
+        findings.push(machine::disk(state, machine::room(state)));
+        let cache = state.join("cache");
+        // The cache may be a separate mount or a link.
+        if machine::device(&cache).is_some_and(|device| Some(device) != machine::device(state)) {
+            findings.push(machine::disk(&cache, machine::room(&cache)));
+        }
+    }
+
+    fn registration(&self, findings: &mut Vec<HealthFinding>) -> (Vec<ClientFile>, Vec<Handler>) {
+        let registration = Registration::read(&self.places, &self.project);
+        findings.extend(registration.findings(&self.places));
+        for path in registration.programs() {
+            findings.extend(program::judge(&path, &program::look(&path, !self.quick)));
+        }
+        (registration.files, registration.handlers)
+    }
+
+    fn started(
+        &self,
+        guard: &Guard,
+        files: &[ClientFile],
+        handlers: &[Handler],
+        findings: &mut Vec<HealthFinding>,
+        progress: &mut impl FnMut(&str),
+    ) {
+        let seed = format!("{}-{}", std::process::id(), self.now);
+        let scratch = env::temp_dir().join(format!("portcullis-doctor-{seed}"));
+        if let Err(error) = fs::create_dir(&scratch) {
+            let what =
+                format!("cannot make the folder `{}` for a trial: {error}", scratch.display());
+            return findings.push(HealthFinding::warning(
+                Check::Canary,
+                what,
+                "make the temporary folder writable",
+            ));
+        }
+        let stage = canary::CanarySetup {
+            folder: &scratch,
+            person: &self.places.person,
+            project: &self.project,
+            files,
+            seed: &seed,
+        };
+        let outcome = canary::run(handlers, &stage, guard.observing);
+        findings.extend(outcome.findings);
+        findings.extend(outcome.unrefused.and_then(|session| recorded(guard, &session)));
+        progress("the client");
+        let client = find::client(Path::new(&self.places.person));
+        let version = client::version(client.as_deref());
+        let usable = version.level == Level::Ok;
+        findings.push(version);
+        if let Some(client) = client.filter(|_| usable) {
+            let ours = invocation(&self.places);
+            let folder = client::safe_folder(&self.project, &scratch, files, handlers, &ours);
+            findings.extend(client::listing(&client, folder, handlers));
+        }
+        // At worst an empty temporary folder remains.
+        let _ = fs::remove_dir_all(&scratch);
+    }
+}
+
+/// Checks the recorded review in observe mode, in which the known-bad action runs: it must contain
+/// the verdict that would have applied.
+fn recorded(guard: &Guard, session: &str) -> Option<HealthFinding> {
+    let store = Store::open_existing(guard.home.as_ref()?, Durability::Process).ok()?;
+    match journal::canary_verdict(&store, session).as_deref() {
+        Some("block") => None,
+        Some(other) => Some(HealthFinding::problem(
+            Check::Canary,
+            format!("the known-bad action was recorded as `{other}`"),
+            "look at it: `portcullis audit show --canary`",
+        )),
+        None => Some(HealthFinding::problem(
+            Check::Canary,
+            "the hook ran, and the journal that was looked at has no record of it",
+            "the hook works with another folder: run `portcullis install claude`",
+        )),
+    }
+}
+
+/// The registration that a client started in a folder would use.
+struct Registration {
+    project: PathBuf,
+    files: Vec<ClientFile>,
+    handlers: Vec<Handler>,
+    wanted: Invocation,
+}
+
+impl Registration {
+    /// Reads the settings that a client started in `project` reads.
+    fn read(places: &Paths, project: &Path) -> Self {
+        let files = settings::read(&Folders::from_environment(Path::new(&places.person), project));
+        let wanted = invocation(places);
+        let handlers = handlers::find(&files, &wanted);
+        Self { project: project.to_owned(), files, handlers, wanted }
+    }
+
+    fn findings(&self, places: &Paths) -> Vec<HealthFinding> {
+        let mut scopes: Vec<Scope> = self.handlers.iter().map(|handler| handler.scope).collect();
+        scopes.dedup();
+        let pinned = !self.handlers.is_empty()
+            && self.handlers.iter().all(|handler| matches!(handler.pins(), Ok(Some(_))));
+        let mut findings = settings::readable(&self.files);
+        findings.extend(handlers::check(
+            &self.handlers,
+            places,
+            settings::has_our_plugin(&self.files),
+        ));
+        findings.extend(settings::switches(
+            &self.files,
+            &scopes,
+            pinned,
+            env::var("CLAUDE_CONFIG_DIR").ok().as_deref(),
+        ));
+        findings.extend(settings::rivals(&self.files, &self.wanted));
+        findings
+    }
+
+    /// Returns the programs that the handlers start, except those that a project brings along.
+    fn programs(&self) -> Vec<PathBuf> {
+        let own = self.handlers.iter().filter(|handler| handler.stranger(&self.project).is_none());
+        let named = own.map(|handler| handler.registered.program.as_str());
+        let mut programs: Vec<PathBuf> =
+            named.map(|name| program::find(name).unwrap_or_else(|| PathBuf::from(name))).collect();
+        programs.sort();
+        programs.dedup();
+        programs
+    }
+}
+
+/// Returns the command that `install` would register.
+fn invocation(places: &Paths) -> Invocation {
+    let program = env::current_exe().unwrap_or_else(|_| PathBuf::from(portcullis_agents::PROGRAM));
+    Invocation { program, pinned: Some((places.config.clone(), places.state.clone())) }
+}

@@ -1,0 +1,344 @@
+//! The client's settings files: which are readable, which the client drops, and which entries
+//! disable our hooks, redirect them or compete with them.
+
+use super::finding::{Check, HealthFinding, or_ok};
+use portcullis_agents::claude::handlers::Invocation;
+use portcullis_agents::claude::registered;
+use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_agents::claude::validate::{self, MOST_BYTES};
+use portcullis_agents::file;
+use portcullis_agents::json::JsonDocument;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The most reported problems of one file.
+const MOST_TOLD: usize = 5;
+
+/// Variables that redirect one of our hooks without pinned folders to another state or
+/// configuration.
+const LEADING: &[&str] = &["PORTCULLIS_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"];
+/// Variables that load foreign code into the programs that the client starts.
+const LOADING: &[&str] =
+    &["LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"];
+
+/// A settings file.
+#[derive(Clone, Debug)]
+pub(super) struct ClientFile {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its path.
+    pub path: PathBuf,
+    /// Its content.
+    pub content: Content,
+}
+
+/// The content of a settings file.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// No file.
+    Missing,
+    /// A file that neither the client nor this program can read.
+    Unreadable(String),
+    /// A file that the client drops completely, for these reasons.
+    Dropped(Vec<String>),
+    /// Settings that are valid for the client.
+    Valid(Value),
+}
+
+impl ClientFile {
+    /// Returns its settings, if they are valid for the client.
+    pub(super) fn settings(&self) -> Option<&Value> {
+        match &self.content {
+            Content::Valid(settings) => Some(settings),
+            _ => None,
+        }
+    }
+
+    /// Returns its path for a message.
+    pub(super) fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+/// Reads every settings file that a client reads.
+pub(super) fn read(folders: &Folders) -> Vec<ClientFile> {
+    let file =
+        |(scope, path): (Scope, PathBuf)| ClientFile { scope, content: content(&path), path };
+    folders.files().into_iter().map(file).collect()
+}
+
+fn content(path: &Path) -> Content {
+    let bytes = match file::read_settings(path, MOST_BYTES).map(|found| found.bytes) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Content::Missing,
+        Err(error) => return Content::Unreadable(format!("{error:#}")),
+    };
+    let document = match JsonDocument::parse(&bytes) {
+        Ok(document) => document,
+        Err(error) => {
+            return Content::Dropped(vec![validate::SettingsProblem::from(error).to_string()]);
+        }
+    };
+    let problems = validate::problems(&document);
+    if problems.is_empty() {
+        Content::Valid(document.value().clone())
+    } else {
+        Content::Dropped(problems.iter().map(ToString::to_string).collect())
+    }
+}
+
+/// Checks that the files are readable and valid for the client.
+pub(super) fn readable(files: &[ClientFile]) -> Vec<HealthFinding> {
+    let there = files.iter().filter(|file| file.settings().is_some()).count();
+    let findings = files.iter().flat_map(unusable).collect();
+    or_ok(
+        findings,
+        Check::Settings,
+        format!("the client takes {there} settings file{}", if there == 1 { "" } else { "s" }),
+    )
+}
+
+fn unusable(file: &ClientFile) -> Vec<HealthFinding> {
+    match &file.content {
+        Content::Missing | Content::Valid(_) => Vec::new(),
+        Content::Unreadable(error) => {
+            vec![HealthFinding::problem(
+                Check::Settings,
+                error,
+                "make it a file that you can read, or remove it",
+            )]
+        }
+        Content::Dropped(problems) => {
+            let what = format!("the client drops all of `{}`, hooks too", file.shown());
+            let told = problems
+                .iter()
+                .take(MOST_TOLD)
+                .map(|problem| HealthFinding::problem(Check::Settings, &what, problem.as_str()));
+            told.collect()
+        }
+    }
+}
+
+/// Returns the file that disables the hooks of a scope, if any.
+pub(super) fn switched_off(
+    files: &[ClientFile],
+    scope: Scope,
+) -> Option<(&ClientFile, &'static str)> {
+    let says = |file: &&ClientFile, name: &str| {
+        file.settings().and_then(|settings| settings.get(name)) == Some(&Value::Bool(true))
+    };
+    let managed = |file: &&ClientFile| file.scope == Scope::Managed;
+    let of_machine = || files.iter().filter(managed);
+    if let Some(file) = of_machine().find(|file| says(file, "disableAllHooks")) {
+        return Some((file, "disableAllHooks"));
+    }
+    if scope == Scope::Managed {
+        return None;
+    }
+    if let Some(file) = of_machine().find(|file| says(file, "allowManagedHooksOnly")) {
+        return Some((file, "allowManagedHooksOnly"));
+    }
+    files.iter().find(|file| says(file, "disableAllHooks")).map(|file| (file, "disableAllHooks"))
+}
+
+/// Reports entries in the files, and variables of this process's environment, that disable or
+/// redirect our hooks.
+pub(super) fn switches(
+    files: &[ClientFile],
+    ours: &[Scope],
+    pinned: bool,
+    config_dir: Option<&str>,
+) -> Vec<HealthFinding> {
+    let mut findings = Vec::new();
+    let mut told = Vec::new();
+    let scopes: Vec<Scope> = if ours.is_empty() { vec![Scope::User] } else { ours.to_vec() };
+    let off: Vec<_> = scopes.iter().map(|scope| switched_off(files, *scope)).collect();
+    let any_on = off.iter().any(Option::is_none);
+    for (file, key) in off.into_iter().flatten().filter(|_| !any_on) {
+        if !told.contains(&key) {
+            told.push(key);
+            let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
+            let mend = if key == "allowManagedHooksOnly" {
+                "install with `sudo portcullis install claude --managed`"
+            } else {
+                "remove that line"
+            };
+            findings.push(HealthFinding::problem(Check::Switches, what, mend));
+        }
+    }
+    for file in files {
+        findings.extend(redirections(file, pinned));
+        findings.extend(bypass(file));
+    }
+    if let Some(folder) = config_dir {
+        let what = format!(
+            "CLAUDE_CONFIG_DIR is `{folder}`: only clients that are started with it read the settings that were looked at"
+        );
+        findings.push(HealthFinding::note(
+            Check::Switches,
+            what,
+            "unset it and run `portcullis doctor` again to look at the usual ones",
+        ));
+    }
+    or_ok(findings, Check::Switches, "nothing switches the hooks off or leads them elsewhere")
+}
+
+fn redirections(file: &ClientFile, pinned: bool) -> Vec<HealthFinding> {
+    let variables =
+        file.settings().and_then(|settings| settings.get("env")).and_then(Value::as_object);
+    let names = variables.into_iter().flatten().map(|(name, _)| name.as_str());
+    let told = |name: &str| -> Option<HealthFinding> {
+        let what = |how: &str| format!("`env.{name}` in `{}` {how}", file.shown());
+        let mend = format!("remove `{name}` from `env`");
+        if LEADING.contains(&name) && !pinned {
+            return Some(HealthFinding::problem(
+                Check::Switches,
+                what("leads our hooks to another configuration or state"),
+                mend,
+            ));
+        }
+        match name {
+            "HOME" => Some(HealthFinding::warning(
+                Check::Switches,
+                what("changes what `~` means to our hooks"),
+                mend,
+            )),
+            "CLAUDE_CONFIG_DIR" => Some(HealthFinding::warning(
+                Check::Switches,
+                what("leads clients that the agent starts to other settings"),
+                mend,
+            )),
+            _ if LOADING.contains(&name) => Some(HealthFinding::warning(
+                Check::Switches,
+                what("puts foreign code into the programs that the client starts"),
+                mend,
+            )),
+            _ => None,
+        }
+    };
+    names.filter_map(told).collect()
+}
+
+fn bypass(file: &ClientFile) -> Option<HealthFinding> {
+    let mode = file.settings()?.get("permissions")?.get("defaultMode")?.as_str()?;
+    (mode == "bypassPermissions").then(|| {
+        let what = format!(
+            "`{}` starts sessions in bypassPermissions: only our hooks ask a person",
+            file.shown()
+        );
+        HealthFinding::note(Check::Switches, what, "")
+    })
+}
+
+/// Returns true if our plugin for the client, which contains our hooks, is enabled.
+pub(super) fn has_our_plugin(files: &[ClientFile]) -> bool {
+    let enabled = files
+        .iter()
+        .filter_map(|file| file.settings()?.get("enabledPlugins")?.as_object())
+        .flatten();
+    let mut ours = enabled.filter(|(name, on)| {
+        name.split('@').next() == Some(portcullis_agents::PROGRAM) && *on == &Value::Bool(true)
+    });
+    ours.next().is_some()
+}
+
+/// Reports foreign hooks that may change the same calls: of several rewrites, the last one to
+/// finish wins.
+pub(super) fn rivals(files: &[ClientFile], ours: &Invocation) -> Vec<HealthFinding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| switched_off(files, file.scope).is_none()) {
+        let Some(settings) = file.settings() else { continue };
+        for command in registered::others(settings, "PreToolUse", ours) {
+            let what = format!(
+                "`{}` in `{}` answers PreToolUse too: of two rewrites of a call the last one wins",
+                command,
+                file.shown()
+            );
+            findings.push(HealthFinding::warning(
+                Check::Rivals,
+                what,
+                "make sure that it changes no input (`updatedInput`), or remove it",
+            ));
+        }
+        for name in settings
+            .get("enabledPlugins")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .filter(|(_, on)| *on == &Value::Bool(true))
+        {
+            let what = format!(
+                "the client's plugin `{}` is enabled in `{}`: its hooks were not looked at",
+                name.0,
+                file.shown()
+            );
+            findings.push(HealthFinding::note(Check::Rivals, what, ""));
+        }
+    }
+    or_ok(findings, Check::Rivals, "no other hook answers PreToolUse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::finding::Level;
+    use serde_json::json;
+
+    fn file(scope: Scope, settings: Value) -> ClientFile {
+        ClientFile {
+            scope,
+            path: format!("/{}.json", scope.source()).into(),
+            content: Content::Valid(settings),
+        }
+    }
+
+    #[test]
+    fn what_switches_hooks_off_depends_on_where_both_stand() {
+        let (all, only) = ("disableAllHooks", "allowManagedHooksOnly");
+        let off = |scope: Scope, key: &str| file(scope, json!({ key: true }));
+        for (files, of_user, of_machine) in [
+            (vec![], None, None),
+            (vec![off(Scope::User, all)], Some(all), None),
+            (vec![off(Scope::Project, all)], Some(all), None),
+            (vec![off(Scope::Local, all)], Some(all), None),
+            (vec![off(Scope::Managed, all)], Some(all), Some(all)),
+            (vec![off(Scope::Managed, only)], Some(only), None),
+            (vec![off(Scope::User, only)], None, None),
+            (vec![file(Scope::User, json!({ "disableAllHooks": "true" }))], None, None),
+            (vec![file(Scope::User, json!({ "disableAllHooks": false }))], None, None),
+        ] {
+            let key = |scope| switched_off(&files, scope).map(|(_, key)| key);
+            assert_eq!((key(Scope::User), key(Scope::Managed)), (of_user, of_machine), "{files:?}");
+            let level = |ours: &[Scope]| {
+                switches(&files, ours, true, None).iter().map(|finding| finding.level).max()
+            };
+            let expected =
+                |off: Option<&str>| Some(if off.is_some() { Level::Problem } else { Level::Ok });
+            assert_eq!(level(&[Scope::User]), expected(of_user), "{files:?}");
+            // One enabled installation is enough.
+            assert_eq!(level(&[Scope::User, Scope::Managed]), expected(of_machine), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn variables_that_lead_elsewhere_are_told_by_what_they_do() {
+        for (name, pinned, level) in [
+            ("PORTCULLIS_HOME", false, Level::Problem),
+            ("PORTCULLIS_HOME", true, Level::Ok),
+            ("XDG_STATE_HOME", false, Level::Problem),
+            ("HOME", false, Level::Problem),
+            ("HOME", true, Level::Warning),
+            ("CLAUDE_CONFIG_DIR", true, Level::Warning),
+            ("LD_PRELOAD", true, Level::Warning),
+            ("EDITOR", false, Level::Ok),
+        ] {
+            let files = [file(Scope::Local, json!({ "env": { name: "/elsewhere" } }))];
+            let found = switches(&files, &[Scope::User], pinned, None);
+            assert_eq!(
+                found.iter().map(|finding| finding.level).max(),
+                Some(level),
+                "{name} {pinned}"
+            );
+        }
+    }
+}

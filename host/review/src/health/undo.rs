@@ -1,0 +1,40 @@
+//! Checkpoints of files before actions: checks that they are usable.
+
+use super::finding::{Check, HealthFinding};
+use crate::checkpoints;
+use portcullis_core::text::one_line;
+use std::path::Path;
+
+/// Checks the vault, if the configuration enables it.
+pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Vec<HealthFinding> {
+    if !config.enabled {
+        return Vec::new();
+    }
+    if !checkpoints::folder(state).exists() {
+        return vec![HealthFinding::ok(Check::Checkpoints, "none were taken yet")];
+    }
+    let listing = match checkpoints::open(state, config).and_then(|vault| vault.list()) {
+        Ok(listing) => listing,
+        Err(error) => {
+            let mend = "fix what it names; until then actions run and cannot be undone";
+            return vec![HealthFinding::warning(Check::Checkpoints, error.to_string(), mend)];
+        }
+    };
+    let damaged = listing.damaged.iter().map(|error| {
+        HealthFinding::warning(
+            Check::Checkpoints,
+            error.to_string(),
+            "what it held cannot be put back, the others can; move it away",
+        )
+    });
+    let unfinished = listing.unfinished.iter().map(|undo| {
+        let mend = "run `portcullis checkpoint restore` again, which completes it";
+        HealthFinding::warning(
+            Check::Checkpoints,
+            format!("the restore `{}` did not end", one_line(undo.as_str(), 128)),
+            mend,
+        )
+    });
+    let told = format!("{} are kept", listing.checkpoints.len());
+    super::finding::or_ok(damaged.chain(unfinished).collect(), Check::Checkpoints, told)
+}

@@ -1,0 +1,489 @@
+//! One hook call of an agent's client: one event in, one answer out.
+//!
+//! On any failure the client still gets a valid answer under the fault policy, and a record is
+//! written if the journal is writable. The answer is returned only after its record is durable.
+
+use crate::checkpoints::CheckpointWriter;
+use crate::reviewer::{ReviewContext, Reviewer, to_store};
+use crate::stopped::{self, StopFile};
+use crate::{
+    breakers, compiler::Processes, health, incidents, notifications, quarantine, step_detail,
+};
+use anyhow::Result;
+use portcullis_agents::{Agent, HookOutput, Invocation, WireError};
+use portcullis_config::Config;
+use portcullis_config::clock;
+use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::pause::{self, Pause};
+use portcullis_core::event::{Disposition, Event, EventKind, Reply};
+use portcullis_core::exceptions::Exception;
+use portcullis_core::facts;
+use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::pipeline::{self, FaultOrigin, MissedCall};
+use portcullis_core::policy::Mode;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
+use portcullis_core::session::{State, StateError};
+use portcullis_core::text::one_line;
+use portcullis_engine::Preload;
+use portcullis_store::{
+    Commit, Durability, Home, PendingCommit, SessionHistory, Snapshot, Store, StoreError,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// The key in a review's record for its duration in microseconds, from the start of the hook to the
+/// commit.
+pub const REVIEW_US: &str = "review_us";
+
+/// The answer to one hook call.
+pub struct HookAnswer {
+    /// The output of the hook process.
+    pub output: HookOutput,
+    /// True if work is due for `maintain`: notifications, retention, the journal's log.
+    pub work_is_due: bool,
+}
+
+/// Reviews one event and commits its records.
+#[must_use]
+pub fn answer(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
+    let (now, begun) = (clock::now(), Instant::now());
+    let event = match agent.parse(input) {
+        Ok(event) => event,
+        Err(error) => {
+            return HookAnswer {
+                output: refuse_unreadable(agent, &error, now),
+                work_is_due: false,
+            };
+        }
+    };
+    if pipeline::is_neutral(&event) {
+        return HookAnswer {
+            output: agent.render(&event.name, &Reply::default()),
+            work_is_due: false,
+        };
+    }
+    match review_at_its_paths(agent, &event, input, now, begun) {
+        Ok((reply, work_is_due)) => {
+            HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
+        }
+        Err(fault) => {
+            let origin = FaultOrigin {
+                client: agent.name(),
+                event: Some(&event.name),
+                session: Some(&event.session),
+            };
+            record_fault(&fault, origin, now);
+            HookAnswer {
+                output: agent.render(&event.name, &fault_reply_for(&event, &fault)),
+                work_is_due: false,
+            }
+        }
+    }
+}
+
+/// Returns the answer after a panic, which is a defect of this program.
+#[must_use]
+pub fn answer_to_defect(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
+    let event = agent.parse(input).map(|event| event.name).unwrap_or_default();
+    let fault = Fault::host(FaultKind::Internal, "a defect of portcullis, please report it");
+    HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
+}
+
+/// Returns the reply to a fault. Only a call that waits for the answer can be refused; for other
+/// events the fault becomes a message, so that the person does not lose their prompt.
+fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
+    match event.kind {
+        EventKind::BeforeTool(_) | EventKind::ConfigChange { .. } => pipeline::fault_reply(fault),
+        _ => pipeline::fault_reply(&Fault { policy: OnFault::Warn, ..fault.clone() }),
+    }
+}
+
+fn review_at_its_paths(
+    agent: &dyn Agent,
+    event: &Event,
+    input: &[u8],
+    now: u64,
+    begun: Instant,
+) -> Result<(Reply, bool), Fault> {
+    let places = Paths::for_event(&event.cwd).map_err(configuration_fault)?;
+    let reviewed =
+        HookCall::open(agent, &places, event, now, begun).and_then(|call| call.review(input));
+    reviewed.map_err(|fault| {
+        // Observe mode does not refuse because of our own faults either.
+        if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
+    })
+}
+
+/// Returns true if the configuration or a pause asks to observe, as far as either is readable.
+fn observes(places: &Paths, now: u64) -> bool {
+    Config::load(places, None)
+        .is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
+        || Home::open(&places.state)
+            .is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
+}
+
+/// One hook call with everything that its review needs.
+struct HookCall<'a> {
+    agent: &'a dyn Agent,
+    places: &'a Paths,
+    event: &'a Event,
+    now: u64,
+    begun: Instant,
+    home: Home,
+    pause: Option<Pause>,
+    durability: Durability,
+    /// A notice about a project configuration that nobody has trusted.
+    untrusted: Option<String>,
+    reviewer: Reviewer,
+}
+
+impl<'a> HookCall<'a> {
+    fn open(
+        agent: &'a dyn Agent,
+        places: &'a Paths,
+        event: &'a Event,
+        now: u64,
+        begun: Instant,
+    ) -> Result<Self, Fault> {
+        // Open the home first: if configuration and state share a folder, its error is more
+        // helpful.
+        let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
+        let mut config = Config::load(places, Some(&home)).map_err(configuration_fault)?;
+        // A pause file that was not written by a person's command pauses nothing; `doctor` and the
+        // session start report it.
+        let pause = pause::current(&home, now).ok().flatten();
+        if pause.is_some() && config.policy.mode != Mode::Off {
+            config.policy.mode = Mode::Observe;
+        }
+        let durability = config.durability;
+        let untrusted = config.notice();
+        let mut reviewer =
+            Reviewer::of_hook(places, &home, config, now).map_err(configuration_fault)?;
+        reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
+        if let Some(ahead) = preload(event) {
+            reviewer.plugins.preload(ahead);
+        }
+        Ok(Self { agent, places, event, now, begun, home, pause, durability, untrusted, reviewer })
+    }
+
+    /// Reviews the event, commits, and returns the reply and whether work waits for `maintain`.
+    fn review(mut self, input: &[u8]) -> Result<(Reply, bool), Fault> {
+        let mut store =
+            Store::open(&self.home, self.durability).map_err(|error| store_fault(&error))?;
+        let known_stop = stopped::read(&self.home, &self.event.session)
+            .map_err(|error| Fault::host(FaultKind::Store, format!("{error:#}")))?;
+        let weaknesses = self.find_weaknesses(&store)?;
+        let keeper = CheckpointWriter::new(
+            self.reviewer.config().checkpoints,
+            &self.home,
+            &self.places.person,
+            self.event,
+            self.now,
+        );
+        keeper.settle_ended();
+        let missed = self.find_missed_calls(input, &store);
+        let committed = commit_review(
+            &mut self.reviewer,
+            &mut store,
+            &keeper,
+            &Input {
+                event: self.event,
+                now: self.now,
+                begun: self.begun,
+                person: &self.places.person,
+                missed: &missed,
+                weaknesses: &weaknesses,
+                known_stop: known_stop.as_ref(),
+            },
+        );
+        let work_is_due = store.checkpoint_due() || store.work_due(self.now).unwrap_or(false);
+        drop(keeper);
+        let Self { agent, event, now, home, pause, durability, untrusted, reviewer, .. } = self;
+        // The process ends now: unmapping and closing one by one would only delay the answer.
+        std::mem::forget(reviewer);
+        std::mem::forget(store);
+        let (mut reply, stop) = committed.map_err(ReviewError::into_fault)?;
+        if let Some(stop) = stop.filter(|_| !event.session.starts_with(health::CANARY)) {
+            // The stop is in the journal. If its file cannot be written, the session's next event
+            // retries.
+            let _written = stopped::save_stop(&home, &stop, known_stop.as_ref());
+        }
+        match (&event.kind, pause) {
+            (EventKind::Prompt(_), Some(pause)) => reply.person.push(pause.notice()),
+            (EventKind::ConfigChange { file: Some(file), .. }, None)
+                if matches!(reply.ruling, Disposition::Refuse(_)) =>
+            {
+                reply.person.extend(restore_hooks(
+                    agent,
+                    &home,
+                    Path::new(file),
+                    event,
+                    now,
+                    durability,
+                ));
+            }
+            (EventKind::SessionStart { .. }, _) => reply.person.extend(untrusted),
+            _ => {}
+        }
+        Ok((reply, work_is_due))
+    }
+
+    /// Returns the weaknesses of the protection at a session start, one sentence each.
+    fn find_weaknesses(&mut self, store: &Store) -> Result<Vec<String>, Fault> {
+        if !matches!(self.event.kind, EventKind::SessionStart { .. }) {
+            return Ok(Vec::new());
+        }
+        let journal = health::Journal::read(store).map_err(|error| store_fault(&error))?;
+        Ok(health::find_weaknesses(
+            self.places,
+            &self.home,
+            &mut self.reviewer,
+            Path::new(&self.event.cwd),
+            &journal,
+            self.now,
+        ))
+    }
+
+    /// Returns calls in the client's transcript that were not reviewed, when a turn or a session
+    /// ends or begins. Calls from before the installation do not count.
+    fn find_missed_calls(&self, input: &[u8], store: &Store) -> Vec<MissedCall> {
+        let looks = matches!(
+            self.event.kind,
+            EventKind::Stop
+                | EventKind::SubagentStop
+                | EventKind::SessionEnd { .. }
+                | EventKind::SessionStart { .. }
+        );
+        if !looks {
+            return Vec::new();
+        }
+        let shown = self.agent.shown_calls(input, installed_at(&self.home));
+        let ids: Vec<&str> = shown.iter().map(|call| call.id.as_str()).collect();
+        let Ok(reviewed) = store.reviewed_calls(&self.event.session, &ids) else {
+            return Vec::new();
+        };
+        let missed = shown.into_iter().filter(|call| !reviewed.contains(&call.id));
+        missed.map(|call| call.missed(self.event.agent.clone())).collect()
+    }
+}
+
+/// Returns the plugins to load while the store is being opened; `None` for events that plugins
+/// rarely review.
+fn preload(event: &Event) -> Option<Preload> {
+    match &event.kind {
+        EventKind::BeforeTool(call) => {
+            Some(Preload { ended: false, shell: facts::is_shell(&call.tool) })
+        }
+        EventKind::AfterTool(call, _) => {
+            Some(Preload { ended: true, shell: facts::is_shell(&call.tool) })
+        }
+        EventKind::SessionStart { .. } => Some(Preload { ended: false, shell: true }),
+        _ => None,
+    }
+}
+
+/// One event, as [`commit_review`] takes it.
+struct Input<'a> {
+    event: &'a Event,
+    now: u64,
+    begun: Instant,
+    /// The person's home folder.
+    person: &'a str,
+    missed: &'a [MissedCall],
+    weaknesses: &'a [String],
+    /// The stop of this session that is recorded in a file outside the journal.
+    known_stop: Option<&'a StopFile>,
+}
+
+/// Reviews on a snapshot of the store, and commits the records together with all follow-up work.
+fn commit_review(
+    reviewer: &mut Reviewer,
+    store: &mut Store,
+    keeper: &CheckpointWriter<'_>,
+    input: &Input<'_>,
+) -> Result<(Reply, Option<StopFile>), ReviewError> {
+    let event = input.event;
+    let committed = store.review(&event.session, event.agent.as_deref(), |snapshot, steps| {
+        let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
+        let reviewing = input.begun.elapsed().saturating_sub(keeper.spent());
+        keeper.record_changes(&mut reviewed, &|text| reviewer.masked(text));
+        if let Some(record) =
+            reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review)
+        {
+            let microseconds = u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX);
+            record.details.insert(REVIEW_US.into(), microseconds.into());
+        }
+        let learned = breakers::learn_outcomes(
+            &snapshot.breakers,
+            reviewer.plugins.file_outcomes(),
+            event,
+            input.now,
+            &reviewer.config().breaker,
+        );
+        let (session_state, agent_state) = reviewed.state.encode()?;
+        let stop = StopFile::of(&event.session, &reviewed.state.session, input.now);
+        let records = || reviewed.records.iter().chain(&learned.records);
+        let recent_blocks = || {
+            let since = input.now.saturating_sub(notifications::WINDOW);
+            let blocks =
+                steps.recently(Verdict::Block.as_str(), since, notifications::AT_ONCE as u64);
+            blocks.ok().and_then(|blocks| usize::try_from(blocks).ok()).unwrap_or(0)
+        };
+        let project = || project_name(reviewer, event);
+        let messages = notifications::message_tasks(
+            reviewer.config(),
+            input.person,
+            records(),
+            project,
+            recent_blocks,
+            input.now,
+        );
+        let kept = incidents::incident_tasks(&reviewed.records, input.now)
+            .chain(quarantine::quarantine_tasks(&reviewed.records, input.now));
+        let commit = Commit {
+            session_state: Some(session_state),
+            agent_state: Some(agent_state),
+            work: kept.chain(messages).collect(),
+            records: records().map(to_store).collect(),
+            spend: reviewed.spent,
+            breakers: learned.changes,
+        };
+        Ok::<_, ReviewError>(PendingCommit { commit, value: (reviewed.reply, stop) })
+    })?;
+    Ok(committed.value)
+}
+
+/// Reviews the event against a snapshot's state. The store may call this up to three times per
+/// event.
+fn review_snapshot(
+    reviewer: &mut Reviewer,
+    keeper: &CheckpointWriter<'_>,
+    input: &Input<'_>,
+    snapshot: &Snapshot,
+    steps: &SessionHistory<'_>,
+) -> Result<pipeline::ReviewOutcome, StateError> {
+    let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    stopped::apply_stop(&mut state, input.known_stop);
+    // An exception in another version's layout is skipped: exceptions can only loosen a verdict.
+    let exceptions: Vec<Exception> = snapshot
+        .exceptions
+        .iter()
+        .filter_map(|grant| serde_json::from_str(&grant.document).ok())
+        .collect();
+    let held = breakers::engine_holds(&snapshot.breakers, input.now);
+    let around = ReviewContext {
+        exceptions: &exceptions,
+        held: &held,
+        missed: input.missed,
+        unwhole: input.weaknesses,
+        undo: Some(keeper),
+        ..ReviewContext::default()
+    };
+    let details = |step: u64| step_detail::parse_step(&steps.documents(step).ok()?);
+    Ok(reviewer.review(input.event, state, input.now, &around, &details))
+}
+
+/// Returns the project's name for people: the last part of its folder, masked.
+fn project_name(reviewer: &Reviewer, event: &Event) -> String {
+    let name = Path::new(&event.cwd)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    reviewer.masked(&name)
+}
+
+/// Returns the creation time of the home's key, in milliseconds since 1970.
+fn installed_at(home: &Home) -> u64 {
+    let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
+    let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
+}
+
+/// Restores our hooks in a settings file after a refused change. The running session keeps its
+/// hooks, but the next one would start without them.
+fn restore_hooks(
+    agent: &dyn Agent,
+    home: &Home,
+    file: &Path,
+    event: &Event,
+    now: u64,
+    durability: Durability,
+) -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let restored =
+        agent.restore_hooks(home, file, &Invocation { program, pinned: PathOverrides::folders() });
+    let shown = one_line(&file.display().to_string(), 240);
+    let message = match restored {
+        Ok(None) => return None,
+        Ok(Some(change)) => format!(
+            "Portcullis put its hooks back into `{shown}`, since {change}; to remove Portcullis, run `portcullis uninstall {}`.",
+            agent.name()
+        ),
+        Err(error) => format!(
+            "The next session may run without Portcullis: {}. Fix it and run `portcullis install {}`.",
+            one_line(&format!("{error:#}"), 512),
+            agent.name()
+        ),
+    };
+    let mut record =
+        Record::apart(RecordKind::Configuration, "put-back", &message, now, &event.session);
+    record.session.clone_from(&event.session);
+    // The person gets the message even if it cannot be recorded.
+    let _written =
+        Store::open(home, durability).and_then(|mut store| store.append(vec![to_store(&record)]));
+    Some(message)
+}
+
+/// A failed review on a snapshot.
+#[derive(Debug, thiserror::Error)]
+enum ReviewError {
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReviewError {
+    fn into_fault(self) -> Fault {
+        Fault::host(FaultKind::Store, self.to_string())
+    }
+}
+
+fn configuration_fault(error: anyhow::Error) -> Fault {
+    Fault::host(FaultKind::Configuration, format!("{error:#}"))
+}
+
+fn store_fault(error: &StoreError) -> Fault {
+    Fault::host(FaultKind::Store, error.to_string())
+}
+
+/// Refuses unreadable input, since it could have been a call, and records that if the journal is
+/// writable.
+fn refuse_unreadable(agent: &dyn Agent, error: &WireError, now: u64) -> HookOutput {
+    let fault = Fault::host(FaultKind::BadInput, error.problem.clone());
+    let origin = FaultOrigin {
+        client: agent.name(),
+        event: error.event.as_deref(),
+        session: error.session.as_deref(),
+    };
+    record_fault(&fault, origin, now);
+    agent.render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
+}
+
+/// Records a fault on a best-effort basis: if the journal itself is at fault, nothing can be
+/// written, and the answer carries the fault anyway.
+fn record_fault(fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
+    let written = || -> Result<()> {
+        let places = Paths::from_environment()?;
+        let home = Home::open(&places.state)?;
+        let durability =
+            Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
+        let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
+        let record = pipeline::fault_record(fault, origin, now, &seed);
+        Store::open(&home, durability)?.append(vec![to_store(&record)])?;
+        Ok(())
+    };
+    let _ = written();
+}

@@ -1,0 +1,33 @@
+//! The reviewer as a library: everything that a hook, a replay, an evaluation or a service needs to review an event.
+//!
+//! ```text
+//! hook -> reviewer -> core's pipeline -> engine
+//!   |        |
+//!   |        +-- bundles, rules, protected_paths, workspace, checkpoints: input for one review
+//!   +-- store; incidents, quarantine, notifications: work that follows from its records
+//! ```
+//!
+//! Nothing here reads command-line arguments, asks a person or prints.
+
+pub mod breakers;
+pub mod bundles;
+pub mod checkpoints;
+pub mod compiler;
+pub mod documents;
+pub mod export;
+pub mod health;
+pub mod hook;
+pub mod incidents;
+pub mod isolated;
+mod names;
+pub mod notifications;
+pub mod protected_paths;
+pub mod quarantine;
+pub mod recording;
+pub mod reviewer;
+pub mod rules;
+pub mod session;
+pub mod step_detail;
+pub mod stopped;
+pub mod timeline;
+mod workspace;

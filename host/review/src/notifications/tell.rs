@@ -1,0 +1,130 @@
+//! Decides which records cause a message, and writes its text. Pure: a hook calls it for each of
+//! its records.
+
+use super::channel::configured;
+use super::pace::Pace;
+use super::queue::QueuedMessage;
+use crate::breakers;
+use portcullis_config::Config;
+use portcullis_core::breaker::BreakerTransition;
+use portcullis_core::intervene::InterventionKind;
+use portcullis_core::policy::Mode;
+use portcullis_core::record::Record;
+use portcullis_core::score::Verdict;
+use portcullis_notify::{Message, Severity, Topic};
+use portcullis_store::NewWork;
+
+/// Returns the work that these records cause: one message for each channel that wants it. Records
+/// are masked, and so is the project's name, which is only requested if there is a channel; so are
+/// the `blocks` that the session had in the window before now.
+pub fn message_tasks<'a>(
+    config: &Config,
+    person: &str,
+    records: impl IntoIterator<Item = &'a Record>,
+    project: impl FnOnce() -> String,
+    blocks: impl FnOnce() -> usize,
+    now: u64,
+) -> Vec<NewWork> {
+    // Without channels there is no cost.
+    if config.channels.is_empty() {
+        return Vec::new();
+    }
+    let project = project();
+    let messages: Vec<Message> =
+        records.into_iter().filter_map(|record| message(record, &project)).collect();
+    if messages.is_empty() {
+        return Vec::new();
+    }
+    let channels = configured(config, person);
+    let wanted = |message: &Message| channels.values().any(|channel| channel.wants(message));
+    let paced = messages.iter().any(|message| message.topic == Topic::Block && wanted(message));
+    let mut pace = Pace::after(if paced { blocks() } else { 0 });
+    let mut work = Vec::new();
+    for message in &messages {
+        let gathers = pace.gathers(message);
+        for (name, _) in channels.iter().filter(|(_, channel)| channel.wants(message)) {
+            work.push(
+                QueuedMessage { channel: name.clone(), message: message.clone(), gathers }
+                    .work(now),
+            );
+        }
+    }
+    work
+}
+
+fn message(record: &Record, project: &str) -> Option<Message> {
+    // Observe mode stops and blocks nothing.
+    if record.mode != Mode::Blocking {
+        return None;
+    }
+    let (topic, severity, title, why) = event(record)?;
+    Some(Message {
+        id: record.id.clone(),
+        at: record.at,
+        topic,
+        severity,
+        title,
+        session: record.session.clone(),
+        project: project.to_owned(),
+        what: record.summary.clone(),
+        why,
+        commands: vec![match topic {
+            Topic::Quarantine => "portcullis doctor".to_owned(),
+            // The record of a stop gives the incident its id.
+            Topic::EmergencyStop => format!("portcullis incident show {}", record.id),
+            _ => format!("portcullis explain {}", record.id),
+        }],
+    })
+}
+
+type Announcement = (Topic, Severity, String, String);
+
+fn event(record: &Record) -> Option<Announcement> {
+    if let Some(intervention) = &record.intervention {
+        let issue = format!("{}, level {}", intervention.issue, intervention.level);
+        return Some(
+            match InterventionKind::ALL.iter().find(|kind| kind.as_str() == intervention.kind) {
+                Some(InterventionKind::EmergencyStop) => (
+                    Topic::EmergencyStop,
+                    Severity::Critical,
+                    "the session was stopped".into(),
+                    issue,
+                ),
+                Some(InterventionKind::SoftCorrection | InterventionKind::ContextReinforcement) => {
+                    (
+                        Topic::Intervention,
+                        Severity::Info,
+                        "the agent was given guidance".into(),
+                        issue,
+                    )
+                }
+                _ => (
+                    Topic::Intervention,
+                    Severity::Warning,
+                    format!("the session goes on after {}", intervention.kind),
+                    issue,
+                ),
+            },
+        );
+    }
+    match &record.decision {
+        Some(decision) if decision.verdict == Verdict::Block => Some((
+            Topic::Block,
+            Severity::Warning,
+            format!("an action was blocked: {}", record.subject),
+            decision.primary_reason.clone(),
+        )),
+        _ => quarantine(record),
+    }
+}
+
+fn quarantine(record: &Record) -> Option<Announcement> {
+    let detail = |key: &str| record.details.get(key)?.as_str();
+    if record.subject != breakers::SUBJECT
+        || detail("change")? != BreakerTransition::Quarantined.as_str()
+    {
+        return None;
+    }
+    let title = format!("the plugin {} no longer runs", detail("plugin")?);
+    Some((Topic::Quarantine, Severity::Warning, title, String::new()))
+}

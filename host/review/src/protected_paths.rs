@@ -1,0 +1,321 @@
+//! The files that the guard depends on, on this machine: our own, and those of the client that
+//! decide which hooks it calls.
+//!
+//! Guarded are:
+//!
+//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
+//!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
+//!   rules;
+//! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any
+//!   project's `.claude/settings.json` and `.claude/settings.local.json`, wherever it is located: a
+//!   client that is started there later would run without hooks.
+//!
+//! Not guarded are `.portcullis/quarantine`, which receives the agent's own deletions, the rest of
+//! `.claude` (commands, agents, skills, `CLAUDE.md`, scripts of other hooks) and the client's
+//! `~/.claude.json`: none of them disables the hooks. The client's own program, which updates
+//! itself, is not guarded either.
+
+use crate::bundles::locks::LOCK_FILE;
+use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_config::paths::{PROJECT_FILE, Paths};
+use portcullis_config::rules::RulesFile;
+use portcullis_core::policy::GuardedPath;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CONFIGURATION: &str = "the configuration of Portcullis";
+const STATE: &str = "the journal and state of Portcullis";
+const KEY: &str = "the key of Portcullis";
+const PROGRAM: &str = "the program of Portcullis";
+const ORGANISATION: &str = "the organisation's configuration of Portcullis";
+const OF_PROJECT: &str = "the project's configuration of Portcullis";
+const LOCK: &str = "the project's lock of Portcullis, which names the bundles that review it";
+const RULES: &str = "the rules of Portcullis";
+const SETTINGS: &str = "the client's settings, which name its hooks";
+const PLUGINS: &str = "the client's plugins, which bring hooks";
+const MANAGED: &str = "the client's managed settings, which name its hooks";
+
+/// Returns the guarded paths for an event in `cwd`, as they are on the disk now.
+#[must_use]
+pub fn installed(
+    places: &Paths,
+    plugins: &Path,
+    rules: &[RulesFile],
+    cwd: &str,
+) -> Vec<GuardedPath> {
+    let named =
+        std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let project = named.unwrap_or_else(|| PathBuf::from(cwd));
+    let person = Path::new(&places.person);
+    let mut list = List { looks: true, real: RealPaths::default(), entries: Vec::new() };
+    list.own(&places.config, &places.state);
+    if !plugins.starts_with(&places.config) {
+        list.add(plugins, CONFIGURATION);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        list.push(&program, |path| GuardedPath {
+            program: true,
+            ..GuardedPath::new(path, PROGRAM)
+        });
+    }
+    let folder = places
+        .managed
+        .parent()
+        .filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
+    list.add(folder.unwrap_or(&places.managed), ORGANISATION);
+    list.client(&Folders::from_environment(person, &project));
+    // This client uses the folder from the environment, the next one uses the usual folder.
+    list.client(&Folders {
+        person: person.join(".claude"),
+        ..Folders::from_environment(person, Path::new(cwd))
+    });
+    if let Some(project) = &places.project {
+        list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
+        list.in_project(project, Path::new(LOCK_FILE), LOCK);
+    }
+    for file in rules {
+        match places
+            .project
+            .as_ref()
+            .and_then(|project| Some((project, file.path.strip_prefix(project).ok()?)))
+        {
+            Some((project, name)) if file.of_project => list.in_project(project, name, RULES),
+            _ => list.add(&file.path, RULES),
+        }
+    }
+    list.anywhere();
+    list.entries
+}
+
+/// Returns the guarded paths for an event in `cwd` of another machine or another time: by their
+/// usual names alone, so that a replay needs no disk.
+#[must_use]
+pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
+    let mut list = List { looks: false, real: RealPaths::default(), entries: Vec::new() };
+    let home = Path::new(person);
+    if !person.is_empty() {
+        list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
+    }
+    let folders = Folders {
+        person: home.join(".claude"),
+        project: PathBuf::from(cwd),
+        managed: "/etc/claude-code".into(),
+    };
+    list.client(&folders);
+    list.add(Path::new("/etc/portcullis"), ORGANISATION);
+    list.in_project(Path::new(cwd), Path::new(PROJECT_FILE), OF_PROJECT);
+    list.in_project(Path::new(cwd), Path::new(LOCK_FILE), LOCK);
+    list.anywhere();
+    list.entries
+}
+
+/// The list while it is built.
+struct List {
+    /// True if the disk is read: which files exist, and where links lead.
+    looks: bool,
+    real: RealPaths,
+    entries: Vec<GuardedPath>,
+}
+
+impl List {
+    fn own(&mut self, config: &Path, state: &Path) {
+        // The key comes first: a folder that holds it is only written to, the key can also be read.
+        self.push(&state.join("key"), |path| GuardedPath {
+            secret: true,
+            ..GuardedPath::new(path, KEY)
+        });
+        self.add(config, CONFIGURATION);
+        self.add(state, STATE);
+        // A search by these names would match them.
+        self.push(&config.join("config.toml"), |path| GuardedPath::new(path, CONFIGURATION));
+        self.push(&state.join("journal.db"), |path| GuardedPath::new(path, STATE));
+    }
+
+    fn client(&mut self, folders: &Folders) {
+        self.add(&folders.file(Scope::User), SETTINGS);
+        self.add(&folders.person.join("plugins"), PLUGINS);
+        self.add(&folders.managed, MANAGED);
+        for scope in [Scope::Project, Scope::Local] {
+            let file = folders.file(scope);
+            if let Ok(file) = file.strip_prefix(&folders.project) {
+                self.in_project(&folders.project, file, SETTINGS);
+            }
+        }
+    }
+
+    /// Adds a project's file with the folder, ours or the client's, that contains it: removing that
+    /// folder counts, but removing the whole project does not, since that removes what is guarded.
+    fn in_project(&mut self, project: &Path, file: &Path, what: &str) {
+        if project.as_os_str().is_empty() || project.parent().is_none() {
+            return;
+        }
+        let path = project.join(file);
+        // A file directly in the project's folder counts alone: the project may be removed.
+        let top = path
+            .parent()
+            .filter(|folder| *folder != project)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        let present = self.looks && self.real.look(&path, MOST_PARTS).1;
+        self.push(&path, |path| GuardedPath {
+            top: top.clone(),
+            present,
+            ..GuardedPath::new(path, what)
+        });
+    }
+
+    fn anywhere(&mut self) {
+        for (path, what) in
+            [("**/.claude/settings.json", SETTINGS), ("**/.claude/settings.local.json", SETTINGS)]
+        {
+            self.entries.push(GuardedPath::new(path, what));
+        }
+        self.entries.push(GuardedPath::new(format!("**/{PROJECT_FILE}"), OF_PROJECT));
+        self.entries.push(GuardedPath::new(format!("**/{LOCK_FILE}"), LOCK));
+    }
+
+    fn add(&mut self, path: &Path, what: &str) {
+        self.push(path, |path| GuardedPath::new(path, what));
+    }
+
+    /// Adds a path under its name, and the target of a link under that name too.
+    fn push(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
+        let mut names = vec![path.to_owned()];
+        if self.looks {
+            names.push(self.real.of(path));
+        }
+        for name in names {
+            let name = portcullis_core::facts::normalise(&name.display().to_string(), "/", "/");
+            if name != "/" && !self.entries.iter().any(|known| known.path == name) {
+                self.entries.push(entry(name));
+            }
+        }
+    }
+}
+
+/// The real locations of paths. The guard's paths share most of their folders, and each is read
+/// only once.
+#[derive(Default)]
+struct RealPaths(BTreeMap<PathBuf, (PathBuf, bool)>);
+
+impl RealPaths {
+    /// Returns the path with its links followed; a path that does not exist yet counts by its
+    /// nearest existing folder.
+    fn of(&mut self, path: &Path) -> PathBuf {
+        self.look(path, MOST_PARTS).0
+    }
+
+    /// Returns the real path, and true if something exists there.
+    fn look(&mut self, path: &Path, left: usize) -> (PathBuf, bool) {
+        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else {
+            return (path.to_owned(), true);
+        };
+        if let Some(known) = self.0.get(path) {
+            return known.clone();
+        }
+        let (parent, there) = self.look(parent, left - 1);
+        let here = parent.join(name);
+        let found = there.then(|| fs::symlink_metadata(&here).ok()).flatten();
+        let linked = found.as_ref().is_some_and(|found| found.is_symlink());
+        let real = if linked { fs::canonicalize(&here).unwrap_or(here) } else { here };
+        self.0.insert(path.to_owned(), (real.clone(), found.is_some()));
+        (real, found.is_some())
+    }
+}
+
+/// The most parts of a path that are followed.
+const MOST_PARTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn places(root: &Path) -> Paths {
+        Paths {
+            person: root.join("home").display().to_string(),
+            config: root.join("home/.config/portcullis"),
+            state: root.join("home/.local/state/portcullis"),
+            managed: root.join("etc/portcullis/config.toml"),
+            project: Some(root.join("home/shop")),
+        }
+    }
+
+    #[test]
+    fn every_part_of_the_guard_is_on_the_list() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        let places = places(&root);
+        let cwd = root.join("home/shop");
+        fs::create_dir_all(cwd.join(".claude")).unwrap();
+        fs::create_dir_all(root.join("home/.claude")).unwrap();
+        fs::create_dir_all(root.join("dotfiles")).unwrap();
+        fs::write(root.join("dotfiles/settings.json"), "{}").unwrap();
+        symlink(root.join("dotfiles/settings.json"), root.join("home/.claude/settings.json"))
+            .unwrap();
+        fs::write(cwd.join(".claude/settings.json"), "{}").unwrap();
+        let list = installed(&places, &root.join("wasm"), &[], &cwd.display().to_string());
+        let find = |path: &str| {
+            list.iter().find(|entry| entry.path == root.join(path).display().to_string())
+        };
+        for path in [
+            "home/.config/portcullis",
+            "home/.local/state/portcullis",
+            "home/.local/state/portcullis/key",
+            "wasm",
+            "etc/portcullis",
+            "home/.claude/settings.json",
+            "home/.claude/plugins",
+            "dotfiles/settings.json",
+            "home/shop/.portcullis/config.toml",
+            "home/shop/portcullis.lock",
+            "home/shop/.claude/settings.json",
+            "home/shop/.claude/settings.local.json",
+        ] {
+            assert!(find(path).is_some(), "{path}: {list:?}");
+        }
+        let secret: Vec<&str> =
+            list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
+        assert_eq!(secret, [KEY]);
+        assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
+        let present = |path: &str| find(path).map(|entry| entry.present);
+        assert_eq!(
+            (
+                present("home/shop/.claude/settings.json"),
+                present("home/shop/.claude/settings.local.json")
+            ),
+            (Some(true), Some(false))
+        );
+        let top = find("home/shop/.claude/settings.json").map(|entry| entry.top.clone());
+        assert_eq!(
+            top,
+            Some(cwd.join(".claude").display().to_string()),
+            "the project may go, its settings alone may not"
+        );
+        assert!(list.iter().any(|entry| entry.path == "**/.claude/settings.json"));
+        assert!(list.iter().any(|entry| {
+            entry.path.starts_with(portcullis_agents::claude::settings::MANAGED_FOLDER)
+        }));
+        let mut names: Vec<&str> = list.iter().map(|entry| entry.path.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), list.len(), "each once");
+    }
+
+    #[test]
+    fn without_a_disk_the_usual_names_count() {
+        let list = by_name("/home/x", "/home/x/shop");
+        for path in [
+            "/home/x/.config/portcullis",
+            "/home/x/.claude/settings.json",
+            "/home/x/shop/.claude/settings.json",
+            "/etc/claude-code",
+        ] {
+            assert!(list.iter().any(|entry| entry.path == path), "{path}");
+        }
+        assert_eq!(by_name("/home/x", "/home/x/shop"), list);
+        assert!(by_name("", "").iter().all(|entry| entry.path.len() > 1));
+    }
+}

@@ -1,0 +1,172 @@
+//! Whole sessions on one line each: a goal and steps with their results.
+
+use super::{EPOCH, RecordedEvent, Recording, call, event, result};
+use anyhow::{Result, anyhow};
+use portcullis_core::event::{Event, EventKind};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const CLIENT: &str = "trajectory";
+
+pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(object.get("id"));
+    let steps = object
+        .get("steps")
+        .and_then(Value::as_array)
+        .ok_or_else(|| anyhow!("`steps` must be an array"))?;
+    let meta = object
+        .get("meta")
+        .and_then(|meta| meta.get("context"))
+        .and_then(|context| context.get("cwd"));
+    let cwd = meta.and_then(Value::as_str).map_or_else(|| common_folder(steps), str::to_owned);
+    let mut items = Vec::new();
+    let mut clock = EPOCH;
+    let mut push = |event: Event, seconds: u64| {
+        clock += seconds * 1000;
+        items.push(RecordedEvent { event, at: clock, seen: None });
+    };
+    let goal = text(object.get("goal"));
+    if !goal.is_empty() {
+        push(event(CLIENT, &name, &cwd, "UserPromptSubmit", EventKind::Prompt(goal)), 1);
+    }
+    for (index, step) in steps.iter().enumerate() {
+        let tool = step
+            .get("tool")
+            .and_then(Value::as_str)
+            .ok_or_else(|| anyhow!("`steps[{index}].tool` must be a string"))?;
+        let input = step.get("input").and_then(Value::as_object).cloned().unwrap_or_default();
+        let outcome = step
+            .get("result")
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .unwrap_or_default();
+        match tool {
+            "UserPromptSubmit" => {
+                let prompt = ["prompt", "text", "content"]
+                    .iter()
+                    .find_map(|key| input.get(*key)?.as_str())
+                    .unwrap_or(&outcome)
+                    .to_owned();
+                push(event(CLIENT, &name, &cwd, tool, EventKind::Prompt(prompt)), 1);
+            }
+            "UserInterrupt" => push(event(CLIENT, &name, &cwd, "Stop", EventKind::Stop), 1),
+            _ => {
+                let failed = step.get("is_error").and_then(Value::as_bool) == Some(true);
+                let call = call(Some(format!("{name}/{index}")), tool, input);
+                push(
+                    event(CLIENT, &name, &cwd, "PreToolUse", EventKind::BeforeTool(call.clone())),
+                    1,
+                );
+                let after = if failed { "PostToolUseFailure" } else { "PostToolUse" };
+                push(
+                    event(
+                        CLIENT,
+                        &name,
+                        &cwd,
+                        after,
+                        EventKind::AfterTool(call, result(outcome, failed)),
+                    ),
+                    0,
+                );
+            }
+        }
+    }
+    Ok(Recording { name, items })
+}
+
+/// Guesses the project of a session that does not name one: the deepest folder that contains nine
+/// tenths of the files in its file calls and of the folders that its commands change to first,
+/// except temporary ones. The result is `/project` if there is no such folder, since a session
+/// without a project has no scope to judge by.
+fn common_folder(steps: &[Value]) -> String {
+    let input = |step: &Value, key: &str| step.get("input")?.get(key)?.as_str().map(str::to_owned);
+    let files = steps.iter().filter_map(|step| input(step, "file_path"));
+    let folders = steps.iter().filter_map(|step| gone_to(&input(step, "command")?));
+    let paths: Vec<String> = files
+        .chain(folders)
+        .filter(|path| {
+            path.starts_with('/')
+                && !path.starts_with("/tmp/")
+                && !path.starts_with("/private/tmp/")
+        })
+        .collect();
+    let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in &paths {
+        for (index, _) in path.match_indices('/').skip(1) {
+            *holds.entry(path.get(..index).unwrap_or_default()).or_default() += 1;
+        }
+    }
+    let enough = |count: &usize| count * 10 >= paths.len() * 9;
+    let deepest = holds
+        .iter()
+        .filter(|(_, count)| enough(count))
+        .map(|(folder, _)| *folder)
+        .max_by_key(|folder| folder.len());
+    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or("/project").to_owned()
+}
+
+/// Returns the folder that a command changes to first, with a trailing `/`. Hidden folders belong
+/// to programs and are not a place of work.
+fn gone_to(command: &str) -> Option<String> {
+    let folder = command.trim_start().strip_prefix("cd /")?;
+    let end =
+        folder.find(|c: char| c.is_whitespace() || ";&|\"'".contains(c)).unwrap_or(folder.len());
+    let folder = folder.get(..end)?.trim_end_matches('/');
+    (!folder.is_empty() && !folder.starts_with('.') && !folder.contains("/."))
+        .then(|| format!("/{folder}/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_project_is_where_the_files_are() {
+        let steps = |paths: &[&str]| {
+            paths
+                .iter()
+                .map(|path| json!({ "tool": "Read", "input": { "file_path": path } }))
+                .collect::<Vec<_>>()
+        };
+        for (paths, expected) in [
+            (vec!["/home/me/shop/a", "/home/me/shop/src/b"], "/home/me/shop"),
+            (vec!["/home/me/shop/a", "/home/me/shop/src/b", "/tmp/x"], "/home/me/shop"),
+            (
+                vec!["/home/me/shop/a"; 9].into_iter().chain(["/etc/hosts"]).collect(),
+                "/home/me/shop",
+            ),
+            (vec!["/home/me/shop/a", "/etc/hosts"], "/project"),
+            (vec!["/a", "/b"], "/project"),
+            (vec!["src/a"], "/project"),
+            (vec![], "/project"),
+        ] {
+            assert_eq!(common_folder(&steps(&paths)), expected, "{paths:?}");
+        }
+        for (commands, expected) in [
+            (vec!["cd /home/me/shop && make", "ls"], "/home/me/shop"),
+            (
+                vec!["cd /home/me/shop; ls", "cd /home/me/shop/src/ | cat", "cd /home/me/shop"],
+                "/home/me/shop",
+            ),
+            (
+                vec![
+                    "cd /home/me/.cache/x && ls",
+                    "cd /tmp/y && ls",
+                    "ls && cd /home/me/other",
+                    "cd src",
+                    "cd /",
+                ],
+                "/project",
+            ),
+        ] {
+            let mut steps: Vec<Value> = commands
+                .iter()
+                .map(|text| json!({ "tool": "Bash", "input": { "command": text } }))
+                .collect();
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
+            steps.push(json!({ "tool": "Read", "input": { "file_path": "src/a" } }));
+            assert_eq!(common_folder(&steps), expected, "{commands:?}");
+        }
+    }
+}

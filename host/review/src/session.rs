@@ -1,0 +1,95 @@
+//! A recorded session under review: its state is kept here instead of in a store.
+
+use crate::recording::RecordedEvent;
+use crate::reviewer::{PluginObserver, ReviewContext, Reviewer};
+use crate::step_detail;
+use crate::timeline::ActiveInterventions;
+use portcullis_core::policy::LimitPolicy;
+use portcullis_core::record::Record;
+use portcullis_core::session::State;
+use portcullis_core::throttle::is_tightened;
+use portcullis_core::undo::RecordedUndo;
+use std::collections::BTreeMap;
+
+/// The most steps that are kept. Plugins may ask only for steps of the history that they were
+/// given, which is shorter.
+const KEPT_STEPS: u64 = 256;
+
+/// A session's state during a replay, as the store would hold it.
+#[derive(Default)]
+pub struct ReviewSession {
+    shared: portcullis_core::session::Session,
+    agents: BTreeMap<Option<String>, portcullis_core::session::AgentState>,
+    documents: BTreeMap<(Option<String>, u64), Vec<String>>,
+}
+
+impl ReviewSession {
+    /// Reviews the next event.
+    pub fn step(&mut self, item: &RecordedEvent, reviewer: &mut Reviewer) -> Vec<Record> {
+        self.step_overheard(item, reviewer, None)
+    }
+
+    /// Reviews the next event, and passes the plugins' answers to an observer.
+    pub fn step_overheard(
+        &mut self,
+        item: &RecordedEvent,
+        reviewer: &mut Reviewer,
+        ear: Option<&mut dyn PluginObserver>,
+    ) -> Vec<Record> {
+        let agent = item.event.agent.clone();
+        let state = State {
+            session: std::mem::take(&mut self.shared),
+            agent: self.agents.remove(&agent).unwrap_or_default(),
+        };
+        let documents = &self.documents;
+        let details = |step: u64| step_detail::parse_step(documents.get(&(agent.clone(), step))?);
+        let seen = item.seen.as_ref();
+        let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
+        let around = ReviewContext {
+            seen: seen.map(|seen| &seen.observed),
+            home: seen.and_then(|seen| seen.home.as_deref()),
+            undo: Some(&kept),
+            ..ReviewContext::default()
+        };
+        let reviewed =
+            reviewer.review_overheard(&item.event, state, item.at, &around, &details, ear);
+        self.shared = reviewed.state.session;
+        for record in &reviewed.records {
+            if let Some(step) = record.step {
+                self.documents.entry((agent.clone(), step)).or_default().push(record.document());
+                self.documents.retain(|(who, known), _| {
+                    *who != agent || known.saturating_add(KEPT_STEPS) > step
+                });
+            }
+        }
+        self.agents.insert(agent, reviewed.state.agent);
+        reviewed.records
+    }
+
+    /// Returns the project's folder, once an event has named it.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        self.shared.roots.first().map(String::as_str)
+    }
+
+    /// Returns the state that its agents share.
+    pub const fn shared(&mut self) -> &mut portcullis_core::session::Session {
+        &mut self.shared
+    }
+
+    /// Returns the newest actions of an agent, one line each.
+    pub fn recent(&self, agent: Option<&str>) -> Vec<String> {
+        let agent = self.agents.get(&agent.map(str::to_owned));
+        agent.map(|agent| agent.recent.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Returns the restrictions that interventions have left in force so far.
+    pub fn standing(&self, policy: &LimitPolicy) -> ActiveInterventions {
+        let tightened = self.shared.limits.iter().filter(|limit| is_tightened(limit, policy));
+        ActiveInterventions {
+            limits: tightened.cloned().collect(),
+            held: self.shared.held.clone(),
+            stopped: self.shared.stopped.clone(),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Observes the workspace once: what exists at a path, where links lead, and if git or a rebuild
+//! could restore it.
+//!
+//! This only reads, opens no file except git's index and ignore files, and runs nothing, since a
+//! repository's configuration can name programs. The work is bounded: anything undecided within the
+//! bounds is `unknown`, and unknown is never treated as restorable.
+
+mod aliases;
+mod climb;
+mod git;
+mod globs;
+mod settled;
+
+use aliases::Aliases;
+use git::Repository;
+use portcullis_core::action::{Entry, GitState};
+use portcullis_core::facts;
+use portcullis_core::observe::{ClimbTarget, Observations, Observed, Query};
+use portcullis_core::policy::GuardedPath;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most entries that are examined of a folder that is to be removed.
+const MOST_ENTRIES: usize = 20_000;
+/// The most matches of a glob that are examined.
+const MOST_MATCHES: usize = 200;
+
+/// Observes every requested path. A guarded file under another name is reported as guarded.
+pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observations {
+    let mut around = WorkspaceContext { repositories: Vec::new(), twins: Aliases::new(guarded) };
+    queries
+        .iter()
+        .map(|query| {
+            (query.key(), settled::inspect_path(query).unwrap_or_else(|| look(query, &mut around)))
+        })
+        .collect()
+}
+
+/// The data that is shared between all paths.
+struct WorkspaceContext<'g> {
+    repositories: Vec<Option<Repository>>,
+    twins: Aliases<'g>,
+}
+
+/// The observation of a path about which nothing is known.
+const UNKNOWN: Observed = Observed {
+    entry: Entry::Unknown,
+    real: None,
+    git: GitState::Unknown,
+    restorable: false,
+    leads: None,
+};
+
+fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
+    let leads = climb::resolve_climb(&query.path);
+    let path = match &leads {
+        None => query.path.as_str(),
+        Some(ClimbTarget::To(path)) => path,
+        Some(ClimbTarget::Missing(_)) => &facts::collapse(&query.path),
+        Some(ClimbTarget::Unknown) => return Observed { leads, ..UNKNOWN },
+    };
+    let found = if query.glob {
+        look_at_matches(path, query, around)
+    } else {
+        look_at(Path::new(path), query, around)
+    };
+    // A path with `..` has another name in any case, and the caller needs to know that name.
+    let other = leads.is_some() && !query.glob;
+    let real = found.real.or_else(|| {
+        real_path(Path::new(path)).filter(|_| other).map(|real| real.display().to_string())
+    });
+    Observed { real, leads, ..found }
+}
+
+/// Observes the file of exactly this name, even if it contains glob characters.
+fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
+    let real = real_path(path);
+    let real = real
+        .as_deref()
+        .and_then(|real| around.twins.of(real))
+        .or_else(|| around.twins.of(path))
+        .or(real);
+    let entry = entry(path);
+    let mut observed = Observed { entry, ..UNKNOWN };
+    let there = matches!(entry, Entry::File | Entry::Folder);
+    if query.removes && there {
+        let target = real.as_deref().unwrap_or(path);
+        let (git, restorable) =
+            is_restorable(target, entry, query.recursive, &mut around.repositories);
+        observed.git = git;
+        observed.restorable = restorable;
+    }
+    observed.real = real.filter(|real| real != path).map(|real| real.display().to_string());
+    observed
+}
+
+/// Returns true for a regular file of at most `most` bytes: not a pipe, which would wait for a
+/// writer, and not a device, which might never end.
+fn is_plain(path: &Path, most: u64) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= most)
+}
+
+/// Observes the matches of a glob. It is restorable if every match is. Changed matches are examined
+/// too, since one of the names may lead to a guarded file. The names are used literally: one can
+/// itself contain glob characters.
+fn look_at_matches(pattern: &str, query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
+    if !query.removes && !query.changes {
+        return UNKNOWN;
+    }
+    let Some(found) = globs::matches(pattern) else { return UNKNOWN };
+    if found.is_empty() {
+        return Observed { entry: Entry::Absent, ..UNKNOWN };
+    }
+    if found.len() > MOST_MATCHES {
+        return UNKNOWN;
+    }
+    if !query.removes {
+        let led = found.iter().find_map(|path| {
+            around.twins.of(path).or_else(|| {
+                real_path(path).filter(|real| real != path && around.twins.guards(real))
+            })
+        });
+        return Observed { real: led.map(|real| real.display().to_string()), ..UNKNOWN };
+    }
+    let restorable = found.iter().all(|path| {
+        let observed = look_at(path, query, around);
+        observed.restorable && observed.real.is_none()
+    });
+    Observed { restorable, ..UNKNOWN }
+}
+
+fn entry(path: &Path) -> Entry {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_symlink() => Entry::Link,
+        Ok(found) if found.is_dir() => Entry::Folder,
+        Ok(found) if found.is_file() => Entry::File,
+        Ok(_) => Entry::Special,
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Entry::Absent
+        }
+        Err(_) => Entry::Unknown,
+    }
+}
+
+/// Returns the path with all links followed; for a path that does not exist yet, those of its
+/// nearest existing folder.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    let mut rest = PathBuf::new();
+    for ancestor in path.ancestors().take(64) {
+        if let Ok(real) = fs::canonicalize(ancestor) {
+            return Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) });
+        }
+        let name = ancestor.file_name()?;
+        rest = if rest.as_os_str().is_empty() {
+            PathBuf::from(name)
+        } else {
+            Path::new(name).join(rest)
+        };
+    }
+    None
+}
+
+/// Returns the git state of a path, and true if it could be restored: tracked and unchanged, or
+/// built from tracked files.
+fn is_restorable(
+    path: &Path,
+    entry: Entry,
+    recursive: bool,
+    repositories: &mut Vec<Option<Repository>>,
+) -> (GitState, bool) {
+    let Some(root) = git::root_of(path) else { return (GitState::Unknown, built(path)) };
+    if path == root || path.starts_with(root.join(".git")) {
+        return (GitState::Unknown, false);
+    }
+    let Some(repository) = open(root, repositories) else { return (GitState::Unknown, false) };
+    match entry {
+        Entry::File => {
+            let state = repository.state(path, false);
+            (state, state == GitState::Clean || (state == GitState::Ignored && built(path)))
+        }
+        Entry::Folder if recursive => folder(path, repository),
+        _ => (GitState::Unknown, false),
+    }
+}
+
+fn open(root: PathBuf, repositories: &mut Vec<Option<Repository>>) -> Option<&Repository> {
+    let known = repositories
+        .iter()
+        .position(|known| known.as_ref().is_some_and(|known| known.root() == root));
+    let index = known.unwrap_or_else(|| {
+        repositories.push(Repository::open(root));
+        repositories.len() - 1
+    });
+    repositories.get(index)?.as_ref()
+}
+
+/// Returns the state of a folder, which is that of its worst file.
+fn folder(path: &Path, repository: &Repository) -> (GitState, bool) {
+    if repository.state(path, true) == GitState::Ignored {
+        return (GitState::Ignored, built(path));
+    }
+    let mut open = vec![path.to_owned()];
+    let (mut worst, mut all, mut seen) = (GitState::Clean, true, 0_usize);
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { return (GitState::Unknown, false) };
+        for found in entries {
+            seen += 1;
+            let Ok(found) = found else { return (GitState::Unknown, false) };
+            if seen > MOST_ENTRIES {
+                return (GitState::Unknown, false);
+            }
+            let path = found.path();
+            let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
+            if found.file_name() == ".git" {
+                return (GitState::Untracked, false);
+            }
+            match repository.state(&path, is_folder) {
+                GitState::Ignored => all &= built(&path),
+                _ if is_folder => open.push(path),
+                state => {
+                    worst = worst.max(state);
+                    all &= state == GitState::Clean;
+                }
+            }
+        }
+    }
+    (worst, all && seen > 0)
+}
+
+/// Returns true if a build or an install recreates it, judged by its name and by the files in it or
+/// next to it.
+fn built(path: &Path) -> bool {
+    path.ancestors().take(12).any(|part| {
+        let name = part.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let beside = |names: &[&str]| {
+            part.parent().is_some_and(|folder| names.iter().any(|name| folder.join(name).exists()))
+        };
+        match name {
+            "node_modules" => beside(&["package.json"]),
+            "__pycache__" | ".pytest_cache" | ".mypy_cache" | ".ruff_cache" | ".tox" | ".next"
+            | ".nuxt" | ".turbo" | ".parcel-cache" | ".gradle" => true,
+            "target" => beside(&["Cargo.toml", "pom.xml", "build.sbt"]),
+            "dist" | "build" | "out" | "coverage" | "htmlcov" => beside(&[
+                "package.json",
+                "pyproject.toml",
+                "setup.py",
+                "CMakeLists.txt",
+                "build.gradle",
+                "build.gradle.kts",
+                "Makefile",
+                "meson.build",
+            ]),
+            "_build" | "deps" => beside(&["mix.exs"]),
+            ".venv" | "venv" => part.join("pyvenv.cfg").exists(),
+            "vendor" => beside(&["composer.json", "Gemfile"]),
+            _ => [".pyc", ".o", ".class"].iter().any(|end| name.ends_with(end)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deletion(path: &str, glob: bool) -> Query {
+        Query { path: path.to_owned(), glob, removes: true, recursive: true, changes: false }
+    }
+
+    /// Each of these file names is itself a glob pattern, which may match the name.
+    #[test]
+    fn a_name_of_glob_characters_is_looked_at_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        let names = [
+            "*x",
+            "[a]",
+            "?",
+            "**",
+            "[",
+            "a*b",
+            "{a,b}",
+            "new\nline",
+            "-rf",
+            "!(a)",
+            "[!b]*",
+            "\\*",
+        ];
+        for name in names {
+            fs::write(root.join(name), "").unwrap();
+        }
+        use std::os::unix::ffi::OsStrExt;
+        let odd = std::ffi::OsStr::from_bytes(b"odd\xff*");
+        // Not every file system accepts such a name.
+        let _ = fs::write(root.join(odd), "");
+        let full = |name: &str| format!("{}/{name}", root.display());
+        let patterns = [
+            "*", "?", "[*]x", "*x", "[a]", "**", "[", "a*", "*/", "[!b]*", "{a,*}", "!(a)", "-*",
+            "new?line", "\\*",
+        ];
+        let mut queries: Vec<Query> =
+            names.iter().chain(&patterns).map(|name| deletion(&full(name), true)).collect();
+        queries.extend(names.iter().map(|name| deletion(&full(name), false)));
+        let seen = observe(&queries, &[]);
+        for query in &queries {
+            let found = seen.get(&query.key()).unwrap();
+            assert!(!found.restorable, "{query:?}");
+            assert!(query.glob || found.entry == Entry::File, "{query:?}: {found:?}");
+        }
+        for pattern in ["[*]x", "[a]", "["] {
+            assert_ne!(
+                seen.get(&full(pattern)).map(|found| found.entry),
+                Some(Entry::Absent),
+                "{pattern}: it is there by its letters"
+            );
+        }
+    }
+
+    #[test]
+    fn a_glob_that_fits_nothing_is_absent() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        fs::write(root.join("other"), "").unwrap();
+        let pattern = format!("{}/none[a]", root.display());
+        assert_eq!(
+            observe(&[deletion(&pattern, true)], &[]).values().next().map(|found| found.entry),
+            Some(Entry::Absent)
+        );
+    }
+
+    #[test]
+    fn what_climbs_through_a_link_is_looked_at_where_it_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(scratch.path()).unwrap();
+        fs::create_dir_all(root.join("deep/sub")).unwrap();
+        fs::create_dir_all(root.join("deep/work")).unwrap();
+        std::os::unix::fs::symlink("deep/sub", root.join("link")).unwrap();
+        let path = root.join("link/../work").display().to_string();
+        let seen = observe(&[deletion(&path, false)], &[]);
+        let found = seen.get(&path).unwrap();
+        let there = root.join("deep/work").display().to_string();
+        assert_eq!(
+            (found.entry, found.leads.clone()),
+            (Entry::Folder, Some(ClimbTarget::To(there.clone())))
+        );
+        assert_eq!(found.real, Some(there), "whoever asked for it gets its real name");
+    }
+}

@@ -1,0 +1,310 @@
+//! Variables, options and configuration keys whose value a program runs
+//! (`catalogue/commands.toml`), each read in its own language. The value counts at the place that
+//! sets it, since the program that will use it cannot be known.
+
+use super::environment::{UNKNOWN, Value};
+use super::expand::Field;
+use super::feed::{Feed, Source};
+use super::simple::Call;
+use super::{Setting, Walker};
+use crate::catalogue;
+use crate::places;
+use crate::syntax::Span;
+use crate::types::{Attribute, EffectKind};
+
+/// Prefixes of commands in a program's own prompt that go to a shell.
+const PROMPTS: &[&str] =
+    &["platform shell ", "silent !", "silent! !", "shell ", "system ", "!", "terminal ", "term "];
+
+impl Walker<'_> {
+    /// Follows the value of an environment variable, if it is run in some way.
+    pub(super) fn carried_by_variable(
+        &mut self,
+        name: &str,
+        value: &Value,
+        span: Span,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let Some(role) = catalogue::variable(name).filter(|_| !value.text.is_empty()) else {
+            return;
+        };
+        // Outside of shells a two-letter name may be used by anyone: a value that is not a path is
+        // not a script.
+        if name == "ENV" && value.known && !value.text.contains(['/', '$', '`']) {
+            return;
+        }
+        let field = Field {
+            text: value.text.clone(),
+            known: value.known,
+            source: value.source,
+            span,
+            ..Field::default()
+        };
+        self.held(role, &field, name, command, setting);
+    }
+
+    /// Follows `GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=...`.
+    pub(super) fn carried_by_pairs(
+        &mut self,
+        set: &[Attribute],
+        span: Span,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        for key in set {
+            let Some(number) = key.name.strip_prefix("GIT_CONFIG_KEY_") else { continue };
+            let Some(value) = set
+                .iter()
+                .find(|other| other.name.strip_prefix("GIT_CONFIG_VALUE_") == Some(number))
+            else {
+                continue;
+            };
+            self.configured("git", &key.value, &Field::plain(&value.value, span), command, setting);
+        }
+    }
+
+    /// Follows a text that a program runs according to its role.
+    pub(super) fn held(
+        &mut self,
+        role: &str,
+        value: &Field,
+        label: &str,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let quiet = Setting { input: Feed::default(), beside: false, ..setting.clone() };
+        self.unseen(value.source, command, setting);
+        if !value.text.is_empty() && value.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) {
+            self.out.gap("a text that is run but known only when it runs");
+            return self.plain(EffectKind::ProcessStart, "", false, command, setting);
+        }
+        let call = Call { end: value.span.end, ..Call::default() };
+        match role.split_once('-').unwrap_or((role, "")) {
+            ("shell", _) => self.command_text(value, label, &quiet),
+            ("tool", _) => {
+                let name = value
+                    .text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
+                if !(name && catalogue::find(&value.text, &[]).is_none()) {
+                    self.command_text(value, label, &quiet);
+                }
+            }
+            ("filter", _) => {
+                let text = value.text.trim_start_matches(['|', '-', ' ']).to_owned();
+                let input = Feed { open: true, ..Feed::default() };
+                self.command_text(
+                    &Field { text, ..value.clone() },
+                    label,
+                    &Setting { input, ..quiet },
+                );
+            }
+            ("program", _) => {
+                let fields = [value.clone()];
+                if !is_harmless(&fields) {
+                    self.run(&fields, &call, &quiet);
+                }
+            }
+            ("expansion", _) => self.expanded(value, &quiet),
+            ("library", _) if value.text != "none" => self.out.form("preload", command),
+            ("settings", _) => self.foreign_file(value, command, setting),
+            ("script", "shell") => {
+                self.started_file(&Field::plain("source", value.span), value, &call, &quiet)
+            }
+            ("script", language) => {
+                self.started_file(&Field::plain(language, value.span), value, &call, &quiet)
+            }
+            ("code", "prompt") => self.prompted(value, &quiet),
+            ("code", "make") => {
+                let text = value.text.replace("$(shell ", "$(").replace("${shell ", "$(");
+                self.expanded(&Field { text, ..value.clone() }, &quiet);
+            }
+            ("code", language) => {
+                self.code(language, value, command, &quiet);
+            }
+            ("options", program) => {
+                let words = value.text.split_ascii_whitespace().map(|word| Field {
+                    text: word.trim_matches(['"', '\'']).to_owned(),
+                    ..value.clone()
+                });
+                let fields: Vec<Field> = [Field::plain(program, value.span)]
+                    .into_iter()
+                    .chain(words.take(256))
+                    .collect();
+                self.run(&fields, &call, &quiet);
+            }
+            ("setting", family) => self.setting_text(family, value, command, &quiet),
+            ("helper", _) => match value.text.strip_prefix('!') {
+                Some(text) => self.command_text(
+                    &Field { text: text.to_owned(), ..value.clone() },
+                    label,
+                    &quiet,
+                ),
+                None if value.text.starts_with(['/', '~', '.']) => {
+                    self.command_text(value, label, &quiet)
+                }
+                None => {}
+            },
+            ("git", _) => match value.text.strip_prefix('!') {
+                Some(text) => self.command_text(
+                    &Field { text: text.to_owned(), ..value.clone() },
+                    label,
+                    &quiet,
+                ),
+                None => self.command_text(
+                    &Field { text: format!("git {}", value.text), ..value.clone() },
+                    label,
+                    &quiet,
+                ),
+            },
+            _ => {}
+        }
+    }
+
+    /// Reads `KEY=VALUE`, and `KEY VALUE` of ssh; several, each in quotes, for git.
+    fn setting_text(
+        &mut self,
+        family: &str,
+        value: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let several: Vec<String> = if value.text.starts_with('\'') {
+            value.text.split('\'').map(str::to_owned).filter(|part| part.contains('=')).collect()
+        } else {
+            vec![value.text.clone()]
+        };
+        for text in several {
+            let parted = text
+                .split_once('=')
+                .or_else(|| text.trim_start().split_once([' ', '\t']).filter(|_| family == "ssh"));
+            if let Some((key, given)) = parted {
+                let given = given.trim().trim_matches(['"', '\'']).to_owned();
+                self.configured(
+                    family,
+                    key.trim(),
+                    &Field { text: given, ..value.clone() },
+                    command,
+                    setting,
+                );
+            }
+        }
+    }
+
+    /// Follows the value of a configuration key.
+    pub(super) fn configured(
+        &mut self,
+        family: &str,
+        key: &str,
+        value: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        if key.contains(UNKNOWN) && !value.text.is_empty() {
+            self.out.gap("a setting whose name is known only when it runs");
+        }
+        let switch = matches!(
+            value.text.as_str(),
+            "" | "true" | "false" | "yes" | "no" | "none" | "0" | "1" | "on" | "off"
+        );
+        if let Some(role) = catalogue::setting(family, key).filter(|_| !switch) {
+            self.held(role, value, key, command, setting);
+        }
+    }
+
+    /// Follows a command line, unless it does nothing by itself.
+    fn command_text(&mut self, value: &Field, label: &str, setting: &Setting) {
+        let words: Vec<Field> = value
+            .text
+            .split_ascii_whitespace()
+            .map(|word| Field::plain(word, value.span))
+            .collect();
+        let plain = value
+            .text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b" -_./=:,@%+".contains(&byte));
+        if !(plain && is_harmless(&words)) {
+            self.nested(value, label, setting);
+        }
+    }
+
+    /// Follows a text whose substitutions are run.
+    pub(super) fn expanded(&mut self, value: &Field, setting: &Setting) {
+        if value.text.contains("$(") || value.text.contains('`') {
+            let text = format!(": \"{}\"", value.text.replace('"', "\\\""));
+            self.nested(&Field { text, ..value.clone() }, "eval", setting);
+        }
+    }
+
+    /// Notes a file of settings, or a folder of programs, that replaces another one.
+    fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
+        let (path, _) = places::resolve(&value.text, &self.env.folder);
+        let own = path
+            .strip_prefix(self.home)
+            .is_some_and(|rest| !self.home.is_empty() && rest.starts_with("/."));
+        if matches!(value.text.as_str(), "/dev/null" | "")
+            || path.starts_with("/etc/")
+            || path.starts_with("/usr/")
+        {
+            return;
+        }
+        if own && !self.files.contains_key(&path) {
+            return;
+        }
+        self.plain(EffectKind::ProcessStart, &path, false, command, setting);
+        if self.files.contains_key(&path) {
+            self.out.gap("settings that this command line writes itself");
+        }
+    }
+
+    /// Follows a script that runs when something starts.
+    fn started_file(&mut self, runner: &Field, value: &Field, call: &Call, setting: &Setting) {
+        self.expanded(value, setting);
+        self.run(&[runner.clone(), value.clone()], call, setting);
+    }
+
+    /// Follows commands of an editor's or a debugger's own prompt: those that go to a shell.
+    pub(super) fn prompted(&mut self, value: &Field, setting: &Setting) {
+        for line in value.text.split(['\n', '|']).take(1024) {
+            let line = line.trim().trim_start_matches([':', '+']).trim_start();
+            if let Some(text) = PROMPTS.iter().find_map(|start| line.strip_prefix(start)) {
+                self.nested(&Field { text: text.to_owned(), ..value.clone() }, "prompt", setting);
+            } else if line.contains("system(") || line.starts_with("py") || line.starts_with("lua")
+            {
+                let language = if line.starts_with("py") { "python" } else { "lua" };
+                self.code(
+                    language,
+                    &Field { text: line.to_owned(), ..value.clone() },
+                    None,
+                    setting,
+                );
+            }
+        }
+    }
+
+    /// Follows a name with a subscript that a builtin evaluates: `a[$(COMMAND)]`.
+    pub(super) fn subscripts(&mut self, value: &Field, setting: &Setting) {
+        let from = value.text.find('[').and_then(|at| value.text.get(at..));
+        if let Some(text) = from.filter(|text| text.contains("$(") || text.contains('`')) {
+            self.expanded(
+                &Field { text: text.to_owned(), source: Source::LOCAL, ..value.clone() },
+                setting,
+            );
+        }
+    }
+}
+
+/// Returns true for a program that does nothing by itself, with these words.
+fn is_harmless(fields: &[Field]) -> bool {
+    let Some((first, rest)) = fields.split_first() else { return true };
+    let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+    let runs = super::interpreters::runs_text(&first.text);
+    !first.text.contains('/')
+        && !runs
+        && catalogue::find(&first.text, &texts).is_some_and(|found| {
+            let plan = catalogue::plan(&found, &texts);
+            plan.nothing
+                || (plan.items.is_empty() && plan.run.is_none() && plan.operands.is_empty())
+        })
+}

@@ -1,0 +1,264 @@
+//! The documentation names only what exists: links and anchors, paths, test targets and tests, commands with their
+//! options, exit codes; and the book holds every page.
+//!
+//! What the pages say of behaviour is tested where the behaviour is.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a program of tests"
+)]
+
+mod cargo;
+mod markdown;
+mod program;
+
+use crate::markdown::Page;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders of the repository that pages name paths in.
+const TOP: [&str; 7] = ["host", "plugins", "tests", "wit", ".ci", ".github", ".cargo"];
+/// The folder of the book.
+const BOOK: &str = "host/docs";
+/// What was there and may be gone: paths and commands of this page are not looked for.
+const HISTORY: &str = "CHANGELOG.md";
+/// The most lines of the README: it is the door, the book is the house.
+const README_LINES: usize = 150;
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every file of the repository with that ending, as a path below its folder.
+fn files(ending: &str) -> Vec<String> {
+    let (root, mut open, mut found) = (root(), vec![root()], Vec::new());
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                if !name.starts_with('.') && !["target", "node_modules"].contains(&name.as_str()) {
+                    open.push(path);
+                }
+            } else if name.ends_with(ending) {
+                found.push(path.strip_prefix(&root).unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every page of the repository.
+fn pages() -> Vec<Page> {
+    let pages: Vec<Page> = files(".md").into_iter().map(|path| Page::read(&root(), path)).collect();
+    assert!(pages.len() > 20, "only {} pages were found", pages.len());
+    pages
+}
+
+/// Fails with all mistakes, one a line.
+fn none(mistakes: &[String]) {
+    assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
+}
+
+/// A path below the repository's folder without `.` and `..`; none where it leads out.
+fn resolve(folder: &Path, target: &str) -> Option<String> {
+    let mut parts: Vec<String> =
+        folder.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    for part in Path::new(target).components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::ParentDir => _ = parts.pop()?,
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[test]
+fn every_link_and_anchor_resolves() {
+    let pages = pages();
+    let mut mistakes = Vec::new();
+    // The links of a template are for the project that `plugin new` makes of it.
+    for page in pages.iter().filter(|page| !page.path.starts_with("plugins/templates/")) {
+        for link in page.links() {
+            let (target, anchor) = link
+                .split_once('#')
+                .map_or((link.as_str(), None), |(target, anchor)| (target, Some(anchor)));
+            let folder = Path::new(&page.path).parent().unwrap();
+            let named =
+                if target.is_empty() { Some(page.path.clone()) } else { resolve(folder, target) };
+            let Some(named) = named.filter(|named| root().join(named).exists()) else {
+                mistakes.push(format!("{}: `{link}` does not exist", page.path));
+                continue;
+            };
+            if page.path.starts_with(BOOK) && !named.starts_with(BOOK) {
+                mistakes.push(format!(
+                    "{}: `{link}` leads out of the book; name the path in backticks",
+                    page.path
+                ));
+            }
+            let headings = pages.iter().find(|other| other.path == named).map(Page::anchors);
+            if let Some(anchor) = anchor
+                && !headings.is_some_and(|headings| headings.contains(anchor))
+            {
+                mistakes.push(format!("{}: `{link}`: there is no heading `#{anchor}`", page.path));
+            }
+        }
+    }
+    none(&mistakes);
+}
+
+#[test]
+fn every_path_exists() {
+    let mut mistakes = Vec::new();
+    for page in pages().iter().filter(|page| page.path != HISTORY) {
+        for path in page
+            .spans()
+            .iter()
+            .flat_map(|span| span.text.split_whitespace())
+            .filter(|word| is_path(word))
+        {
+            // A crate's page may name what lies in the crate.
+            let folders = [root(), root().join(Path::new(&page.path).parent().unwrap())];
+            if !folders.iter().any(|folder| folder.join(path).exists()) {
+                mistakes.push(format!("{}: there is no `{path}`", page.path));
+            }
+        }
+    }
+    none(&mistakes);
+}
+
+/// Whether a word of code looks like a path of the repository.
+fn is_path(word: &str) -> bool {
+    let plain =
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./-".contains(letter));
+    plain && word.split_once('/').is_some_and(|(top, rest)| TOP.contains(&top) && !rest.is_empty())
+}
+
+/// "`NAME` in `FILE.rs`": the file holds the name.
+#[test]
+fn every_name_is_in_the_file_that_is_named_for_it() {
+    let (mut mistakes, mut checked) = (Vec::new(), 0);
+    for page in pages() {
+        let spans = page.spans();
+        for (at, file) in spans
+            .iter()
+            .enumerate()
+            .filter(|(_, span)| is_path(&span.text) && span.text.ends_with(".rs"))
+        {
+            let Ok(text) = fs::read_to_string(root().join(&file.text)) else { continue };
+            let mut joint = " in ";
+            for before in (0..at).rev() {
+                if spans[before + 1].before != joint {
+                    break;
+                }
+                joint = ", ";
+                checked += 1;
+                if !text.contains(&spans[before].text) {
+                    mistakes.push(format!(
+                        "{}: `{}` does not hold `{}`",
+                        page.path, file.text, spans[before].text
+                    ));
+                }
+            }
+        }
+    }
+    assert!(checked > 10, "only {checked} names were found");
+    none(&mistakes);
+}
+
+#[test]
+fn every_test_and_target_exists() {
+    let (targets, sources) = (cargo::Targets::read(), cargo::Sources::read());
+    let (mut mistakes, mut checked) = (Vec::new(), 0);
+    for page in pages() {
+        for command in page.commands().iter().filter(|command| command.contains("cargo ")) {
+            checked += 1;
+            let found = cargo::mistakes(command, &targets, &sources);
+            mistakes.extend(
+                found.into_iter().map(|mistake| format!("{}: `{command}`: {mistake}", page.path)),
+            );
+        }
+    }
+    assert!(checked > 10, "only {checked} commands of cargo were found");
+    none(&mistakes);
+}
+
+#[test]
+fn every_command_and_option_exists() {
+    let mut program = program::Program::default();
+    let (mut mistakes, mut checked) = (Vec::new(), 0);
+    for page in pages().iter().filter(|page| page.path != HISTORY) {
+        for command in page.commands() {
+            let Some(words) = program::arguments(&command) else { continue };
+            checked += 1;
+            if let Err(mistake) = program.check(&words) {
+                mistakes.push(format!("{}: `{command}`: {mistake}", page.path));
+            }
+        }
+    }
+    assert!(checked > 100, "only {checked} commands were found");
+    none(&mistakes);
+}
+
+#[test]
+fn the_readme_has_every_exit_code() {
+    let help = program::Program::default().help(&[]);
+    let (_, codes) = help.split_once("Exit codes:").unwrap();
+    let told: BTreeSet<u8> =
+        codes.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, section) = readme.split_once("\n## Exit codes\n").unwrap();
+    let table = section.split("\n## ").next().unwrap();
+    let rows: BTreeSet<u8> =
+        table.lines().filter_map(|row| row.split('|').nth(1)?.trim().parse().ok()).collect();
+    assert_eq!(rows, told, "the README's table and `portcullis --help`");
+}
+
+#[test]
+fn the_introduction_shows_what_the_demo_prints() {
+    let printed = program::output(&["demo"]);
+    let page = Page::read(&root(), format!("{BOOK}/introduction.md"));
+    let shown: Vec<&str> = page.shown().filter(|line| *line != "...").collect();
+    assert!(shown.len() > 5, "{shown:?}");
+    for line in shown {
+        assert!(
+            printed.lines().any(|one| one.trim_start() == line),
+            "the demo does not print `{line}`:\n{printed}"
+        );
+    }
+}
+
+#[test]
+fn every_page_is_in_the_book_once() {
+    let summary = Page::read(&root(), format!("{BOOK}/SUMMARY.md"));
+    let mut listed = summary.links();
+    listed.sort();
+    let pages = files(".md")
+        .into_iter()
+        .filter_map(|path| path.strip_prefix(BOOK)?.strip_prefix('/').map(str::to_owned));
+    assert_eq!(
+        listed,
+        pages.filter(|page| page != "SUMMARY.md").collect::<Vec<_>>(),
+        "{BOOK}/SUMMARY.md"
+    );
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
+    assert!(
+        lines <= README_LINES,
+        "README.md has {lines} lines, at most {README_LINES}: move what is too much into {BOOK}"
+    );
+}
