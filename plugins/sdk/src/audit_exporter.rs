@@ -25,7 +25,7 @@ pub use crate::bindings::audit_exporter::exports::portcullis::plugin::exporter::
     AuditRecord, Decision, Detected, Faulted, RecordKind, Rendered,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
-pub use crate::settings::Settings;
+pub use crate::settings::{FromSettings, Settings};
 pub use crate::types::{Error, Setting, Severity, Verdict};
 
 /// A plugin that writes records in a format.
@@ -64,7 +64,7 @@ pub trait AuditExporter {
     /// # Errors
     /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+        Self::DESCRIPTOR.prepare(settings)
     }
 
     /// Renders records in order; `first` is set for the first batch of an export.

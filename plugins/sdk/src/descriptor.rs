@@ -15,7 +15,10 @@
 //! setting is bounded. A key that ends with `.*` stands for every key of that table.
 
 use crate::json::Sink;
-use crate::types::Severity;
+use crate::settings::{FromSettings, Settings};
+use crate::types::{Error, Setting, Severity};
+
+pub use crate::spec::{Default, Spec};
 
 /// The custom section's name.
 pub const SECTION: &str = "portcullis-descriptor";
@@ -44,6 +47,9 @@ pub struct Descriptor {
     pub severity: Option<Severity>,
     /// Every setting that it knows.
     pub settings: &'static [Spec],
+    /// Refuses values that types and bounds do not exclude; accepts all, unless set by
+    /// [`Descriptor::config`].
+    pub check: fn(&Settings) -> Result<(), Error>,
 }
 
 /// An input of a plugin. A host may leave inputs that nobody reads out of a cache key.
@@ -82,13 +88,45 @@ pub enum Reads {
 /// const JSON: [u8; PLUGIN.json_len("pattern")] = PLUGIN.json("pattern");
 /// assert!(JSON.starts_with(br#"{"name":"late","version":"0.1.0","#));
 /// ```
+///
+/// [`FromSettings`] has a whole plugin with a type for its settings:
+///
+/// ```
+/// use portcullis_plugin::descriptor::{Descriptor, Spec};
+/// use portcullis_plugin::settings::{FromSettings, Settings};
+/// use portcullis_plugin::types::{Error, Setting};
+///
+/// struct Even(i64);
+///
+/// impl FromSettings for Even {
+///     const SPECS: &'static [Spec] = &[Spec::integer("steps", 10, "how many, an even number")];
+///
+///     fn from_settings(settings: &Settings) -> Result<Self, Error> {
+///         let steps = settings.integer("steps")?;
+///         if steps % 2 == 0 { Ok(Self(steps)) } else { Err(Error::setting("steps", "should be even")) }
+///     }
+/// }
+///
+/// const PLUGIN: Descriptor = Descriptor::new("even", "0.1.0", "Looks at every other step.").config::<Even>();
+/// assert_eq!(Even::from_prepared(&PLUGIN.prepare(&[Setting::new("steps", 4)])?)?.0, 4);
+/// assert_eq!(PLUGIN.prepare(&[Setting::new("steps", 5)]).unwrap_err().message(), "setting `steps`: should be even");
+/// # Ok::<(), Error>(())
+/// ```
 impl Descriptor {
     /// Describes a plugin that reads the action alone and has no settings.
     ///
     /// `version` is mostly `env!("CARGO_PKG_VERSION")`.
     #[must_use]
     pub const fn new(name: &'static str, version: &'static str, description: &'static str) -> Self {
-        Self { name, version, description, reads: &[Reads::Action], severity: None, settings: &[] }
+        Self {
+            name,
+            version,
+            description,
+            reads: &[Reads::Action],
+            severity: None,
+            settings: &[],
+            check: accept,
+        }
     }
 
     /// Sets the inputs that it reads.
@@ -107,6 +145,25 @@ impl Descriptor {
     #[must_use]
     pub const fn settings(self, settings: &'static [Spec]) -> Self {
         Self { settings, ..self }
+    }
+
+    /// Sets the settings that it accepts, as a type of its own; the others, and values that the
+    /// type refuses, are refused.
+    #[must_use]
+    pub const fn config<C: FromSettings>(self) -> Self {
+        Self { settings: C::SPECS, check: check::<C>, ..self }
+    }
+
+    /// Checks the operator's settings and returns them as bytes: the default `prepare` of every
+    /// kind of plugin.
+    ///
+    /// # Errors
+    /// Fails with `invalid-setting` for a setting that is unknown, given twice, of the wrong type,
+    /// out of bounds, or refused by the type of [`Descriptor::config`].
+    pub fn prepare(&self, given: &[Setting]) -> Result<Vec<u8>, Error> {
+        let settings = Settings::check(self.settings, given)?;
+        (self.check)(&settings)?;
+        Ok(settings.to_bytes())
     }
 
     /// Returns true if the name is valid in configuration, file names and records.
@@ -174,6 +231,14 @@ impl Descriptor {
     }
 }
 
+const fn accept(_: &Settings) -> Result<(), Error> {
+    Ok(())
+}
+
+fn check<C: FromSettings>(settings: &Settings) -> Result<(), Error> {
+    C::from_settings(settings).map(drop)
+}
+
 /// ```
 /// use portcullis_plugin::descriptor::Reads;
 ///
@@ -191,159 +256,6 @@ impl Reads {
             Self::Session => "session",
             Self::Issue => "issue",
             Self::Records => "records",
-        }
-    }
-}
-
-/// One setting: its name, its default (which determines its type), its bounds.
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    /// Its name, with dots between tables; `limits.*` matches every key of the table `limits`.
-    pub key: &'static str,
-    /// The value if the operator sets none.
-    pub default: Default,
-    /// The smallest and largest allowed number: the value itself for an integer or decimal,
-    /// thousandths for a score.
-    pub bounds: Option<(i64, i64)>,
-    /// A description in words.
-    pub description: &'static str,
-}
-
-/// A setting's default, which determines its type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Default {
-    /// A text.
-    Text(&'static str),
-    /// A whole number.
-    Integer(i64),
-    /// A number; three decimals of a default are kept.
-    Decimal(f64),
-    /// A share from 0 to 1, held in whole thousandths.
-    Score(u16),
-    /// Yes or no.
-    Flag(bool),
-    /// A list of texts.
-    Texts(&'static [&'static str]),
-}
-
-/// ```
-/// use portcullis_plugin::descriptor::{Default, Spec};
-///
-/// const SETTINGS: &[Spec] = &[
-///     Spec::text("word", "frob", "the word to look for"),
-///     Spec::integer("most", 3, "how often").between(1, 10),
-///     Spec::decimal("factor", 1.5, "how much more"),
-///     Spec::score("threshold", 300, "from which on; 0.3 in the configuration"),
-///     Spec::flag("strict", false, "whether to ask at once"),
-///     Spec::texts("folders", &["src"], "where to look"),
-/// ];
-/// assert_eq!(SETTINGS[1].bounds, Some((1, 10)));
-/// assert_eq!(SETTINGS[3].default, Default::Score(300));
-/// ```
-impl Spec {
-    /// Declares a text.
-    #[must_use]
-    pub const fn text(key: &'static str, default: &'static str, description: &'static str) -> Self {
-        Self { key, default: Default::Text(default), bounds: None, description }
-    }
-
-    /// Declares a whole number.
-    #[must_use]
-    pub const fn integer(key: &'static str, default: i64, description: &'static str) -> Self {
-        Self { key, default: Default::Integer(default), bounds: None, description }
-    }
-
-    /// Declares a number.
-    #[must_use]
-    pub const fn decimal(key: &'static str, default: f64, description: &'static str) -> Self {
-        Self { key, default: Default::Decimal(default), bounds: None, description }
-    }
-
-    /// Declares a share from 0 to 1; `default` is in thousandths.
-    #[must_use]
-    pub const fn score(key: &'static str, default: u16, description: &'static str) -> Self {
-        Self { key, default: Default::Score(default), bounds: Some((0, 1000)), description }
-    }
-
-    /// Declares a yes-or-no setting.
-    #[must_use]
-    pub const fn flag(key: &'static str, default: bool, description: &'static str) -> Self {
-        Self { key, default: Default::Flag(default), bounds: None, description }
-    }
-
-    /// Declares a list of texts.
-    #[must_use]
-    pub const fn texts(
-        key: &'static str,
-        default: &'static [&'static str],
-        description: &'static str,
-    ) -> Self {
-        Self { key, default: Default::Texts(default), bounds: None, description }
-    }
-
-    /// Sets the smallest and the largest allowed number (of a score: thousandths).
-    #[must_use]
-    pub const fn between(self, least: i64, greatest: i64) -> Self {
-        Self { bounds: Some((least, greatest)), ..self }
-    }
-
-    const fn write(&self, out: &mut Sink<'_>) {
-        out.raw("{\"key\":");
-        out.text(self.key);
-        out.raw(",\"type\":");
-        out.text(self.default.type_name());
-        out.raw(",\"default\":");
-        self.default.write(out);
-        if let Some((least, greatest)) = self.bounds {
-            let scale = if matches!(self.default, Default::Score(_)) { 1 } else { 1000 };
-            out.raw(",\"minimum\":");
-            out.thousandths(least.saturating_mul(scale));
-            out.raw(",\"maximum\":");
-            out.thousandths(greatest.saturating_mul(scale));
-        }
-        out.raw(",\"description\":");
-        out.text(self.description);
-        out.raw("}");
-    }
-}
-
-/// ```
-/// use portcullis_plugin::descriptor::Default;
-///
-/// assert_eq!(Default::Score(300).type_name(), "decimal");
-/// assert_eq!(Default::Texts(&["src"]).type_name(), "texts");
-/// ```
-impl Default {
-    /// Returns the type's name in the descriptor and in messages.
-    #[must_use]
-    pub const fn type_name(&self) -> &'static str {
-        match self {
-            Self::Text(_) => "text",
-            Self::Integer(_) => "integer",
-            Self::Decimal(_) | Self::Score(_) => "decimal",
-            Self::Flag(_) => "flag",
-            Self::Texts(_) => "texts",
-        }
-    }
-
-    const fn write(&self, out: &mut Sink<'_>) {
-        match self {
-            Self::Text(text) => out.text(text),
-            Self::Integer(number) => out.integer(*number),
-            Self::Decimal(number) => out.thousandths(crate::settings::thousandths(*number)),
-            Self::Score(thousandths) => out.thousandths(*thousandths as i64),
-            Self::Flag(true) => out.raw("true"),
-            Self::Flag(false) => out.raw("false"),
-            Self::Texts(texts) => {
-                out.raw("[");
-                let mut texts = *texts;
-                while let Some((one, rest)) = texts.split_first() {
-                    out.text(one);
-                    out.comma(!rest.is_empty());
-                    texts = rest;
-                }
-                out.raw("]");
-            }
         }
     }
 }

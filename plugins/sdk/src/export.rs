@@ -66,6 +66,37 @@ macro_rules! export {
             }
         });
     };
+    (intervention: [$($plugin:ty),+ $(,)?]) => {
+        $crate::export!(@several [$($plugin),+], $crate::intervention::Intervention, intervene, fn(
+            &[u8], &$crate::intervention::Issue, &$crate::intervention::Situation, &$crate::types::Context,
+        ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error>, "intervention", intervention, export_intervention, intervener, {
+            fn intervene(
+                prepared: ::std::vec::Vec<u8>,
+                issue: $crate::intervention::Issue,
+                situation: $crate::intervention::Situation,
+                context: $crate::types::Context,
+            ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error> {
+                $crate::panics::tell();
+                let (intervene, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
+                intervene(prepared, &issue, &situation, &context)
+            }
+        });
+    };
+    (audit-exporter: [$($plugin:ty),+ $(,)?]) => {
+        $crate::export!(@several [$($plugin),+], $crate::audit_exporter::AuditExporter, render, fn(
+            &[u8], &[$crate::audit_exporter::AuditRecord], bool,
+        ) -> ::core::result::Result<$crate::audit_exporter::Rendered, $crate::types::Error>, "audit-exporter", audit_exporter, export_audit_exporter, exporter, {
+            fn render(
+                prepared: ::std::vec::Vec<u8>,
+                records: ::std::vec::Vec<$crate::audit_exporter::AuditRecord>,
+                first: bool,
+            ) -> ::core::result::Result<$crate::audit_exporter::Rendered, $crate::types::Error> {
+                $crate::panics::tell();
+                let (render, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
+                render(prepared, &records, first)
+            }
+        });
+    };
     (risk-calculator: $plugin:ty) => {
         $crate::export!(@component $plugin, $crate::risk_calculator::RiskCalculator, "risk-calculator", risk_calculator, export_risk_calculator, assessor, {
             fn assess(

@@ -28,7 +28,7 @@ pub use crate::bindings::intervention::exports::portcullis::plugin::intervener::
     Stop, StopReport,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
-pub use crate::settings::Settings;
+pub use crate::settings::{FromSettings, Settings};
 pub use crate::types::{
     Context, Error, Evidence, Goal, Limit, Quantity, Score, Setting, Severity, Totals,
 };
@@ -67,7 +67,7 @@ pub trait Intervention {
     /// # Errors
     /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+        Self::DESCRIPTOR.prepare(settings)
     }
 
     /// Answers one issue. The host has decided already that an intervention is due.

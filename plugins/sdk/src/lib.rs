@@ -53,6 +53,7 @@ pub mod pattern;
 pub mod risk_calculator;
 pub mod settings;
 pub mod several;
+mod spec;
 pub mod template;
 pub mod testing;
 pub mod text;

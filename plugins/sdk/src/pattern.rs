@@ -32,7 +32,7 @@
 pub use crate::bindings::pattern::exports::portcullis::plugin::detector::{Detection, Report};
 pub use crate::descriptor::{Descriptor, Reads, Spec};
 pub use crate::history::{History, MOST_STEPS};
-pub use crate::settings::Settings;
+pub use crate::settings::{FromSettings, Settings};
 pub use crate::types::{
     Action, Context, Error, Evidence, Score, Setting, Severity, Status, Step, Totals, Verdict,
 };
@@ -74,7 +74,7 @@ pub trait Pattern {
     /// # Errors
     /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+        Self::DESCRIPTOR.prepare(settings)
     }
 
     /// Looks at the session. `state` is the state that the last call returned, empty at first;

@@ -28,7 +28,7 @@ pub use crate::bindings::risk_calculator::exports::portcullis::plugin::assessor:
     SideEffect, SideEffectKind, Splice,
 };
 pub use crate::descriptor::{Descriptor, Reads, Spec};
-pub use crate::settings::Settings;
+pub use crate::settings::{FromSettings, Settings};
 pub use crate::types::{Action, Context, Error, Evidence, Score, Setting, Severity};
 
 /// A plugin that judges one action by itself.
@@ -65,7 +65,7 @@ pub trait RiskCalculator {
     /// # Errors
     /// Fails if a setting is unknown, of the wrong type or impossible.
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-        Settings::check(Self::DESCRIPTOR.settings, settings).map(|settings| settings.to_bytes())
+        Self::DESCRIPTOR.prepare(settings)
     }
 
     /// Judges one action; `prepared` is the result of [`RiskCalculator::prepare`].

@@ -2,11 +2,11 @@
 //!
 //! [`Settings::check`] is the default `prepare`: it refuses a setting that is unknown, of the wrong
 //! type or out of bounds, naming the key, and fills in the defaults. The host hands its bytes back
-//! as `prepared` for each call; [`Settings::read`] decodes them. Nothing here knows TOML or files:
-//! the host has read those.
+//! as `prepared` for each call; [`Settings::read`] decodes them, and [`FromSettings`] turns them
+//! into a type of the plugin's own. Nothing here knows TOML or files: the host has read those.
 
 use crate::codec::{Reader, Writer};
-use crate::descriptor::{Default, Spec};
+use crate::spec::{Default, Spec, thousandths};
 use crate::types::{Error, Setting, SettingValue};
 
 /// The format of the bytes; any other one is refused.
@@ -189,6 +189,68 @@ impl Settings {
     }
 }
 
+/// A plugin's settings as a type of its own.
+///
+/// [`Descriptor::config`](crate::descriptor::Descriptor::config) declares its settings, and makes
+/// the default `prepare` refuse the values that [`Self::from_settings`] refuses: a person learns of
+/// a mistake when the plugin is loaded, and not at its first call.
+///
+/// ```
+/// use portcullis_plugin::risk_calculator::*;
+/// use portcullis_plugin::testing;
+///
+/// /// Hours of the day, UTC.
+/// struct Night { from: i64, until: i64 }
+///
+/// impl FromSettings for Night {
+///     const SPECS: &'static [Spec] =
+///         &[Spec::integer("from", 22, "its first hour").between(0, 23), Spec::integer("until", 24, "the hour after its last").between(1, 24)];
+///
+///     fn from_settings(settings: &Settings) -> Result<Self, Error> {
+///         let night = Self { from: settings.integer("from")?, until: settings.integer("until")? };
+///         if night.from < night.until { Ok(night) } else { Err(Error::setting("until", "should be after `from`")) }
+///     }
+/// }
+///
+/// struct QuietHours;
+///
+/// impl RiskCalculator for QuietHours {
+///     const DESCRIPTOR: Descriptor = Descriptor::new("quiet-hours", "0.1.0", "Asks at night.").config::<Night>();
+///
+///     fn assess(prepared: &[u8], _: &Action, context: &Context) -> Result<Assessment, Error> {
+///         let night = Night::from_prepared(prepared)?;
+///         let hour = i64::try_from(context.now / 3_600_000 % 24).unwrap_or_default();
+///         let asks = (night.from..night.until).contains(&hour);
+///         Ok(if asks { Ruling::ask("quiet_hours", "it is night").into() } else { Assessment::nothing() })
+///     }
+/// }
+///
+/// let error = QuietHours::prepare(&[Setting::new("from", 12), Setting::new("until", 12)]).unwrap_err();
+/// assert_eq!(error.message(), "setting `until`: should be after `from`");
+/// let prepared = QuietHours::prepare(&[Setting::new("from", 12)])?;
+/// assert_eq!(QuietHours::assess(&prepared, &testing::shell("make"), &testing::context())?.rulings.len(), 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait FromSettings: Sized {
+    /// Every setting with its default.
+    const SPECS: &'static [Spec];
+
+    /// Takes the values out of settings whose types and bounds are checked.
+    ///
+    /// # Errors
+    /// Fails with `invalid-setting` for a value that types and bounds do not exclude, and if the
+    /// settings are not those of [`Self::SPECS`].
+    fn from_settings(settings: &Settings) -> Result<Self, Error>;
+
+    /// Takes the values out of the bytes that the default `prepare` returned.
+    ///
+    /// # Errors
+    /// Fails with `invalid-input` for other bytes, and as [`Self::from_settings`] does.
+    fn from_prepared(prepared: &[u8]) -> Result<Self, Error> {
+        Self::from_settings(&Settings::read(prepared)?)
+    }
+}
+
 fn find<'a>(declared: &'a [Spec], key: &str) -> Option<&'a Spec> {
     declared
         .iter()
@@ -311,34 +373,6 @@ fn article(type_name: &str) -> String {
 )]
 const fn decimal(number: i64) -> f64 {
     number as f64
-}
-
-/// Returns the nearest whole number of thousandths.
-pub(crate) const fn thousandths(number: f64) -> i64 {
-    let scaled = number * 1000.0;
-    if scaled < 0.0 { (scaled - 0.5) as i64 } else { (scaled + 0.5) as i64 }
-}
-
-/// ```
-/// use portcullis_plugin::{descriptor::Default, types::SettingValue};
-///
-/// assert!(matches!(Default::Score(300).value(), SettingValue::Decimal(share) if share == 0.3));
-/// ```
-impl Default {
-    /// Returns the default as a setting's value.
-    #[must_use]
-    pub fn value(&self) -> SettingValue {
-        match *self {
-            Self::Text(text) => SettingValue::Text(text.into()),
-            Self::Integer(number) => SettingValue::Integer(number),
-            Self::Decimal(number) => SettingValue::Decimal(number),
-            Self::Score(thousandths) => SettingValue::Decimal(f64::from(thousandths) / 1000.0),
-            Self::Flag(flag) => SettingValue::Flag(flag),
-            Self::Texts(texts) => {
-                SettingValue::Texts(texts.iter().map(|text| (*text).to_owned()).collect())
-            }
-        }
-    }
 }
 
 fn write_value(out: &mut Writer, value: &SettingValue) {

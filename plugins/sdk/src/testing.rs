@@ -14,11 +14,13 @@
 //! ```
 
 mod actions;
+mod patterns;
 mod sessions;
 
 pub use actions::{
     BuildAction, fetch, file_delete, file_edit, file_read, file_write, message, shell, tool,
 };
+pub use patterns::PatternRun;
 pub use sessions::{
     BuildContext, BuildIssue, BuildStep, context, history, issue, record, situation, step,
 };
