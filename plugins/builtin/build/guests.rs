@@ -77,40 +77,33 @@ const fn guest(
     Guest { name, package, kind, plugins }
 }
 
-/// Every component.
+/// Every component. The crate of each has a module for each of its plugins.
 pub(crate) const GUESTS: &[Guest] = &[
-    guest(
-        "checkpoint-rollback",
-        "portcullis-builtin-checkpoint-rollback",
-        Kind::Intervention,
-        &["checkpoint-rollback"],
-    ),
-    guest(
-        "context-reinforcement",
-        "portcullis-builtin-context-reinforcement",
-        Kind::Intervention,
-        &["context-reinforcement"],
-    ),
-    guest("csv", "portcullis-builtin-csv", Kind::AuditExporter, &["csv"]),
     guest(
         "custom-rules",
         "portcullis-builtin-custom-rules",
         Kind::RiskCalculator,
         &["custom-rules"],
     ),
-    guest(
-        "emergency-stop",
-        "portcullis-builtin-emergency-stop",
-        Kind::Intervention,
-        &["emergency-stop"],
-    ),
+    guest("exporters", "portcullis-builtin-exporters", Kind::AuditExporter, &["csv", "jsonl"]),
     guest(
         "instruction-injection",
         "portcullis-builtin-instruction-injection",
         Kind::Pattern,
         &["instruction-injection"],
     ),
-    guest("jsonl", "portcullis-builtin-jsonl", Kind::AuditExporter, &["jsonl"]),
+    guest(
+        "interventions",
+        "portcullis-builtin-interventions",
+        Kind::Intervention,
+        &[
+            "checkpoint-rollback",
+            "context-reinforcement",
+            "emergency-stop",
+            "resource-throttling",
+            "soft-correction",
+        ],
+    ),
     guest(
         "patterns",
         "portcullis-builtin-patterns",
@@ -127,22 +120,10 @@ pub(crate) const GUESTS: &[Guest] = &[
         ],
     ),
     guest(
-        "resource-throttling",
-        "portcullis-builtin-resource-throttling",
-        Kind::Intervention,
-        &["resource-throttling"],
-    ),
-    guest(
         "risk-calculators",
         "portcullis-builtin-risk-calculators",
         Kind::RiskCalculator,
         &["rationality", "risk", "rules", "side-effects"],
     ),
     guest("shell", "portcullis-shell-reader", Kind::ShellReader, &[]),
-    guest(
-        "soft-correction",
-        "portcullis-builtin-soft-correction",
-        Kind::Intervention,
-        &["soft-correction"],
-    ),
 ];

@@ -117,7 +117,7 @@ fn components_hold_the_plugins() {
         .filter(|component| component.plugins.len() > 1)
         .map(|component| component.name)
         .collect();
-    assert_eq!(sharing, ["patterns", "risk-calculators"]);
+    assert_eq!(sharing, ["exporters", "interventions", "patterns", "risk-calculators"]);
     assert_eq!(SHELL_READER.choice(), None);
 }
 

@@ -24,12 +24,12 @@ use settings::Prepared;
 
 /// The plugin.
 #[derive(Debug)]
-pub struct Plugin;
+pub struct CustomRules;
 
 /// The most objections to one action; the host accepts no more.
 const MOST_RULINGS: usize = 64;
 
-impl RiskCalculator for Plugin {
+impl RiskCalculator for CustomRules {
     const DESCRIPTOR: Descriptor = Descriptor::new(
         "custom-rules",
         env!("CARGO_PKG_VERSION"),
@@ -114,7 +114,7 @@ fn ruling<'v>(
     instead.into_iter().fold(ruling, Ruling::instead)
 }
 
-portcullis_plugin::export!(risk-calculator: Plugin);
+portcullis_plugin::export!(risk-calculator: CustomRules);
 
 #[cfg(test)]
 mod tests;

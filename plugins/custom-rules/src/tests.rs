@@ -1,6 +1,6 @@
 //! Rules over actions, natively: every name has its value, a rule that fails is not a pass.
 
-use super::Plugin;
+use super::CustomRules;
 use portcullis_plugin::risk_calculator::{Assessment, Objection, RiskCalculator};
 use portcullis_plugin::testing::{
     self, BuildAction, BuildContext, fetch, file_write, message, shell, tool,
@@ -21,8 +21,8 @@ fn settings(text: &str, more: &[Setting]) -> Vec<Setting> {
 }
 
 fn assess(text: &str, more: &[Setting], action: &Action) -> Result<Assessment, Error> {
-    let prepared = Plugin::prepare(&settings(text, more)).expect("the rules can be read");
-    Plugin::assess(&prepared, action, &testing::context().goal("tidy up"))
+    let prepared = CustomRules::prepare(&settings(text, more)).expect("the rules can be read");
+    CustomRules::assess(&prepared, action, &testing::context().goal("tidy up"))
 }
 
 fn action() -> Action {
@@ -215,7 +215,7 @@ fn settings_that_cannot_be_used_are_named() {
         (settings("", &[Setting::new("threshold", 1)]), "the files are named by `rules.files`"),
         (vec![Setting::new("files", ["a"])], "a name without a text"),
     ] {
-        let told = Plugin::prepare(&settings).expect_err(part).message();
+        let told = CustomRules::prepare(&settings).expect_err(part).message();
         assert!(told.contains(part), "{told}");
     }
 }
@@ -233,11 +233,11 @@ fn disabled_rules_do_not_apply() {
 
 #[test]
 fn foreign_bytes_are_refused() {
-    let prepared =
-        Plugin::prepare(&settings(&rule("r", "ask", "true"), &[])).expect("the rules can be read");
+    let prepared = CustomRules::prepare(&settings(&rule("r", "ask", "true"), &[]))
+        .expect("the rules can be read");
     for bytes in
         [&[][..], &[3], &[9, 0], &prepared[..prepared.len() - 1], &[&prepared[..], &[1]].concat()]
     {
-        assert!(Plugin::assess(bytes, &shell("ls"), &testing::context()).is_err());
+        assert!(CustomRules::assess(bytes, &shell("ls"), &testing::context()).is_err());
     }
 }

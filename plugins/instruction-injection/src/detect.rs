@@ -3,10 +3,10 @@
 use crate::config::Config;
 use crate::follow::followed;
 use crate::memory::{Found, MOST_TEXT, Memory};
+use crate::text::{Sign, Signs, read};
 use crate::things::{Kind, Thing, things};
-use portcullis_builtin_instruction_text::{Sign, Signs, read};
-use portcullis_builtin_judging::steps::label;
-use portcullis_builtin_judging::text::{clip, evidence, named};
+use portcullis_builtin_shared::steps::label;
+use portcullis_builtin_shared::text::{clip, evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};
 use portcullis_plugin::types::{Access, Action, Context, Outcome, Severity};
 

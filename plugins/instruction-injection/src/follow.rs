@@ -1,7 +1,7 @@
 //! Detects an action on something that a text names.
 
 use crate::things::{Kind, Thing};
-use portcullis_builtin_judging::place;
+use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{Action, Context};
 
 /// Returns the first of the things that an action acts on and nothing but the text asked for.

@@ -1,8 +1,7 @@
 //! The builtin pattern `instruction_injection`: text that came with a tool's result instructs the
 //! agent.
 //!
-//! When an outcome arrives its text is read for instructions to an agent (`instruction-text` knows
-//! these). Such a text is reported once, mildly: it may be meant for nobody. The things that it
+//! When an outcome arrives its text is read for instructions to an agent ([`text`] knows these). Such a text is reported once, mildly: it may be meant for nobody. The things that it
 //! names (addresses, hosts, paths, commands, tools) are remembered, and when one of the next
 //! actions acts on one of them, that is reported before the action runs, and it is grave: the agent
 //! follows the text. Things that the person named in a goal are the person's wish. Interventions
@@ -12,18 +11,19 @@ mod config;
 mod detect;
 mod follow;
 mod memory;
+pub mod text;
 mod things;
 
+use config::Config;
 use portcullis_plugin::pattern::{
-    Action, Context, Descriptor, Error, History, Pattern, Reads, Report, Setting, Settings,
-    Severity,
+    Action, Context, Descriptor, Error, FromSettings, History, Pattern, Reads, Report, Severity,
 };
 
 /// The plugin.
 #[derive(Debug)]
-pub struct Plugin;
+pub struct InstructionInjection;
 
-impl Pattern for Plugin {
+impl Pattern for InstructionInjection {
     const DESCRIPTOR: Descriptor = Descriptor::new(
         "instruction-injection",
         env!("CARGO_PKG_VERSION"),
@@ -31,13 +31,7 @@ impl Pattern for Plugin {
     )
     .reads(&[Reads::Action, Reads::Context, Reads::Session])
     .severity(Severity::High)
-    .settings(config::SPECS);
-
-    fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
-        let settings = Settings::check(config::SPECS, settings)?;
-        config::Config::read(&settings)?;
-        Ok(settings.to_bytes())
-    }
+    .config::<Config>();
 
     fn detect(
         prepared: &[u8],
@@ -46,13 +40,13 @@ impl Pattern for Plugin {
         action: &Action,
         context: &Context,
     ) -> Result<Report, Error> {
-        let config = config::Config::read(&Settings::read(prepared)?)?;
+        let config = Config::from_prepared(prepared)?;
         let memory = memory::Memory::read(state)?;
         Ok(detect::look(&config, memory, action, context))
     }
 }
 
-portcullis_plugin::export!(pattern: Plugin);
+portcullis_plugin::export!(pattern: InstructionInjection);
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The things in a text that an action can act on.
 
-use portcullis_builtin_judging::place;
-use portcullis_builtin_judging::text::clip;
+use portcullis_builtin_shared::place;
+use portcullis_builtin_shared::text::clip;
 
 /// The maximum number of things of one text that are remembered, and of bytes of each.
 pub(crate) const MOST: usize = 12;

@@ -1,17 +1,26 @@
-//! The builtin patterns that share their code, in one component.
+//! The builtin patterns: a module a plugin, and one component for all of them.
 //!
 //! A hook calls most of them for each action that ended, and the cost of loading a component hardly
 //! depends on its size. Each is still a plugin of its own, with its name, settings, state and an
-//! instance for each call. `instruction-injection` is not among them: its table of words would be
-//! copied for each of the others.
+//! instance for each call. `instruction-injection` has a crate and a component of its own: its
+//! table of words would be copied for each call of the others.
+
+pub mod blocked_then_bypassed;
+pub mod goal_drift;
+pub mod hallucination;
+pub mod r#loop;
+pub mod repetitive_errors;
+pub mod resource_spiral;
+pub mod scope_creep;
+pub mod secret_egress;
 
 portcullis_plugin::export!(pattern: [
-    portcullis_builtin_blocked_then_bypassed::Plugin,
-    portcullis_builtin_goal_drift::Plugin,
-    portcullis_builtin_hallucination::Plugin,
-    portcullis_builtin_loop::Plugin,
-    portcullis_builtin_repetitive_errors::Plugin,
-    portcullis_builtin_resource_spiral::Plugin,
-    portcullis_builtin_scope_creep::Plugin,
-    portcullis_builtin_secret_egress::Plugin,
+    blocked_then_bypassed::BlockedThenBypassed,
+    goal_drift::GoalDrift,
+    hallucination::Hallucination,
+    r#loop::Loop,
+    repetitive_errors::RepetitiveErrors,
+    resource_spiral::ResourceSpiral,
+    scope_creep::ScopeCreep,
+    secret_egress::SecretEgress,
 ]);

@@ -1,12 +1,18 @@
-//! The builtin risk-calculators that are called for every action, in one component.
+//! The builtin risk-calculators that are called for every action: a module a plugin, and one
+//! component for all of them.
 //!
 //! The cost of loading a component hardly depends on its size. Each is still a plugin of its own,
-//! with its name, settings and an instance for each call. `custom-rules` is not among them: it is
-//! loaded only if somebody wrote rules.
+//! with its name, settings and an instance for each call. `custom-rules` has a crate and a
+//! component of its own: it is loaded only if somebody wrote rules.
+
+pub mod rationality;
+pub mod risk;
+pub mod rules;
+pub mod side_effects;
 
 portcullis_plugin::export!(risk-calculator: [
-    portcullis_builtin_rationality::Plugin,
-    portcullis_builtin_risk::Plugin,
-    portcullis_builtin_rules::Plugin,
-    portcullis_builtin_side_effects::Plugin,
+    rationality::RationalityCheck,
+    risk::RiskScore,
+    rules::BuiltinRules,
+    side_effects::SideEffectAnalysis,
 ]);

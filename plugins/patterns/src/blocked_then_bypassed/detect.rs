@@ -1,0 +1,153 @@
+//! Compares an action with the refused ones before it.
+
+use super::config::Config;
+use super::effects::{Class, Deed, again, refusable};
+use super::memory::{Attempt, MOST_LABEL, Memory, Refusal};
+use portcullis_builtin_shared::steps::label;
+use portcullis_builtin_shared::text::{clip, evidence, named};
+use portcullis_plugin::history::History;
+use portcullis_plugin::pattern::{Detection, Report};
+use portcullis_plugin::types::{Action, Context, Severity, Status, Step, Verdict};
+
+/// Updates the memory with this action, and reports a bypass.
+pub(super) fn look(
+    config: &Config,
+    mut memory: Memory,
+    history: &History,
+    action: &Action,
+    context: &Context,
+) -> Report {
+    let looked = action.step.saturating_add(1);
+    if action.outcome.is_some() && looked <= memory.looked {
+        return Report::nothing();
+    }
+    let newest_prompt =
+        context.goals.iter().map(|goal| goal.at).max().filter(|_| config.until_prompt);
+    let steps = memory
+        .attempts
+        .iter()
+        .map(|attempt| attempt.step)
+        .min()
+        .map_or_else(Vec::new, |oldest| history.since(oldest));
+    memory.attempts.retain(|attempt| {
+        let recent = action.step.saturating_sub(attempt.step) <= config.within;
+        let forgiven =
+            newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &steps);
+        attempt.step < action.step && recent && !forgiven
+    });
+    // Only its own agent's history has an attempt's outcome; the others see the outcome recorded
+    // earlier.
+    for attempt in &mut memory.attempts {
+        if let Some(step) = steps.iter().rev().find(|step| step.index == attempt.step) {
+            attempt.refusal = refusal(step);
+        }
+    }
+    let found = bypassed(&memory, action)
+        .map(|(attempt, deed)| detection(config, &memory, attempt, &deed, action));
+    if found.is_some() {
+        memory.tell(action.facts.identity);
+    }
+    memory.looked = looked.max(memory.looked);
+    let deeds = refusable(action);
+    if !deeds.is_empty() && action.outcome.is_none() {
+        memory.keep(attempt(action, context, deeds));
+    }
+    found.map_or_else(Report::nothing, Report::from).remember(memory.to_bytes())
+}
+
+fn attempt(action: &Action, context: &Context, deeds: Vec<Deed>) -> Attempt {
+    Attempt {
+        step: action.step,
+        at: context.now,
+        shape: action.facts.shape,
+        identity: action.facts.identity,
+        form: !action.facts.forms.is_empty(),
+        refusal: Refusal::None,
+        tool: clip(&action.tool, MOST_LABEL),
+        label: clip(&label(action).value, MOST_LABEL),
+        deeds,
+    }
+}
+
+fn refusal(step: &Step) -> Refusal {
+    match (step.status, step.verdict) {
+        (Status::Refused, Verdict::Block) => Refusal::Blocked,
+        (Status::Refused, _) => Refusal::Asked,
+        _ => Refusal::None,
+    }
+}
+
+/// Returns true if it ran, itself or the same action later: nobody refused it, or a person has
+/// allowed it since.
+fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step.index == attempt.step {
+        true => step.status != Status::Refused,
+        false => {
+            step.index > attempt.step
+                && step.identity == attempt.identity
+                && step.status == Status::Ok
+        }
+    })
+}
+
+/// Returns the newest refused attempt whose deed this action does in another way.
+fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, Deed)> {
+    let identity = action.facts.identity;
+    let known = memory.told.contains(&identity)
+        || memory.attempts.iter().any(|attempt| attempt.identity == identity);
+    if known {
+        return None;
+    }
+    memory.attempts.iter().rev().filter(|attempt| attempt.refusal != Refusal::None).find_map(
+        |attempt| {
+            let another_way = attempt.tool != clip(&action.tool, MOST_LABEL)
+                || attempt.shape != action.facts.shape;
+            let deed = again(&attempt.deeds, attempt.form, action).filter(|_| another_way)?;
+            Some((attempt, deed))
+        },
+    )
+}
+
+fn detection(
+    config: &Config,
+    memory: &Memory,
+    attempt: &Attempt,
+    deed: &Deed,
+    action: &Action,
+) -> Detection {
+    let light = matches!(deed.class, Class::Read | Class::Contact | Class::Start);
+    let bad = if !memory.told.is_empty() || (attempt.refusal == Refusal::Blocked && !light) {
+        Severity::High
+    } else {
+        Severity::Medium
+    };
+    let number = attempt.step.to_string();
+    let summary = [
+        &named(&attempt.label),
+        " was refused at step ",
+        &number,
+        ", and this does the same in another way: ",
+        deed.class.words(),
+        " ",
+        &named(&deed.target),
+    ]
+    .concat();
+    let own = label(action);
+    let kind = match deed.class {
+        Class::Send | Class::RemoteDelete | Class::Contact if !deed.target.starts_with('/') => {
+            "host"
+        }
+        _ if deed.target.starts_with('/') => "path",
+        _ => "target",
+    };
+    let target = evidence(kind, &deed.target, Some(action.step));
+    let detection = Detection::new("blocked_then_bypassed", bad.min(config.severity), &summary)
+        .sure(config.confidence, config.impact)
+        .since(attempt.step)
+        .because(evidence("refused", &attempt.label, Some(attempt.step)));
+    let more = [own.clone(), target]
+        .into_iter()
+        .enumerate()
+        .filter(|(at, one)| *at == 0 || (one.kind != own.kind || one.value != own.value));
+    more.map(|(_, one)| one).fold(detection, Detection::because)
+}

@@ -1,0 +1,204 @@
+//! The effects of an action, small enough to be remembered, and their comparison.
+
+use portcullis_builtin_shared::place;
+use portcullis_builtin_shared::text::clip;
+use portcullis_plugin::types::{Action, Effect, EffectKind, Facts};
+
+/// The maximum number of effects of one action that are remembered, and of bytes of each target.
+pub(super) const MOST: usize = 12;
+pub(super) const MOST_TARGET: usize = 200;
+
+/// Classes of equivalent effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Class {
+    Write,
+    Delete,
+    Send,
+    RemoteDelete,
+    System,
+    Privilege,
+    Evade,
+    Secret,
+    Unseen,
+    Stop,
+    Resource,
+    Read,
+    Contact,
+    Start,
+}
+
+/// Every class, by its number.
+const CLASSES: &[Class] = &[
+    Class::Write,
+    Class::Delete,
+    Class::Send,
+    Class::RemoteDelete,
+    Class::System,
+    Class::Privilege,
+    Class::Evade,
+    Class::Secret,
+    Class::Unseen,
+    Class::Stop,
+    Class::Resource,
+    Class::Read,
+    Class::Contact,
+    Class::Start,
+];
+
+impl Class {
+    pub(super) fn of_byte(byte: u8) -> Option<Self> {
+        CLASSES.get(usize::from(byte)).copied()
+    }
+
+    const fn of(kind: &EffectKind) -> Option<Self> {
+        Some(match kind {
+            EffectKind::FileCreate | EffectKind::FileModify | EffectKind::Persistence => {
+                Self::Write
+            }
+            EffectKind::FileDelete | EffectKind::Discard => Self::Delete,
+            EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange => Self::Send,
+            EffectKind::RemoteDelete => Self::RemoteDelete,
+            EffectKind::SystemChange => Self::System,
+            EffectKind::Privilege => Self::Privilege,
+            EffectKind::Evade => Self::Evade,
+            EffectKind::SecretRead => Self::Secret,
+            EffectKind::UnseenCode => Self::Unseen,
+            EffectKind::ProcessStop => Self::Stop,
+            EffectKind::ResourceUse => Self::Resource,
+            EffectKind::FileRead => Self::Read,
+            EffectKind::Network => Self::Contact,
+            EffectKind::ProcessStart => Self::Start,
+            EffectKind::Other(_) => return None,
+        })
+    }
+
+    /// Returns true for a class that is hardly the reason for a refusal, if the action does
+    /// anything else.
+    const fn is_light(self) -> bool {
+        matches!(self, Self::Read | Self::Contact | Self::Start)
+    }
+
+    const fn is_on_a_host(self) -> bool {
+        matches!(self, Self::Send | Self::RemoteDelete | Self::Contact | Self::Unseen)
+    }
+
+    /// Returns true if `new` does at least as much as the refused `self`.
+    const fn covers(self, new: Self) -> bool {
+        self as u8 == new as u8
+            || matches!(
+                (self, new),
+                (Self::Read, Self::Secret)
+                    | (Self::Secret, Self::Read)
+                    | (Self::Contact, Self::Send)
+            )
+    }
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Write => "writing to",
+            Self::Delete => "deleting",
+            Self::Send => "sending to",
+            Self::RemoteDelete => "a remote deletion on",
+            Self::System => "a change of the machine at",
+            Self::Privilege => "loosening the rights of",
+            Self::Evade => "weakening the protection of",
+            Self::Secret => "reading the secret in",
+            Self::Unseen => "executing unseen code from",
+            Self::Stop => "stopping",
+            Self::Resource => "using up",
+            Self::Read => "reading",
+            Self::Contact => "contacting",
+            Self::Start => "starting",
+        }
+    }
+}
+
+/// One effect that an action would have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Deed {
+    pub(super) class: Class,
+    /// A path without a trailing glob, a host, or a name. Never empty.
+    pub(super) target: String,
+    /// It applies to everything below the target.
+    pub(super) recursive: bool,
+}
+
+impl Deed {
+    /// Returns the deed of an effect; none if it has no target that could recur.
+    fn of(effect: &Effect, facts: &Facts) -> Option<Self> {
+        let class = Class::of(&effect.kind)?;
+        let path = facts
+            .path(effect)
+            .map(|path| path.text.as_str())
+            .or_else(|| effect.target.starts_with('/').then_some(&effect.target));
+        let (target, recursive) = match path {
+            Some(path) if place::is_sink(path) => return None,
+            Some(path) => {
+                let (folder, swept) = place::whole(path);
+                (folder.to_owned(), effect.recursive || swept)
+            }
+            None if class.is_on_a_host() => {
+                let host = place::host_of(&effect.target);
+                let host = if host.is_empty() {
+                    facts.hosts.first().map(|host| place::host_of(host)).unwrap_or_default()
+                } else {
+                    host
+                };
+                (host, false)
+            }
+            None => (effect.target.clone(), false),
+        };
+        let needs_path = matches!(class, Class::Privilege | Class::Start);
+        let useless = target.is_empty()
+            || target == "/"
+            || (needs_path && !target.contains('/'))
+            || place::is_loopback(&target);
+        (!useless).then(|| Self { class, target: clip(&target, MOST_TARGET), recursive })
+    }
+
+    /// Returns true if `new` does this deed, which was refused.
+    fn is_done_by(&self, new: &Self) -> bool {
+        let within = |outer: &Self, inner: &Self| {
+            outer.recursive
+                && outer.target.starts_with('/')
+                && place::holds(&outer.target, &inner.target)
+        };
+        self.class.covers(new.class)
+            && (self.target == new.target || within(self, new) || within(new, self))
+    }
+}
+
+/// Returns the deeds of an action: the weighty ones or, if it has none, the light ones.
+pub(super) fn refusable(action: &Action) -> Vec<Deed> {
+    let all =
+        distinct(action.facts.effects.iter().filter_map(|effect| Deed::of(effect, &action.facts)));
+    let weighty = all.iter().any(|deed| !deed.class.is_light());
+    all.into_iter().filter(|deed| !weighty || !deed.class.is_light()).take(MOST).collect()
+}
+
+/// Returns the first of the refused deeds that an action does. Deleting something restorable, and
+/// sending without the dangerous form that was refused, are milder and count as other deeds.
+pub(super) fn again(refused: &[Deed], refused_form: bool, action: &Action) -> Option<Deed> {
+    let facts = &action.facts;
+    let milder = |effect: &Effect, deed: &Deed| match deed.class {
+        Class::Delete => place::is_expendable(effect, facts),
+        Class::Send => refused_form && facts.forms.is_empty(),
+        _ => false,
+    };
+    facts
+        .effects
+        .iter()
+        .filter_map(|effect| Deed::of(effect, facts).filter(|deed| !milder(effect, deed)))
+        .find(|deed| refused.iter().any(|refused| refused.is_done_by(deed)))
+}
+
+fn distinct(deeds: impl Iterator<Item = Deed>) -> Vec<Deed> {
+    let mut found: Vec<Deed> = Vec::new();
+    for deed in deeds {
+        if found.len() < MOST * 4 && !found.contains(&deed) {
+            found.push(deed);
+        }
+    }
+    found
+}

@@ -1,0 +1,139 @@
+//! Actions that were or may yet be refused, and the attempts that were reported: the plugin's own
+//! state.
+
+use super::effects::{Class, Deed, MOST as MOST_DEEDS};
+use portcullis_builtin_shared::state;
+use portcullis_plugin::codec::{Reader, Writer};
+use portcullis_plugin::types::Error;
+
+/// The layout of the bytes.
+const LAYOUT: u8 = 2;
+/// The maximum number of attempts that are kept: 36 KiB at most with their deeds, the host keeps
+/// 64.
+const MOST: usize = 12;
+/// The maximum number of identities of reported attempts that are kept.
+const MOST_TOLD: usize = 16;
+/// The maximum size of an attempt's label, in bytes.
+pub(super) const MOST_LABEL: usize = 200;
+
+/// An action that was looked at before it ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Attempt {
+    pub(super) step: u64,
+    /// The time of the attempt.
+    pub(super) at: u64,
+    pub(super) shape: u64,
+    pub(super) identity: u64,
+    /// It had a dangerous form.
+    pub(super) form: bool,
+    /// Its refusal, as far as its own agent's history has shown.
+    pub(super) refusal: Refusal,
+    pub(super) tool: String,
+    /// A description for people.
+    pub(super) label: String,
+    pub(super) deeds: Vec<Deed>,
+}
+
+/// The refusal of an attempt, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Not refused, as far as is known.
+    None,
+    /// Refused until a person allows it.
+    Asked,
+    /// Refused permanently.
+    Blocked,
+}
+
+/// The state that the pattern keeps between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// One more than the newest step that was looked at; 0 for none.
+    pub(super) looked: u64,
+    /// Oldest first.
+    pub(super) attempts: Vec<Attempt>,
+    /// Identities of attempts that were reported, oldest first.
+    pub(super) told: Vec<u64>,
+}
+
+impl Memory {
+    /// Decodes the state.
+    ///
+    /// # Errors
+    /// Fails with `invalid-input` for bytes that this layout cannot have written.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        state::read(bytes, LAYOUT, |input| {
+            Some(Self {
+                looked: state::long(input)?,
+                attempts: state::list(input, MOST, attempt)?,
+                told: state::list(input, MOST_TOLD, state::long)?,
+            })
+        })
+    }
+
+    /// Encodes the memory.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.byte(LAYOUT);
+        out.eight(self.looked.to_le_bytes());
+        out.number(self.attempts.len());
+        self.attempts.iter().for_each(|attempt| write(&mut out, attempt));
+        out.number(self.told.len());
+        self.told.iter().for_each(|identity| out.eight(identity.to_le_bytes()));
+        out.into_bytes()
+    }
+
+    /// Keeps an attempt; the oldest is dropped if there is no room.
+    pub(super) fn keep(&mut self, attempt: Attempt) {
+        self.attempts.retain(|known| known.step != attempt.step);
+        self.attempts.push(attempt);
+        let excess = self.attempts.len().saturating_sub(MOST);
+        self.attempts.drain(..excess);
+    }
+
+    /// Records that an attempt was reported.
+    pub(super) fn tell(&mut self, identity: u64) {
+        self.told.push(identity);
+        let excess = self.told.len().saturating_sub(MOST_TOLD);
+        self.told.drain(..excess);
+    }
+}
+
+fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
+    Some(Attempt {
+        step: state::long(input)?,
+        at: state::long(input)?,
+        shape: state::long(input)?,
+        identity: state::long(input)?,
+        form: input.byte()? != 0,
+        refusal: *[Refusal::None, Refusal::Asked, Refusal::Blocked]
+            .get(usize::from(input.byte()?))?,
+        tool: input.text()?,
+        label: input.text()?,
+        deeds: state::list(input, MOST_DEEDS, deed)?,
+    })
+}
+
+fn deed(input: &mut Reader<'_>) -> Option<Deed> {
+    Some(Deed {
+        class: Class::of_byte(input.byte()?)?,
+        recursive: input.byte()? != 0,
+        target: input.text()?,
+    })
+}
+
+fn write(out: &mut Writer, attempt: &Attempt) {
+    for number in [attempt.step, attempt.at, attempt.shape, attempt.identity] {
+        out.eight(number.to_le_bytes());
+    }
+    out.byte(u8::from(attempt.form));
+    out.byte(attempt.refusal as u8);
+    out.text(&attempt.tool);
+    out.text(&attempt.label);
+    out.number(attempt.deeds.len());
+    for deed in &attempt.deeds {
+        out.byte(deed.class as u8);
+        out.byte(u8::from(deed.recursive));
+        out.text(&deed.target);
+    }
+}

@@ -1,0 +1,151 @@
+//! `warn_external_network`: data of this machine goes to another one.
+//!
+//! Fetching and name lookups do not count unless the configuration says so. The following are not
+//! external in that sense: this machine itself, hosts that the operator trusts, a package manager
+//! at its own default registry, and git or its forge's client at a remote that the project names
+//! without an address.
+
+use super::config::{Config, NETWORK};
+use super::showing::showing;
+use portcullis_builtin_shared::place;
+use portcullis_builtin_shared::text::{evidence, listed};
+use portcullis_plugin::risk_calculator::Ruling;
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Operation};
+
+/// Package managers and their default registries.
+const MANAGERS: &[(&[&str], &[&str])] = &[
+    (
+        &["npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "corepack"],
+        &["registry.npmjs.org", "registry.yarnpkg.com"],
+    ),
+    (
+        &["pip", "pip3", "pipx", "uv", "uvx", "poetry", "pdm"],
+        &["pypi.org", "files.pythonhosted.org"],
+    ),
+    (
+        &["cargo", "rustup"],
+        &["crates.io", "index.crates.io", "static.crates.io", "static.rust-lang.org"],
+    ),
+    (&["go"], &["proxy.golang.org", "sum.golang.org"]),
+    (&["gem", "bundle", "bundler"], &["rubygems.org", "index.rubygems.org"]),
+    (
+        &["mvn", "gradle", "gradlew"],
+        &["repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "services.gradle.org"],
+    ),
+    (&["dotnet", "nuget"], &["api.nuget.org", "www.nuget.org"]),
+    (&["composer"], &["packagist.org", "repo.packagist.org"]),
+    (&["mix"], &["hex.pm", "repo.hex.pm"]),
+    (&["conda", "mamba"], &["conda.anaconda.org", "repo.anaconda.com"]),
+    (
+        &["apt", "apt-get"],
+        &["deb.debian.org", "security.debian.org", "archive.ubuntu.com", "security.ubuntu.com"],
+    ),
+    (&["apk"], &["dl-cdn.alpinelinux.org"]),
+    (&["brew"], &["formulae.brew.sh", "ghcr.io"]),
+];
+
+/// Programs that talk to the project's own remote.
+const REMOTES: &[&str] = &["git", "gh", "glab", "hub"];
+
+/// Prefixes of masked values whose kind is certain from their form alone.
+const STRONG: &[&str] =
+    &["<secret:token:", "<secret:private-key:", "<secret:jwt:", "<secret:credential:"];
+
+/// Objects to a secret in the command itself, which goes out with its request.
+fn sends_a_secret(action: &Action) -> Option<Ruling> {
+    let reaches = |effect: &&Effect| place::is_external(effect);
+    let effect = action.facts.effects.iter().filter(reaches).find(|effect| {
+        let command = effect
+            .command
+            .and_then(|index| action.shell()?.commands.get(usize::try_from(index).ok()?));
+        command.is_some_and(|command| {
+            command.words.iter().any(|word| STRONG.iter().any(|kind| word.text.contains(kind)))
+        })
+    })?;
+    let reason = [
+        "this sends a secret in the command to ",
+        &listed([place::host_of(&effect.target).as_str()]),
+    ]
+    .concat();
+    let ruling = Ruling::warn(NETWORK, &reason)
+        .instead("let the program read the secret from where it is kept, by a variable or a file");
+    Some(ruling.because(evidence("host", &effect.target, None)))
+}
+
+/// Applies the rule.
+pub(super) fn rule(action: &Action, _: &Context, config: &Config) -> Option<Ruling> {
+    if let Some(ruling) = sends_a_secret(action) {
+        return Some(ruling);
+    }
+    if matches!(&action.operation, Operation::Network(request) if request.url.is_empty()) {
+        return None;
+    }
+    let counts = |effect: &&Effect| {
+        effect.kind == EffectKind::Send || (config.fetching && effect.kind == EffectKind::Network)
+    };
+    let effects = || action.facts.effects.iter().filter(counts);
+    let reached = effects()
+        .filter(|effect| !is_expected(effect, action))
+        .map(|effect| place::host_of(&effect.target));
+    let claimed = |host: &String| {
+        action.facts.effects.iter().any(|effect| place::host_of(&effect.target) == *host)
+    };
+    let unclaimed = action
+        .facts
+        .hosts
+        .iter()
+        .map(|host| place::host_of(host))
+        .filter(|host| config.fetching && !claimed(host));
+    let mut hosts: Vec<String> = Vec::new();
+    for host in reached
+        .chain(unclaimed)
+        .filter(|host| !place::is_loopback(host) && !is_trusted(host, config))
+    {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    if hosts.is_empty() {
+        return None;
+    }
+    let named: Vec<&str> =
+        hosts.iter().map(String::as_str).filter(|host| !host.is_empty()).collect();
+    let reason = match named.as_slice() {
+        _ if !action.facts.effects.iter().any(|effect| effect.kind == EffectKind::Send) => {
+            ["this reaches another machine: ", &listed(named.iter().copied())].concat()
+        }
+        [] => "this sends data to a machine that is known only when it runs".to_owned(),
+        named => ["this sends data to another machine: ", &listed(named.iter().copied())].concat(),
+    };
+    let ruling = Ruling::warn(NETWORK, &reason)
+        .instead("look at what goes out first: it cannot be taken back");
+    Some(showing(ruling, "host", named))
+}
+
+/// Returns true for a package manager at its registry, or git or a similar tool at a remote that
+/// has a name or none.
+fn is_expected(effect: &Effect, action: &Action) -> bool {
+    let Some(program) = program(effect, action) else { return false };
+    let host = place::host_of(&effect.target);
+    let address = host.contains(['.', ':']);
+    let own = MANAGERS
+        .iter()
+        .find(|(names, _)| names.contains(&program))
+        .map(|(_, registries)| *registries);
+    match own {
+        Some(registries) => !address || registries.contains(&host.as_str()),
+        None => REMOTES.contains(&program) && !address,
+    }
+}
+
+fn program<'a>(effect: &Effect, action: &'a Action) -> Option<&'a str> {
+    let command = action.shell()?.commands.get(usize::try_from(effect.command?).ok()?)?;
+    Some(&command.program)
+}
+
+fn is_trusted(host: &str, config: &Config) -> bool {
+    config.trusted_hosts.iter().any(|trusted| {
+        let below = host.strip_suffix(trusted.as_str());
+        !trusted.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}

@@ -1,0 +1,142 @@
+//! `prevent_force_push` and `warn_direct_push`: a branch that others build on changes only
+//! deliberately.
+//!
+//! A remote branch is overwritten only if nobody else has changed it.
+
+use super::config::{Config, DIRECT, PUSH};
+use super::git::Git;
+use super::rewriting;
+use portcullis_builtin_shared::text::listed;
+use portcullis_plugin::risk_calculator::{Rewrite, Ruling};
+use portcullis_plugin::types::{Action, Context, Coverage, Effect, EffectKind, Operation};
+
+/// Branches that others build on.
+const SHARED: &[&str] = &["main", "master", "trunk", "production", "prod", "release", "stable"];
+
+/// Objects to a push to a branch that others build on, or one past the repository's own checks.
+pub(super) fn direct(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
+    if let Operation::Tool(_) = &action.operation {
+        return by_tool(action);
+    }
+    let shell = action.shell()?;
+    let publishes = |index: usize| {
+        let own = |effect: &Effect| {
+            effect.kind == EffectKind::Publish
+                && effect.command.and_then(|at| usize::try_from(at).ok()) == Some(index)
+        };
+        action.facts.effects.iter().any(own)
+    };
+    let commands =
+        shell.commands.iter().enumerate().filter(|(_, command)| command.program == "git");
+    let parts = commands.filter_map(|(index, command)| Some((index, Git::of(command)?)));
+    parts
+        .filter(|(index, git)| git.name == "remote" || git.name == "push" && publishes(*index))
+        .find_map(|(_, git)| {
+            if git.name == "remote" {
+                let moves = git.rest.first() == Some(&"set-url");
+                return moves.then(|| {
+                    Ruling::warn(DIRECT, "this changes where pushes go")
+                        .instead("add a second remote under a name of its own")
+                });
+            }
+            let to = git
+                .operands()
+                .map(|word| word.rsplit(':').next().unwrap_or(word).trim_start_matches('+'));
+            let shared = to
+                .map(|branch| branch.trim_start_matches("refs/heads/"))
+                .find(|branch| SHARED.contains(branch));
+            let ruling = match shared {
+                Some(branch) => Ruling::warn(
+                    DIRECT,
+                    &[
+                        "this changes ",
+                        &listed([branch]),
+                        ", which others build on, without a review of theirs",
+                    ]
+                    .concat(),
+                ),
+                None if git.has('\0', "--no-verify") => {
+                    Ruling::warn(DIRECT, "this pushes past the checks of the repository")
+                }
+                None => return None,
+            };
+            Some(ruling.instead("push a branch of its own and let somebody review it"))
+        })
+}
+
+/// Objects to a foreign tool that publishes something, pays, or gives rights away.
+fn by_tool(action: &Action) -> Option<Ruling> {
+    let why = action.facts.effects.iter().find_map(|effect| match effect.kind {
+        EffectKind::Publish => Some("this merges, deploys or publishes: others get it at once"),
+        EffectKind::ResourceUse => Some("this spends or moves money"),
+        EffectKind::Privilege => Some("this lets others do or see more"),
+        _ => None,
+    })?;
+    Some(Ruling::warn(DIRECT, why).instead("show the person what it is about, and let them do it"))
+}
+
+/// The form that the host's reader finds.
+const FORM: &str = "force-push";
+const WHY: &str = "this overwrites a remote branch, with whatever others have put there";
+
+/// Applies the rule.
+pub(super) fn rule(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
+    action.facts.forms.iter().find(|form| form.id == FORM)?;
+    let ruling = match rewrite(action) {
+        Some(rewrite) => Ruling::modify(PUSH, WHY, rewrite),
+        None => Ruling::ask(PUSH, WHY),
+    };
+    Some(
+        ruling
+            .instead("push with `--force-with-lease`, which stops where somebody else has pushed"),
+    )
+}
+
+/// Returns the same push with a lease, for every command that forces one.
+fn rewrite(action: &Action) -> Option<Rewrite> {
+    let shell = action.shell().filter(|_| action.facts.coverage == Coverage::Full)?;
+    let mut edits = Vec::new();
+    for form in action.facts.forms.iter().filter(|form| form.id == FORM) {
+        let command = shell.commands.get(usize::try_from(form.command?).ok()?)?;
+        let git = Git::of(command)
+            .filter(|git| git.name == "push" && rewriting::is_bare(command, "git"))?;
+        edits.push(rewriting::splice(
+            shell,
+            command,
+            &leased(&git)?,
+            &rewriting::redirections(command)?,
+        )?);
+    }
+    rewriting::of(
+        edits,
+        "it pushes with `--force-with-lease`: it stops where somebody else has pushed",
+    )
+}
+
+/// Returns the command with a lease; none if something else forces too.
+fn leased(git: &Git<'_>) -> Option<String> {
+    let mut words = vec!["push", "--force-with-lease"];
+    let mut shorts = String::from("-");
+    for word in &git.rest {
+        match *word {
+            "--force" | "-f" => {}
+            "--mirror" | "--delete" | "--prune" => return None,
+            refspec if refspec.starts_with('+') => return None,
+            cluster if is_cluster(cluster) => {
+                shorts.extend(cluster.chars().skip(1).filter(|letter| *letter != 'f'))
+            }
+            other => words.push(other),
+        }
+    }
+    if shorts.len() > 1 {
+        words.insert(2, &shorts);
+    }
+    git.beside(&words)
+}
+
+fn is_cluster(word: &str) -> bool {
+    word.len() > 2
+        && word.starts_with('-')
+        && !word.starts_with("--")
+        && word.bytes().skip(1).all(|byte| b"fuqvn46d".contains(&byte))
+}
