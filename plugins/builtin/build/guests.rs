@@ -77,7 +77,7 @@ const fn guest(
     Guest { name, package, kind, plugins }
 }
 
-/// Every component. The crate of each has a module for each of its plugins.
+/// Every component. Its crate holds its plugins; several are a module each.
 pub(crate) const GUESTS: &[Guest] = &[
     guest(
         "custom-rules",

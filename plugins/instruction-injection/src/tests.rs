@@ -1,7 +1,7 @@
 //! Texts and the next actions, by table: the reports, their severity, and near misses without one.
 
 use super::InstructionInjection;
-use portcullis_builtin_shared::harness::{checks_bytes, refuses};
+use portcullis_builtin_shared::harness::{check_bytes, check_refusals};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Detection, Pattern};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, PatternRun};
@@ -237,7 +237,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("witin", 3.into(), "did you mean `within`"),
     ];
-    refuses(InstructionInjection::prepare, &bad);
+    check_refusals(InstructionInjection::prepare, &bad);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn the_memory_is_bounded_versioned_and_checked() {
         );
     }
     assert!(session.run.state().len() > 1000);
-    checks_bytes::<InstructionInjection>(session.run.state(), &shell("ls"));
+    check_bytes::<InstructionInjection>(session.run.state(), &shell("ls"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub fn brief(report: &Report) -> Option<Brief> {
 /// Marks the steps of a session that a pattern reports, with the state carried from each call to
 /// the next: `!` for a report, `.` for none. `look` gets the session so far, a letter a step, and
 /// the state.
-pub fn fired(letters: &str, look: impl Fn(&str, &[u8]) -> Report) -> String {
+pub fn mark_reports(letters: &str, look: impl Fn(&str, &[u8]) -> Report) -> String {
     let mut state = Vec::new();
     let mut mark = |end: usize| {
         let report = look(letters.get(..end).expect("the letters are ASCII"), &state);

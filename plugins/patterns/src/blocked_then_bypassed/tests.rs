@@ -1,7 +1,7 @@
 //! Refused actions and the next ones, by table: bypasses, and near misses that are not.
 
 use super::BlockedThenBypassed;
-use portcullis_builtin_shared::harness::{checks_bytes, evidence, refuses};
+use portcullis_builtin_shared::harness::{check_bytes, check_refusals, evidence};
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::pattern::{Detection, Pattern};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, PatternRun, step};
@@ -387,7 +387,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("witin", 3.into(), "did you mean `within`"),
     ];
-    refuses(BlockedThenBypassed::prepare, &bad);
+    check_refusals(BlockedThenBypassed::prepare, &bad);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn the_memory_is_bounded_versioned_and_checked() {
         session.play(blocked(action));
     }
     assert!(session.largest > 1000 && session.largest < 48 * 1024, "{}", session.largest);
-    checks_bytes::<BlockedThenBypassed>(session.run.state(), &edit());
+    check_bytes::<BlockedThenBypassed>(session.run.state(), &edit());
 }
 
 #[test]

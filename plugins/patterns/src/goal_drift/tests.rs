@@ -1,7 +1,9 @@
 //! Histories by table: which fire, how strongly, when again, and which near misses stay silent.
 
 use super::GoalDrift;
-use portcullis_builtin_shared::harness::{self, Brief, brief, evidence, fired, refuses};
+use portcullis_builtin_shared::harness::{
+    self, Brief, brief, check_refusals, evidence, mark_reports,
+};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildContext, step};
@@ -96,7 +98,7 @@ fn it_is_told_once_until_it_gets_worse_or_comes_back() {
         ("AAAA00000-----", "........!....."),
     ];
     for (letters, expected) in cases {
-        let found = fired(letters, |letters, state| look(letters, &[], state));
+        let found = mark_reports(letters, |letters, state| look(letters, &[], state));
         assert_eq!(found, expected, "{letters}");
     }
 }
@@ -158,7 +160,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("thresold", 0.5.into(), "did you mean `threshold`"),
     ];
-    refuses(GoalDrift::prepare, &bad);
+    check_refusals(GoalDrift::prepare, &bad);
 }
 
 #[test]

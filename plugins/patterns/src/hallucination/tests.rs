@@ -1,7 +1,7 @@
 //! Sessions by table: which fire, how strongly, when again, and which near misses stay silent.
 
 use super::Hallucination;
-use portcullis_builtin_shared::harness::{checks_bytes, evidence, refuses};
+use portcullis_builtin_shared::harness::{check_bytes, check_refusals, evidence};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Detection, Pattern};
 use portcullis_plugin::testing::{self, BuildAction, PatternRun, step};
@@ -163,7 +163,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("after", 2.into(), "unknown"),
     ];
-    refuses(Hallucination::prepare, &bad);
+    check_refusals(Hallucination::prepare, &bad);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_memory_is_bounded_versioned_and_checked() {
         let bytes = run.state().len();
         assert!(bytes < 32 * 1024, "{bytes}");
     }
-    checks_bytes::<Hallucination>(run.state(), &action('a'));
+    check_bytes::<Hallucination>(run.state(), &action('a'));
     let of_an_unknown_kind = [1, 1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0];
     let refused = run.resuming(&of_an_unknown_kind).ask(
         &testing::history([]),

@@ -1,7 +1,7 @@
 //! Histories by table: which fire, how strongly, when again, and which near misses stay silent.
 
 use super::Loop;
-use portcullis_builtin_shared::harness::{self, Brief, ask, brief, evidence, refuses};
+use portcullis_builtin_shared::harness::{self, Brief, ask, brief, check_refusals, evidence};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, PatternRun, step};
@@ -78,7 +78,7 @@ fn histories() {
 
 /// Marks the calls of a session that report, the state carried from each to the next.
 fn fired(letters: &str) -> String {
-    harness::fired(letters, |letters, state| look(letters, &[], state))
+    harness::mark_reports(letters, |letters, state| look(letters, &[], state))
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("longset", 3.into(), "did you mean `longest`"),
     ];
-    refuses(Loop::prepare, &bad);
+    check_refusals(Loop::prepare, &bad);
 }
 
 #[test]

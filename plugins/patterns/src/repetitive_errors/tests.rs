@@ -1,7 +1,9 @@
 //! Histories by table: which fire, how strongly, and which near misses stay silent.
 
 use super::RepetitiveErrors;
-use portcullis_builtin_shared::harness::{Brief, ask, brief, checks_bytes, evidence, refuses};
+use portcullis_builtin_shared::harness::{
+    Brief, ask, brief, check_bytes, check_refusals, evidence,
+};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Detection, Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, PatternRun, step};
@@ -114,7 +116,7 @@ fn sensitivity_and_settings() {
         ("threshold", 1.into(), "from 2 to"),
         ("sensitivity", "huge".into(), "one of `low`"),
     ];
-    refuses(RepetitiveErrors::prepare, &bad);
+    check_refusals(RepetitiveErrors::prepare, &bad);
 }
 
 #[test]
@@ -174,5 +176,5 @@ fn the_memory_is_bounded_versioned_and_checked() {
     }
     let bytes = run.state().len();
     assert!(bytes < 32 * 1024, "{bytes}");
-    checks_bytes::<RepetitiveErrors>(run.state(), &last("aaa"));
+    check_bytes::<RepetitiveErrors>(run.state(), &last("aaa"));
 }

@@ -1,7 +1,7 @@
 //! Windows by table: which growth fires, how strongly, when again, and which near misses stay silent.
 
 use super::ResourceSpiral;
-use portcullis_builtin_shared::harness::{self, Brief, brief, evidence, refuses};
+use portcullis_builtin_shared::harness::{self, Brief, brief, check_refusals, evidence};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Detection, Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, step};
@@ -204,7 +204,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("least_file", 3.into(), "did you mean `least_files`"),
     ];
-    refuses(ResourceSpiral::prepare, &bad);
+    check_refusals(ResourceSpiral::prepare, &bad);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Histories by table: which fire, how strongly, when again, and which near misses stay silent.
 
 use super::ScopeCreep;
-use portcullis_builtin_shared::harness::{Brief, ask, brief, evidence, fired, refuses};
+use portcullis_builtin_shared::harness::{
+    Brief, ask, brief, check_refusals, evidence, mark_reports,
+};
 use portcullis_builtin_shared::sample::shell;
 use portcullis_plugin::pattern::{Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, step};
@@ -83,7 +85,7 @@ fn it_is_told_once_until_it_gets_worse_or_comes_back() {
         ("iioi", "...."),
     ];
     for (letters, expected) in cases {
-        let found = fired(letters, |letters, state| look(letters, &[], state));
+        let found = mark_reports(letters, |letters, state| look(letters, &[], state));
         assert_eq!(found, expected, "{letters}");
     }
 }
@@ -147,7 +149,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("window", 2.into(), "from 5 to"),
         ("windows", 20.into(), "did you mean `window`"),
     ];
-    refuses(ScopeCreep::prepare, &bad);
+    check_refusals(ScopeCreep::prepare, &bad);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reading and sending by table: leaks, their confidence, and near misses that are not leaks.
 
 use super::SecretEgress;
-use portcullis_builtin_shared::harness::{checks_bytes, evidence, refuses};
+use portcullis_builtin_shared::harness::{check_bytes, check_refusals, evidence};
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::pattern::{Detection, Pattern};
 use portcullis_plugin::testing::{self, BuildAction, PatternRun, step};
@@ -401,7 +401,7 @@ fn settings_change_it_and_bad_ones_are_named() {
         ("sensitivity", "huge".into(), "one of `low`"),
         ("trusted_host", "a".into(), "did you mean"),
     ];
-    refuses(SecretEgress::prepare, &bad);
+    check_refusals(SecretEgress::prepare, &bad);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn the_memory_is_bounded_versioned_and_checked() {
         let bytes = session.run.state().len();
         assert!(bytes < 16 * 1024, "{bytes}");
     }
-    checks_bytes::<SecretEgress>(session.run.state(), &reads());
+    check_bytes::<SecretEgress>(session.run.state(), &reads());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod prohibitions;
 
 use super::RationalityCheck;
-use portcullis_builtin_shared::harness::refuses;
+use portcullis_builtin_shared::harness::check_refusals;
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Rationality, RiskCalculator};
 use portcullis_plugin::testing::{
@@ -342,7 +342,7 @@ fn settings_change_the_numbers_and_bad_ones_are_named() {
         .rationality
         .expect("it scores");
     assert_eq!((found.alignment, found.completeness), (Some(900), None));
-    refuses(
+    check_refusals(
         RationalityCheck::prepare,
         &[("look_back", 17, "from 0 to 16"), ("lookback", 3, "did you mean `look_back`")],
     );

@@ -1,7 +1,7 @@
 //! Scores by table: the cases of the contract, with near misses.
 
 use super::RiskScore;
-use portcullis_builtin_shared::harness::refuses;
+use portcullis_builtin_shared::harness::check_refusals;
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Risk, RiskCalculator};
 use portcullis_plugin::testing::{
@@ -530,7 +530,7 @@ fn settings_change_the_numbers_and_bad_ones_are_named() {
         ("scope", 300.into(), "from 0 to 1"),
         ("ceiling", 0.95.into(), "from 0 to 0.949"),
     ];
-    refuses(RiskScore::prepare, &bad);
+    check_refusals(RiskScore::prepare, &bad);
     for foreign in [&b""[..], b"\xff", b"\x01\x00\x00\x00\x00"] {
         assert!(RiskScore::assess(foreign, &write, &testing::context()).is_err(), "{foreign:?}");
     }

@@ -4,7 +4,7 @@ mod keeping;
 mod moving;
 
 use super::BuiltinRules;
-use portcullis_builtin_shared::harness::refuses;
+use portcullis_builtin_shared::harness::check_refusals;
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Change, Objection, RiskCalculator, Ruling};
 use portcullis_plugin::testing::{
@@ -403,7 +403,7 @@ fn sets_and_switches() {
 
 #[test]
 fn bad_settings_are_named() {
-    refuses(
+    check_refusals(
         BuiltinRules::prepare,
         &[
             ("builtin", SettingValue::from("most"), "one of `all`, `essential`, `none`"),

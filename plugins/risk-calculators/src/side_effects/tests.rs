@@ -1,7 +1,7 @@
 //! Side effects by table: kind, severity, reversibility.
 
 use super::SideEffectAnalysis;
-use portcullis_builtin_shared::harness::refuses;
+use portcullis_builtin_shared::harness::check_refusals;
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{RiskCalculator, SideEffect, SideEffectKind};
 use portcullis_plugin::testing::{
@@ -239,7 +239,7 @@ fn settings_change_the_levels_and_bad_ones_are_named() {
         left_with(&file_write("a", "x"), &settings).first().map(|one| one.severity),
         Some(Low)
     );
-    refuses(
+    check_refusals(
         SideEffectAnalysis::prepare,
         &[
             ("severity.file_write", "none", "one of `low`"),
