@@ -485,6 +485,7 @@ impl EffectiveValues<'_> {
                 .find(|known| known.as_str() == word("checkpoints.on_failure"))
                 .unwrap_or(default.on_failure),
             guarded: default.guarded,
+            clients: portcullis_agents::PROFILES,
             personal_data: personal
                 .iter()
                 .filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok())

@@ -10,6 +10,7 @@
 
 pub mod action;
 pub mod breaker;
+pub mod client;
 pub mod counterfactual;
 pub mod event;
 pub mod exceptions;

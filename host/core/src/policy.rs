@@ -4,6 +4,7 @@
 //! module.
 
 use crate::action::Quantity;
+use crate::client::ClientProfile;
 use crate::mask::SecretKind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
@@ -79,6 +80,8 @@ pub struct Policy {
     pub hold_settings: bool,
     /// The files and folders of the guard itself.
     pub guarded: Vec<GuardedPath>,
+    /// The agents' clients that this machine may have, whichever of them runs.
+    pub clients: &'static [&'static ClientProfile],
 }
 
 impl Default for Policy {
@@ -96,6 +99,7 @@ impl Default for Policy {
             mask_results: false,
             hold_settings: true,
             guarded: Vec::new(),
+            clients: &[],
         }
     }
 }

@@ -165,6 +165,7 @@ fn place(event: &Event, state: &State, settings: &Settings<'_>) -> CallLocation 
         roots,
         paths,
         scratch: settings.policy.scope.scratch.clone(),
+        clients: settings.policy.clients,
     }
 }
 
