@@ -1,31 +1,65 @@
 //! The clients of AI coding agents: their hook formats, settings files, transcripts and versions.
 //!
 //! Each client is one module that implements [`Agent`]; [`find`] returns it by name. This crate
-//! makes no decisions about actions and prints nothing.
+//! makes no decisions about actions and prints nothing. Nothing outside it names a client: other
+//! crates take names, files and programs from [`Agent`] and from [`PROFILES`].
 
 pub mod backup;
 pub mod claude;
 pub mod file;
+mod find;
+pub mod hook_handler;
 mod hook_output;
+pub mod hook_reply;
+pub mod hook_settings;
+pub mod invocation;
 pub mod json;
+pub mod listing;
+mod others;
+pub mod recorded;
+pub mod request;
 pub mod run;
+pub mod settings;
+pub mod settings_problem;
 mod shown_call;
+pub mod version;
 
-pub use claude::handlers::Invocation;
 pub use hook_output::{HookOutput, WireError};
+pub use invocation::Invocation;
 pub use shown_call::ShownCall;
 
+use anyhow::Result;
+use hook_reply::HookReply;
+use hook_settings::HookSettings;
+use listing::HookListing;
+use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use portcullis_store::Home;
-use std::path::Path;
+use recorded::{OpenCalls, TimedEvent};
+use request::AgentRequest;
+use serde_json::{Map, Value};
+use settings::folder_in_environment;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use version::Version;
 
 /// The program's name in settings files, hook commands and version lines.
 pub const PROGRAM: &str = "portcullis";
 
 /// A client of an AI coding agent.
-pub trait Agent: Sync {
-    /// Returns the name on the command line and in records, such as `claude`.
-    fn name(&self) -> &'static str;
+pub trait Agent: Sync + std::fmt::Debug {
+    /// Returns what the core needs to know about the client.
+    fn profile(&self) -> &'static ClientProfile;
+
+    /// Returns the name on the command line and in records, such as `codex`.
+    fn name(&self) -> &'static str {
+        self.profile().name
+    }
+
+    /// Returns the name for people, such as `Codex CLI`.
+    fn display_name(&self) -> &'static str {
+        self.profile().display_name
+    }
 
     /// Returns the most bytes that one event may have. Larger input is refused.
     fn max_input(&self) -> usize;
@@ -40,10 +74,58 @@ pub trait Agent: Sync {
     /// the nearest stricter one.
     fn render(&self, event: &str, reply: &Reply) -> HookOutput;
 
+    /// Interprets a hook's answer to a call as the client does: exit code (`None` after a signal),
+    /// standard output and standard error.
+    fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply;
+
+    /// Returns the variables that the client sets for the hooks of a session in `project`.
+    fn hook_environment(&self, project: &Path, session: &str) -> Vec<(&'static str, OsString)>;
+
     /// Returns the calls that ended at `since` (milliseconds since 1970) or later, according to the
     /// transcript that a hook's standard input names. Returns nothing without a readable
     /// transcript: a missing call proves nothing.
     fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall>;
+
+    /// Returns the events of one line of the client's transcripts; none if the line is not an
+    /// event. `open` gives the calls that earlier lines announced.
+    fn read_transcript_line(
+        &self,
+        line: &Map<String, Value>,
+        open: &mut OpenCalls<'_>,
+    ) -> Vec<TimedEvent>;
+
+    /// Returns the installed program that a person would start.
+    fn find_program(&self, home: &Path) -> Option<PathBuf>;
+
+    /// Returns the oldest supported version: from it on a hook that fails refuses the action.
+    fn oldest_version(&self) -> Version;
+
+    /// Returns what an older client does not know, for a message.
+    fn oldest_version_reason(&self) -> &'static str;
+
+    /// Checks that the version of an installed client is supported.
+    ///
+    /// # Errors
+    /// Fails if it is older than [`Agent::oldest_version`].
+    fn check_version(&self, program: &Path, found: Version) -> Result<()> {
+        let oldest = self.oldest_version();
+        anyhow::ensure!(
+            found >= oldest,
+            "`{}` is {} {found}: from {oldest} on a hook that dies refuses the action, before that it lets it run; update it first",
+            program.display(),
+            self.display_name()
+        );
+        Ok(())
+    }
+
+    /// Asks an installed client which hooks it loads when it is started in `folder`.
+    ///
+    /// # Errors
+    /// Fails if it cannot be started, does not answer in time, or does not know the request.
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>>;
+
+    /// Returns the client's settings files and our handlers in them.
+    fn hook_settings(&self) -> &'static dyn HookSettings;
 
     /// Puts our hooks back into a settings file that `install` wrote; returns the missing parts, or
     /// `None` if nothing was missing.
@@ -55,14 +137,102 @@ pub trait Agent: Sync {
         home: &Home,
         file: &Path,
         invocation: &Invocation,
-    ) -> anyhow::Result<Option<String>>;
+    ) -> Result<Option<String>>;
+
+    /// Returns the command with which a person continues a session.
+    fn resume_command(&self, session: &str) -> String;
+
+    /// Parses the command line of a run: the program and its arguments.
+    ///
+    /// # Errors
+    /// Fails if it is not a command that can be followed and reviewed; the message names the
+    /// argument and the fix.
+    fn read_command(&self, words: &[String]) -> Result<AgentRequest>;
+
+    /// Returns the settings of one run: those that the person gave, with our hooks.
+    ///
+    /// # Errors
+    /// Fails if the given settings cannot be read, switch hooks off, or are not as the client takes
+    /// them.
+    fn run_settings(&self, asked: &AgentRequest, wanted: &Invocation) -> Result<String>;
+
+    /// Checks a running client's list of its hooks, and returns a warning if there is one.
+    ///
+    /// # Errors
+    /// Fails if the list lacks one of our hooks for some event, since the agent would run
+    /// unreviewed.
+    fn check_loaded_hooks(&self, listing: &Value, wanted: &Invocation) -> Result<Option<String>>;
 }
 
-/// All clients, in the order in which help texts list them.
+/// All clients that can be reviewed, in the order in which help texts list them.
 pub const ALL: &[&dyn Agent] = &[&claude::Claude];
+
+/// The client that commands mean if they name none.
+pub const DEFAULT: &dyn Agent = &claude::Claude;
+
+/// All known clients, also those that cannot be reviewed: their files are protected, and their
+/// programs count as agents.
+pub const PROFILES: &[&ClientProfile] = &[
+    &claude::PROFILE,
+    &others::CODEX,
+    &others::GEMINI,
+    &others::OPENCODE,
+    &others::CURSOR,
+    &others::CONTINUE,
+];
+
+/// Returns the command that installs the hooks of the client that commands mean if they name none.
+#[must_use]
+pub fn install_command() -> String {
+    format!("{PROGRAM} install {}", DEFAULT.name())
+}
+
+/// Returns the client that a command line starts, by its program; the default one if it is no
+/// known program.
+#[must_use]
+pub fn find_by_program(words: &[String]) -> &'static dyn Agent {
+    let name = words.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
+    let named = name.and_then(|name| ALL.iter().find(|agent| agent.profile().is_program(name)));
+    named.copied().unwrap_or(DEFAULT)
+}
 
 /// Returns the client of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
     ALL.iter().copied().find(|agent| agent.name() == name)
+}
+
+/// Reads a recorded hook payload that does not name its client: the first client that can read it
+/// counts.
+///
+/// # Errors
+/// Fails if no client can read it, with the problem that the default client found.
+pub fn parse_payload(payload: &[u8]) -> Result<Event, WireError> {
+    let read = ALL.iter().find_map(|agent| agent.parse(payload).ok());
+    read.map_or_else(|| DEFAULT.parse(payload), Ok)
+}
+
+/// Returns the project that a client names in this process's environment, if it is an absolute
+/// path.
+#[must_use]
+pub fn project_in_environment() -> Option<PathBuf> {
+    let variables = ALL.iter().filter_map(|agent| agent.hook_settings().layout().project_variable);
+    variables.into_iter().find_map(folder_in_environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_is_among_the_profiles_and_has_its_own_name() {
+        for agent in ALL {
+            assert!(PROFILES.contains(&agent.profile()), "{}", agent.name());
+            assert!(agent.profile().hooked.is_some(), "{}", agent.name());
+        }
+        let mut names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PROFILES.len());
+    }
 }

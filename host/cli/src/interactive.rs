@@ -7,24 +7,12 @@
 //! and of a managed install.
 
 use anyhow::{Context, Result, bail};
+use portcullis_agents::PROFILES;
+use portcullis_core::client::ClientProfile;
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// Variables that agents' clients set for their child processes.
-const MARKS: &[&str] = &[
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_PID",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "OPENCODE",
-];
-/// Programs that are agents' clients.
-const CLIENTS: &[&str] = &["claude", "codex", "gemini", "opencode"];
-/// Parts of a path that only a client's program or script has. The native installer names the program by its version.
-const PLACES: &[&str] =
-    &["@anthropic-ai/claude-code", "/claude/versions/", "@openai/codex", "@google/gemini-cli"];
 /// How far up the processes are looked at.
 const MOST_PARENTS: usize = 64;
 /// The most bytes that are read of an answer.
@@ -56,7 +44,8 @@ pub fn confirm(what: &str) -> Result<()> {
 /// # Errors
 /// Fails if an agent's client is found in the environment or among the ancestors of this process.
 pub fn refuse_agents() -> Result<()> {
-    let mark = MARKS.iter().find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let mut marks = PROFILES.iter().flat_map(|client| client.marks);
+    let mark = marks.find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
     let agent = match mark {
         Some(mark) => Some(format!("{mark} is set")),
         None => client_above().map(|client| format!("`{client}` started it")),
@@ -123,10 +112,10 @@ impl Process {
     /// Decided by the program and its script. Words in a shell's command text, or in what a script is given, tell nothing:
     /// a setup script that installs the client and then us names both.
     fn is_client(&self) -> bool {
-        // A process that renamed itself has its whole title here: `npm install @anthropic-ai/claude-code` is npm.
+        // A process that renamed itself has its whole title here: `npm install PACKAGE` is npm.
         let first =
             self.arguments.first().and_then(|first| first.split(' ').next()).unwrap_or_default();
-        let named = CLIENTS.contains(&self.name.as_str())
+        let named = is_client_name(&self.name)
             || names_client(&self.program)
             || names_client(first);
         named || self.runs_client(first)
@@ -221,9 +210,17 @@ impl Interpreter {
     }
 }
 
+/// Returns true if a process with this name is a client.
+fn is_client_name(name: &str) -> bool {
+    PROFILES.iter().any(|client| client.programs.contains(&name))
+}
+
 /// Whether a path is that of a client's program or script.
 fn names_client(path: &str) -> bool {
-    CLIENTS.contains(&plain_name(path)) || PLACES.iter().any(|place| path.contains(place))
+    let in_package = |client: &&ClientProfile| {
+        client.packages.iter().any(|package| path.contains(package))
+    };
+    is_client_name(plain_name(path)) || PROFILES.iter().any(in_package)
 }
 
 /// A program's name without its folders, a script's ending, a login shell's dash and a version (`python3.13`).

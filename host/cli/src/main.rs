@@ -22,7 +22,7 @@ use std::process::ExitCode;
 /// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after
 /// it runs.
 ///
-/// Begin with `portcullis demo`. To put it in front of Claude Code, see the README.
+/// Begin with `portcullis demo`. To put it in front of your agent, see the README.
 ///
 /// State and configuration are in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
 #[derive(Parser)]
@@ -74,7 +74,7 @@ enum Command {
     Uninstall(commands::uninstall::Arguments),
     /// Review one action without recording it
     Review(commands::review::Arguments),
-    /// Replay recorded sessions: hook payloads, journals, Claude Code transcripts, trajectories
+    /// Replay recorded sessions: hook payloads, journals, transcripts, trajectories
     Replay(commands::replay::Arguments),
     /// Evaluate labelled actions and show how often the verdict is right
     Eval(commands::eval::Arguments),

@@ -10,6 +10,7 @@ pub mod duration;
 pub mod file;
 pub mod keys;
 pub mod kinds;
+mod ladders;
 pub mod layers;
 mod order;
 pub mod parse;
@@ -33,6 +34,7 @@ use parse::KeyValue;
 use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene::InterventionKind as Intervention;
+use portcullis_core::ladder::Ladder;
 use portcullis_core::policy::{
     DecisionPolicy, Detail, InterventionPolicy, LimitPolicy, Mode, Policy, RationalityThresholds,
     RiskThresholds, ScopePolicy, Strategy,
@@ -405,6 +407,7 @@ fn parsed(layer: Layer, path: &Path, text: &str) -> Result<LayerFile, Problems> 
     let (mut document, mut problems, more) = parse::parse(text);
     problems.extend(plugins::wrong_settings(document.all()));
     problems.extend(plugins::wrong_interventions(document.all()));
+    problems.extend(ladders::find_wrong_ladders(document.all()));
     problems.extend(order::out_of_order(&document));
     problems.extend(rules::merge_rules(&mut document, layer, path));
     if problems.is_empty() {
@@ -472,6 +475,7 @@ impl EffectiveValues<'_> {
                 cooldown_ms: millis("interventions.cooldown_seconds"),
                 escalation_delay_ms: millis("interventions.escalation_delay_seconds"),
                 escalation_delay_steps: self.number("interventions.escalation_delay_steps"),
+                ladders: self.ladders(default.interventions.ladders),
                 templates: self.named_texts("interventions.templates.*"),
                 plugins: self.named_texts("interventions.plugins.*"),
                 decider: Some(self.text("interventions.decider")).filter(|name| !name.is_empty()),
@@ -485,6 +489,7 @@ impl EffectiveValues<'_> {
                 .find(|known| known.as_str() == word("checkpoints.on_failure"))
                 .unwrap_or(default.on_failure),
             guarded: default.guarded,
+            clients: portcullis_agents::PROFILES,
             personal_data: personal
                 .iter()
                 .filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok())
@@ -577,6 +582,15 @@ impl EffectiveValues<'_> {
         self.of_key(path)
             .filter_map(|entry| Some((entry.said.name.clone(), text_of(&entry.said.value)?)))
             .collect()
+    }
+
+    /// Returns the ladders: the default ones, with those that are configured in their place.
+    fn ladders(&self, mut ladders: BTreeMap<String, Ladder>) -> BTreeMap<String, Ladder> {
+        ladders.extend(self.of_key("interventions.ladders.*").filter_map(|entry| {
+            let ladder = ladders::ladder_of(&entry.said.value)?;
+            Some((entry.said.name.clone(), ladder))
+        }));
+        ladders
     }
 
     fn plugins(&self) -> BTreeMap<String, PluginConfig> {

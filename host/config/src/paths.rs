@@ -106,8 +106,8 @@ impl PathOverrides {
 
 impl Paths {
     /// Uses the command line's pins, else the environment: `PORTCULLIS_HOME` for configuration and
-    /// state, else the XDG folders. The project is that of `CLAUDE_PROJECT_DIR`, else of the
-    /// current folder.
+    /// state, else the XDG folders. The project is that of a client's variable, else of the current
+    /// folder.
     ///
     /// # Errors
     /// Fails if a pin is not absolute, or if nothing determines the state and configuration
@@ -117,14 +117,13 @@ impl Paths {
         Self::for_event(&start.to_string_lossy())
     }
 
-    /// Returns the places of an event in `cwd`: without `CLAUDE_PROJECT_DIR` the project is that of
+    /// Returns the places of an event in `cwd`: without a client's variable the project is that of
     /// `cwd`.
     ///
     /// # Errors
     /// Fails like `from_environment`.
     pub fn for_event(cwd: &str) -> Result<Self> {
-        let named =
-            env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = portcullis_agents::project_in_environment();
         let places = Self::find(PINS.get().cloned().unwrap_or_default())?;
         Ok(places.in_project_of(&named.unwrap_or_else(|| PathBuf::from(cwd))))
     }

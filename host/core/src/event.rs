@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// One message of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The client's name: `claude`, or a recording's format.
+    /// The client's name in its profile, or a recording's format.
     pub client: String,
     /// The client's session id.
     pub session: String,

@@ -64,21 +64,6 @@ impl InterventionKind {
     }
 }
 
-/// Returns the answers to a pattern by column: low, medium, high, critical.
-fn ladder(issue: &str) -> [InterventionKind; 4] {
-    use InterventionKind::{
-        CheckpointRollback as R, ContextReinforcement as C, EmergencyStop as E,
-        ResourceThrottling as T, SoftCorrection as S,
-    };
-    match issue {
-        "scope_creep" | "blocked_then_bypassed" => [C, T, E, E],
-        "resource_spiral" => [T, R, E, E],
-        "hallucination" | "instruction_injection" => [C, R, E, E],
-        "secret_egress" => [C, E, E, E],
-        _ => [S, C, R, R],
-    }
-}
-
 /// An intervention that is due.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueIntervention {
@@ -240,7 +225,7 @@ fn due(
     let level = state.level;
     session.note_issue(&issue.name, state);
     let score = score(issue.severity, issue.confidence, issue.impact, level);
-    let kind = choose(&issue, score, policy.strategy);
+    let kind = choose(&issue, score, policy);
     let cooling = session
         .interventions
         .back()
@@ -307,15 +292,12 @@ fn mark_effective(session: &mut Session, step: u64) {
     }
 }
 
-fn choose(issue: &Issue, score: u32, strategy: Strategy) -> InterventionKind {
-    let ladder = ladder(&issue.name);
-    let column = |index: usize| {
-        ladder.get(index.min(3)).copied().unwrap_or(InterventionKind::SoftCorrection)
-    };
+fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> InterventionKind {
+    let column = |index: usize| policy.ladder(&issue.name).answer(index);
     if issue.name.starts_with(RULE) {
         return InterventionKind::EmergencyStop;
     }
-    match strategy {
+    match policy.strategy {
         Strategy::PatternSpecific => column(issue.severity as usize),
         Strategy::Progressive | Strategy::Custom if issue.severity == Severity::Critical => {
             column(3)

@@ -10,6 +10,7 @@
 
 pub mod action;
 pub mod breaker;
+pub mod client;
 pub mod counterfactual;
 pub mod event;
 pub mod exceptions;
@@ -19,6 +20,7 @@ pub mod finding;
 pub mod guard;
 pub mod incident;
 pub mod intervene;
+pub mod ladder;
 pub mod mask;
 pub mod observe;
 pub mod pipeline;

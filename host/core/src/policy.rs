@@ -4,6 +4,8 @@
 //! module.
 
 use crate::action::Quantity;
+use crate::client::ClientProfile;
+use crate::ladder::{Ladder, default_ladders};
 use crate::mask::SecretKind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
@@ -79,6 +81,8 @@ pub struct Policy {
     pub hold_settings: bool,
     /// The files and folders of the guard itself.
     pub guarded: Vec<GuardedPath>,
+    /// The agents' clients that this machine may have, whichever of them runs.
+    pub clients: &'static [&'static ClientProfile],
 }
 
 impl Default for Policy {
@@ -96,6 +100,7 @@ impl Default for Policy {
             mask_results: false,
             hold_settings: true,
             guarded: Vec::new(),
+            clients: &[],
         }
     }
 }
@@ -348,6 +353,8 @@ pub struct InterventionPolicy {
     pub escalation_delay_ms: u64,
     /// ...or this many steps, whichever comes first.
     pub escalation_delay_steps: u64,
+    /// The answers to patterns, by the pattern's name.
+    pub ladders: BTreeMap<String, Ladder>,
     /// Message templates: an issue's name, then text.
     pub templates: BTreeMap<String, String>,
     /// Plugins that replace the builtin ones: an intervention's name, then the plugin's.
@@ -362,6 +369,14 @@ pub struct InterventionPolicy {
     pub auto_rollback: bool,
 }
 
+impl InterventionPolicy {
+    /// Returns the answers to a pattern.
+    #[must_use]
+    pub fn ladder(&self, pattern: &str) -> Ladder {
+        self.ladders.get(pattern).copied().unwrap_or(Ladder::FALLBACK)
+    }
+}
+
 impl Default for InterventionPolicy {
     fn default() -> Self {
         Self {
@@ -371,6 +386,7 @@ impl Default for InterventionPolicy {
             cooldown_ms: 30_000,
             escalation_delay_ms: 120_000,
             escalation_delay_steps: 3,
+            ladders: default_ladders(),
             templates: BTreeMap::new(),
             plugins: BTreeMap::new(),
             decider: None,

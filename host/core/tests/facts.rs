@@ -16,6 +16,7 @@ fn place() -> CallLocation {
         roots: vec!["/home/me/shop".into()],
         paths: Vec::new(),
         scratch: ["/tmp", "~/.cache"].map(String::from).to_vec(),
+        clients: portcullis_agents::PROFILES,
     }
 }
 

@@ -17,6 +17,7 @@ use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Background, Guidance, Response};
 use portcullis_core::intervene::{InterventionKind, allowed, score};
+use portcullis_core::ladder::Ladder;
 use portcullis_core::policy::{InterventionPolicy, Strategy};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::recover::RecoveryOutcome;
@@ -108,6 +109,24 @@ fn every_pattern_has_its_ladder() {
             assert_eq!(kind(&sent).as_deref(), Some(first), "{pattern} {severity}, progressive");
         }
     }
+}
+
+#[test]
+fn the_policy_sets_the_ladder_of_any_pattern() {
+    use InterventionKind::{CheckpointRollback, EmergencyStop, ResourceThrottling, SoftCorrection};
+    // A builtin pattern, one of the builtin ones without an entry, and somebody else's.
+    for pattern in ["secret_egress", "loop", "a pattern of somebody's own"] {
+        let answers = [SoftCorrection, ResourceThrottling, CheckpointRollback, EmergencyStop];
+        let ladder = Ladder::new(answers).unwrap();
+        for (severity, expected) in Severity::ALL.iter().zip(answers) {
+            let mut world = world(pattern, *severity, 100, 0);
+            world.policy.interventions.strategy = Strategy::PatternSpecific;
+            world.policy.interventions.ladders.insert(pattern.to_owned(), ladder);
+            let sent = world.bash("noisy", "t1");
+            assert_eq!(kind(&sent).as_deref(), Some(expected.as_str()), "{pattern} {severity}");
+        }
+    }
+    assert_eq!(Ladder::new([EmergencyStop, EmergencyStop, SoftCorrection, EmergencyStop]), None);
 }
 
 /// Another occurrence: quiet steps and milliseconds since the last one.

@@ -47,7 +47,7 @@ pub struct HookAnswer {
 
 /// Reviews one event and commits its records.
 #[must_use]
-pub fn answer(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
+pub fn answer(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
     let (now, begun) = (clock::now(), Instant::now());
     let event = match agent.parse(input) {
         Ok(event) => event,
@@ -101,7 +101,7 @@ fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
 }
 
 fn review_at_its_paths(
-    agent: &dyn Agent,
+    agent: &'static dyn Agent,
     event: &Event,
     input: &[u8],
     now: u64,
@@ -126,7 +126,7 @@ fn observes(places: &Paths, now: u64) -> bool {
 
 /// One hook call with everything that its review needs.
 struct HookCall<'a> {
-    agent: &'a dyn Agent,
+    agent: &'static dyn Agent,
     places: &'a Paths,
     event: &'a Event,
     now: u64,
@@ -141,7 +141,7 @@ struct HookCall<'a> {
 
 impl<'a> HookCall<'a> {
     fn open(
-        agent: &'a dyn Agent,
+        agent: &'static dyn Agent,
         places: &'a Paths,
         event: &'a Event,
         now: u64,
@@ -237,6 +237,7 @@ impl<'a> HookCall<'a> {
         }
         let journal = health::Journal::read(store).map_err(|error| store_fault(&error))?;
         Ok(health::find_weaknesses(
+            self.agent,
             self.places,
             &self.home,
             &mut self.reviewer,
@@ -412,8 +413,10 @@ fn restore_hooks(
     durability: Durability,
 ) -> Option<String> {
     let program = std::env::current_exe().ok()?;
+    let wanted =
+        Invocation { agent: agent.name(), program, pinned: PathOverrides::folders() };
     let restored =
-        agent.restore_hooks(home, file, &Invocation { program, pinned: PathOverrides::folders() });
+        agent.restore_hooks(home, file, &wanted);
     let shown = one_line(&file.display().to_string(), 240);
     let message = match restored {
         Ok(None) => return None,

@@ -6,17 +6,17 @@
 //! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
 //!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
 //!   rules;
-//! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any
-//!   project's `.claude/settings.json` and `.claude/settings.local.json`, wherever it is located: a
-//!   client that is started there later would run without hooks.
+//! - of every client, whichever runs: the person's settings file, plugins that bring hooks, managed
+//!   settings, and any project's settings files, wherever it is located: a client that is started
+//!   there later would run without hooks.
 //!
 //! Not guarded are `.portcullis/quarantine`, which receives the agent's own deletions, the rest of
-//! `.claude` (commands, agents, skills, `CLAUDE.md`, scripts of other hooks) and the client's
-//! `~/.claude.json`: none of them disables the hooks. The client's own program, which updates
+//! a client's folders (commands, agents, skills, memory, scripts of other hooks): none of it
+//! disables the hooks. The client's own program, which updates
 //! itself, is not guarded either.
 
 use crate::bundles::locks::LOCK_FILE;
-use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_agents::settings::{Folders, Scope, SettingsLayout};
 use portcullis_config::paths::{PROJECT_FILE, Paths};
 use portcullis_config::rules::RulesFile;
 use portcullis_core::policy::GuardedPath;
@@ -44,8 +44,7 @@ pub fn installed(
     rules: &[RulesFile],
     cwd: &str,
 ) -> Vec<GuardedPath> {
-    let named =
-        std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named = portcullis_agents::project_in_environment();
     let project = named.unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
     let mut list = List { looks: true, real: RealPaths::default(), entries: Vec::new() };
@@ -64,12 +63,11 @@ pub fn installed(
         .parent()
         .filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
     list.add(folder.unwrap_or(&places.managed), ORGANISATION);
-    list.client(&Folders::from_environment(person, &project));
-    // This client uses the folder from the environment, the next one uses the usual folder.
-    list.client(&Folders {
-        person: person.join(".claude"),
-        ..Folders::from_environment(person, Path::new(cwd))
-    });
+    for layout in layouts() {
+        list.client(&layout.folders_from_environment(person, &project));
+        // This client uses the folder from the environment, the next one uses the usual folder.
+        list.client(&layout.usual_folders(person, Path::new(cwd)));
+    }
     if let Some(project) = &places.project {
         list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
         list.in_project(project, Path::new(LOCK_FILE), LOCK);
@@ -97,17 +95,19 @@ pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
     if !person.is_empty() {
         list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
     }
-    let folders = Folders {
-        person: home.join(".claude"),
-        project: PathBuf::from(cwd),
-        managed: "/etc/claude-code".into(),
-    };
-    list.client(&folders);
+    for layout in layouts() {
+        list.client(&layout.usual_folders(home, Path::new(cwd)));
+    }
     list.add(Path::new("/etc/portcullis"), ORGANISATION);
     list.in_project(Path::new(cwd), Path::new(PROJECT_FILE), OF_PROJECT);
     list.in_project(Path::new(cwd), Path::new(LOCK_FILE), LOCK);
     list.anywhere();
     list.entries
+}
+
+/// Returns the layouts of all clients' settings.
+fn layouts() -> impl Iterator<Item = &'static SettingsLayout> {
+    portcullis_agents::ALL.iter().map(|agent| agent.hook_settings().layout())
 }
 
 /// The list while it is built.
@@ -134,7 +134,9 @@ impl List {
 
     fn client(&mut self, folders: &Folders) {
         self.add(&folders.file(Scope::User), SETTINGS);
-        self.add(&folders.person.join("plugins"), PLUGINS);
+        for plugins in folders.layout.plugins {
+            self.add(&folders.person.join(plugins), PLUGINS);
+        }
         self.add(&folders.managed, MANAGED);
         for scope in [Scope::Project, Scope::Local] {
             let file = folders.file(scope);
@@ -167,10 +169,10 @@ impl List {
     }
 
     fn anywhere(&mut self) {
-        for (path, what) in
-            [("**/.claude/settings.json", SETTINGS), ("**/.claude/settings.local.json", SETTINGS)]
-        {
-            self.entries.push(GuardedPath::new(path, what));
+        for layout in layouts() {
+            for file in std::iter::once(layout.project_file).chain(layout.local_file) {
+                self.entries.push(GuardedPath::new(format!("**/{file}"), SETTINGS));
+            }
         }
         self.entries.push(GuardedPath::new(format!("**/{PROJECT_FILE}"), OF_PROJECT));
         self.entries.push(GuardedPath::new(format!("**/{LOCK_FILE}"), LOCK));
@@ -296,7 +298,7 @@ mod tests {
         );
         assert!(list.iter().any(|entry| entry.path == "**/.claude/settings.json"));
         assert!(list.iter().any(|entry| {
-            entry.path.starts_with(portcullis_agents::claude::settings::MANAGED_FOLDER)
+            layouts().any(|layout| entry.path.starts_with(layout.managed))
         }));
         let mut names: Vec<&str> = list.iter().map(|entry| entry.path.as_str()).collect();
         names.sort_unstable();

@@ -2,7 +2,7 @@
 //!
 //! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is optional;
 //! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked like;
-//! - Claude Code's transcripts (`~/.claude/projects/*/*.jsonl`);
+//! - the clients' own transcripts;
 //! - trajectories: `{"id", "goal", "steps": [{"tool", "input", "result", "is_error"}]}` a line.
 //!
 //! A recording without times counts one second a step.
@@ -10,10 +10,8 @@
 mod journal;
 pub mod past;
 mod trajectory;
-mod transcript;
 
 use anyhow::{Context, Result, bail};
-use portcullis_agents::claude::wire as claude;
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use portcullis_core::observe::Observations;
 use portcullis_core::record::RecordedCheckpoint;
@@ -134,18 +132,29 @@ impl Collector {
             return journal::read(&object, self);
         }
         if object.contains_key("sessionId") || object.contains_key("type") {
-            return transcript::read(&object, self);
+            self.transcript_line(&object);
+            return Ok(());
         }
         bail!(
             "it is not a hook payload, journal record, transcript line or trajectory: it has none of `hook_event_name`, `document`, `type`, `steps`"
         )
     }
 
+    fn transcript_line(&mut self, line: &Map<String, Value>) {
+        let open = &mut self.open;
+        let mut take = |id: &str| open.remove(id);
+        let read = portcullis_agents::ALL.iter().map(|agent| agent.read_transcript_line(line, &mut take));
+        let events = read.into_iter().find(|events| !events.is_empty()).unwrap_or_default();
+        for event in events {
+            self.push(event.event, event.at, None);
+        }
+    }
+
     fn payload(&mut self, object: &Map<String, Value>) -> Result<()> {
         let mut object = object.clone();
         let at = object.remove("at").and_then(|at| at.as_u64());
         let bytes = serde_json::to_vec(&object)?;
-        let event = claude::parse(&bytes).map_err(|error| anyhow::anyhow!(error))?;
+        let event = portcullis_agents::parse_payload(&bytes).map_err(|error| anyhow::anyhow!(error))?;
         self.push(event, at, None);
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! The host's side of Claude Code's control protocol, as far as permission requests go.
+//! The host's side of a client's control protocol, as far as permission requests go.
 //!
-//! `claude -p --input-format stream-json --output-format stream-json --permission-prompt-tool
+//! `-p --input-format stream-json --output-format stream-json --permission-prompt-tool
 //! stdio` reads its prompt as a line. It asks for permission with a line
 //! ([`Line::Control`](crate::Line::Control)) if its own rules, or a hook that answers `ask`, leave
 //! the decision to a person. It waits for the answer: a question that nobody answers, or that was

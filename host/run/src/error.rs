@@ -8,9 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum RunError {
     /// The command is empty.
-    #[error(
-        "there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`"
-    )]
+    #[error("there is no command to run: write the agent's command after `--`")]
     NoCommand,
     /// The agent's program did not start.
     #[error("`{program}` does not start: {reason}")]

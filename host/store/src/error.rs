@@ -55,7 +55,7 @@ pub enum StoreError {
         size: u64,
     },
     /// No database exists, and the caller did not want one to be created.
-    #[error("there is no journal `{}`: run `portcullis install claude`, or choose another home", PathDisplay(.path))]
+    #[error("there is no journal `{}`: run `portcullis install AGENT`, or choose another home", PathDisplay(.path))]
     Missing {
         /// The expected path.
         path: PathBuf,

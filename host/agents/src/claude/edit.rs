@@ -3,8 +3,10 @@
 //! The result of either edit is checked before it is written: foreign parts must be the same before
 //! and after.
 
-use super::handlers::{EVENTS, Invocation, group};
-use super::registered::{Deviation, HookHandler, find, missing};
+use super::handlers::{EVENTS, group, render_handler};
+use super::registered::{find, missing};
+use crate::hook_handler::{Deviation, HookHandler};
+use crate::invocation::Invocation;
 use crate::json::{JsonDocument, NotJson};
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value, json};
@@ -18,7 +20,7 @@ const MOST_STEPS: usize = 10_000;
 /// # Errors
 /// Fails if `hooks` or one of our events in it has a shape that cannot be extended, or if the
 /// result would change something else.
-pub fn install(document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
+pub(super) fn install(document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
     let mut edited = document.clone();
     for _ in 0..MOST_STEPS {
         match step(&edited, wanted).map_err(unfit)? {
@@ -34,7 +36,7 @@ pub fn install(document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocum
 ///
 /// # Errors
 /// Fails if the result would change something else.
-pub fn uninstall(
+pub(super) fn uninstall(
     document: &JsonDocument,
     wanted: &Invocation,
     keep: &[String],
@@ -52,7 +54,7 @@ pub fn uninstall(
 /// Returns the empty containers that our handlers would use: they stay when the handlers are
 /// removed.
 #[must_use]
-pub fn empty_containers(settings: &Value) -> Vec<String> {
+pub(super) fn empty_containers(settings: &Value) -> Vec<String> {
     let empty = |pointer: &String| match settings.pointer(pointer) {
         Some(Value::Object(members)) => members.is_empty(),
         Some(Value::Array(elements)) => elements.is_empty(),
@@ -81,11 +83,11 @@ fn step(document: &JsonDocument, wanted: &Invocation) -> Result<Option<JsonDocum
     if let Some(handler) = own.find(|handler| !handler.deviations.is_empty()) {
         let listened = EVENTS.iter().find(|listened| listened.event == handler.event);
         return listened
-            .map(|listened| document.replace(&handler.pointer, &wanted.handler(listened)))
+            .map(|listened| document.replace(&handler.pointer, &render_handler(wanted, listened)))
             .transpose();
     }
     let Some(listened) = missing(&found).into_iter().next() else { return Ok(None) };
-    let group = group(&wanted.handler(listened));
+    let group = group(&render_handler(wanted, listened));
     let above = format!("/hooks/{}", listened.event);
     match (document.value().get("hooks"), document.value().pointer(&above)) {
         (None, _) => document.add_member("", "hooks", &json!({})),

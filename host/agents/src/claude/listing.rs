@@ -3,10 +3,13 @@
 //!
 //! The client starts a session for that, so `SessionStart` and `SessionEnd` hooks run once.
 
-use super::handlers::{EVENTS, Invocation};
+use super::handlers::EVENTS;
 use super::registered;
-use super::settings::Scope;
+use super::settings::source;
+use crate::invocation::Invocation;
+use crate::listing::{DisabledReason, HookListing, ListingProblem};
 use crate::run;
+use crate::settings::Scope;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,11 +24,11 @@ const REQUESTS: [&str; 2] = ["get_hooks_listing", "get_settings"];
 
 /// The client's answer.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
+pub(super) struct Listing {
     /// The policies that disable hooks.
-    pub policy: HookPolicy,
+    policy: HookPolicy,
     /// The invalid entries of its settings files.
-    pub errors: Vec<ListingProblem>,
+    errors: Vec<ListingProblem>,
     /// The settings in use, by source; without files that it dropped.
     sources: Vec<(String, Value)>,
 }
@@ -33,60 +36,20 @@ pub struct Listing {
 /// The policies that disable hooks.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct HookPolicy {
+struct HookPolicy {
     /// True if the machine's settings disable all hooks.
-    pub disabled_by_policy: bool,
+    disabled_by_policy: bool,
     /// True if only the machine's hooks run.
-    pub managed_only: bool,
+    managed_only: bool,
     /// True if a settings file contains `disableAllHooks`; the machine's hooks run all the same.
-    pub all_disabled: bool,
-}
-
-/// An entry of a settings file that the client could not use.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ListingProblem {
-    /// The file.
-    #[serde(default)]
-    pub file: String,
-    /// The key, in the client's own notation.
-    #[serde(default)]
-    pub path: String,
-    /// The client's message.
-    #[serde(default)]
-    pub message: String,
-}
-
-/// The reason why our handlers of a scope do not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DisabledReason {
-    /// `disableAllHooks` in the machine's settings.
-    ByPolicy,
-    /// `disableAllHooks` in some other settings file.
-    Disabled,
-    /// `allowManagedHooksOnly`.
-    ManagedOnly,
-    /// The client did not load our handlers for these events.
-    NotLoaded(Vec<&'static str>),
-}
-
-impl std::fmt::Display for DisabledReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::ByPolicy => f.write_str("the machine's settings switch all hooks off (`disableAllHooks`)"),
-            Self::Disabled => f.write_str("`disableAllHooks` in one of its settings files switches them off"),
-            Self::ManagedOnly => {
-                f.write_str("the machine's settings let only its own hooks run (`allowManagedHooksOnly`): install with --managed")
-            }
-            Self::NotLoaded(events) => write!(f, "it did not load them for {}", events.join(", ")),
-        }
-    }
+    all_disabled: bool,
 }
 
 /// Asks `client`, started in `folder`.
 ///
 /// # Errors
 /// Fails if it cannot be started, does not answer in time, or does not know the request.
-pub fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
+pub(super) fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
     let mut command = Command::new(client);
     command
         .args([
@@ -127,10 +90,12 @@ pub fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
     Ok(read(hooks, settings))
 }
 
-impl Listing {
-    /// Returns the reason why our handlers of `scope` do not run as wanted; `None` if they do.
-    #[must_use]
-    pub fn off(&self, scope: Scope, wanted: &Invocation) -> Option<DisabledReason> {
+impl HookListing for Listing {
+    fn problems(&self) -> &[ListingProblem] {
+        &self.errors
+    }
+
+    fn disabled_reason(&self, scope: Scope, wanted: &Invocation) -> Option<DisabledReason> {
         let managed = scope == Scope::Managed;
         if self.policy.disabled_by_policy {
             return Some(DisabledReason::ByPolicy);
@@ -141,7 +106,7 @@ impl Listing {
         let found: Vec<_> = self
             .sources
             .iter()
-            .filter(|(source, _)| source == scope.source())
+            .filter(|(source, _)| source == self::source(scope))
             .flat_map(|(_, settings)| registered::find(settings, wanted))
             .collect();
         let missing: Vec<&str> =
@@ -152,10 +117,8 @@ impl Listing {
         (self.policy.all_disabled && !managed).then_some(DisabledReason::Disabled)
     }
 
-    /// Returns the number of our events that are loaded from `scope`.
-    #[must_use]
-    pub fn loaded(&self, scope: Scope, wanted: &Invocation) -> usize {
-        match self.off(scope, wanted) {
+    fn count_loaded(&self, scope: Scope, wanted: &Invocation) -> usize {
+        match self.disabled_reason(scope, wanted) {
             Some(DisabledReason::NotLoaded(missing)) => EVENTS.len() - missing.len(),
             _ => EVENTS.len(),
         }

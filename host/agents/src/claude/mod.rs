@@ -1,30 +1,58 @@
 //! Claude Code: its hook format, its settings files and their validation, its transcript, and our registration in it.
 
-pub mod edit;
-pub mod find;
-pub mod handlers;
-pub mod listing;
-pub mod registered;
-pub mod restore_hooks;
-pub mod settings;
-pub mod shapes;
-pub mod transcript;
-pub mod validate;
-pub mod version;
+mod answer;
+mod command_line;
+mod edit;
+mod handlers;
+mod listing;
+mod profile;
+mod registered;
+mod restore_hooks;
+mod run_hooks;
+mod settings;
+mod shapes;
+mod transcript;
+mod transcript_line;
+mod validate;
 pub mod wire;
 
+pub(crate) use profile::PROFILE;
+
+use crate::find::find_program;
+use crate::hook_handler::HookHandler;
+use crate::hook_reply::HookReply;
+use crate::hook_settings::HookSettings;
+use crate::invocation::EventSubscription;
+use crate::json::JsonDocument;
+use crate::listing::HookListing;
+use crate::recorded::{OpenCalls, TimedEvent};
+use crate::request::AgentRequest;
+use crate::settings::SettingsLayout;
+use crate::settings_problem::SettingsProblem;
+use crate::version::Version;
 use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
+use anyhow::Result;
+use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use portcullis_store::Home;
-use std::path::Path;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The first version in which a handler can set `onFailure`. Older clients silently ignore the key,
+/// and the tool runs whenever the hook dies.
+const OLDEST: Version = Version(2, 1, 295);
+
+/// The paths used by the client's own installers, below the home folder.
+const USUAL: &[&str] = &[".local/bin/claude", ".claude/local/claude"];
 
 /// Claude Code.
 #[derive(Clone, Copy, Debug)]
 pub struct Claude;
 
 impl Agent for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
+    fn profile(&self) -> &'static ClientProfile {
+        &PROFILE
     }
 
     fn max_input(&self) -> usize {
@@ -39,9 +67,49 @@ impl Agent for Claude {
         wire::render(event, reply)
     }
 
+    fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
+        answer::interpret_answer(code, stdout, stderr)
+    }
+
+    fn hook_environment(&self, project: &Path, session: &str) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("CLAUDECODE", "1".into()),
+            ("CLAUDE_PROJECT_DIR", project.into()),
+            ("CLAUDE_CODE_SESSION_ID", session.into()),
+        ]
+    }
+
     fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall> {
         let path = transcript::path_in(input);
         path.and_then(|path| transcript::calls(&path, since).ok()).unwrap_or_default()
+    }
+
+    fn read_transcript_line(
+        &self,
+        line: &Map<String, Value>,
+        open: &mut OpenCalls<'_>,
+    ) -> Vec<TimedEvent> {
+        transcript_line::read_line(line, open)
+    }
+
+    fn find_program(&self, home: &Path) -> Option<PathBuf> {
+        find_program(PROFILE.name, USUAL, home)
+    }
+
+    fn oldest_version(&self) -> Version {
+        OLDEST
+    }
+
+    fn oldest_version_reason(&self) -> &'static str {
+        "it does not know `onFailure`"
+    }
+
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>> {
+        Ok(Box::new(listing::query_listing(program, folder)?))
+    }
+
+    fn hook_settings(&self) -> &'static dyn HookSettings {
+        &Claude
     }
 
     fn restore_hooks(
@@ -49,7 +117,66 @@ impl Agent for Claude {
         home: &Home,
         file: &Path,
         invocation: &Invocation,
-    ) -> anyhow::Result<Option<String>> {
+    ) -> Result<Option<String>> {
         restore_hooks::restore_hooks(home, file, invocation)
+    }
+
+    fn resume_command(&self, session: &str) -> String {
+        format!("claude --resume {session}")
+    }
+
+    fn read_command(&self, words: &[String]) -> Result<AgentRequest> {
+        command_line::read_command(words)
+    }
+
+    fn run_settings(&self, asked: &AgentRequest, wanted: &Invocation) -> Result<String> {
+        run_hooks::with_hooks(command_line::own_settings(asked)?, wanted)
+    }
+
+    fn check_loaded_hooks(&self, listing: &Value, wanted: &Invocation) -> Result<Option<String>> {
+        run_hooks::check_loaded(listing, wanted)
+    }
+}
+
+impl HookSettings for Claude {
+    fn layout(&self) -> &'static SettingsLayout {
+        &settings::LAYOUT
+    }
+
+    fn most_bytes(&self) -> u64 {
+        validate::MOST_BYTES
+    }
+
+    fn events(&self) -> &'static [EventSubscription] {
+        handlers::EVENTS
+    }
+
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        validate::problems(document)
+    }
+
+    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+        registered::find(settings, wanted)
+    }
+
+    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+        registered::others(settings, event, wanted)
+    }
+
+    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
+        edit::install(document, wanted)
+    }
+
+    fn remove_handlers(
+        &self,
+        document: &JsonDocument,
+        wanted: &Invocation,
+        keep: &[String],
+    ) -> Result<JsonDocument> {
+        edit::uninstall(document, wanted, keep)
+    }
+
+    fn empty_containers(&self, settings: &Value) -> Vec<String> {
+        edit::empty_containers(settings)
     }
 }

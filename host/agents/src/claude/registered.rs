@@ -1,78 +1,17 @@
 //! Finds our handlers in settings, in any form that a person may have written, and reports how each
 //! deviates from the one that `install` would write.
 
-use super::handlers::{EVENTS, EventSubscription, Invocation};
+use super::handlers::EVENTS;
+use super::Claude;
+use crate::hook_handler::{Deviation, HookHandler};
+use crate::hook_settings::HookSettings;
+use crate::invocation::{EventSubscription, Invocation};
 use serde_json::Value;
 use std::path::Path;
 
-/// One of our handlers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookHandler {
-    /// The event.
-    pub event: String,
-    /// Its JSON pointer.
-    pub pointer: String,
-    /// The program that it starts.
-    pub program: String,
-    /// Its deviations; empty if it is correct.
-    pub deviations: Vec<Deviation>,
-}
-
-/// A deviation of one of our handlers from its correct form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deviation {
-    /// It is registered for an event that we do not handle.
-    Event,
-    /// It is called for some tools only.
-    Matcher(String),
-    /// It is called for some calls only.
-    Condition(String),
-    /// The client does not wait for it.
-    Async,
-    /// A shell starts it.
-    Shell,
-    /// The shell line does more than start it: the handler is not only ours.
-    Mixed,
-    /// It starts another program.
-    Program(String),
-    /// Its arguments differ.
-    Arguments,
-    /// The client continues if it fails.
-    Open,
-    /// It runs once per session.
-    Once,
-    /// It has another timeout, in seconds.
-    Timeout(String),
-    /// It is registered more than once for its event.
-    Repeated,
-}
-
-impl std::fmt::Display for Deviation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Event => f.write_str("this event is not one that is reviewed"),
-            Self::Matcher(matcher) => {
-                write!(f, "the matcher `{matcher}` lets only some tools reach it")
-            }
-            Self::Condition(condition) => {
-                write!(f, "the condition `{condition}` lets only some calls reach it")
-            }
-            Self::Async => f.write_str("the client does not wait for its answer"),
-            Self::Shell => f.write_str("a shell starts it: `args` is missing"),
-            Self::Mixed => f.write_str("its shell line does more than start it"),
-            Self::Program(program) => write!(f, "it starts another program, `{program}`"),
-            Self::Arguments => f.write_str("its arguments differ"),
-            Self::Open => f.write_str("the action runs where it fails: `onFailure` is not `block`"),
-            Self::Once => f.write_str("it runs once a session: `once` is set"),
-            Self::Timeout(timeout) => write!(f, "its timeout is {timeout}"),
-            Self::Repeated => f.write_str("it is listed more than once for this event"),
-        }
-    }
-}
-
 /// Returns our handlers in settings, compared with `wanted`.
 #[must_use]
-pub fn find(settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+pub(super) fn find(settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
     let mut found = Vec::new();
     for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         let first = found.len();
@@ -101,16 +40,13 @@ fn repeated(of_event: &mut [HookHandler]) {
 
 /// Returns our events without a correct handler.
 #[must_use]
-pub fn missing<'a>(found: &[HookHandler]) -> Vec<&'a EventSubscription> {
-    let has = |listened: &&EventSubscription| {
-        found.iter().any(|handler| handler.event == listened.event && handler.deviations.is_empty())
-    };
-    EVENTS.iter().filter(|listened| !has(listened)).collect()
+pub(super) fn missing(found: &[HookHandler]) -> Vec<&'static EventSubscription> {
+    Claude.missing_events(found)
 }
 
 /// Returns the commands of foreign handlers for an event, shortened.
 #[must_use]
-pub fn others(settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+pub(super) fn others(settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
     let groups = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
     let handlers =
         groups.into_iter().flatten().filter_map(|group| group.get("hooks")?.as_array()).flatten();
@@ -229,11 +165,11 @@ mod tests {
     use serde_json::json;
 
     fn wanted() -> Invocation {
-        Invocation { program: "/usr/local/bin/portcullis".into(), pinned: None }
+        Invocation { agent: "claude", program: "/usr/local/bin/portcullis".into(), pinned: None }
     }
 
     fn right() -> Value {
-        wanted().handler(&EVENTS[0])
+        crate::claude::handlers::render_handler(&wanted(), &EVENTS[0])
     }
 
     fn with(name: &str, value: Value) -> Value {

@@ -6,9 +6,9 @@
 //! has `uninstall`, which forgets the installation before it edits the file.
 
 use super::edit;
-use super::handlers::Invocation;
 use super::registered::{find, missing};
 use super::validate::MOST_BYTES;
+use crate::invocation::Invocation;
 use crate::json::JsonDocument;
 use crate::{backup, file};
 use anyhow::{Context, Result, anyhow};
@@ -24,7 +24,7 @@ const OFF: &str = "disableAllHooks";
 /// # Errors
 /// Fails if the file cannot be read, parsed or written: until somebody fixes it, sessions run
 /// without our hooks.
-pub fn restore_hooks(home: &Home, path: &Path, wanted: &Invocation) -> Result<Option<String>> {
+pub(super) fn restore_hooks(home: &Home, path: &Path, wanted: &Invocation) -> Result<Option<String>> {
     if backup::receipt(home, path)?.is_none() {
         return Ok(None);
     }

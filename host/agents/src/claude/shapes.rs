@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The shape of a value.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub(super) enum Shape {
     /// Text.
     Text,
     /// Text that is a URL.
@@ -40,7 +40,7 @@ pub enum Shape {
 
 /// A field of an object.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub(super) struct Field {
     /// Its name.
     pub name: &'static str,
     /// The shape of its value.
@@ -89,7 +89,7 @@ const OBJECT: Shape = Shape::Object(&[]);
 const OBJECTS: Shape = Shape::List(&OBJECT);
 
 /// A hook handler's fields, by its `type`.
-pub const HANDLERS: &[(&str, &[Field])] = &[
+pub(super) const HANDLERS: &[(&str, &[Field])] = &[
     (
         "command",
         &[
@@ -131,7 +131,7 @@ pub const HANDLERS: &[(&str, &[Field])] = &[
 ];
 
 /// Fields of handlers of every type.
-pub const HANDLER: &[Field] = &[
+pub(super) const HANDLER: &[Field] = &[
     field("timeout", Shape::Seconds),
     field("if", Shape::Text),
     field("statusMessage", Shape::Text),
@@ -139,7 +139,7 @@ pub const HANDLER: &[Field] = &[
 ];
 
 /// Events whose entries the client reads. It ignores entries under any other name.
-pub const EVENTS: &[&str] = &[
+pub(super) const EVENTS: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
@@ -176,7 +176,7 @@ pub const EVENTS: &[&str] = &[
 ];
 
 /// The keys of a settings file, except `hooks`.
-pub const SETTINGS: &[Field] = &[
+pub(super) const SETTINGS: &[Field] = &[
     field("$schema", Shape::Text),
     field("agent", Shape::Text),
     field("allowManagedHooksOnly", FLAG_OR_NULL),

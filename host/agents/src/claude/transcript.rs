@@ -13,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The most bytes that are read of one transcript, from its end: the newest calls.
-pub const MOST_BYTES: u64 = 8 << 20;
+pub(super) const MOST_BYTES: u64 = 8 << 20;
 /// The longest line that is read, in bytes; longer ones are skipped.
 const MOST_LINE: u64 = 1 << 20;
 /// The most calls that are returned.
@@ -28,7 +28,7 @@ struct Transcripts {
 }
 
 /// Returns the transcript of the acting agent: a subagent's own, otherwise the session's.
-pub fn path_in(input: &[u8]) -> Option<PathBuf> {
+pub(super) fn path_in(input: &[u8]) -> Option<PathBuf> {
     let named: Transcripts = serde_json::from_slice(input).unwrap_or_default();
     named.agent_transcript_path.or(named.transcript_path)
 }
@@ -39,7 +39,7 @@ pub fn path_in(input: &[u8]) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Fails if it is not a file, or cannot be read.
-pub fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>> {
+pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>> {
     let mut file = File::options().read(true).open(checked(transcript)?)?;
     let start = file.metadata()?.len().saturating_sub(MOST_BYTES);
     file.seek(SeekFrom::Start(start))?;

@@ -5,47 +5,17 @@
 //! problem too, and so is a repeated name in the hooks, since one of the two is ignored.
 
 use super::shapes::{EVENTS, Field, HANDLER, HANDLERS, SETTINGS, Shape};
-use crate::json::{JsonDocument, JsonPosition, NotJson, escape};
+use crate::json::{JsonDocument, escape};
+use crate::settings_problem::SettingsProblem;
 use portcullis_core::text::one_line;
 use serde_json::Value;
-use std::fmt;
 
 /// The most bytes that the client reads of a settings file.
-pub const MOST_BYTES: u64 = 2 * 1024 * 1024;
-
-/// A value that the client does not accept.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct SettingsProblem {
-    /// The value, as a JSON pointer; empty for the whole file.
-    pub pointer: String,
-    /// Its position.
-    #[serde(flatten)]
-    pub place: JsonPosition,
-    /// The problem.
-    pub what: String,
-    /// The fix.
-    pub mend: String,
-}
-
-impl fmt::Display for SettingsProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer =
-            if self.pointer.is_empty() { String::new() } else { format!(" (`{}`)", self.pointer) };
-        write!(f, "{}{pointer}: {}; {}", self.place, self.what, self.mend)
-    }
-}
-
-impl From<NotJson> for SettingsProblem {
-    fn from(error: NotJson) -> Self {
-        let mend = "the client reads strict JSON in UTF-8, without comments and trailing commas"
-            .to_owned();
-        Self { pointer: String::new(), place: error.place, what: error.what, mend }
-    }
-}
+pub(super) const MOST_BYTES: u64 = 2 * 1024 * 1024;
 
 /// Returns all values in a file that the client does not accept, in its order.
 #[must_use]
-pub fn problems(document: &JsonDocument) -> Vec<SettingsProblem> {
+pub(super) fn problems(document: &JsonDocument) -> Vec<SettingsProblem> {
     let mut judge = Validator { document, problems: Vec::new() };
     let settings = document.value();
     if !settings.is_object() {

@@ -8,7 +8,6 @@ use super::finding::{AFTER, BEFORE, CaseFinding};
 use super::{CallEnd, Case, CaseEvent, CaseScene, CaseStep};
 use anyhow::{Context, Result};
 use listener::Listener;
-use portcullis_agents::claude::wire as claude;
 use portcullis_config::{Config, PluginConfig};
 use portcullis_core::intervene;
 use portcullis_core::record::{Record, RecordKind};
@@ -266,7 +265,7 @@ impl CaseRun<'_> {
         if let Some(agent) = agent {
             payload = with(&payload, json!({ "agent_id": agent }));
         }
-        let event = claude::parse(payload.to_string().as_bytes())?;
+        let event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
         let seen =
             MachineContext { observed: self.case.scene.disk.clone(), home: None, kept: None };
         let item = RecordedEvent { event, at: self.at, seen: Some(seen) };

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Runs the hook of an agent's client; returns the process's exit code.
-pub fn run(agent: &dyn Agent) -> u8 {
+pub fn run(agent: &'static dyn Agent) -> u8 {
     survive_file_size_limits();
     let input = read_input(agent.max_input());
     let answered = catch_unwind(AssertUnwindSafe(|| answer(agent, &input)))

@@ -1,4 +1,4 @@
-//! `portcullis install claude`: adds the hooks to a settings file of the client, and prepares
+//! `portcullis install AGENT`: adds the hooks to a settings file of the client, and prepares
 //! everything they need, so that no hook pays for it.
 //!
 //! Nothing is written until everything that can be checked has been checked, and the change is
@@ -11,12 +11,12 @@ mod surroundings;
 use crate::interactive;
 use anyhow::{Context, Result, bail};
 use portcullis_agents::backup::{self, BackupReceipt};
-use portcullis_agents::claude::handlers::Invocation;
-use portcullis_agents::claude::listing::{self, DisabledReason};
-use portcullis_agents::claude::settings::{Folders, Scope};
-use portcullis_agents::claude::{edit, find, validate, version};
 use portcullis_agents::file::{self, SettingsFile};
 use portcullis_agents::json::JsonDocument;
+use portcullis_agents::listing::DisabledReason;
+use portcullis_agents::settings::{Folders, Scope};
+use portcullis_agents::version::query_version;
+use portcullis_agents::{Agent, Invocation};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
@@ -91,6 +91,8 @@ const NOT_ACTIVE: u8 = 1;
 
 /// The subject of an installation.
 pub struct Site {
+    /// The client.
+    pub agent: &'static dyn Agent,
     /// The scope of the settings.
     pub scope: Scope,
     /// The folders of Portcullis.
@@ -107,7 +109,12 @@ impl Site {
     /// # Errors
     /// Fails if the environment does not give the folders, or if this user may not change the
     /// scope.
-    pub fn new(scope: Scope, program: Option<&Path>, writes: bool) -> Result<Self> {
+    pub fn new(
+        agent: &'static dyn Agent,
+        scope: Scope,
+        program: Option<&Path>,
+        writes: bool,
+    ) -> Result<Self> {
         if scope == Scope::Managed && writes && !rustix::process::geteuid().is_root() {
             bail!(
                 "the machine's settings are for the superuser: run it with sudo, or leave --managed out"
@@ -120,8 +127,10 @@ impl Site {
         // Settings shared with others must not name one person's folders.
         let own = matches!(scope, Scope::User | Scope::Local);
         let pinned = own.then(|| (places.config.clone(), places.state.clone()));
-        let folders = Folders::from_environment(Path::new(&places.person), &current);
-        Ok(Self { scope, places, folders, wanted: Invocation { program, pinned } })
+        let layout = agent.hook_settings().layout();
+        let folders = layout.folders_from_environment(Path::new(&places.person), &current);
+        let wanted = Invocation { agent: agent.name(), program, pinned };
+        Ok(Self { agent, scope, places, folders, wanted })
     }
 
     /// Reads the settings file.
@@ -130,7 +139,7 @@ impl Site {
     /// Fails if it cannot be read or edited.
     pub fn settings(&self) -> Result<SettingsFile> {
         let path = self.folders.file(self.scope);
-        let found = file::read_settings(&path, validate::MOST_BYTES)?;
+        let found = file::read_settings(&path, self.agent.hook_settings().most_bytes())?;
         let project =
             self.folders.project.canonicalize().unwrap_or_else(|_| self.folders.project.clone());
         let shared = matches!(self.scope, Scope::Project | Scope::Local);
@@ -151,12 +160,13 @@ impl Site {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
-    let site = Site::new(scope, arguments.program.as_deref(), !arguments.dry_run)?;
-    let client = find::client(Path::new(&site.places.person));
+    let agent = crate::agent_of(&arguments.agent)?;
+    let site = Site::new(agent, scope, arguments.program.as_deref(), !arguments.dry_run)?;
+    let client = agent.find_program(Path::new(&site.places.person));
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
-    check_version(client.as_deref(), &mut report)?;
+    check_version(agent, client.as_deref(), &mut report)?;
     let found = site.settings()?;
-    let document = readable(&found, &mut report)?;
+    let document = readable(agent, &found, &mut report)?;
     let edited = edited(&document, &site, arguments.only_managed_hooks)?;
     surroundings::warn(&site, &found, &mut report);
     let changes = found.bytes.as_deref() != Some(edited.bytes().as_slice());
@@ -178,7 +188,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(DisabledReason::NotLoaded(events)) = &off
         && changes
     {
-        take_back(&home, &found, scope)?;
+        take_back(&site, &home, &found)?;
         bail!(
             "the client did not load our hooks for {}: `{}` is as it was before",
             events.join(", "),
@@ -210,28 +220,33 @@ fn program_path(named: Option<&Path>) -> Result<PathBuf> {
     Ok(program)
 }
 
-fn check_version(client: Option<&Path>, report: &mut InstallReport) -> Result<()> {
+fn check_version(
+    agent: &dyn Agent,
+    client: Option<&Path>,
+    report: &mut InstallReport,
+) -> Result<()> {
     let Some(client) = client else {
-        report.warn("Claude Code was not found, so its version was not checked and it was not asked whether it loads the hooks");
+        report.warn(&format!(
+            "{} was not found, so its version was not checked and it was not asked whether it loads the hooks",
+            agent.display_name()
+        ));
         return Ok(());
     };
-    let version = version::query_version(client)?;
-    if version < version::LEAST {
-        bail!(
-            "`{}` is Claude Code {version}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
-            client.display(),
-            version::LEAST
-        );
-    }
+    let version = query_version(client)?;
+    agent.check_version(client, version)?;
     report.set("client", json!({ "program": client, "version": version.to_string() }));
     Ok(())
 }
 
 /// Parses the file as a document that the client accepts as a whole.
-fn readable(found: &SettingsFile, report: &mut InstallReport) -> Result<JsonDocument> {
+fn readable(
+    agent: &dyn Agent,
+    found: &SettingsFile,
+    report: &mut InstallReport,
+) -> Result<JsonDocument> {
     let parsed = JsonDocument::parse(found.bytes.as_deref().unwrap_or_default());
     let problems = match &parsed {
-        Ok(document) => validate::problems(document),
+        Ok(document) => agent.hook_settings().find_problems(document),
         Err(error) => vec![error.clone().into()],
     };
     match parsed {
@@ -253,7 +268,7 @@ fn readable(found: &SettingsFile, report: &mut InstallReport) -> Result<JsonDocu
 
 fn edited(document: &JsonDocument, site: &Site, only_managed: bool) -> Result<JsonDocument> {
     const ONLY: &str = "allowManagedHooksOnly";
-    let edited = edit::install(document, &site.wanted)?;
+    let edited = site.agent.hook_settings().add_handlers(document, &site.wanted)?;
     let alone = match edited.value().get(ONLY) {
         _ if !only_managed => return Ok(edited),
         Some(value) if value == &json!(true) => return Ok(edited),
@@ -366,8 +381,9 @@ fn original(
             folders: earlier.folders,
         });
     }
-    let kept = edit::empty_containers(document.value());
-    let without = edit::uninstall(document, &site.wanted, &kept)?;
+    let hooks = site.agent.hook_settings();
+    let kept = hooks.empty_containers(document.value());
+    let without = hooks.remove_handlers(document, &site.wanted, &kept)?;
     let before = match (&found.bytes, without.value() == document.value()) {
         (Some(bytes), true) => Some(bytes.clone()),
         (Some(_), false) => Some(without.bytes()),
@@ -395,15 +411,15 @@ fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<Disable
     // Outside a project, the project's hooks do not run for this check.
     let shared = matches!(site.scope, Scope::Project | Scope::Local);
     let folder = if shared { site.folders.project.clone() } else { site.places.state.clone() };
-    match listing::query_listing(client, &folder) {
+    match site.agent.query_listing(client, &folder) {
         Ok(listing) => {
-            let off = listing.off(site.scope, &site.wanted);
-            let loaded = listing.loaded(site.scope, &site.wanted);
+            let off = listing.disabled_reason(site.scope, &site.wanted);
+            let loaded = listing.count_loaded(site.scope, &site.wanted);
             report.set("loaded", json!(loaded));
             if off.is_none() {
                 report.say(&format!("the client confirmed all {loaded} hooks"));
             }
-            for error in &listing.errors {
+            for error in listing.problems() {
                 report.warn(&format!(
                     "the client says of `{}`, {}: {}",
                     error.file, error.path, error.message
@@ -418,11 +434,11 @@ fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<Disable
     }
 }
 
-fn take_back(home: &Home, found: &SettingsFile, scope: Scope) -> Result<()> {
+fn take_back(site: &Site, home: &Home, found: &SettingsFile) -> Result<()> {
     let Some(receipt) = backup::receipt(home, &found.path)? else { return Ok(()) };
-    let written = file::read_settings(&found.path, validate::MOST_BYTES)?;
+    let written = file::read_settings(&found.path, site.agent.hook_settings().most_bytes())?;
     match &found.bytes {
-        Some(bytes) => drop(written.replace(bytes, scope.mode())?),
+        Some(bytes) => drop(written.replace(bytes, site.scope.mode())?),
         None => written.remove()?,
     }
     remove_empty(&receipt.folders);
@@ -456,7 +472,10 @@ fn finish(
         return NOT_ACTIVE;
     }
     if report.observes() {
-        report.say("observe mode, nothing is blocked: `portcullis audit show` lists what would have been decided, `portcullis replay --claude` does so for past sessions");
+        report.say(&format!(
+            "observe mode, nothing is blocked: `portcullis audit show` lists what would have been decided, `portcullis replay --{}` does so for past sessions",
+            site.agent.name()
+        ));
         report.say(&format!(
             "to enforce, remove `mode` from `{}`",
             prepare::mode_file(site).display()

@@ -5,13 +5,13 @@
 //! `--claude` reviews all of a person's own sessions that the client still has, and summarizes
 //! them.
 
-mod claude;
 mod compare;
 #[cfg(test)]
 mod halves;
 mod journal;
 mod lines;
 mod page;
+mod past;
 mod session;
 mod setup;
 mod sum;
@@ -32,7 +32,7 @@ use sum::SessionTotals;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Recordings: hook payloads, journals, Claude Code transcripts or trajectories
+    /// Recordings: hook payloads, journals, clients' transcripts or trajectories
     #[arg(required_unless_present_any = ["claude", "session"])]
     files: Vec<PathBuf>,
     /// Replay a session of the journal, by its id or an unambiguous prefix
@@ -69,7 +69,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.claude {
-        return claude::run(arguments);
+        return past::run(arguments);
     }
     arguments.html.as_deref().map(page::file::check).transpose()?;
     if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;

@@ -2,7 +2,6 @@
 
 use crate::{paint, read_file_or_stdin, show, what_if_clean};
 use anyhow::{Context, Result, bail};
-use portcullis_agents::claude::wire as claude;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -15,7 +14,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A Claude Code hook payload; standard input if absent or `-`
+    /// A client's hook payload; standard input if absent or `-`
     file: Option<PathBuf>,
     /// Review this shell command, run in the current folder
     #[arg(long, short, conflicts_with = "file")]
@@ -73,7 +72,7 @@ fn event(arguments: &Arguments) -> Result<Event> {
         let input =
             serde_json::json!({ "command": command }).as_object().cloned().unwrap_or_default();
         return Ok(Event {
-            client: "claude".into(),
+            client: portcullis_agents::DEFAULT.name().into(),
             session: "review".into(),
             agent: None,
             cwd,
@@ -83,5 +82,5 @@ fn event(arguments: &Arguments) -> Result<Event> {
         });
     }
     let bytes = read_file_or_stdin(arguments.file.as_ref())?;
-    Ok(claude::parse(&bytes)?)
+    Ok(portcullis_agents::parse_payload(&bytes)?)
 }

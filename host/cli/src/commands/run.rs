@@ -1,4 +1,4 @@
-//! `portcullis run -- claude -p ...`: starts an agent with hooks for this run only, follows it, and
+//! `portcullis run -- COMMAND`: starts an agent with hooks for this run only, follows it, and
 //! ends it with all its processes if it reaches a limit or its review stops it.
 //!
 //! `portcullis-run` contains the processes; the hooks, in processes of their own, judge the
@@ -7,7 +7,6 @@
 //! An agent may call it too: the command is reviewed like any other of its commands, and the inner
 //! agent by its own hooks. Nobody is asked in that case.
 
-mod claude;
 mod confine;
 mod follow;
 mod guard;
@@ -20,10 +19,9 @@ mod watch;
 use crate::commands::install::prepare;
 use crate::paint;
 use anyhow::{Context, Result, anyhow, bail};
-use claude::AgentRequest;
 use follow::{Conversation, FollowResult};
 use person::Person;
-use portcullis_agents::claude::{find, version};
+use portcullis_agents::version::query_version;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::duration;
@@ -97,7 +95,7 @@ pub struct Arguments {
     /// Show neither the agent's actions nor a summary
     #[arg(long, short)]
     quiet: bool,
-    /// The agent: `claude -p`, its options, the prompt. The prompt can come on standard input
+    /// The agent's program, its options, the prompt. The prompt can come on standard input
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -116,20 +114,21 @@ pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCo
 }
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let asked = AgentRequest::read(&arguments.command)?;
+    let client = portcullis_agents::find_by_program(&arguments.command);
+    let asked = client.read_command(&arguments.command)?;
     let places = Paths::from_environment()?;
-    let wanted = guard::invocation(&places)?;
-    let settings = guard::with_hooks(asked.own_settings()?, &wanted)?;
+    let wanted = guard::invocation(client, &places)?;
+    let settings = client.run_settings(&asked, &wanted)?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let terms = RunSettings::of(arguments, &config.running, &places)?;
     let confinement = if terms.confine {
-        confine::confinement(&places, &asked, &terms.writable)?
+        confine::confinement(client, &places, &asked, &terms.writable)?
     } else {
         Confinement::default()
     };
-    let program = program(&asked.program, &places)?;
-    let prompt = prompt(asked.prompt.as_deref())?;
+    let program = program(client, &asked.program, &places)?;
+    let prompt = prompt(client, asked.prompt.as_deref())?;
     let durability = config.durability;
     prepare_guard(&places, &home, config)?;
     let view = View::new(Store::open(&home, durability)?, now(), !arguments.quiet);
@@ -151,6 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let person = Person::here(terms.answer);
     let talk = Conversation {
         prompt: &prompt,
+        agent: client,
         wanted: &wanted,
         person,
         shared: shared.clone(),
@@ -209,21 +209,16 @@ fn watched(
 }
 
 /// Returns the client's program, and checks that its version refuses an action whose hook dies.
-fn program(named: &str, places: &Paths) -> Result<PathBuf> {
+fn program(client: &dyn portcullis_agents::Agent, named: &str, places: &Paths) -> Result<PathBuf> {
     let program = if named.contains('/') {
         PathBuf::from(named)
     } else {
-        find::client(Path::new(&places.person))
-            .context("`claude` is not found: install Claude Code, or name it by its path")?
+        client.find_program(Path::new(&places.person)).with_context(|| {
+            let (name, title) = (client.name(), client.display_name());
+            format!("`{name}` is not found: install {title}, or name it by its path")
+        })?
     };
-    let found = version::query_version(&program)?;
-    if found < version::LEAST {
-        bail!(
-            "`{}` is Claude Code {found}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
-            program.display(),
-            version::LEAST
-        );
-    }
+    client.check_version(&program, query_version(&program)?)?;
     Ok(program)
 }
 
@@ -247,7 +242,7 @@ fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
 }
 
 /// Returns the prompt: the argument, then standard input, combined as the client does.
-fn prompt(argument: Option<&str>) -> Result<String> {
+fn prompt(client: &dyn portcullis_agents::Agent, argument: Option<&str>) -> Result<String> {
     let said = if std::io::stdin().is_terminal() { Vec::new() } else { piped(argument.is_some())? };
     let said =
         String::from_utf8(said).context("the prompt on standard input is not valid UTF-8")?;
@@ -258,7 +253,8 @@ fn prompt(argument: Option<&str>) -> Result<String> {
         .collect();
     if parts.is_empty() {
         bail!(
-            "there is no prompt: write it in quotes after `claude -p`, or pass it on standard input"
+            "there is no prompt: write it in quotes after `{} -p`, or pass it on standard input",
+            client.name()
         );
     }
     Ok(parts.join("\n"))

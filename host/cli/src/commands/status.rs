@@ -91,7 +91,7 @@ fn stand(folder: &Path) -> GuardStatus {
         Ok(Some(home)) => home,
         Ok(None) => {
             return GuardStatus::Off(
-                "it is not installed: run `portcullis install claude`".to_owned(),
+                format!("it is not installed: run `{}`", portcullis_agents::install_command()),
             );
         }
         Err(error) => return GuardStatus::Off(error.to_string()),
@@ -100,7 +100,7 @@ fn stand(folder: &Path) -> GuardStatus {
         Ok(config) => config,
         Err(error) => return GuardStatus::Off(format!("{error:#}")),
     };
-    match health::inspect_hooks(&places, folder) {
+    match health::inspect_hooks(portcullis_agents::DEFAULT, &places, folder) {
         HookStatus::Off(why) => return GuardStatus::Off(why),
         HookStatus::Weak(why) => return GuardStatus::Weak(why),
         HookStatus::Well => {}

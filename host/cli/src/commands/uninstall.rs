@@ -1,4 +1,4 @@
-//! `portcullis uninstall claude`: removes the hooks from a settings file of the client. It restores
+//! `portcullis uninstall AGENT`: removes the hooks from a settings file of the client. It restores
 //! the original bytes if nothing else has changed since, and otherwise removes only our own
 //! handlers.
 
@@ -7,10 +7,10 @@ use super::install::{ScopeArguments, Site, journal, remove_empty};
 use crate::interactive;
 use anyhow::{Context, Result, bail};
 use portcullis_agents::backup::{self, BackupReceipt};
-use portcullis_agents::claude::settings::Scope;
-use portcullis_agents::claude::{edit, registered, validate};
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::json::JsonDocument;
+use portcullis_agents::settings::Scope;
+use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_config::paths::Paths;
 use portcullis_store::Home;
 use serde_json::json;
@@ -47,7 +47,8 @@ enum FileChange {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
-    let site = Site::new(scope, None, !arguments.dry_run)?;
+    let agent = crate::agent_of(&arguments.agent)?;
+    let site = Site::new(agent, scope, None, !arguments.dry_run)?;
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
     let found = site.settings()?;
     // A dry run must not create a home.
@@ -104,7 +105,8 @@ fn question(site: &Site, found: &SettingsFile, unchanged: bool, purge: bool) -> 
     let mut parts = Vec::new();
     if !unchanged {
         parts.push(format!(
-            "Portcullis will no longer review what Claude Code does by `{}`.",
+            "Portcullis will no longer review what {} does by `{}`.",
+            site.agent.display_name(),
             found.path.display()
         ));
     }
@@ -151,10 +153,11 @@ fn after(
         }
     }
     let document = JsonDocument::parse(bytes)
-        .map_err(|error| anyhow::Error::msg(validate::SettingsProblem::from(error)))
+        .map_err(|error| anyhow::Error::msg(SettingsProblem::from(error)))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
-    let mut without = edit::uninstall(&document, &site.wanted, &kept)?;
+    let hooks = site.agent.hook_settings();
+    let mut without = hooks.remove_handlers(&document, &site.wanted, &kept)?;
     if site.scope == Scope::Managed
         && without.value().get("allowManagedHooksOnly") == Some(&json!(true))
     {
@@ -164,7 +167,7 @@ fn after(
             .remove("/allowManagedHooksOnly")
             .map_err(|error| anyhow::anyhow!(error.what))?;
     }
-    let mixed = registered::find(without.value(), &site.wanted);
+    let mixed = hooks.find_handlers(without.value(), &site.wanted);
     for handler in &mixed {
         report.warn(&format!(
             "a command of your own at `{}` starts Portcullis: it was left alone",

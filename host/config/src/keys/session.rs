@@ -117,6 +117,20 @@ pub(super) const KEYS: &[ConfigKey] = &[
         doc: "your intervention plugin in place of the builtin one, by the intervention's name",
     },
     ConfigKey {
+        path: "interventions.ladders.*",
+        kind: ValueKind::Choices(&[
+            "soft_correction",
+            "context_reinforcement",
+            "resource_throttling",
+            "checkpoint_rollback",
+            "emergency_stop",
+        ]),
+        default: || None,
+        default_told: "[Interventions](sessions.md#interventions)",
+        project: ProjectScope::Trust,
+        doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, high and critical; none milder than the one before it",
+    },
+    ConfigKey {
         path: "interventions.templates.*",
         kind: ValueKind::Text,
         default: || None,

@@ -3,6 +3,7 @@
 use crate::keys::{ConfigKey, ValueKind, all, named, toml_text};
 use crate::plugins::{Type, declared};
 use portcullis_engine::SettingValue as Value;
+use portcullis_core::intervene::InterventionKind;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -70,8 +71,15 @@ fn value_of(key: &ConfigKey) -> BoxedStrategy<Value> {
         "risk.high" => share(600..=800),
         "rationality.high" => share(600..=1000),
         "risk.critical" => share(800..=1000),
+        "interventions.ladders.*" => ladder(),
         _ => value(key.kind),
     }
+}
+
+/// Four answers, none milder than the one before it.
+fn ladder() -> BoxedStrategy<Value> {
+    let kinds: Vec<String> = InterventionKind::ALL.iter().map(ToString::to_string).collect();
+    subsequence(kinds, 4).prop_map(Value::Texts).boxed()
 }
 
 fn value(kind: ValueKind) -> BoxedStrategy<Value> {

@@ -50,6 +50,18 @@ const ROWS: &[Row] = &[
         "[interventions]\ntemplate.loop = \"x\"",
         &[(2, 1, "did you mean `interventions.templates`?")],
     ),
+    (
+        "[interventions.ladders]\nmine = [\"soft_correction\", \"emergency_stop\"]",
+        &[(2, 8, "`interventions.ladders.mine` is not a ladder; write four answers")],
+    ),
+    (
+        "interventions.ladders.loop = [\"emergency_stop\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]",
+        &[(1, 30, "none milder than the one before it")],
+    ),
+    (
+        "interventions.ladders.loop = [\"stop\"]",
+        &[(1, 30, "`interventions.ladders.loop`")],
+    ),
     // Types.
     (
         "mode = 1",
@@ -348,6 +360,7 @@ fn everything_can_be_said() {
          [limits]\nfile_operations = 7\nmemory_mb = 8\nexecution_time_seconds = 9\ntoken_usage = 10\n\
          [interventions]\nstrategy = \"pattern_specific\"\nemergency_stop = false\nsoft_correction = true\nmost = 3\ncooldown_seconds = 5\n\
          escalation_delay_seconds = 6\nescalation_delay_steps = 2\n[interventions.templates]\nloop = \"stop it\"\n\
+         [interventions.ladders]\n\"of a third party\" = [\"soft_correction\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]\n\
          [mask]\npersonal = [\"email\"]\n[patterns]\nenabled = [\"scope-creep\"]\nsensitivity = \"high\"\n\
          [performance]\nmax_review_time_ms = 20\nasync_threshold = 0.2\n[cache]\nenabled = false\nttl_minutes = 1\nmax_size = 2\n\
          [audit]\nlevel = \"warn\"\nexport_format = \"csv\"\nretention_days = 0\nanchors = [\"~/head\", \"/mnt/head\"]\n\
@@ -400,6 +413,9 @@ fn everything_can_be_said() {
     assert_eq!(user("mode = \"async\"\nreviewer.enabled = false").policy.mode, Mode::Off);
     assert_eq!(config.policy.interventions.cooldown_ms, 5000);
     assert_eq!(config.policy.interventions.templates["loop"], "stop it");
+    let ladder = |pattern: &str| config.policy.interventions.ladder(pattern).answers();
+    assert_eq!(ladder("of a third party").map(|kind| kind as usize), [0, 0, 4, 4]);
+    assert_eq!(ladder("secret_egress").map(|kind| kind as usize), [1, 4, 4, 4], "as by default");
     assert_eq!(config.policy.personal_data.len(), 1);
     assert_eq!(
         (config.audit.retention_days, config.audit.anchors[0].as_path()),

@@ -424,6 +424,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ("plugins", names().all(same_but_enabled)),
         ("rules", rules_hold(with, without)),
         ("guarded", a.guarded == b.guarded),
+        ("clients", a.clients == b.clients),
     ];
     checks.into_iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect()
 }

@@ -116,6 +116,7 @@ fn the_documentation_has_every_setting_of_a_builtin_plugin() {
 fn shown(key: &ConfigKey) -> String {
     key.path
         .replace("templates.*", "templates.ISSUE")
+        .replace("ladders.*", "ladders.PATTERN")
         .replace("interventions.plugins.*", "interventions.plugins.INTERVENTION")
         .replace(".**", ".KEY")
         .replace('*', "NAME")

@@ -122,11 +122,11 @@ impl<'a> Collector<'a> {
 
     fn file_at(&mut self, kind: EffectKind, text: &str, glob: bool) {
         let implied = match kind {
-            EffectKind::FileRead if paths::is_credential(text, &self.place.home) => {
+            EffectKind::FileRead if paths::is_credential(text, self.place) => {
                 Some(EffectKind::SecretRead)
             }
             EffectKind::FileCreate | EffectKind::FileModify
-                if paths::is_start_up(text, &self.place.home) =>
+                if paths::is_start_up(text, self.place) =>
             {
                 Some(EffectKind::Persistence)
             }

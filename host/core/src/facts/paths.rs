@@ -1,6 +1,7 @@
 //! Paths as text: normalising and classifying them. The disk is never accessed.
 
 use crate::action::Scope;
+use crate::client::ClientProfile;
 
 /// The place in which a call runs, and what it may be expected to touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct CallLocation {
     pub paths: Vec<glob::Pattern>,
     /// Temporary folders and build caches, absolute or `~/…`.
     pub scratch: Vec<String>,
+    /// The agents' clients that this machine may have.
+    pub clients: &'static [&'static ClientProfile],
 }
 
 /// Returns an absolute path without `.`, `..`, doubled slashes, `~` or a leading `$HOME`. Links are
@@ -132,7 +135,7 @@ pub fn scope(path: &str, place: &CallLocation) -> Scope {
         };
     }
     let holds_home = !place.home.is_empty() && within(&place.home, path.trim_end_matches("/*"));
-    if holds_home || is_credential(path, &place.home) || is_start_up(path, &place.home) {
+    if holds_home || is_credential(path, place) || is_start_up(path, place) {
         return Scope::System;
     }
     let scratch = place.scratch.iter().any(|folder| {
@@ -209,9 +212,13 @@ fn is_system(path: &str, home: &str) -> bool {
 }
 
 /// Returns true for files of a home folder that run by themselves, and for similar files elsewhere.
-pub(super) fn is_start_up(path: &str, home: &str) -> bool {
-    let own = in_home(path, home).is_some_and(|rest| {
-        START_UP_FILES.contains(&rest) || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
+pub(super) fn is_start_up(path: &str, place: &CallLocation) -> bool {
+    let of_client =
+        |rest: &str| place.clients.iter().any(|client| client.start_up_files.contains(&rest));
+    let own = in_home(path, &place.home).is_some_and(|rest| {
+        START_UP_FILES.contains(&rest)
+            || of_client(rest)
+            || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
     });
     let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
     own || machine
@@ -247,13 +254,6 @@ const START_UP_FILES: &[&str] = &[
     ".inputrc",
     ".gitconfig",
     ".config/git/config",
-    ".claude/settings.json",
-    ".claude.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".cursor/mcp.json",
-    ".config/opencode/opencode.json",
-    ".continue/config.json",
 ];
 
 const START_UP_FOLDERS: &[&str] = &[
@@ -290,9 +290,12 @@ const MACHINE_START_UP: &[&str] = &[
 ];
 
 /// Returns true for files that hold credentials.
-pub(super) fn is_credential(path: &str, home: &str) -> bool {
-    let own = in_home(path, home).is_some_and(|rest| {
+pub(super) fn is_credential(path: &str, place: &CallLocation) -> bool {
+    let of_client =
+        |rest: &str| place.clients.iter().any(|client| client.credential_files.contains(&rest));
+    let own = in_home(path, &place.home).is_some_and(|rest| {
         CREDENTIAL_FILES.contains(&rest)
+            || of_client(rest)
             || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder))
                 && !PUBLIC.iter().any(|end| rest.ends_with(end)))
     });
@@ -346,7 +349,6 @@ const CREDENTIAL_FILES: &[&str] = &[
     ".vault-token",
     ".boto",
     ".s3cfg",
-    ".claude/.credentials.json",
 ];
 const CREDENTIAL_FOLDERS: &[&str] = &[
     ".ssh",

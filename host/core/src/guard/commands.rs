@@ -4,44 +4,10 @@
 
 use super::GuardInput;
 use crate::action::{Command, EffectKind, Word};
+use crate::client::{ClientProfile, HookBypasses};
 
-/// The client's program, and the names of its package.
-const CLIENT: &[&str] = &["claude", "claude.exe", "claude-code"];
-const PACKAGE: &str = "@anthropic-ai/claude-code";
-/// Options that make the client omit hooks, or load something that can answer calls in their place.
-const ESCAPES: &[&str] = &[
-    "--bare",
-    "--safe-mode",
-    "--restricted",
-    "--setting-sources",
-    "--settings",
-    "--plugin-dir",
-    "--plugin-url",
-    "--managed-settings",
-];
-/// Subcommands that change the client's own settings, plugins or version, each with those of its
-/// subcommands that only read.
-const CLIENT_CHANGES: &[(&str, &[&str])] = &[
-    ("plugin", &["list", "validate", "details"]),
-    ("plugins", &["list", "validate", "details"]),
-    ("config", &["get", "list", "ls"]),
-    ("install", &[]),
-    ("import", &[]),
-];
-/// Variables that point the client or portcullis to other settings, and parts of the names of
-/// variables that switch hooks off.
-const ELSEWHERE: &[&str] =
-    &["CLAUDE_CONFIG_DIR", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PORTCULLIS_HOME"];
-const SWITCHES: &[&str] = &[
-    "SIMPLE",
-    "SAFE_MODE",
-    "RESTRICT",
-    "HOOK",
-    "SETTING",
-    "MANAGED",
-    "PERSONAL_CONFIG",
-    "CONFIG_DIR",
-];
+/// Variables that point any client, or portcullis, to other settings.
+const ELSEWHERE: &[&str] = &["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PORTCULLIS_HOME"];
 /// Programs that start another program with another user's rights, or with a different view of the
 /// files.
 const OTHER_WORLDS: &[&str] = &[
@@ -197,32 +163,40 @@ pub(super) fn is_own(sight: &GuardInput<'_>, program: &str) -> bool {
     program == OWN || own.into_iter().any(|name| name == program)
 }
 
-/// Returns true if the program is the client.
-pub(super) fn is_client(program: &str) -> bool {
-    CLIENT.contains(&program.split('@').next().unwrap_or(program))
+/// Returns the clients with our hooks, and the ways past these.
+fn hooked(
+    sight: &GuardInput<'_>,
+) -> impl Iterator<Item = (&'static ClientProfile, &'static HookBypasses)> {
+    sight.place.clients.iter().filter_map(|client| Some((*client, client.hooked?)))
 }
 
-/// Returns true if a word names the client as a program or a package.
-fn names_client(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    word.contains(PACKAGE) || word.contains("/claude-code/") || is_client(name) && !name.is_empty()
+/// Returns true if the program is a client with our hooks.
+pub(super) fn is_client(sight: &GuardInput<'_>, program: &str) -> bool {
+    hooked(sight).any(|(client, _)| client.is_program(program))
 }
 
-/// Checks for the client being started so that its actions are not reviewed.
+/// Checks for a client being started so that its actions are not reviewed.
 fn started(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
+    hooked(sight).find_map(|(client, bypasses)| starts(sight, command, client, bypasses))
+}
+
+fn starts(
+    sight: &GuardInput<'_>,
+    command: &Command,
+    client: &ClientProfile,
+    bypasses: &HookBypasses,
+) -> Option<String> {
     let world = command.wrappers.iter().find(|name| OTHER_WORLDS.contains(&name.as_str()));
-    let at = if is_client(&command.program) {
+    let at = if client.is_program(&command.program) {
         0
-    } else if world.is_some() {
-        command.words.iter().position(|word| names_client(&word.text))? + 1
-    } else if RUNNERS.contains(&command.program.as_str()) {
-        command.words.iter().position(|word| names_client(&word.text))? + 1
+    } else if world.is_some() || RUNNERS.contains(&command.program.as_str()) {
+        command.words.iter().position(|word| client.is_named(&word.text))? + 1
     } else {
         return None;
     };
     let words = command.words.get(at..).unwrap_or_default();
     let option = words.iter().find(|word| {
-        ESCAPES.iter().any(|escape| {
+        bypasses.options.iter().any(|escape| {
             word.text == *escape
                 || word.text.strip_prefix(escape).is_some_and(|rest| rest.starts_with('='))
         })
@@ -239,9 +213,10 @@ fn started(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     {
         return Some(unreviewed("with options that are known only when it runs"));
     }
-    if let Some(verb) = changing(words) {
+    if let Some(verb) = changing(words, bypasses) {
         return Some(format!(
-            "`claude {verb}` changes the client's own settings, plugins or version, and the guard over this session depends on them"
+            "`{} {verb}` changes the client's own settings, plugins or version, and the guard over this session depends on them",
+            client.name
         ));
     }
     if let Some(name) = world {
@@ -250,7 +225,7 @@ fn started(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     if command.wrappers.iter().any(|name| name == "env") && cleared(sight.text()) {
         return Some(unreviewed("without its environment"));
     }
-    elsewhere(sight).map(|name| unreviewed(&format!("with `{name}` changed")))
+    elsewhere(sight, bypasses).map(|name| unreviewed(&format!("with `{name}` changed")))
 }
 
 fn unreviewed(how: &str) -> String {
@@ -260,11 +235,11 @@ fn unreviewed(how: &str) -> String {
 }
 
 /// Returns the subcommand, if it is one that changes the client.
-fn changing(words: &[crate::action::Word]) -> Option<&str> {
+fn changing<'a>(words: &'a [Word], bypasses: &HookBypasses) -> Option<&'a str> {
     let mut plain =
         words.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'));
     let verb = plain.next()?;
-    let looks = CLIENT_CHANGES.iter().find(|(name, _)| *name == verb).map(|(_, looks)| *looks)?;
+    let (_, looks) = bypasses.changing_commands.iter().find(|(name, _)| *name == verb)?;
     // A first word that follows an option may be that option's value or a prompt.
     let first = words.first().is_some_and(|word| word.text == verb);
     let looking = plain.next().is_some_and(|next| looks.contains(&next))
@@ -274,7 +249,7 @@ fn changing(words: &[crate::action::Word]) -> Option<&str> {
 
 /// Finds a variable that a command line sets and that points the client to other settings, or past
 /// hooks.
-fn elsewhere(sight: &GuardInput<'_>) -> Option<String> {
+fn elsewhere(sight: &GuardInput<'_>, bypasses: &HookBypasses) -> Option<String> {
     let assigned = sight
         .commands()
         .iter()
@@ -289,8 +264,11 @@ fn elsewhere(sight: &GuardInput<'_>) -> Option<String> {
         before.get(start..).map(str::to_owned)
     });
     assigned.chain(given).chain(written).chain(unset(sight.text())).find(|name| {
-        let client = name.starts_with("CLAUDE_") && SWITCHES.iter().any(|part| name.contains(part));
-        client || ELSEWHERE.contains(&name.as_str())
+        let switch = name.starts_with(bypasses.variable_prefix)
+            && bypasses.switches.iter().any(|part| name.contains(part));
+        switch
+            || bypasses.settings_variables.contains(&name.as_str())
+            || ELSEWHERE.contains(&name.as_str())
     })
 }
 
@@ -348,7 +326,7 @@ fn inside_a_text(sight: &GuardInput<'_>, index: usize, command: &Command) -> Opt
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence
         )
     });
-    if !opaque || is_client(&command.program) || is_own(sight, &command.program) {
+    if !opaque || is_client(sight, &command.program) || is_own(sight, &command.program) {
         return None;
     }
     command.words.iter().find_map(|word| {
@@ -364,11 +342,11 @@ fn inside_a_text(sight: &GuardInput<'_>, index: usize, command: &Command) -> Opt
                 let mut verbs = after.iter().filter(|word| !word.starts_with('-')).copied();
                 return own_verb(verbs.next().unwrap_or(""), verbs.next().unwrap_or(""));
             }
-            let escape =
-                after.iter().find(|word| ESCAPES.contains(&word.split('=').next().unwrap_or(word)));
-            escape
-                .filter(|_| is_client(program))
-                .map(|escape| unreviewed(&format!("with `{escape}`")))
+            let (_, bypasses) = hooked(sight).find(|(client, _)| client.is_program(program))?;
+            let escape = after
+                .iter()
+                .find(|word| bypasses.options.contains(&word.split('=').next().unwrap_or(word)));
+            escape.map(|escape| unreviewed(&format!("with `{escape}`")))
         })
     })
 }

@@ -37,7 +37,7 @@ impl Suspect<'_, '_> {
     fn may_change(&self, guarded: &GuardedPath) -> bool {
         // The client's own calls are reviewed, and calls of portcullis are judged by their
         // subcommand.
-        if commands::is_client(&self.command.program)
+        if commands::is_client(self.sight, &self.command.program)
             || commands::is_own(self.sight, &self.command.program)
         {
             return false;

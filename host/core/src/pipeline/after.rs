@@ -253,7 +253,7 @@ pub(super) fn retained_part(text: &str) -> &str {
     text.get(..floor(text, 2 * MOST_OUTPUT)).unwrap_or_default()
 }
 
-/// Parses the exit code: Claude Code begins a failed command's error with `Exit code N`.
+/// Parses the exit code from a failed command's error that begins with `Exit code N`.
 fn exit_code(error: &str) -> Option<i32> {
     error.strip_prefix("Exit code ")?.split_whitespace().next()?.parse().ok()
 }

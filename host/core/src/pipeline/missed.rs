@@ -3,7 +3,7 @@
 //!
 //! The caller determines which calls those are, since it can read the transcript and the journal.
 
-use super::{Ports, ReviewOutcome, Run, Settings, place};
+use super::{Ports, ReviewOutcome, Run, Settings};
 use crate::action::Timestamp;
 use crate::event::{Call, CallResult, Event};
 use crate::text::one_line;
@@ -40,20 +40,7 @@ pub fn missed_calls<'p>(
     settings: &Settings<'_>,
     ports: &mut Ports<'p>,
 ) -> ReviewOutcome {
-    let ReviewOutcome { reply, records, state, spent } = reviewed;
-    let place = place(event, &state, settings);
-    let mut run = Run {
-        event,
-        settings,
-        ports,
-        state,
-        now,
-        place,
-        records,
-        reply,
-        spent,
-        judged: Vec::new(),
-    };
+    let mut run = Run::resume(event, reviewed, now, settings, ports);
     let mut named = Vec::new();
     for call in missed {
         if named.len() < MOST_MISSED && !run.state.agent.knows_call(&call.id) {

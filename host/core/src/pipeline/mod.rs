@@ -97,20 +97,9 @@ pub fn run<'p>(
     let mut state = state;
     state.session.touch(now, &event.cwd, &settings.policy.limits);
     state.take_position();
-    let place = place(event, &state, settings);
-    let (records, spent, judged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run {
-        event,
-        settings,
-        ports,
-        state,
-        now,
-        place,
-        records,
-        reply: Reply::default(),
-        spent,
-        judged,
-    };
+    let nothing_yet =
+        ReviewOutcome { reply: Reply::default(), records: Vec::new(), state, spent: Vec::new() };
+    let mut run = Run::resume(event, nothing_yet, now, settings, ports);
     run.tell_terms();
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
@@ -165,6 +154,7 @@ fn place(event: &Event, state: &State, settings: &Settings<'_>) -> CallLocation 
         roots,
         paths,
         scratch: settings.policy.scope.scratch.clone(),
+        clients: settings.policy.clients,
     }
 }
 
@@ -181,6 +171,21 @@ fn globs(paths: &[String], project: &[String], home: &str) -> Vec<Pattern> {
     };
     // Invalid globs were refused when the configuration was read.
     paths.iter().flat_map(whole).filter_map(|glob| Pattern::new(&glob).ok()).collect()
+}
+
+impl<'a, 'p> Run<'a, 'p> {
+    /// Continues an event with its results so far.
+    fn resume(
+        event: &'a Event,
+        so_far: ReviewOutcome,
+        now: Timestamp,
+        settings: &'a Settings<'a>,
+        ports: &'a mut Ports<'p>,
+    ) -> Self {
+        let ReviewOutcome { reply, records, state, spent } = so_far;
+        let place = place(event, &state, settings);
+        Self { event, settings, ports, state, now, place, records, reply, spent, judged: Vec::new() }
+    }
 }
 
 impl Run<'_, '_> {

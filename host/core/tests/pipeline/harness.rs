@@ -184,7 +184,7 @@ pub(crate) struct World {
 
 impl Default for World {
     fn default() -> Self {
-        let policy = Policy::default();
+        let policy = Policy { clients: portcullis_agents::PROFILES, ..Policy::default() };
         let masker = Masker::new([7; 32], &policy.personal_data);
         Self {
             policy,

@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened or created here.
 
+use portcullis_agents::install_command;
 use super::finding::{Check, HealthFinding, or_ok};
 use std::fs::{self, Metadata};
 use std::io;
@@ -137,7 +138,7 @@ fn look(expected: &Expected<'_>, user: u32) -> Vec<HealthFinding> {
         return vec![HealthFinding::problem(
             Check::Access,
             format!("`{path}` is not a {wanted}"),
-            "move it away and run `portcullis install claude`",
+            format!("move it away and run `{}`", install_command()),
         )];
     }
     owner_and_mode(expected.path, &found, expected.forbidden, expected.root, user)
@@ -149,7 +150,7 @@ fn missing(expected: &Expected<'_>) -> HealthFinding {
         return HealthFinding::problem(
             Check::Access,
             format!("the state folder `{path}` is missing"),
-            "run `portcullis install claude`",
+            format!("run `{}`", install_command()),
         );
     }
     let state = expected.path.parent().unwrap_or(expected.path);
@@ -160,7 +161,7 @@ fn missing(expected: &Expected<'_>) -> HealthFinding {
     HealthFinding::problem(
         Check::Access,
         format!("there is no key `{path}`"),
-        "run `portcullis install claude`, which makes one",
+        format!("run `{}`, which makes one", install_command()),
     )
 }
 

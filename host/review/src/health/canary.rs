@@ -1,10 +1,11 @@
 //! Starts our handlers exactly as they are registered, with a known-good and a known-bad action,
 //! and reads their answers as the client would. Neither action is executed.
 
-use super::answer::{self, HookReply};
 use super::finding::{Check, HealthFinding};
 use super::handlers::Handler;
 use super::settings::ClientFile;
+use portcullis_agents::hook_reply::HookReply;
+use portcullis_agents::install_command;
 use portcullis_agents::run;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -81,8 +82,10 @@ fn drive(
             "a hook in `{}` starts `{stranger}` from inside the project: it was not started",
             handler.file.display()
         );
-        let mend =
-            "look at it; `portcullis install claude --project` names a program outside the project";
+        let mend = format!(
+            "look at it; `{} --project` names a program outside the project",
+            install_command()
+        );
         return CanaryOutcome {
             findings: vec![HealthFinding::problem(Check::Canary, what, mend)],
             unrefused: None,
@@ -169,13 +172,10 @@ fn ask(
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", stage.person);
     }
     command.envs(variables(stage.files));
-    command
-        .env("CLAUDECODE", "1")
-        .env("CLAUDE_PROJECT_DIR", stage.folder)
-        .env("CLAUDE_CODE_SESSION_ID", session);
+    command.envs(handler.agent.hook_environment(stage.folder, session));
     let limit = Duration::from_secs_f64(handler.timeout().clamp(0.0, MOST.as_secs_f64()));
     match run::run(command, event.to_string().as_bytes(), limit) {
-        Ok(said) => answer::read(said.code, &said.stdout, &said.stderr),
+        Ok(said) => handler.agent.interpret_answer(said.code, &said.stdout, &said.stderr),
         Err(error) => HookReply::Failed(error.to_string()),
     }
 }
@@ -259,7 +259,7 @@ fn failed(how: &str, closed: bool) -> HealthFinding {
     HealthFinding::problem(
         Check::Canary,
         format!("the hook fails ({how}): {then}"),
-        "run `portcullis install claude`",
+        format!("run `{}`", install_command()),
     )
 }
 
@@ -267,5 +267,5 @@ fn unread(how: &str) -> HealthFinding {
     let what = format!(
         "the hook's answer says nothing to the client ({how}): every action runs unreviewed"
     );
-    HealthFinding::problem(Check::Canary, what, "run `portcullis install claude`")
+    HealthFinding::problem(Check::Canary, what, format!("run `{}`", install_command()))
 }

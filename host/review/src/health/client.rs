@@ -3,33 +3,37 @@
 use super::finding::{Check, HealthFinding};
 use super::handlers::Handler;
 use super::settings::ClientFile;
-use portcullis_agents::claude::handlers::Invocation;
-use portcullis_agents::claude::listing::{self, DisabledReason};
-use portcullis_agents::claude::registered;
-use portcullis_agents::claude::settings::Scope;
-use portcullis_agents::claude::version::{self, LEAST};
+use portcullis_agents::listing::{DisabledReason, HookListing};
+use portcullis_agents::settings::Scope;
+use portcullis_agents::version::query_version;
+use portcullis_agents::{Agent, Invocation, install_command};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Asks the client for its version.
-pub(super) fn version(client: Option<&Path>) -> HealthFinding {
+pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding {
+    let name = agent.name();
     let Some(client) = client else {
-        let what = "no `claude` in PATH or where its installers put it: its version and what it loaded were not looked at";
+        let what = format!(
+            "no `{name}` in PATH or where its installers put it: its version and what it loaded were not looked at"
+        );
         return HealthFinding::note(Check::Version, what, "");
     };
     let shown = client.display();
-    match version::query_version(client) {
-        Ok(found) if found < LEAST => {
+    let oldest = agent.oldest_version();
+    match query_version(client) {
+        Ok(found) if found < oldest => {
             let what = format!(
-                "`{shown}` is {found}: it runs a tool whenever a hook fails, since it does not know `onFailure`"
+                "`{shown}` is {found}: it runs a tool whenever a hook fails, since {}",
+                agent.oldest_version_reason()
             );
             HealthFinding::problem(
                 Check::Version,
                 what,
-                format!("update it to {LEAST} or later: `claude update`"),
+                format!("update it to {oldest} or later: `{name} update`"),
             )
         }
-        Ok(found) => HealthFinding::ok(Check::Version, format!("Claude Code {found}, `{shown}`")),
+        Ok(found) => HealthFinding::ok(Check::Version, format!("{} {found}, `{shown}`", agent.display_name())),
         Err(error) => HealthFinding::warning(
             Check::Version,
             format!("{error:#}"),
@@ -40,8 +44,13 @@ pub(super) fn version(client: Option<&Path>) -> HealthFinding {
 
 /// Asks the client which of our hooks it loaded. It is started in `folder`, and runs the hooks that
 /// apply there.
-pub(super) fn listing(client: &Path, folder: &Path, handlers: &[Handler]) -> Vec<HealthFinding> {
-    let listing = match listing::query_listing(client, folder) {
+pub(super) fn listing(
+    agent: &dyn Agent,
+    client: &Path,
+    folder: &Path,
+    handlers: &[Handler],
+) -> Vec<HealthFinding> {
+    let listing = match agent.query_listing(client, folder) {
         Ok(listing) => listing,
         Err(error) => {
             return vec![HealthFinding::warning(
@@ -52,7 +61,7 @@ pub(super) fn listing(client: &Path, folder: &Path, handlers: &[Handler]) -> Vec
         }
     };
     let mut findings: Vec<HealthFinding> = listing
-        .errors
+        .problems()
         .iter()
         .map(|problem| {
             let what = format!(
@@ -74,21 +83,25 @@ pub(super) fn listing(client: &Path, folder: &Path, handlers: &[Handler]) -> Vec
         scopes.push(handler.scope);
         let of_scope: Vec<&Handler> =
             handlers.iter().filter(|other| other.scope == handler.scope).collect();
-        findings.extend(compare(&listing, handler, &of_scope));
+        findings.extend(compare(listing.as_ref(), handler, &of_scope));
     }
     super::finding::or_ok(findings, Check::Listing, "the client confirmed that it loads our hooks")
 }
 
 /// Compares the handlers in the file with the handlers that the client reports as loaded.
 fn compare(
-    listing: &listing::Listing,
+    listing: &dyn HookListing,
     first: &Handler,
     of_scope: &[&Handler],
 ) -> Option<HealthFinding> {
     let pins = first.pins().ok()?;
     let pinned = pins.and_then(|pins| Some((pins.config?, pins.state?)));
-    let wanted = Invocation { program: PathBuf::from(&first.registered.program), pinned };
-    let off = listing.off(first.scope, &wanted)?;
+    let wanted = Invocation {
+        agent: first.agent.name(),
+        program: PathBuf::from(&first.registered.program),
+        pinned,
+    };
+    let off = listing.disabled_reason(first.scope, &wanted)?;
     let off = match off {
         DisabledReason::NotLoaded(events) => {
             // Handlers that are wrong in the file are reported by the check of the file.
@@ -109,7 +122,7 @@ fn compare(
     Some(HealthFinding::problem(
         Check::Listing,
         what,
-        "restart the client; if it stays so, run `portcullis install claude`",
+        format!("restart the client; if it stays so, run `{}`", install_command()),
     ))
 }
 
@@ -121,12 +134,14 @@ fn stands(handler: &Handler, wanted: &Invocation) -> bool {
     );
     let settings =
         Value::Object([("hooks".to_owned(), Value::Object(hooks))].into_iter().collect());
-    registered::find(&settings, wanted).iter().any(|found| found.deviations.is_empty())
+    let found = handler.agent.hook_settings().find_handlers(&settings, wanted);
+    found.iter().any(|found| found.deviations.is_empty())
 }
 
 /// Returns the folder in which the client can be started without running foreign programs: the
 /// project only if its own settings contain nothing but our entries.
 pub(super) fn safe_folder<'a>(
+    agent: &dyn Agent,
     project: &'a Path,
     scratch: &'a Path,
     files: &[ClientFile],
@@ -135,7 +150,7 @@ pub(super) fn safe_folder<'a>(
 ) -> &'a Path {
     let of_project = |file: &&ClientFile| matches!(file.scope, Scope::Project | Scope::Local);
     let foreign = |file: &ClientFile| match file.settings() {
-        Some(settings) => !only_ours(settings, ours),
+        Some(settings) => !only_ours(agent, settings, ours),
         None => !matches!(file.content, super::settings::Content::Missing),
     };
     let has_ours = files.iter().filter(of_project).any(|file| file.settings().is_some());
@@ -146,7 +161,7 @@ pub(super) fn safe_folder<'a>(
     if has_ours && !strangers { project } else { scratch }
 }
 
-fn only_ours(settings: &Value, ours: &Invocation) -> bool {
+fn only_ours(agent: &dyn Agent, settings: &Value, ours: &Invocation) -> bool {
     let keys = settings
         .as_object()
         .is_some_and(|keys| keys.keys().all(|key| key == "hooks" || key == "$schema"));
@@ -154,5 +169,5 @@ fn only_ours(settings: &Value, ours: &Invocation) -> bool {
     keys && events
         .into_iter()
         .flatten()
-        .all(|(event, _)| registered::others(settings, event, ours).is_empty())
+        .all(|(event, _)| agent.hook_settings().foreign_commands(settings, event, ours).is_empty())
 }

@@ -45,9 +45,9 @@ impl Group {
     pub const ALL: &[Self] = &[Self::Client, Self::Guard, Self::Journal, Self::Machine];
 
     /// Returns the title for people.
-    pub const fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
-            Self::Client => "Claude Code",
+            Self::Client => portcullis_agents::DEFAULT.display_name(),
             Self::Guard => "Portcullis",
             Self::Journal => "Journal",
             Self::Machine => "Machine",

@@ -5,7 +5,6 @@ use super::finding::{Check, HealthFinding, or_ok};
 use super::grants;
 use crate::breakers::{self, HeldPlugin};
 use crate::reviewer::{ReviewContext, Reviewer};
-use portcullis_agents::claude::wire as claude;
 use portcullis_config::clock::format_utc;
 use portcullis_config::pause;
 use portcullis_config::{Config, PluginConfig};
@@ -330,7 +329,7 @@ pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> 
             "`portcullis review --command 'rm -rf ~'` shows what each plugin says; do not let an agent work until it is refused",
         )
     };
-    let event = match claude::parse(event.to_string().as_bytes()) {
+    let event = match portcullis_agents::parse_payload(event.to_string().as_bytes()) {
         Ok(event) => event,
         Err(error) => {
             return wrong(format!("a known-bad action could not be read: {}", error.problem));

@@ -3,9 +3,10 @@
 use super::finding::{Check, HealthFinding};
 use super::program;
 use super::settings::{ClientFile, switched_off};
-use portcullis_agents::claude::handlers::{EVENTS, Invocation};
-use portcullis_agents::claude::registered::{self, Deviation, HookHandler};
-use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::hook_handler::{Deviation, HookHandler};
+use portcullis_agents::invocation::EventSubscription;
+use portcullis_agents::settings::Scope;
+use portcullis_agents::{Agent, Invocation, install_command};
 use portcullis_config::paths::{PathOverrides, Paths};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ const DEFAULT_TIMEOUT: f64 = 600.0;
 /// One of our handlers as it is registered.
 #[derive(Clone, Debug)]
 pub(super) struct Handler {
+    /// The client whose settings have it.
+    pub agent: &'static dyn Agent,
     /// The scope of its file.
     pub scope: Scope,
     /// Its file.
@@ -74,7 +77,7 @@ impl Handler {
             (None, None) => return Err(()),
         };
         let mut words = words.into_iter().skip_while(|word| word != "hook");
-        if words.next().is_none() || words.next().is_none_or(|agent| agent != "claude") {
+        if words.next().is_none() || words.next().is_none_or(|agent| agent != self.agent.name()) {
             return Err(());
         }
         let pins = PathOverrides::read(words).ok_or(())?;
@@ -111,14 +114,19 @@ impl Handler {
 }
 
 /// Returns our handlers in all settings files that are valid for the client.
-pub(super) fn find(files: &[ClientFile], wanted: &Invocation) -> Vec<Handler> {
+pub(super) fn find(
+    agent: &'static dyn Agent,
+    files: &[ClientFile],
+    wanted: &Invocation,
+) -> Vec<Handler> {
     let mut handlers = Vec::new();
     for file in files {
         let Some(settings) = file.settings() else { continue };
         let off = switched_off(files, file.scope).is_some();
-        for registered in registered::find(settings, wanted) {
+        for registered in agent.hook_settings().find_handlers(settings, wanted) {
             let value = settings.pointer(&registered.pointer).cloned().unwrap_or_default();
             handlers.push(Handler {
+                agent,
                 scope: file.scope,
                 file: file.path.clone(),
                 registered,
@@ -132,24 +140,33 @@ pub(super) fn find(files: &[ClientFile], wanted: &Invocation) -> Vec<Handler> {
 
 /// Checks the handlers. `plugin`: our plugin for the client is enabled, whose hooks are not in a
 /// settings file.
-pub(super) fn check(handlers: &[Handler], places: &Paths, plugin: bool) -> Vec<HealthFinding> {
+pub(super) fn check(
+    agent: &dyn Agent,
+    handlers: &[Handler],
+    places: &Paths,
+    plugin: bool,
+) -> Vec<HealthFinding> {
     if handlers.is_empty() {
         return vec![if plugin {
             HealthFinding::note(
                 Check::Handlers,
                 "our hooks come with the client's plugin, not from a settings file",
-                "`portcullis install claude` pins the folders too",
+                format!("`{}` pins the folders too", install_command()),
             )
         } else {
             HealthFinding::problem(
                 Check::Handlers,
-                "no settings file that Claude Code reads here has our hooks: nothing is reviewed",
-                INSTALL,
+                format!(
+                    "no settings file that {} reads here has our hooks: nothing is reviewed",
+                    agent.display_name()
+                ),
+                install(Scope::User),
             )
         }];
     }
-    let mut findings = Vec::from_iter(missing(handlers));
-    findings.extend(differing(handlers, places));
+    let all = agent.hook_settings().events();
+    let mut findings = Vec::from_iter(missing(all, handlers));
+    findings.extend(differing(all.len(), handlers, places));
     findings.extend(programs(handlers));
     if findings.is_empty() {
         let mut files: Vec<String> =
@@ -157,25 +174,24 @@ pub(super) fn check(handlers: &[Handler], places: &Paths, plugin: bool) -> Vec<H
         files.dedup();
         findings.push(HealthFinding::ok(
             Check::Handlers,
-            format!("all {} events, in `{}`", EVENTS.len(), files.join("`, `")),
+            format!("all {} events, in `{}`", all.len(), files.join("`, `")),
         ));
     }
     findings
 }
 
-/// The advice that fixes most problems.
-const INSTALL: &str = "run `portcullis install claude`";
-
-fn install(scope: Scope) -> &'static str {
+/// Returns the advice that fixes most problems of a scope.
+fn install(scope: Scope) -> String {
+    let command = install_command();
     match scope {
-        Scope::User => INSTALL,
-        Scope::Project => "run `portcullis install claude --project`",
-        Scope::Local => "run `portcullis install claude --local`",
-        Scope::Managed => "run `sudo portcullis install claude --managed`",
+        Scope::User => format!("run `{command}`"),
+        Scope::Project => format!("run `{command} --project`"),
+        Scope::Local => format!("run `{command} --local`"),
+        Scope::Managed => format!("run `sudo {command} --managed`"),
     }
 }
 
-fn missing(handlers: &[Handler]) -> Option<HealthFinding> {
+fn missing(all: &[EventSubscription], handlers: &[Handler]) -> Option<HealthFinding> {
     // The `switches` check reports that all hooks are off.
     let all_off = handlers.iter().all(|handler| handler.off);
     let covered = |event: &str| {
@@ -184,7 +200,7 @@ fn missing(handlers: &[Handler]) -> Option<HealthFinding> {
         })
     };
     let missing: Vec<&str> =
-        EVENTS.iter().map(|listened| listened.event).filter(|event| !covered(event)).collect();
+        all.iter().map(|listened| listened.event).filter(|event| !covered(event)).collect();
     if missing.is_empty() {
         return None;
     }
@@ -192,13 +208,13 @@ fn missing(handlers: &[Handler]) -> Option<HealthFinding> {
     let scope = handlers.first().map_or(Scope::User, |handler| handler.scope);
     Some(HealthFinding::problem(
         Check::Handlers,
-        format!("none of our hooks covers {}{unseen}", names(&missing)),
+        format!("none of our hooks covers {}{unseen}", names(&missing, all.len())),
         install(scope),
     ))
 }
 
 /// Returns one finding for each kind of deviation in each file, with the events concerned.
-fn differing(handlers: &[Handler], places: &Paths) -> Vec<HealthFinding> {
+fn differing(all: usize, handlers: &[Handler], places: &Paths) -> Vec<HealthFinding> {
     let mut found: BTreeMap<(PathBuf, String), (HealthFinding, Vec<&str>)> = BTreeMap::new();
     for handler in handlers {
         for deviation in &handler.registered.deviations {
@@ -217,7 +233,7 @@ fn differing(handlers: &[Handler], places: &Paths) -> Vec<HealthFinding> {
         |((file, what), (finding, mut events)): ((PathBuf, String), (HealthFinding, Vec<&str>))| {
             events.dedup();
             HealthFinding {
-                what: format!("{} in `{}`: {what}", names(&events), file.display()),
+                what: format!("{} in `{}`: {what}", names(&events, all), file.display()),
                 ..finding
             }
         };
@@ -230,8 +246,8 @@ fn judge(
     places: &Paths,
 ) -> Option<(HealthFinding, String)> {
     let mend = install(handler.scope);
-    let problem = |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend), what));
-    let warning = |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend), what));
+    let problem = |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend.as_str()), what));
+    let warning = |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend.as_str()), what));
     let holds_back = matches!(handler.registered.event.as_str(), "PreToolUse" | "ConfigChange");
     match deviation {
         Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {
@@ -242,10 +258,10 @@ fn judge(
             warning(deviation.to_string())
         }
         Deviation::Timeout(said) => timeout(handler, said)
-            .map(|what| (HealthFinding::warning(Check::Handlers, "", mend), what)),
+            .map(|what| (HealthFinding::warning(Check::Handlers, "", mend.as_str()), what)),
         Deviation::Arguments => arguments(handler, places),
         Deviation::Event => {
-            Some((HealthFinding::note(Check::Handlers, "", mend), deviation.to_string()))
+            Some((HealthFinding::note(Check::Handlers, "", mend.as_str()), deviation.to_string()))
         }
         // A different program is checked through its file.
         Deviation::Program(_) => None,
@@ -310,13 +326,13 @@ fn programs(handlers: &[Handler]) -> Option<HealthFinding> {
     (!rest.is_empty()).then(|| {
         let what =
             format!("the hooks start more than one program: `{first}`, `{}`", rest.join("`, `"));
-        HealthFinding::warning(Check::Handlers, what, INSTALL)
+        HealthFinding::warning(Check::Handlers, what, install(Scope::User))
     })
 }
 
 /// Formats event names for a message.
-fn names(events: &[&str]) -> String {
-    if events.len() == EVENTS.len() {
+fn names(events: &[&str], all: usize) -> String {
+    if events.len() == all {
         return format!("all {} events", events.len());
     }
     match events {

@@ -5,7 +5,6 @@
 //! the canary's own reviews. Observation and judgement are separate if possible.
 
 mod access;
-mod answer;
 mod bundles;
 mod canary;
 mod client;
@@ -29,9 +28,8 @@ pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
 use crate::reviewer::Reviewer;
 use handlers::Handler;
-use portcullis_agents::claude::find;
-use portcullis_agents::claude::handlers::Invocation;
-use portcullis_agents::claude::settings::{Folders, Scope};
+use portcullis_agents::settings::Scope;
+use portcullis_agents::{Agent, Invocation, install_command};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -43,6 +41,8 @@ use std::path::{Path, PathBuf};
 
 /// The installation to check.
 pub struct HealthInput {
+    /// The client.
+    pub agent: &'static dyn Agent,
     /// Our folders.
     pub places: Paths,
     /// The folder in which the client would be started.
@@ -204,7 +204,7 @@ impl HealthInput {
     }
 
     fn registration(&self, findings: &mut Vec<HealthFinding>) -> (Vec<ClientFile>, Vec<Handler>) {
-        let registration = Registration::read(&self.places, &self.project);
+        let registration = Registration::read(self.agent, &self.places, &self.project);
         findings.extend(registration.findings(&self.places));
         for path in registration.programs() {
             findings.extend(program::judge(&path, &program::look(&path, !self.quick)));
@@ -242,14 +242,14 @@ impl HealthInput {
         findings.extend(outcome.findings);
         findings.extend(outcome.unrefused.and_then(|session| recorded(guard, &session)));
         progress("the client");
-        let client = find::client(Path::new(&self.places.person));
-        let version = client::version(client.as_deref());
+        let client = self.agent.find_program(Path::new(&self.places.person));
+        let version = client::version(self.agent, client.as_deref());
         let usable = version.level == Level::Ok;
         findings.push(version);
         if let Some(client) = client.filter(|_| usable) {
-            let ours = invocation(&self.places);
-            let folder = client::safe_folder(&self.project, &scratch, files, handlers, &ours);
-            findings.extend(client::listing(&client, folder, handlers));
+            let ours = invocation(self.agent, &self.places);
+            let folder = client::safe_folder(self.agent, &self.project, &scratch, files, handlers, &ours);
+            findings.extend(client::listing(self.agent, &client, folder, handlers));
         }
         // At worst an empty temporary folder remains.
         let _ = fs::remove_dir_all(&scratch);
@@ -270,13 +270,14 @@ fn recorded(guard: &Guard, session: &str) -> Option<HealthFinding> {
         None => Some(HealthFinding::problem(
             Check::Canary,
             "the hook ran, and the journal that was looked at has no record of it",
-            "the hook works with another folder: run `portcullis install claude`",
+            format!("the hook works with another folder: run `{}`", install_command()),
         )),
     }
 }
 
 /// The registration that a client started in a folder would use.
 struct Registration {
+    agent: &'static dyn Agent,
     project: PathBuf,
     files: Vec<ClientFile>,
     handlers: Vec<Handler>,
@@ -285,11 +286,13 @@ struct Registration {
 
 impl Registration {
     /// Reads the settings that a client started in `project` reads.
-    fn read(places: &Paths, project: &Path) -> Self {
-        let files = settings::read(&Folders::from_environment(Path::new(&places.person), project));
-        let wanted = invocation(places);
-        let handlers = handlers::find(&files, &wanted);
-        Self { project: project.to_owned(), files, handlers, wanted }
+    fn read(agent: &'static dyn Agent, places: &Paths, project: &Path) -> Self {
+        let layout = agent.hook_settings().layout();
+        let folders = layout.folders_from_environment(Path::new(&places.person), project);
+        let files = settings::read(agent, &folders);
+        let wanted = invocation(agent, places);
+        let handlers = handlers::find(agent, &files, &wanted);
+        Self { agent, project: project.to_owned(), files, handlers, wanted }
     }
 
     fn findings(&self, places: &Paths) -> Vec<HealthFinding> {
@@ -299,17 +302,18 @@ impl Registration {
             && self.handlers.iter().all(|handler| matches!(handler.pins(), Ok(Some(_))));
         let mut findings = settings::readable(&self.files);
         findings.extend(handlers::check(
+            self.agent,
             &self.handlers,
             places,
             settings::has_our_plugin(&self.files),
         ));
         findings.extend(settings::switches(
+            self.agent,
             &self.files,
             &scopes,
             pinned,
-            env::var("CLAUDE_CONFIG_DIR").ok().as_deref(),
         ));
-        findings.extend(settings::rivals(&self.files, &self.wanted));
+        findings.extend(settings::rivals(self.agent, &self.files, &self.wanted));
         findings
     }
 
@@ -326,7 +330,8 @@ impl Registration {
 }
 
 /// Returns the command that `install` would register.
-fn invocation(places: &Paths) -> Invocation {
+fn invocation(agent: &dyn Agent, places: &Paths) -> Invocation {
     let program = env::current_exe().unwrap_or_else(|_| PathBuf::from(portcullis_agents::PROGRAM));
-    Invocation { program, pinned: Some((places.config.clone(), places.state.clone())) }
+    let pinned = Some((places.config.clone(), places.state.clone()));
+    Invocation { agent: agent.name(), program, pinned }
 }

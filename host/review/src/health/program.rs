@@ -3,6 +3,7 @@
 
 use super::access::{others_write, quoted, replaceable};
 use super::finding::{Check, HealthFinding};
+use portcullis_agents::install_command;
 use portcullis_agents::run;
 use std::fs::{self, Metadata};
 use std::io;
@@ -103,7 +104,8 @@ pub(super) const THIS: &str = concat!("portcullis ", env!("CARGO_PKG_VERSION"));
 /// Reports problems of the program.
 pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
     let shown = path.display();
-    let install = "run `portcullis install claude` with the program that the hooks should start";
+    let install =
+        format!("run `{}` with the program that the hooks should start", install_command());
     let problem =
         |what: String, mend: String| vec![HealthFinding::problem(Check::Program, what, mend)];
     let program = match found {
@@ -160,8 +162,9 @@ fn weaknesses(path: &Path, program: &Program) -> Vec<HealthFinding> {
     let shown = path.display();
     let root = || {
         format!(
-            "sudo install -o root -m 755 {} /usr/local/bin/portcullis && /usr/local/bin/portcullis install claude",
-            quoted(path)
+            "sudo install -o root -m 755 {} /usr/local/bin/portcullis && /usr/local/bin/{}",
+            quoted(path),
+            install_command()
         )
     };
     if program.open {

@@ -2,13 +2,14 @@
 //! disable our hooks, redirect them or compete with them.
 
 use super::finding::{Check, HealthFinding, or_ok};
-use portcullis_agents::claude::handlers::Invocation;
-use portcullis_agents::claude::registered;
-use portcullis_agents::claude::settings::{Folders, Scope};
-use portcullis_agents::claude::validate::{self, MOST_BYTES};
 use portcullis_agents::file;
+use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
+use portcullis_agents::settings::{Folders, Scope};
+use portcullis_agents::settings_problem::SettingsProblem;
+use portcullis_agents::{Agent, Invocation, install_command};
 use serde_json::Value;
+use std::env;
 use std::path::{Path, PathBuf};
 
 /// The most reported problems of one file.
@@ -61,14 +62,18 @@ impl ClientFile {
 }
 
 /// Reads every settings file that a client reads.
-pub(super) fn read(folders: &Folders) -> Vec<ClientFile> {
-    let file =
-        |(scope, path): (Scope, PathBuf)| ClientFile { scope, content: content(&path), path };
+pub(super) fn read(agent: &dyn Agent, folders: &Folders) -> Vec<ClientFile> {
+    let hooks = agent.hook_settings();
+    let file = |(scope, path): (Scope, PathBuf)| ClientFile {
+        scope,
+        content: content(hooks, &path),
+        path,
+    };
     folders.files().into_iter().map(file).collect()
 }
 
-fn content(path: &Path) -> Content {
-    let bytes = match file::read_settings(path, MOST_BYTES).map(|found| found.bytes) {
+fn content(hooks: &dyn HookSettings, path: &Path) -> Content {
+    let bytes = match file::read_settings(path, hooks.most_bytes()).map(|found| found.bytes) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Content::Missing,
         Err(error) => return Content::Unreadable(format!("{error:#}")),
@@ -76,10 +81,10 @@ fn content(path: &Path) -> Content {
     let document = match JsonDocument::parse(&bytes) {
         Ok(document) => document,
         Err(error) => {
-            return Content::Dropped(vec![validate::SettingsProblem::from(error).to_string()]);
+            return Content::Dropped(vec![SettingsProblem::from(error).to_string()]);
         }
     };
-    let problems = validate::problems(&document);
+    let problems = hooks.find_problems(&document);
     if problems.is_empty() {
         Content::Valid(document.value().clone())
     } else {
@@ -144,10 +149,10 @@ pub(super) fn switched_off(
 /// Reports entries in the files, and variables of this process's environment, that disable or
 /// redirect our hooks.
 pub(super) fn switches(
+    agent: &dyn Agent,
     files: &[ClientFile],
     ours: &[Scope],
     pinned: bool,
-    config_dir: Option<&str>,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let mut told = Vec::new();
@@ -159,20 +164,21 @@ pub(super) fn switches(
             told.push(key);
             let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
             let mend = if key == "allowManagedHooksOnly" {
-                "install with `sudo portcullis install claude --managed`"
+                format!("install with `sudo {} --managed`", install_command())
             } else {
-                "remove that line"
+                "remove that line".to_owned()
             };
             findings.push(HealthFinding::problem(Check::Switches, what, mend));
         }
     }
     for file in files {
-        findings.extend(redirections(file, pinned));
+        findings.extend(redirections(agent, file, pinned));
         findings.extend(bypass(file));
     }
-    if let Some(folder) = config_dir {
+    let variable = agent.hook_settings().layout().person_variable;
+    if let Some((name, folder)) = variable.and_then(|name| Some((name, env::var(name).ok()?))) {
         let what = format!(
-            "CLAUDE_CONFIG_DIR is `{folder}`: only clients that are started with it read the settings that were looked at"
+            "{name} is `{folder}`: only clients that are started with it read the settings that were looked at"
         );
         findings.push(HealthFinding::note(
             Check::Switches,
@@ -183,7 +189,7 @@ pub(super) fn switches(
     or_ok(findings, Check::Switches, "nothing switches the hooks off or leads them elsewhere")
 }
 
-fn redirections(file: &ClientFile, pinned: bool) -> Vec<HealthFinding> {
+fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<HealthFinding> {
     let variables =
         file.settings().and_then(|settings| settings.get("env")).and_then(Value::as_object);
     let names = variables.into_iter().flatten().map(|(name, _)| name.as_str());
@@ -203,7 +209,7 @@ fn redirections(file: &ClientFile, pinned: bool) -> Vec<HealthFinding> {
                 what("changes what `~` means to our hooks"),
                 mend,
             )),
-            "CLAUDE_CONFIG_DIR" => Some(HealthFinding::warning(
+            _ if agent.hook_settings().layout().person_variable == Some(name) => Some(HealthFinding::warning(
                 Check::Switches,
                 what("leads clients that the agent starts to other settings"),
                 mend,
@@ -244,11 +250,15 @@ pub(super) fn has_our_plugin(files: &[ClientFile]) -> bool {
 
 /// Reports foreign hooks that may change the same calls: of several rewrites, the last one to
 /// finish wins.
-pub(super) fn rivals(files: &[ClientFile], ours: &Invocation) -> Vec<HealthFinding> {
+pub(super) fn rivals(
+    agent: &dyn Agent,
+    files: &[ClientFile],
+    ours: &Invocation,
+) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| switched_off(files, file.scope).is_none()) {
         let Some(settings) = file.settings() else { continue };
-        for command in registered::others(settings, "PreToolUse", ours) {
+        for command in agent.hook_settings().foreign_commands(settings, "PreToolUse", ours) {
             let what = format!(
                 "`{}` in `{}` answers PreToolUse too: of two rewrites of a call the last one wins",
                 command,
@@ -282,12 +292,13 @@ pub(super) fn rivals(files: &[ClientFile], ours: &Invocation) -> Vec<HealthFindi
 mod tests {
     use super::*;
     use crate::health::finding::Level;
+    use portcullis_agents::DEFAULT;
     use serde_json::json;
 
     fn file(scope: Scope, settings: Value) -> ClientFile {
         ClientFile {
             scope,
-            path: format!("/{}.json", scope.source()).into(),
+            path: format!("/{scope:?}.json").into(),
             content: Content::Valid(settings),
         }
     }
@@ -310,7 +321,7 @@ mod tests {
             let key = |scope| switched_off(&files, scope).map(|(_, key)| key);
             assert_eq!((key(Scope::User), key(Scope::Managed)), (of_user, of_machine), "{files:?}");
             let level = |ours: &[Scope]| {
-                switches(&files, ours, true, None).iter().map(|finding| finding.level).max()
+                switches(DEFAULT, &files, ours, true).iter().map(|finding| finding.level).max()
             };
             let expected =
                 |off: Option<&str>| Some(if off.is_some() { Level::Problem } else { Level::Ok });
@@ -333,7 +344,7 @@ mod tests {
             ("EDITOR", false, Level::Ok),
         ] {
             let files = [file(Scope::Local, json!({ "env": { name: "/elsewhere" } }))];
-            let found = switches(&files, &[Scope::User], pinned, None);
+            let found = switches(DEFAULT, &files, &[Scope::User], pinned);
             assert_eq!(
                 found.iter().map(|finding| finding.level).max(),
                 Some(level),

@@ -4,9 +4,10 @@
 use super::finding::{Check, HealthFinding, Level};
 use super::{Registration, access, guard, machine, program};
 use crate::reviewer::Reviewer;
+use portcullis_agents::Agent;
 use portcullis_config::paths::Paths;
 use portcullis_store::{Breakers, Home, Store, StoreError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The journal's state before the session.
 pub struct Journal {
@@ -27,6 +28,7 @@ impl Journal {
 /// Returns the weaknesses of the protection at a session start, one sentence each; empty if there
 /// are none. Loads the reviewer's plugins and passes them a known-bad action.
 pub fn find_weaknesses(
+    agent: &'static dyn Agent,
     places: &Paths,
     home: &Home,
     reviewer: &mut Reviewer,
@@ -34,9 +36,8 @@ pub fn find_weaknesses(
     journal: &Journal,
     now: u64,
 ) -> Vec<String> {
-    let named =
-        std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let registration = Registration::read(places, &named.unwrap_or_else(|| cwd.to_owned()));
+    let named = portcullis_agents::project_in_environment();
+    let registration = Registration::read(agent, places, &named.unwrap_or_else(|| cwd.to_owned()));
     let mut findings = looked_over(&registration, places);
     if registration.handlers.is_empty() {
         // The client did start this program: from its command line, or from a plugin.
@@ -63,8 +64,8 @@ pub enum HookStatus {
 }
 
 /// Checks the hooks of a client in `project`.
-pub fn inspect_hooks(places: &Paths, project: &Path) -> HookStatus {
-    let findings = looked_over(&Registration::read(places, project), places);
+pub fn inspect_hooks(agent: &'static dyn Agent, places: &Paths, project: &Path) -> HookStatus {
+    let findings = looked_over(&Registration::read(agent, places, project), places);
     let problem = |off: bool| {
         let found = |finding: &&HealthFinding| {
             finding.level == Level::Problem

@@ -1,4 +1,4 @@
-//! A person's past sessions with Claude Code: all transcripts below a folder, including those of
+//! A person's past sessions: all transcripts below a folder, including those of
 //! subagents, read line by line, with the files of a session merged by time. Memory use does not
 //! grow with the length of a file.
 //!

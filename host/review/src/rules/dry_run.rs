@@ -75,7 +75,7 @@ impl RuleBench {
         state: State,
     ) -> (Option<Record>, State) {
         let event = Event {
-            client: "claude".into(),
+            client: portcullis_agents::DEFAULT.name().into(),
             session: "rules".into(),
             agent: None,
             cwd: cwd.to_owned(),

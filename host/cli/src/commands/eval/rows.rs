@@ -5,7 +5,6 @@
 //! does not judge.
 
 use anyhow::{Context, Result, bail};
-use portcullis_agents::claude::wire as claude;
 use portcullis_core::event::{Call, Event, EventKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -124,12 +123,12 @@ fn row(line: Line, number: usize, source: &str, sessions: &BTreeMap<String, Stri
 
 fn event(line: &Line, project: &Project) -> Result<Event, String> {
     if let Some(payload) = &line.payload {
-        return claude::parse(payload.as_bytes()).map_err(|error| error.to_string());
+        return portcullis_agents::parse_payload(payload.as_bytes()).map_err(|error| error.to_string());
     }
     let tool = line.tool.clone().ok_or("it has neither `tool` nor `payload`")?;
     let input = line.input.clone().ok_or("it has no `input`")?;
     Ok(Event {
-        client: "claude".into(),
+        client: portcullis_agents::DEFAULT.name().into(),
         session: "eval".into(),
         agent: None,
         cwd: project.cwd.clone(),

@@ -275,6 +275,7 @@ fn print_result(
         ResumeConditions::Lifted | ResumeConditions::Aborted => String::new(),
     };
     let done = if terms == ResumeConditions::Lifted { "lifted" } else { "the session goes on" };
-    let resume = format!("Take it up again with `claude --resume {session}`.");
+    let command = portcullis_agents::DEFAULT.resume_command(&session);
+    let resume = format!("Take it up again with `{command}`.");
     paint::print(&format!("{}. {next}\n{resume}\n", paint::good(done)).replace(". \n", ".\n"));
 }

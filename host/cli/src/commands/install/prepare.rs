@@ -4,7 +4,7 @@
 use super::Site;
 use super::report::InstallReport;
 use anyhow::{Context, Result, bail};
-use portcullis_agents::claude::settings::Scope;
+use portcullis_agents::settings::Scope;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;

@@ -3,9 +3,9 @@
 
 use crate::differ;
 use crate::paint;
-use portcullis_agents::claude::settings::Scope;
-use portcullis_agents::claude::validate::SettingsProblem;
 use portcullis_agents::file::SettingsFile;
+use portcullis_agents::settings::Scope;
+use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_core::policy::Mode;
 use serde_json::{Map, Value, json};
 use std::path::Path;

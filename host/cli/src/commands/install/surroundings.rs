@@ -2,10 +2,10 @@
 
 use super::Site;
 use super::report::InstallReport;
-use portcullis_agents::claude::settings::Scope;
-use portcullis_agents::claude::{registered, validate};
 use portcullis_agents::file::{self, SettingsFile};
+use portcullis_agents::hook_handler::Deviation;
 use portcullis_agents::json::JsonDocument;
+use portcullis_agents::settings::Scope;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -32,7 +32,7 @@ pub fn warn(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
         ));
     }
     for (scope, path) in site.folders.files() {
-        let bytes = match file::read_settings(&path, validate::MOST_BYTES) {
+        let bytes = match file::read_settings(&path, site.agent.hook_settings().most_bytes()) {
             Ok(found) => found.bytes,
             Err(error) => {
                 report.warn(&format!("{error:#}"));
@@ -56,13 +56,13 @@ fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &m
     if truth("allowManagedHooksOnly") && scope == Scope::Managed && site.scope != Scope::Managed {
         report.warn(&format!("`{path}` lets only the machine's hooks run: install with --managed"));
     }
-    for other in registered::others(settings, "PreToolUse", &site.wanted) {
+    for other in site.agent.hook_settings().foreign_commands(settings, "PreToolUse", &site.wanted) {
         let other = portcullis_core::text::one_line(&other, 120);
         report.warn(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
     }
-    let found = registered::find(settings, &site.wanted);
+    let found = site.agent.hook_settings().find_handlers(settings, &site.wanted);
     for mixed in
-        found.iter().filter(|handler| handler.deviations.contains(&registered::Deviation::Mixed))
+        found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed))
     {
         report.warn(&format!(
             "`{path}` starts Portcullis for {} in a command of its own at `{}`: it was left alone",

@@ -1,7 +1,8 @@
 //! `--confine`: restricts the agent's writes to the places it works in.
 
-use super::claude::AgentRequest;
 use anyhow::{Context, Result, bail};
+use portcullis_agents::Agent;
+use portcullis_agents::request::AgentRequest;
 use portcullis_config::paths::Paths;
 use portcullis_run::{Confinement, Enforced, Kernel, Report};
 use serde_json::{Value, json};
@@ -9,21 +10,12 @@ use std::env;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Files and folders of the client itself, below the home folder. It works without those that are
-/// missing.
-const CLIENTS: &[&str] = &[
-    ".claude.json",
-    ".cache/claude",
-    ".cache/claude-cli-nodejs",
-    ".local/state/claude",
-    ".local/share/claude",
-];
-
 /// Returns the confinement of an agent that works in the current folder.
 ///
 /// # Errors
 /// Fails if this kernel cannot restrict writes, or if a named folder does not exist.
 pub fn confinement(
+    agent: &dyn Agent,
     places: &Paths,
     asked: &AgentRequest,
     further: &[(PathBuf, &str)],
@@ -35,9 +27,8 @@ pub fn confinement(
     }
     let current = env::current_dir().context("cannot determine the current folder")?;
     let home = Path::new(&places.person);
-    let named =
-        env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let own = named.unwrap_or_else(|| home.join(".claude"));
+    let layout = agent.hook_settings().layout();
+    let own = layout.folders_from_environment(home, &current).person;
     // A client that runs for the first time would create it.
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -53,7 +44,8 @@ pub fn confinement(
     let project = places.project.clone().unwrap_or_else(|| current.clone());
     let mut write = vec![current, project, env::temp_dir(), own, places.state.clone()];
     write.extend(further.into_iter().map(|(path, _)| path.clone()));
-    write.extend(CLIENTS.iter().map(|path| home.join(path)).filter(|path| path.exists()));
+    // It works without those that are missing.
+    write.extend(layout.writes.iter().map(|path| home.join(path)).filter(|path| path.exists()));
     write.sort();
     write.dedup();
     Ok(Confinement { write: Some(write), signals: true, ..Confinement::default() })

@@ -1,12 +1,11 @@
 //! Follows the agent's stream to its end: sends the prompt once its hooks are known to run, answers
 //! its questions, and stops it when its review does.
 
-use super::guard;
 use super::person::{Person, PersonAnswer};
 use super::view::print_line;
 use super::watch::Shared;
 use crate::paint;
-use portcullis_agents::claude::handlers::Invocation;
+use portcullis_agents::{Agent, Invocation};
 use portcullis_core::text::one_line;
 use portcullis_run::{Event, Line, Question, Run, Stopper, prompt, refuse, request, response};
 use serde_json::Value;
@@ -23,6 +22,8 @@ const HOOK_STOPPED: &str = "hook_stopped";
 pub struct Conversation<'a> {
     /// The person's prompt.
     pub prompt: &'a str,
+    /// The client.
+    pub agent: &'a dyn Agent,
     /// The hooks that it must have.
     pub wanted: &'a Invocation,
     /// The person who is asked, or why nobody can be.
@@ -113,7 +114,7 @@ fn control(
                 one_line(&error, 300)
             )
         });
-        match loaded.and_then(|listing| guard::loaded(&listing, talk.wanted)) {
+        match loaded.and_then(|listing| talk.agent.check_loaded_hooks(&listing, talk.wanted)) {
             Ok(warning) => {
                 if let Some(warning) = warning {
                     print_line(&format!("{}: {warning}", paint::warn("warning")));

@@ -2,27 +2,11 @@
 //! it treats as a refusal, as a failure that `onFailure` decides, or as silence, after which the
 //! tool runs.
 
+use crate::hook_reply::HookReply;
 use serde_json::{Deserializer, Value};
 
-/// The client's interpretation of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum HookReply {
-    /// The tool does not run, for this reason.
-    Refused(String),
-    /// A person decides.
-    Asked,
-    /// The tool runs with another input.
-    Rewritten,
-    /// No objection.
-    Nothing,
-    /// The hook failed: `onFailure` decides, and without it the tool runs.
-    Failed(String),
-    /// Nothing that the client can read: the tool runs regardless of `onFailure`.
-    Unread(String),
-}
-
 /// Reads the exit code (`None` after a signal), standard output and standard error.
-pub(super) fn read(code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
+pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
     let said = document(stdout);
     if let Ok(Some(HookReply::Refused(reason))) = said {
         return HookReply::Refused(reason);
@@ -104,7 +88,7 @@ mod tests {
                 HookReply::Rewritten,
             ),
         ] {
-            assert_eq!(read(code, stdout, stderr), expected, "{code:?} {stdout}");
+            assert_eq!(interpret_answer(code, stdout, stderr), expected, "{code:?} {stdout}");
         }
         for (code, stdout, expected) in [
             (None, "", &failed),
@@ -122,7 +106,7 @@ mod tests {
             (Some(0), &format!("text {DENY}"), &unread),
             (Some(0), &format!("{DENY} text"), &unread),
         ] {
-            assert_eq!(kind(&read(code, stdout, "")), kind(expected), "{code:?} {stdout}");
+            assert_eq!(kind(&interpret_answer(code, stdout, "")), kind(expected), "{code:?} {stdout}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The client's version, and the lowest supported one.
+//! The version of an installed client.
 
 use crate::run;
 use anyhow::{Context, Result, bail};
@@ -7,10 +7,6 @@ use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
-
-/// The first version in which a handler can set `onFailure`. Older clients silently ignore the key,
-/// and the tool runs whenever the hook dies.
-pub const LEAST: Version = Version(2, 1, 295);
 
 /// The timeout for the client to print its version.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -28,7 +24,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// Parses the first word: `2.1.329 (Claude Code)`. Text after the third number is ignored.
+    /// Parses the first word: `2.1.329 (Name)`. Text after the third number is ignored.
     fn from_str(text: &str) -> Result<Self, ()> {
         let word = text.split_whitespace().next().ok_or(())?;
         let mut parts = word.splitn(3, '.').map(|part| {
@@ -63,7 +59,7 @@ mod tests {
     fn versions_are_read_and_compared() {
         for (text, expected) in [
             ("2.1.329 (Claude Code)\n", Ok(Version(2, 1, 329))),
-            ("2.1.295", Ok(LEAST)),
+            ("2.1.295", Ok(Version(2, 1, 295))),
             ("2.2.0-beta.1 (Claude Code)", Ok(Version(2, 2, 0))),
             ("10.0.0", Ok(Version(10, 0, 0))),
             ("2.1", Err(())),
@@ -73,8 +69,6 @@ mod tests {
         ] {
             assert_eq!(text.parse(), expected, "{text}");
         }
-        assert!(
-            Version(2, 1, 197) < LEAST && Version(2, 1, 1000) > LEAST && Version(3, 0, 0) > LEAST
-        );
+        assert!(Version(2, 1, 197) < Version(2, 1, 295) && Version(3, 0, 0) > Version(2, 1, 295));
     }
 }

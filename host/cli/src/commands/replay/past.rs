@@ -1,4 +1,4 @@
-//! `replay --claude`: shows how the guard would have judged a person's past sessions, to help them
+//! Replays a person's past sessions: shows how the guard would have judged them, to help the person
 //! decide whether to enforce it.
 //!
 //! Every action is judged by itself, as in observe mode: a stop does not end a past session. The
@@ -8,7 +8,6 @@ use super::Arguments;
 use super::tally::Tally;
 use crate::paint;
 use anyhow::{Context, Result, bail};
-use portcullis_agents::claude::settings::Folders;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -45,11 +44,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     })?;
     let since = now().saturating_sub(arguments.since);
     let project = arguments.project.as_ref().map(|project| absolute(project)).transpose()?;
-    let folder =
-        Folders::from_environment(Path::new(&person), Path::new("/")).person.join("projects");
+    let agent = portcullis_agents::DEFAULT;
+    let layout = agent.hook_settings().layout();
+    let folders = layout.folders_from_environment(Path::new(&person), Path::new("/"));
+    let folder = folders.person.join(layout.transcripts);
     if !folder.is_dir() {
         bail!(
-            "there are no past sessions: Claude Code keeps them in `{}`, which is not there",
+            "there are no past sessions: {} keeps them in `{}`, which is not there",
+            agent.display_name(),
             folder.display()
         );
     }

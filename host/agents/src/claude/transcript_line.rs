@@ -1,0 +1,109 @@
+//! A line of Claude Code's transcripts as events: one line an entry, calls and results linked by the
+//! call's id.
+//!
+//! The format is the client's own and undocumented: lines of an unknown type are skipped, since
+//! they are not actions.
+
+use crate::recorded::{OpenCalls, TimedEvent};
+use portcullis_core::event::{Call, CallResult, Event, EventKind};
+use serde_json::{Map, Value};
+
+const CLIENT: &str = "claude-transcript";
+
+/// The parts of a line that each of its events has.
+struct Line<'a> {
+    session: &'a str,
+    cwd: &'a str,
+    agent: Option<&'a str>,
+    at: Option<u64>,
+}
+
+/// Returns the events of a line; `open` gives the calls whose results have not been seen.
+pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -> Vec<TimedEvent> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let time = text("timestamp").parse::<jiff::Timestamp>().ok();
+    let line = Line {
+        session: text("sessionId"),
+        cwd: text("cwd"),
+        agent: object.get("agentId").and_then(Value::as_str),
+        at: time.and_then(|time| u64::try_from(time.as_millisecond()).ok()),
+    };
+    let Some(content) = object.get("message").and_then(|message| message.get("content")) else {
+        return Vec::new();
+    };
+    match (text("type"), content) {
+        ("user", Value::String(prompt)) => {
+            vec![line.event("UserPromptSubmit", EventKind::Prompt(prompt.clone()))]
+        }
+        ("user", Value::Array(blocks)) => {
+            blocks.iter().filter_map(|block| line.user_block(block, open)).collect()
+        }
+        ("assistant", Value::Array(blocks)) => blocks
+            .iter()
+            .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
+            .map(|block| {
+                let text = |key: &str| block.get(key).and_then(Value::as_str);
+                let input = block.get("input").and_then(Value::as_object);
+                let call = Call {
+                    id: text("id").map(str::to_owned),
+                    tool: text("name").unwrap_or_default().to_owned(),
+                    input: input.cloned().unwrap_or_default(),
+                };
+                line.event("PreToolUse", EventKind::BeforeTool(call))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl Line<'_> {
+    fn event(&self, name: &str, kind: EventKind) -> TimedEvent {
+        let event = Event {
+            client: CLIENT.into(),
+            session: self.session.into(),
+            agent: self.agent.map(str::to_owned),
+            cwd: self.cwd.into(),
+            permission_mode: None,
+            name: name.into(),
+            kind,
+        };
+        TimedEvent { event, at: self.at }
+    }
+
+    fn user_block(&self, block: &Value, open: &mut OpenCalls<'_>) -> Option<TimedEvent> {
+        let text = |key: &str| block.get(key).and_then(Value::as_str);
+        match text("type")? {
+            "text" => {
+                let prompt = text("text").unwrap_or_default().to_owned();
+                Some(self.event("UserPromptSubmit", EventKind::Prompt(prompt)))
+            }
+            "tool_result" => {
+                let id = text("tool_use_id")?;
+                let (tool, input) = open(id)?;
+                let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
+                let name = if failed { "PostToolUseFailure" } else { "PostToolUse" };
+                let call = Call { id: Some(id.to_owned()), tool, input };
+                let result = result(plain(block.get("content").unwrap_or(&Value::Null)), failed);
+                Some(self.event(name, EventKind::AfterTool(call, result)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn result(text: String, failed: bool) -> CallResult {
+    let (error, output) = if failed { (text, String::new()) } else { (String::new(), text) };
+    CallResult { failed, error, output, duration_ms: None, tokens: None, shown: Value::Null }
+}
+
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    }
+}

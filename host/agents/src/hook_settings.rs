@@ -1,0 +1,63 @@
+//! Our handlers in a client's settings files.
+
+use crate::hook_handler::HookHandler;
+use crate::invocation::{EventSubscription, Invocation};
+use crate::json::JsonDocument;
+use crate::settings::SettingsLayout;
+use crate::settings_problem::SettingsProblem;
+use anyhow::Result;
+use serde_json::Value;
+
+/// The settings files of a client that keeps its hooks in JSON.
+pub trait HookSettings: Sync {
+    /// Returns the places of the files.
+    fn layout(&self) -> &'static SettingsLayout;
+
+    /// Returns the most bytes that the client reads of one file.
+    fn most_bytes(&self) -> u64;
+
+    /// Returns every event that our hooks handle.
+    fn events(&self) -> &'static [EventSubscription];
+
+    /// Returns all values in a file that the client does not accept, in its order.
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem>;
+
+    /// Returns our handlers in settings, compared with `wanted`.
+    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler>;
+
+    /// Returns our events without a correct handler.
+    fn missing_events(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
+        let has = |listened: &&EventSubscription| {
+            found
+                .iter()
+                .any(|handler| handler.event == listened.event && handler.deviations.is_empty())
+        };
+        self.events().iter().filter(|listened| !has(listened)).collect()
+    }
+
+    /// Returns the commands of foreign handlers for an event, shortened.
+    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String>;
+
+    /// Returns the document with each of our handlers in its correct form, once for each event.
+    ///
+    /// # Errors
+    /// Fails if the document has a shape that cannot be extended, or if the result would change
+    /// something else.
+    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument>;
+
+    /// Returns the document without our handlers and the containers that this leaves empty; `keep`
+    /// names containers that stay, since they existed before.
+    ///
+    /// # Errors
+    /// Fails if the result would change something else.
+    fn remove_handlers(
+        &self,
+        document: &JsonDocument,
+        wanted: &Invocation,
+        keep: &[String],
+    ) -> Result<JsonDocument>;
+
+    /// Returns the empty containers that our handlers would use: they stay when the handlers are
+    /// removed.
+    fn empty_containers(&self, settings: &Value) -> Vec<String>;
+}

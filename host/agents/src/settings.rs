@@ -1,0 +1,142 @@
+//! The settings files that a client reads, by scope, from the client's layout.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The scope of a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// All sessions of a person.
+    User,
+    /// A project, for everyone who has it.
+    Project,
+    /// A project, for this person.
+    Local,
+    /// The machine; only the superuser can write it.
+    Managed,
+}
+
+impl Scope {
+    /// Returns the mode of a new file.
+    #[must_use]
+    pub const fn mode(self) -> u32 {
+        match self {
+            Self::User | Self::Local => 0o600,
+            Self::Project | Self::Managed => 0o644,
+        }
+    }
+}
+
+/// The places of a client's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingsLayout {
+    /// The person's folder, below the home folder.
+    pub person: &'static str,
+    /// The variable that names another folder for the person's settings.
+    pub person_variable: Option<&'static str>,
+    /// The variable with which the client tells its hooks the project's folder.
+    pub project_variable: Option<&'static str>,
+    /// The machine's folder, absolute.
+    pub managed: &'static str,
+    /// The person's file, below the person's folder.
+    pub user_file: &'static str,
+    /// The project's file, below the folder in which the client is started.
+    pub project_file: &'static str,
+    /// One person's file for the project, below the same folder. A client without one has the
+    /// project's file for both scopes.
+    pub local_file: Option<&'static str>,
+    /// The machine's file, below the machine's folder.
+    pub managed_file: &'static str,
+    /// The folder of further files of the machine, below the machine's folder; they are read after
+    /// its file, in the order of their names.
+    pub drop_ins: Option<&'static str>,
+    /// The name of our file in that folder.
+    pub own_drop_in: &'static str,
+    /// Folders below the person's folder that bring hooks.
+    pub plugins: &'static [&'static str],
+    /// The folder of transcripts, below the person's folder.
+    pub transcripts: &'static str,
+    /// Other files and folders of the client below the home folder, to which it writes.
+    pub writes: &'static [&'static str],
+}
+
+/// The folders from which a client takes its settings.
+#[derive(Clone, Debug)]
+pub struct Folders {
+    /// The client's layout.
+    pub layout: &'static SettingsLayout,
+    /// The person's.
+    pub person: PathBuf,
+    /// The folder in which the client is started. It does not look further up.
+    pub project: PathBuf,
+    /// The machine's.
+    pub managed: PathBuf,
+}
+
+impl SettingsLayout {
+    /// Returns the folders of a client that is started in `project` with this process's
+    /// environment.
+    #[must_use]
+    pub fn folders_from_environment(&'static self, home: &Path, project: &Path) -> Folders {
+        let named = self.person_variable.and_then(folder_in_environment);
+        let usual = self.usual_folders(home, project);
+        Folders { person: named.unwrap_or(usual.person), ..usual }
+    }
+
+    /// Returns the folders of a client that is started in `project` with an empty environment.
+    #[must_use]
+    pub fn usual_folders(&'static self, home: &Path, project: &Path) -> Folders {
+        Folders {
+            layout: self,
+            person: home.join(self.person),
+            project: project.to_owned(),
+            managed: self.managed.into(),
+        }
+    }
+}
+
+/// Returns the absolute folder that a variable of this process's environment names.
+pub(crate) fn folder_in_environment(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+impl Folders {
+    /// Returns the file that `install` edits for a scope.
+    #[must_use]
+    pub fn file(&self, scope: Scope) -> PathBuf {
+        let layout = self.layout;
+        match scope {
+            Scope::User => self.person.join(layout.user_file),
+            Scope::Project => self.project.join(layout.project_file),
+            Scope::Local => self.project.join(layout.local_file.unwrap_or(layout.project_file)),
+            Scope::Managed => match layout.drop_ins {
+                Some(folder) => self.managed.join(folder).join(layout.own_drop_in),
+                None => self.managed.join(layout.managed_file),
+            },
+        }
+    }
+
+    /// Returns every file that such a client reads, even if it does not exist.
+    #[must_use]
+    pub fn files(&self) -> Vec<(Scope, PathBuf)> {
+        let own =
+            [Scope::User, Scope::Project, Scope::Local].map(|scope| (scope, self.file(scope)));
+        let mut files = Vec::from(own);
+        files.push((Scope::Managed, self.managed.join(self.layout.managed_file)));
+        let dropped = self.layout.drop_ins.map(|folder| self.managed.join(folder));
+        let entries = dropped.and_then(|folder| std::fs::read_dir(folder).ok());
+        let mut dropped: Vec<PathBuf> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .collect();
+        dropped.sort();
+        files.extend(dropped.into_iter().map(|path| (Scope::Managed, path)));
+        // In the home folder, project and person may share one file.
+        files.dedup_by(|a, b| a.1 == b.1);
+        files
+    }
+}

@@ -1,0 +1,34 @@
+//! A value in a settings file that the client does not accept.
+
+use crate::json::{JsonPosition, NotJson};
+use std::fmt;
+
+/// A value that the client does not accept.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct SettingsProblem {
+    /// The value, as a JSON pointer; empty for the whole file.
+    pub pointer: String,
+    /// Its position.
+    #[serde(flatten)]
+    pub place: JsonPosition,
+    /// The problem.
+    pub what: String,
+    /// The fix.
+    pub mend: String,
+}
+
+impl fmt::Display for SettingsProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pointer =
+            if self.pointer.is_empty() { String::new() } else { format!(" (`{}`)", self.pointer) };
+        write!(f, "{}{pointer}: {}; {}", self.place, self.what, self.mend)
+    }
+}
+
+impl From<NotJson> for SettingsProblem {
+    fn from(error: NotJson) -> Self {
+        let mend = "the client reads strict JSON in UTF-8, without comments and trailing commas"
+            .to_owned();
+        Self { pointer: String::new(), place: error.place, what: error.what, mend }
+    }
+}
