@@ -82,7 +82,7 @@ const ROWS: &[Row] = &[
     ("scope = 3", &[(1, 9, "`scope` is a whole number; it must be a table")]),
     (
         "[[scope]]\nfolders = []",
-        &[(1, 1, "`scope` is a list of other things than texts; it must be a table")],
+        &[(1, 1, "`scope` is a list of tables; it must be a table")],
     ),
     ("[scope]\nfolders = \"/srv\"", &[(2, 11, "is text; it must be a list of paths")]),
     ("[scope]\nfolders = [\"/srv\", 1]", &[(2, 11, "is a list of other things than texts")]),
