@@ -16,10 +16,11 @@ pub fn escape(text: &str, limit: usize) -> String {
     const CUT: char = '…';
     let mut line = String::new();
     for c in text.chars() {
-        if c.is_alphanumeric() || matches!(c, '"' | '\'' | '\\') {
+        if matches!(c, '"' | '\'' | '\\') {
             line.push(c);
         } else {
-            line.extend(c.escape_debug());
+            // After a letter, so that the marks of scripts stay what they are.
+            line.extend(format!("a{c}").escape_debug().skip(1));
         }
         if line.len() > limit {
             line.truncate(line.floor_char_boundary(limit.saturating_sub(CUT.len_utf8())));

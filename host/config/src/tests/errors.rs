@@ -258,8 +258,8 @@ const ROWS: &[Row] = &[
         &[(3, 1, "given twice")],
     ),
     // Pipelines.
-    ("pipelines = 1", &[(1, 1, "`pipelines` is a whole number; it must be a table")]),
-    ("[pipelines]\nx = 1", &[(2, 1, "`pipelines.x` is a whole number; it must be a table")]),
+    ("pipelines = 1", &[(1, 13, "`pipelines` is a whole number; it must be a table")]),
+    ("[pipelines]\nx = 1", &[(2, 5, "`pipelines.x` is a whole number; it must be a table")]),
     (
         "[pipelines.x]\nmode = \"observe\"",
         &[(1, 12, "`pipelines.x` has no `projects`, so it never applies")],
